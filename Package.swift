@@ -300,7 +300,9 @@ let package = Package(
             link: botan + fullyStatic),
         program("contact", accounts, link: fullyStatic),
         program("compose", ["SottoState", "SottoContacts"], link: fullyStatic),
-        program("group", ["SottoState", "SottoContacts"], link: fullyStatic),
+        program(
+            "group", ["SottoState", "SottoReports", "SottoContacts", "SottoWire"],
+            link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
         program("history", ["SottoContacts", "SottoDatabase", "SottoState"], link: fullyStatic),
         plainProgram("pad", ["SottoPadding"], link: fullyStatic),

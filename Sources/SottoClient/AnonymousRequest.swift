@@ -70,3 +70,25 @@ public struct CardLookup: Sendable {
         return card
     }
 }
+
+/// A request to a relay's directory for the record of a room.
+public struct RoomLookup: Sendable {
+    /// The door of the room.
+    public let door: SessionID
+
+    /// Creates a request for the room with a door.
+    public init(_ door: SessionID) { self.door = door }
+
+    /// Sends the request to a relay, and returns the record. The door has signed the key that signed the record.
+    ///
+    /// Throws ``ClientError/noRoom(relay:)``, ``ClientError/forgedRoom(relay:)``, or the error of the connection.
+    public func run(at relay: RelayURL, timeout: Double = 30) throws(ClientError) -> JSONObject {
+        let response = try AnonymousRequest(request: .room(door), relay: relay).ask(
+            timeout: timeout)
+        guard case .room(let line) = response else { throw ClientError(response, relay) }
+        guard let record = try? JSON.object(parsing: line),
+            let room = try? RoomRecord(record: record), room.door == door
+        else { throw .forgedRoom(relay: relay.description) }
+        return record
+    }
+}

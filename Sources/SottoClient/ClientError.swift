@@ -28,6 +28,10 @@ public enum ClientError: ReportableError, Sendable, Equatable {
     case noCard(relay: String)
     /// The card from the relay does not belong to the id.
     case forgedCard(relay: String)
+    /// The relay has no room with that door.
+    case noRoom(relay: String)
+    /// The record of a room from the relay does not belong to the door.
+    case forgedRoom(relay: String)
     /// The relay has no prekeys of that owner.
     case noBundle(relay: String)
     /// The bundle from the relay does not belong to the owner.
@@ -54,7 +58,8 @@ extension ClientError {
         switch self {
         case .unreachable, .lost, .busy, .relayFull: true
         case .otherName, .loginRefused, .notAdmitted, .notARelay, .refused, .noCard, .forgedCard,
-            .noBundle, .forgedBundle, .noBlob, .forgedBlob, .replaced, .untrusted, .otherKey,
+            .noRoom, .forgedRoom, .noBundle, .forgedBundle, .noBlob, .forgedBlob, .replaced,
+            .untrusted, .otherKey,
             .certificates, .state:
             false
         }
@@ -71,6 +76,8 @@ extension ClientError {
         case .notAdmitted(let relay, _): "\(relay) serves only members, and this id is not a member"
         case .noCard(let relay): "\(relay) has no card for that id"
         case .forgedCard(let relay): "the card from \(relay) is not signed by that id"
+        case .noRoom(let relay): "\(relay) has no room with that door"
+        case .forgedRoom(let relay): "the room from \(relay) is not signed by its door"
         case .notARelay(let relay): "\(relay) does not answer as a relay"
         case .relayFull(let relay): "\(relay) has no disk space now"
         case .refused(let relay, let reason):
@@ -104,11 +111,11 @@ extension ClientError {
             "the code is not from this relay, was used before, or has expired"
         case .notAdmitted: "ask its operator for a code, and pass it to recv --invitation"
         case .noCard: "ask its owner to publish it: keygen public | send"
+        case .noRoom: "compare the phrase and the relay with those of the other members"
         case .noBlob: "a relay deletes files after some days; ask the sender to send it again"
         case .noBundle: "ask their owner to publish prekeys through the same relay"
         case .lost, .busy, .loginRefused, .notARelay, .relayFull, .refused, .forgedCard,
-            .forgedBundle, .forgedBlob,
-            .replaced:
+            .forgedRoom, .forgedBundle, .forgedBlob, .replaced:
             nil
         }
     }
@@ -117,8 +124,8 @@ extension ClientError {
     public var status: Int32 {
         switch self {
         case .unreachable, .lost, .busy, .notARelay, .refused: 69
-        case .noBundle, .noCard, .noBlob: 1
-        case .forgedBundle, .forgedCard, .forgedBlob: 11
+        case .noBundle, .noCard, .noRoom, .noBlob: 1
+        case .forgedBundle, .forgedCard, .forgedRoom, .forgedBlob: 11
         case .untrusted, .otherKey: 12
         case .otherName, .certificates: 78
         case .loginRefused, .notAdmitted: 77

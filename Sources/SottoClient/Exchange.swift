@@ -108,6 +108,7 @@ extension ClientError {
             case .diskFull: self = .relayFull(relay: relay)
             case .noBundle: self = .noBundle(relay: relay)
             case .noCard: self = .noCard(relay: relay)
+            case .noRoom: self = .noRoom(relay: relay)
             case .notAdmitted: self = .notAdmitted(relay: relay, hadCode: false)
             case let reason: self = .refused(relay: relay, reason: reason)
             }

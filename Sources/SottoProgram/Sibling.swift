@@ -26,6 +26,15 @@ public enum Sibling {
     public static func run(
         _ tool: String, _ arguments: [String], input: [UInt8]
     ) throws -> [UInt8] {
+        let result = try finish(tool, arguments, input: input)
+        guard result.status == 0 else { throw Failure(.ioError, "\(tool) failed") }
+        return result.output
+    }
+
+    /// Runs a tool like ``run(_:_:input:)``, and returns its exit status too.
+    public static func finish(
+        _ tool: String, _ arguments: [String], input: [UInt8]
+    ) throws -> (status: Int32, output: [UInt8]) {
         let output = try PipeEnds()
         let child = try start(tool, arguments, input: input, output: output.writing)
         output.closeWriting()
@@ -38,8 +47,7 @@ public enum Sibling {
             result += block[..<count]
         }
         wipe(&block)
-        try wait(for: child, tool)
-        return result
+        return (try status(of: child, tool), result)
     }
 
     /// Runs a tool like ``run(_:_:input:)``, but with this program's stdout.
@@ -79,10 +87,16 @@ public enum Sibling {
     }
 
     private static func wait(for child: pid_t, _ tool: String) throws(Failure) {
+        guard try status(of: child, tool) == 0 else { throw Failure(.ioError, "\(tool) failed") }
+    }
+
+    /// Waits for the end of a process. Returns its exit status. Throws a failure if a signal ended it.
+    private static func status(of child: pid_t, _ tool: String) throws(Failure) -> Int32 {
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
         // The child process writes to the standard output of this program.
         guard status & 0x7F != SIGPIPE else { throw .closedPipe }
-        guard status == 0 else { throw Failure(.ioError, "\(tool) failed") }
+        guard status & 0x7F == 0 else { throw Failure(.ioError, "\(tool) failed") }
+        return status >> 8 & 0xFF
     }
 }

@@ -46,6 +46,11 @@ extension GroupError: FailureError {
                 .tryAgain, "the state has its most groups: \(StateTransaction.mostGroups)")
         case .refused: Failure(.untrusted, "the rules of the group do not permit it")
         case .notMember: Failure(.untrusted, "you are not a member of the group")
+        case .member: Failure(.no, "you are a member of the group already")
+        case .closed:
+            Failure(
+                .untrusted, "the door of the room is closed",
+                hint: "ask a member for an invitation or for the new phrase")
         case .mayNotPost:
             Failure(.untrusted, "your rank in the group does not permit messages")
         }

@@ -76,6 +76,12 @@ extension ConnectionState {
                 solvedPuzzles -= 1
             }
             commit(change, requestID, to: sink)
+        case .publishRoom(let room, let isKnown, let requestID):
+            if !isKnown {
+                guard solvedPuzzles > 0 else { return refuse(.workRequired, requestID, to: sink) }
+                solvedPuzzles -= 1
+            }
+            commit(.publishRoom(room), requestID, to: sink)
         case .session(let id, let status, let account, let token, let minute, let requestID):
             sink.perform(.respond(.session(status, token: token), to: requestID))
             noteSeen(id, account, minute, to: sink)
@@ -170,6 +176,19 @@ extension ConnectionState {
             commit(change, requestID, to: sink)
         } else {
             read(.publish(change, of: owner, to: requestID), to: sink)
+        }
+    }
+
+    /// Stores the record of a room. A new room requires a proof of work in a surge, and always on a relay for members:
+    /// there the record must not tell which member publishes it.
+    mutating func publish(
+        _ room: StoredRoom, _ requestID: String?, at now: Double, to sink: some ConnectionEffects
+    ) {
+        let bits = policy.surgeLimit.note(at: now)
+        if policy.admission.isOpen, bits == nil {
+            commit(.publishRoom(room), requestID, to: sink)
+        } else {
+            read(.publishRoom(room, to: requestID), to: sink)
         }
     }
 

@@ -58,12 +58,21 @@ extension ConnectionState {
             commit(.claim(owner: owner, id: id), requestID, to: sink)
         case .record(let record):
             guard policy.clock.isCurrent(record.issued) else { throw .badFields }
-            publish(
-                .update(record.id, AccountUpdate(record)), of: record.id, requestID, at: now,
-                to: sink)
+            if let room = StoredRoom(record) {
+                guard policy.clock.isReached(record.issued, within: WireLimits.roomSeconds) else {
+                    throw .badFields
+                }
+                guard policy.rates.admits(room.door, at: now) else { throw .tooMany }
+                return publish(room, requestID, at: now, to: sink)
+            }
+            guard let update = AccountUpdate(record) else { throw .badFields }
+            publish(.update(record.id, update), of: record.id, requestID, at: now, to: sink)
         case .lookup(let id):
             guard claims.admits(at: now) else { throw .busy }
             read(.card(id, to: requestID), to: sink)
+        case .room(let door):
+            guard claims.admits(at: now) else { throw .busy }
+            read(.room(door, to: requestID), to: sink)
         case .puzzle: respond(givePuzzle())
         case .solution(let nonce, let counter):
             try takeSolution(nonce, counter)

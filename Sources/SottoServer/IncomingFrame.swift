@@ -64,6 +64,7 @@ struct IncomingFrame: Sendable {
             switch type {
             case "prekeys", "record", "send": WireLimits.frameValues
             case "ping", "challenge", "login", "resume", "fetch", "subscribe", "claim", "lookup",
+                "room",
                 "puzzle", "solution", "blob_put", "blob", "blob_get", "blob_delete":
                 Self.fewValues
             default: Self.listValues
@@ -71,7 +72,7 @@ struct IncomingFrame: Sendable {
         let limit =
             switch type {
             case "prekeys": WireLimits.publicationBytes + Self.frameBytes
-            case "record": WireLimits.cardBytes + Self.frameBytes
+            case "record": WireLimits.roomBytes + Self.frameBytes
             default: WireLimits.requestBytes
             }
         guard outline.values <= most, bytes.count <= limit else { return .tooLarge }

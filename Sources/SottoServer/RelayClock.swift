@@ -58,6 +58,11 @@ final class RelayClock: Sendable {
         return age >= -24 * 60 && age < Account.lifeMinutes
     }
 
+    /// Whether a time is at most some seconds in the future.
+    func isReached(_ time: Timestamp, within seconds: Int64) -> Bool {
+        time.seconds <= minute * 60 + 59 + seconds
+    }
+
     /// The elapsed minutes by the monotonic clock.
     private static var passed: Double { Monotonic.seconds() / 60 }
 }

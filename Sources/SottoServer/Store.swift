@@ -29,6 +29,9 @@ protocol Store: Sendable {
     /// Returns the invitation with a tag of 16 bytes, or `nil`.
     func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation?
 
+    /// Returns the record of the room with a door, one line, or `nil`.
+    func room(of door: SessionID) throws(StoreError) -> [UInt8]?
+
     /// Clears the stranger flag of all mailboxes; a relay that is open to all does so at its start.
     func clearStrangerFlags() throws(StoreError)
 
@@ -99,6 +102,8 @@ enum Change: Sendable {
     case claim(owner: SessionID, id: String)
     /// Change the account of an id, or create it.
     case update(SessionID, AccountUpdate)
+    /// Store the record of a room, unless another key published it.
+    case publishRoom(StoredRoom)
     /// Store an invitation.
     case invite(StoredInvitation)
     /// Give the invitation with a tag to an owner, unless another id has it.
@@ -115,6 +120,7 @@ enum Change: Sendable {
         case .update(_, .card(let bytes, _)), .update(_, .loginKey(let bytes, _)):
             bytes.count + 256
         case .update: 256
+        case .publishRoom(let room): room.bytes.count + 256
         }
     }
 
@@ -123,7 +129,8 @@ enum Change: Sendable {
         switch self {
         case .store(let envelope, _): Int64(envelope.bytes.count) * 5 / 4 + 512
         case .acknowledge: 0
-        case .publish, .claim, .update, .invite, .redeem: Int64(weight) * 5 / 4 + 512
+        case .publish, .claim, .update, .publishRoom, .invite, .redeem:
+            Int64(weight) * 5 / 4 + 512
         }
     }
 
@@ -132,7 +139,7 @@ enum Change: Sendable {
         switch self {
         case .store(let envelope, _): envelope.to
         case .acknowledge(let mailbox, _, _): mailbox
-        case .publish, .claim, .update, .invite, .redeem: nil
+        case .publish, .claim, .update, .publishRoom, .invite, .redeem: nil
         }
     }
 }

@@ -41,12 +41,13 @@ extension SQLiteStore {
             let claims = try forgetClaims(
                 connection, until: minute - Retention.claimMinutes, rows)
             let accounts = try Self.forgetAccounts(connection, at: minute, rows)
+            let rooms = try Self.forgetRooms(connection, at: minute, rows)
             let strangers =
                 if strangers, let kept = retention.strangerMinutes {
                     try Self.forgetStrangers(connection, until: minute - kept, max(1, rows / 20))
                 } else { false }
             return expired || ended || found || emptied || forgotten || claims || accounts
-                || strangers
+                || rooms || strangers
         }
         // The sweep changed the counts that the memory caches.
         memory.mailboxes = [:]

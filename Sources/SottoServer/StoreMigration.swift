@@ -103,6 +103,7 @@ enum StoreTable: String, CaseIterable {
     case preKeyClaim = "prekey_claim"
     case account
     case invitation
+    case room
 
     /// The columns; `isBytes` is false for integers.
     var columns: [(name: String, isBytes: Bool)] {
@@ -140,6 +141,11 @@ enum StoreTable: String, CaseIterable {
                 ("card_issued", false), ("login_key", true), ("login_key_issued", false),
             ]
         case .invitation: [("tag", true), ("key", true), ("until", false), ("owner", true)]
+        case .room:
+            [
+                ("key", true), ("publisher", true), ("seq", false), ("minute", false),
+                ("body", true),
+            ]
         }
     }
 

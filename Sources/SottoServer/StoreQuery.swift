@@ -7,12 +7,16 @@ enum StoreQuery: Sendable {
     case messages(SessionID, max: Int, after: Int64, dead: Bool, to: String?)
     /// The card of an id.
     case card(SessionID, to: String?)
+    /// The record of a room, by its door.
+    case room(SessionID, to: String?)
     /// The data that a login needs. `member` is the member who logged in on this connection.
     case login(Login, member: SessionID?, to: String?)
     /// The account that decides about an earlier session.
     case resume(SessionTokens.Session, to: String?)
     /// The data that decides about a publication of an owner.
     case publish(Change, of: SessionID, to: String?)
+    /// The data that decides about the publication of a room.
+    case publishRoom(StoredRoom, to: String?)
     /// The state of an owner's prekeys, for the answer to a login.
     case session(SessionID, token: String, to: String?)
     /// Envelopes to push to the subscriber of a mailbox.
@@ -24,6 +28,7 @@ enum StoreQuery: Sendable {
         case login(Login, LoginContext, to: String?)
         case resume(SessionTokens.Session, Account?, to: String?)
         case publish(Change, of: SessionID, Account?, isKnown: Bool, to: String?)
+        case publishRoom(StoredRoom, isKnown: Bool, to: String?)
         case session(SessionID, PreKeyStatus?, Account?, token: String, minute: Int64, to: String?)
         case push(SessionID, Page)
     }
@@ -33,15 +38,16 @@ enum StoreQuery: Sendable {
         switch self {
         case .messages: WireLimits.fetchBytes
         case .card: WireLimits.cardBytes
-        case .login, .resume, .publish, .session, .push: 0
+        case .room: WireLimits.roomBytes
+        case .login, .resume, .publish, .publishRoom, .session, .push: 0
         }
     }
 
     /// Whether the connection pauses until the result is there.
     var pauses: Bool {
         switch self {
-        case .messages, .card, .push: false
-        case .login, .resume, .publish, .session: true
+        case .messages, .card, .room, .push: false
+        case .login, .resume, .publish, .publishRoom, .session: true
         }
     }
 
@@ -59,6 +65,10 @@ enum StoreQuery: Sendable {
             let card = try store.account(of: id)?.card
             return .response(
                 card.map { .card($0) } ?? .error(Refusal(.noCard)), to: requestID, weight: weight)
+        case .room(let door, let requestID):
+            let room = try store.room(of: door)
+            return .response(
+                room.map { .room($0) } ?? .error(Refusal(.noRoom)), to: requestID, weight: weight)
         case .login(let login, let member, let requestID):
             return .login(
                 login, try LoginContext(of: login, member, store, clock), to: requestID)
@@ -69,6 +79,9 @@ enum StoreQuery: Sendable {
             let account = try store.account(of: owner)
             let isKnown = if account == nil { try store.preKeys(of: owner) != nil } else { true }
             return .publish(change, of: owner, account, isKnown: isKnown, to: requestID)
+        case .publishRoom(let room, let requestID):
+            return .publishRoom(
+                room, isKnown: try store.room(of: room.door) != nil, to: requestID)
         case .session(let owner, let token, let requestID):
             return .session(
                 owner, try store.preKeys(of: owner), try store.account(of: owner), token: token,

@@ -10,6 +10,7 @@
 /// | `prekey_one_time` | unclaimed one-time prekeys |
 /// | `prekey_claim` | the result of each claim, to repeat it |
 /// | `account` | an id that is a member or published a record: its card, its RSA login key, its owner's last activity; `member` is 1, or 2 after the removal |
+/// | `room` | the record of each room, by its door, with the key that published it |
 /// | `invitation` | tags and public keys of codes; `owner` is empty until the code is redeemed |
 /// | `clock` | one row: the ``StoredClock`` |
 ///
@@ -87,6 +88,13 @@ extension SQLiteStore {
         """
         ALTER TABLE envelope ADD COLUMN until INTEGER;
         CREATE INDEX envelope_until ON envelope (until) WHERE until IS NOT NULL;
+        """,
+        """
+        CREATE TABLE room (
+            key BLOB NOT NULL PRIMARY KEY, publisher BLOB NOT NULL, seq INTEGER NOT NULL,
+            minute INTEGER NOT NULL, body BLOB NOT NULL
+        );
+        CREATE INDEX room_minute ON room (minute);
         """,
     ]
 }

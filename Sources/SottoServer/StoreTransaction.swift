@@ -39,6 +39,7 @@ struct StoreTransaction {
         case .publish(let publication, let head): return try publish(publication, head)
         case .claim(let owner, let id): return try claim(Envelope.idBytes(id), of: owner)
         case .update(let id, let change): return try update(id, change)
+        case .publishRoom(let room): return try publish(room)
         case .invite(let invitation): return try invite(invitation)
         case .redeem(let tag, let owner): return try redeem(tag, by: owner)
         case .store, .acknowledge: preconditionFailure("a change to a mailbox without its row")
@@ -56,7 +57,7 @@ struct StoreTransaction {
             var removed = 0
             for id in ids where try acknowledge(id, handled, &row) { removed += 1 }
             return .acknowledged(removed: removed)
-        case .publish, .claim, .update, .invite, .redeem: return try apply(change)
+        case .publish, .claim, .update, .publishRoom, .invite, .redeem: return try apply(change)
         }
     }
 

@@ -10,11 +10,11 @@ extension StateTransaction {
     /// Seconds between two attempts to claim a bundle of one contact.
     public static let bundlePause: Int64 = 86_400
 
-    /// A contact that needs a bundle.
+    /// A contact, or a member of a group, of whom a bundle is needed.
     public struct BundleWish: Sendable, Equatable {
-        /// The contact.
+        /// The owner of the bundle.
         public let owner: SessionID
-        /// The relay on the contact's signed card.
+        /// The relay on the owner's signed card.
         public let relay: String
     }
 
@@ -33,24 +33,45 @@ extension StateTransaction {
         return (0...Self.bundleDays * Self.day).contains(time.seconds - kept)
     }
 
-    /// Returns the contacts that need a bundle now: they have a signed card that names a relay, no session, no fresh
-    /// bundle, and no attempt within the last ``bundlePause``. Blocked contacts and contacts with an unconfirmed key
-    /// change are left out.
+    /// Returns the contacts and the members of groups that need a bundle now: they have a signed card that names a relay,
+    /// no session, no fresh bundle, and no attempt within the last ``bundlePause``. Blocked contacts and contacts with an
+    /// unconfirmed key change are left out, and members with a relay of which neither the owner nor the policy of the
+    /// group knows.
     public func bundleWishes(at time: Timestamp = .now()) throws(StateError) -> [BundleWish] {
         let peers = try connection.rows("SELECT DISTINCT peer FROM session") { $0.bytes(0) }
         let hasSession = Set(peers)
         var wishes: [BundleWish] = []
-        for contact in try store.contacts(connection) {
-            let mark = store.mark(contact.id)
-            guard !contact.isBlocked, contact.changed == nil, contact.id != owner.id,
-                contact.suite ?? .ratchet == .ratchet, let card = contact.card,
-                card.record != nil, let relay = card.relay, !hasSession.contains(mark),
-                try !isFresh(note(.bundleKept, mark: mark), at: time)
-            else { continue }
+        func isNeeded(_ mark: [UInt8]) throws(StateError) -> Bool {
+            guard !hasSession.contains(mark), try !isFresh(note(.bundleKept, mark: mark), at: time)
+            else { return false }
             let tried = try note(.bundleTried, mark: mark)
             // An attempt in the future, from a clock that was ahead, does not count.
-            if let tried, (0..<Self.bundlePause).contains(time.seconds - tried) { continue }
+            return tried.map { !(0..<Self.bundlePause).contains(time.seconds - $0) } ?? true
+        }
+        let contacts = try store.contacts(connection)
+        for contact in contacts {
+            guard !contact.isBlocked, contact.changed == nil,
+                contact.id != owner.id, contact.suite ?? .ratchet == .ratchet,
+                let card = contact.card, card.record != nil, let relay = card.relay,
+                try isNeeded(store.mark(contact.id))
+            else { continue }
             wishes.append(BundleWish(owner: contact.id, relay: relay))
+        }
+        var known = Set(contacts.map(\.id))
+        for (group, cards) in try memberCards(where: isNeeded) {
+            let needed = cards.compactMap { card in
+                known.contains(card.id) ? nil : card.relay.map { (card.id, $0) }
+            }
+            guard !needed.isEmpty, let group = try self.group(group) else { continue }
+            let relays = Set(
+                (group.state.policy.relays + [owner.relay].compactMap(\.self)).map(unpinnedRelay))
+            for (id, relay) in needed
+            where group.standing == .member && group.state.ranks[id] != nil
+                && relays.contains(unpinnedRelay(relay))
+            {
+                known.insert(id)
+                wishes.append(BundleWish(owner: id, relay: relay))
+            }
         }
         return wishes
     }

@@ -173,6 +173,7 @@ public final class IdentityStore {
         );
         CREATE INDEX held_source ON held(source, number);
         """,
+        "CREATE TABLE group_room (team INTEGER PRIMARY KEY, sealed BLOB NOT NULL)",
     ]
 
     /// The version of the schema.

@@ -23,6 +23,7 @@ extension IdentityStore {
         case ownChain(team: Int64)
         case groupChain(tag: [UInt8])
         case heldMessage(mark: Int64)
+        case groupRoom(team: Int64)
 
         /// Returns the content after the context in an opened value, or `nil` if it has another context.
         fileprivate func content(of message: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
@@ -60,6 +61,7 @@ extension IdentityStore {
             case .groupMember(let team, let mark): Array("team member \(team) ".utf8) + mark
             case .ownChain(let team): Array("own chain \(team) ".utf8)
             case .groupChain(let tag): Array("team chain".utf8) + tag
+            case .groupRoom(let team): Array("team room \(team) ".utf8)
             case .heldMessage(let mark): Array("held message \(mark) ".utf8)
             }
         }

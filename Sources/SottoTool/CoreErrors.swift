@@ -27,6 +27,7 @@ extension Failure {
         case let error as ProofOfWorkError: self.init(error)
         case let error as GroupChangeError: self.init(error)
         case let error as GroupChainError: self.init(error)
+        case let error as RoomError: self.init(error)
         default: self.init(reporting: error)
         }
     }
@@ -202,6 +203,21 @@ extension Failure {
             self.init(.malformed, "a change of a group has more than \(limit) bytes")
         case .signature:
             self.init(.authentication, "the signature of a change of a group is wrong")
+        }
+    }
+
+    init(_ error: RoomError) {
+        switch error {
+        case .member(let name):
+            self.init(.malformed, "not the record of a room: \"\(name)\" is missing or malformed")
+        case .signature:
+            self.init(.authentication, "the record of the room is not signed by its door")
+        case .authentication:
+            self.init(.authentication, "the record of the room does not open with this phrase")
+        case .tooLong:
+            self.init(
+                .tryAgain, "the changes before the door are too long for the record of the room",
+                hint: "make a new room")
         }
     }
 

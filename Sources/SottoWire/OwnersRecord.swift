@@ -1,6 +1,6 @@
 public import Sotto
 
-/// A signed record that an owner publishes in a relay's directory: a card or a login key record.
+/// A signed record in a relay's directory: a card or a login key record of its owner, or the record of a room.
 public struct OwnersRecord: Sendable, Equatable {
     /// The kind of record.
     public enum Kind: Sendable, Equatable {
@@ -8,9 +8,12 @@ public struct OwnersRecord: Sendable, Equatable {
         case card
         /// The RSA key that may log in, a SubjectPublicKeyInfo in DER; `nil` revokes it.
         case loginKey([UInt8]?)
+        /// The record of a room. `publisher` is the key that signed it, 32 bytes. Of two records of a publisher the one with
+        /// the higher `seq` is valid.
+        case room(publisher: [UInt8], seq: Int64)
     }
 
-    /// The id of the owner.
+    /// The id of the owner, or the door of the room.
     public let id: SessionID
     /// The kind of record.
     public let kind: Kind
@@ -19,15 +22,28 @@ public struct OwnersRecord: Sendable, Equatable {
     /// The record on one line, without a line feed.
     public let bytes: [UInt8]
 
-    /// Parses a `contact` or `login-key` record with a time of issue.
+    /// Parses a `contact`, `login-key` or `room` record with a time of issue.
     ///
     /// Throws ``Reason/badFields`` for another record, one that nests deeper than ``WireLimits/envelopeDepth`` or a
-    /// card with an address for a single contact, ``Reason/tooLarge`` over ``WireLimits/cardBytes``, and
-    /// ``Reason/badSignature`` unless its id has signed it.
+    /// card with an address for a single contact, ``Reason/tooLarge`` over ``WireLimits/cardBytes``, for a room over
+    /// ``WireLimits/roomBytes``, and ``Reason/badSignature`` unless its id, or the publisher of the room, has signed it.
     public init(_ record: JSONObject) throws(Reason) {
         guard JSON.object(record).nests(atMost: WireLimits.envelopeDepth) else { throw .badFields }
         bytes = record.serialized()
-        guard bytes.count <= WireLimits.cardBytes else { throw .tooLarge }
+        let isRoom = record["type"]?.string == RoomRecord.type
+        guard bytes.count <= (isRoom ? WireLimits.roomBytes : WireLimits.cardBytes) else {
+            throw .tooLarge
+        }
+        if isRoom {
+            do throws(RoomError) {
+                let room = try RoomRecord(record: record)
+                (id, issued) = (room.door, room.issued)
+                kind = .room(publisher: room.publisher, seq: room.seq)
+            } catch {
+                throw error == .signature ? .badSignature : .badFields
+            }
+            return
+        }
         if record["type"]?.string == "login-key" {
             do throws(LoginKeyRecord.Invalid) {
                 let read = try LoginKeyRecord(record: record)
@@ -50,6 +66,6 @@ public struct OwnersRecord: Sendable, Equatable {
 
     /// Whether a record is of a kind for the directory.
     public static func isOne(_ record: JSONObject) -> Bool {
-        ["contact", "login-key"].contains(record["type"]?.string ?? "")
+        ["contact", "login-key", RoomRecord.type].contains(record["type"]?.string ?? "")
     }
 }

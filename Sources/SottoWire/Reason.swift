@@ -24,6 +24,8 @@ public enum Reason: String, Sendable, CaseIterable {
     case noBundle = "no_bundle"
     /// The relay has no card of the id, whether or not it knows the id.
     case noCard = "no_card"
+    /// The relay has no record of that room.
+    case noRoom = "no_room"
     /// The relay has no complete blob with that id.
     case noBlob = "no_blob"
     /// The bytes of the uploaded blob have another SHA-256; they were deleted.
@@ -32,7 +34,8 @@ public enum Reason: String, Sendable, CaseIterable {
     case workRequired = "work_required"
     /// The mailbox gets more messages in a minute than allowed, or the network uploaded more in a day.
     case tooMany = "too_many"
-    /// The envelope id belongs to another envelope, the claim id to another owner's claim, or the blob id to another blob.
+    /// The envelope id belongs to another envelope, the claim id to another owner's claim, the blob id to another blob, or
+    /// the room to another publishing key.
     case conflict = "conflict"
     /// The envelope, the blob or the line is over its limit.
     case tooLarge = "too_large"
@@ -47,7 +50,7 @@ public enum Reason: String, Sendable, CaseIterable {
     public var code: Int64 {
         switch self {
         case .badJSON, .badFrame, .badFields, .unknownType: 400
-        case .noBundle, .noCard, .noBlob: 404
+        case .noBundle, .noCard, .noRoom, .noBlob: 404
         case .notAdmitted, .foreignOrigin: 403
         case .badSignature, .loginFailed, .loginRequired: 401
         case .conflict: 409

@@ -30,11 +30,13 @@ public enum Request: Sendable, Equatable {
     /// returns the same bundle. Answered by `bundle`.
     case claim(owner: SessionID, id: String)
 
-    /// Publishes a card or a login key record in the directory; needs no login, because the record is signed. Answered
-    /// by `stored`, even if it is older than the stored one.
+    /// Publishes a card, a login key record or the record of a room in the directory; needs no login, because the record
+    /// is signed. Answered by `stored`, even if it is older than the stored one.
     case record(OwnersRecord)
     /// Looks up the card of an id. Answered by `card`.
     case lookup(SessionID)
+    /// Looks up the record of a room by its door. Answered by `room`.
+    case room(SessionID)
     /// Asks for a proof of work, after ``Reason/workRequired``. Answered by `puzzle`.
     case puzzle
     /// Sends the counter that solves a puzzle (`ProofOfWork`). Answered by `accepted`: this connection may then
@@ -96,6 +98,7 @@ public enum Request: Sendable, Equatable {
             self = .claim(
                 owner: try payload["id"].sessionID(), id: try payload["claim"].uuid())
         case "record": self = .record(try OwnersRecord(payload["record"].object()))
+        case "room": self = .room(try payload["id"].sessionID())
         case "lookup": self = .lookup(try payload["id"].sessionID())
         case "puzzle": self = .puzzle
         case "solution":
@@ -150,6 +153,7 @@ public enum Request: Sendable, Equatable {
             return line("claim", ["id": .string(owner.description), "claim": .string(id)])
         case .record(let record): return Self.recordLine(record.bytes, requestID: requestID)
         case .lookup(let id): return line("lookup", ["id": .string(id.description)])
+        case .room(let door): return line("room", ["id": .string(door.description)])
         case .puzzle: return line("puzzle")
         case .solution(let nonce, let counter):
             return line(

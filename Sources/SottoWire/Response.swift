@@ -33,6 +33,8 @@ public enum Response: Sendable, Equatable {
     case bundle([UInt8])
     /// The requested card: a record on one line.
     case card([UInt8])
+    /// The requested record of a room, on one line.
+    case room([UInt8])
     /// The proof of work was accepted, or an envelope with a time to live of 0, whether or not it was pushed.
     case accepted
     /// The state of a blob.
@@ -71,6 +73,7 @@ public enum Response: Sendable, Equatable {
                 token: frame.payload["token"]?.string)
         case "bundle": self = .bundle(try payload["bundle"].object().serialized())
         case "card": self = .card(try payload["card"].object().serialized())
+        case "room": self = .room(try payload["room"].object().serialized())
         case "accepted": self = .accepted
         case "blob":
             self = .blob(
@@ -138,6 +141,10 @@ public enum Response: Sendable, Equatable {
             return Frame.line(
                 type: "card", requestID: requestID,
                 payload: Frame.payload(member: "card", record: record))
+        case .room(let record):
+            return Frame.line(
+                type: "room", requestID: requestID,
+                payload: Frame.payload(member: "room", record: record))
         case .accepted: return plain("accepted")
         case .blob(let state):
             return line("blob", ["size": .integer(state.size), "have": .integer(state.have)])

@@ -1,3 +1,5 @@
+import Sotto
+
 /// The limits of the relay protocol that both sides know.
 public enum WireLimits {
     /// The longest envelope, in bytes of its one-line form.
@@ -11,6 +13,10 @@ public enum WireLimits {
     public static let oneTimePreKeys = 200
     /// The longest card or login key record, in bytes of its one-line form.
     public static let cardBytes = 32 << 10
+    /// The longest record of a room, in bytes of its one-line form.
+    public static let roomBytes = RoomRecord.limit
+    /// Seconds that the time of a room's record may be ahead of the relay's clock.
+    public static let roomSeconds: Int64 = 300
     /// The most claims and lookups on one connection in a minute.
     public static let claimsInAMinute = 100
     /// The maximum nesting of arrays and objects in an envelope. A frame adds up to 5 levels, and must still be

@@ -24,7 +24,9 @@ extension RecipientDirectory {
         let notes = try store.preview { try $0.notes(of: group) }
         let contacts = Dictionary(
             try store.contacts().map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        let relays = Set(group.state.policy.relays + [try book.identity().relay].compactMap(\.self))
+        let relays = Set(
+            (group.state.policy.relays + [try book.identity().relay].compactMap(\.self))
+                .map(unpinnedRelay))
         var destinations: [SessionID: Destination] = [:]
         for member in group.members.map(\.id) where member != own {
             let contact = contacts[member]

@@ -17,6 +17,9 @@ struct MessageEncryption {
     let file: String?
     let output: String?
 
+    /// Whether the output is for `send`.
+    private var isForMailboxes: Bool { if case .mailboxes = target { true } else { false } }
+
     func run() throws {
         let input = try Input(path: file)
         switch target {
@@ -71,8 +74,8 @@ struct MessageEncryption {
     ) throws {
         try MessageWriting(
             tool: EncryptTool.toolName, input: input, source: source,
-            output: try Output(path: output, content: .text, inputs: [input]), seal: seal,
-            print: print
+            output: try Output(path: output, content: .text, inputs: [input]),
+            passesRooms: isForMailboxes, seal: seal, print: print
         ).run(messages)
     }
 }

@@ -21,7 +21,7 @@ struct Destination {
     /// The relay on the recipient's card, if mail may go there.
     private var relay: String? {
         guard let relay = recipient?.notedRelay else { return nil }
-        return relays?.contains(relay) ?? true ? relay : nil
+        return relays?.contains(unpinnedRelay(relay)) ?? true ? relay : nil
     }
 
     /// A chat without an address.

@@ -15,6 +15,7 @@ struct GroupTool: CoreProgram {
             group nickname GROUP NAME | policy GROUP [KEY=VALUE ...] | grant GROUP WHO ...
             group list [--json] | participants [--json] GROUP | show GROUP | log GROUP
             group sync [GROUP ...]
+            group check | join | door
             """,
         discussion: """
             A group is a log of signed changes that every member has. No relay knows it. The commands that change a \
@@ -31,6 +32,8 @@ struct GroupTool: CoreProgram {
               group remove climbing carol | encrypt | send
               group policy climbing post=admin | encrypt | send
               group sync | encrypt | send
+              group create --preset room --phrase @FILE:phrase climbing | encrypt | send
+              group join --nickname Bo --phrase @FILE:phrase | encrypt | send
             """,
         version: sottoVersion,
         subcommands: [
@@ -38,7 +41,8 @@ struct GroupTool: CoreProgram {
             LeaveCommand.self, RemoveCommand.self, BanCommand.self, RoleCommand.self,
             RenameCommand.self, AboutCommand.self, TimerCommand.self, NicknameCommand.self,
             PolicyCommand.self, GrantCommand.self, ListCommand.self, ShowCommand.self,
-            ParticipantsCommand.self, LogCommand.self, SyncCommand.self,
+            ParticipantsCommand.self, LogCommand.self, SyncCommand.self, CheckCommand.self,
+            JoinCommand.self, DoorCommand.self,
         ])
 
     func execute() throws {

@@ -53,6 +53,7 @@ extension StoredGroup {
                 ("rank", rank == .nobody ? nil : .string(rank.name)),
                 ("members", .integer(Int64(members.count))),
                 ("by", standing == .invited ? inviter.map { .string($0.description) } : nil),
+                ("unconfirmed", isUnconfirmed ? .bool(true) : nil),
                 ("policy", .object(state.policy.object)),
                 ("changes", .integer(Int64(log.changes.count))),
                 ("state", .string(hex(state.digest))),
@@ -78,7 +79,8 @@ struct ShowCommand: Program {
         name: "show", abstract: "Print a group with its rules.", usage: "group show GROUP",
         discussion: """
             state is a digest of members and rules. It is the same for all members who have the same changes. forks \
-            are changes by which somebody told two members different things.
+            are changes by which somebody told two members different things. unconfirmed says that no member has let \
+            you into a room yet.
             """)
 
     @OptionGroup var group: GroupArgument

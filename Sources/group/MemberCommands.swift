@@ -3,6 +3,7 @@ import Sotto
 import SottoContacts
 import SottoState
 import SottoTool
+import SottoWire
 
 /// `group create`: a new group with its first members.
 struct CreateCommand: Program {
@@ -14,12 +15,15 @@ struct CreateCommand: Program {
         case kecalek
         /// Admins write, and all members read.
         case announcements
+        /// A phrase admits, and each author decides who reads their messages, as in SHAiny.
+        case room
 
         var policy: GroupPolicy {
             switch self {
             case .open: GroupPolicy()
             case .kecalek: GroupPolicy(add: .member, edit: .owner, post: .member, pin: .owner)
             case .announcements: GroupPolicy(post: .admin, pin: .admin)
+            case .room: GroupPolicy(visibility: .granted)
             }
         }
     }
@@ -27,15 +31,22 @@ struct CreateCommand: Program {
     static let configuration = CommandConfiguration(
         name: "create",
         abstract: "Create a group, and print the invitations.",
-        usage: "group create [--preset PRESET] [--visibility WHO] [--nickname NAME] NAME [WHO ...]",
+        usage: """
+            group create [--preset PRESET] [--visibility WHO] [--nickname NAME] NAME [WHO ...]
+            group create --preset room [--phrase SOURCE] [--relay URL] [--nickname NAME] NAME [WHO ...]
+            """,
         discussion: """
             WHO are contacts. The presets are open (members write; admins invite, rename and remove), kecalek \
-            (everybody invites; only the creator renames and removes) and announcements (admins write, everybody \
-            reads). With the visibility granted, a later member reads your messages only after group grant.
+            (everybody invites; only the creator renames and removes), announcements (admins write, everybody reads) \
+            and room. With the visibility granted, a later member reads your messages only after group grant.
+
+            A room has a phrase, and whoever knows it can enter with group join. Its visibility is granted. Its record \
+            is kept by a relay, which cannot read it, and which can try phrases: use seven or more random words. \
+            --phrase makes a room with any preset.
             """)
 
     @Option(
-        "--preset", value: "preset", help: "The rules: open, kecalek or announcements.")
+        "--preset", value: "preset", help: "The rules: open, kecalek, announcements or room.")
     var preset: Preset = .open
 
     @Option(
@@ -46,6 +57,8 @@ struct CreateCommand: Program {
     @Option("--nickname", value: "name", help: "Your name in the group.")
     var nickname: String?
 
+    @OptionGroup var room: RoomOptions
+
     @OptionGroup var options: GroupOptions
 
     @Argument("name", help: "The name of the group.")
@@ -54,11 +67,24 @@ struct CreateCommand: Program {
     @Argument("who", help: "The contacts to invite.")
     var people: [String] = []
 
+    private var isRoom: Bool { preset == .room || room.phrase != nil }
+
+    func validate() throws {
+        guard isRoom || room.relay == nil else {
+            throw UsageError("--relay is for a room: --preset room, or --phrase")
+        }
+    }
+
     func execute() throws {
         let groups = try options.open()
         let invited = try people.map { try Invited($0, groups) }
+        let relay = isRoom ? try room.address(nil, groups.owner) : nil
+        let keys = try relay.map { relay in
+            RoomKeys(try room.newDoor(at: relay), relay: relay.text)
+        }
         var policy = preset.policy
         if let visibility { policy.visibility = visibility }
+        if let keys { (policy.door, policy.relays) = (keys.door.publicKey, [keys.relay]) }
         let values = [GroupChange.Value.name(name)] + (nickname.map { [.nickname($0)] } ?? [])
         let (group, records) = try groups.store.transaction { transaction in
             var group = try transaction.createGroup(policy, values)
@@ -66,6 +92,11 @@ struct CreateCommand: Program {
             if !invited.isEmpty {
                 group = try groups.invite(invited, .member, to: group, transaction)
                 records = try groups.invitations(of: group, for: invited, transaction)
+            }
+            if let keys {
+                try transaction.keep(keys, of: group)
+                let record = try transaction.publication(of: group, card: groups.owner.card())
+                records = [record].compactMap { $0 } + records
             }
             return (group, records)
         }
@@ -264,6 +295,11 @@ extension MembersArgument {
         _ act: ([SessionID], [GroupChange.Limit]) -> GroupChange.Act
     ) throws {
         let (groups, found, who) = try open()
+        if found.state.policy.door != nil {
+            group.options.note(
+                "the removed members know the phrase of the door; change it: sotto group door --new-phrase \(shellWord(found.name))"
+            )
+        }
         try groups.change(found, also: who) { group, transaction in
             let limits = try who.flatMap { try transaction.limits(of: $0, in: group) }
             let changed = try transaction.write(

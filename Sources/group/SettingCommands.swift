@@ -106,9 +106,7 @@ struct PolicyCommand: Program {
         try groups.change(found) { group, transaction in
             var policy = group.state.policy
             for setting in settings { try policy.apply(setting) }
-            let changed = try transaction.write(.policy(policy), in: group)
-            guard changed.state.policy == policy else { throw GroupError.refused }
-            return changed
+            return try transaction.set(policy, of: group)
         }
     }
 }
@@ -174,9 +172,15 @@ struct SyncCommand: Program {
     func execute() throws {
         let groups = try options.open()
         let chosen = try names.isEmpty ? groups.store.groups() : names.map { try groups.group($0) }
-        let records = try groups.store.preview { transaction in
-            try chosen.filter { $0.standing == .member }.flatMap {
-                try groups.news(of: $0, transaction)
+        let records = try groups.store.transaction { transaction in
+            try chosen.filter { $0.standing == .member }.flatMap { found in
+                guard let known = try transaction.group(found.id) else { return [] as [JSONObject] }
+                let group = try transaction.admitWaiting(to: known)
+                let isPublisher = try transaction.room(of: group) != nil
+                let room =
+                    isPublisher
+                    ? try transaction.publication(of: group, card: groups.owner.card()) : nil
+                return try [room].compactMap { $0 } + groups.news(of: group, transaction)
             }
         }
         try groups.print(records)

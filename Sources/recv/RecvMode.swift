@@ -12,6 +12,7 @@ enum RecvMode: String, CommandMode {
     case dead = "--dead"
     case bundle = "--bundle"
     case card = "--card"
+    case room = "--room"
     case blob = "--blob"
 
     var takes: String {
@@ -23,6 +24,7 @@ enum RecvMode: String, CommandMode {
         case .dead: "\(Self.relay) \(Self.identity) --dead --stateless --invitation --exec --max -q"
         case .bundle: "\(Self.relay) \(Self.identity) --bundle --stateless -q"
         case .card: "\(Self.relay) \(Self.identity) --card -q"
+        case .room: "\(Self.relay) \(Self.identity) --room -q"
         case .blob: "\(Self.relay) \(Self.identity) --blob --keep -q"
         }
     }

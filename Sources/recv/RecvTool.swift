@@ -94,6 +94,13 @@ struct RecvTool: CoreProgram {
     var card: String?
 
     @Option(
+        "--room", value: "id",
+        help:
+            "Ask the relay's directory for the room whose door has this id, and print its encrypted record; for group join."
+    )
+    var room: String?
+
+    @Option(
         "--blob", value: "record",
         help:
             "Fetch the encrypted file of this message, a number or a file with the record, and print it for decrypt --attachment."
@@ -164,6 +171,7 @@ struct RecvTool: CoreProgram {
         if again { return .again }
         if bundle != nil { return .bundle }
         if card != nil { return .card }
+        if room != nil { return .room }
         if blob != nil { return .blob }
         if loginKey != nil { return .loginKey }
         if dead { return .dead }
@@ -183,6 +191,7 @@ struct RecvTool: CoreProgram {
             return
         }
         if let card { return try printCard(card) }
+        if let room { return try printRoom(room) }
         if let blob {
             return try BlobFetch(
                 record: blob, identity: identity, lockTimeout: lock.timeout, relay: relay,
@@ -286,6 +295,25 @@ struct RecvTool: CoreProgram {
         let card = try CardLookup(id).run(at: relay)
         let output = try Output(path: nil, content: .text)
         if let record = card.record { try output.writeLine(record) }
+        try output.finish()
+    }
+
+    /// Prints the record of a room from the directory.
+    private func printRoom(_ text: String) throws {
+        guard let door = SessionID(text) else {
+            throw Failure(.usage, "\(text) is not the id of a door")
+        }
+        let relay = try RelayAddress.find(
+            relay, authorities: ca, fallback: identity.needsNoPrompt ? identity.load().relay : nil)
+        let record: JSONObject
+        do throws(ClientError) {
+            record = try RoomLookup(door).run(at: relay)
+        } catch {
+            if quiet, case .noRoom = error { throw Failure(.no, "") }
+            throw error
+        }
+        let output = try Output(path: nil, content: .text)
+        try output.writeLine(record)
         try output.finish()
     }
 

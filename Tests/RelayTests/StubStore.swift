@@ -35,6 +35,8 @@ final class StubStore: Store {
 
     func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation? { nil }
 
+    func room(of door: SessionID) throws(StoreError) -> [UInt8]? { nil }
+
     func clearStrangerFlags() throws(StoreError) {}
 
     func sweep(at minute: Int64, second: Int64, latest: Int64, strangers: Bool) throws(StoreError)

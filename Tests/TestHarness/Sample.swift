@@ -7,6 +7,9 @@ package enum Sample {
         Identity(mnemonic: Mnemonic(randomWordCount: 24), name: "test")
     }
 
+    /// Returns a door of a random phrase.
+    package static func door() -> RoomDoor { RoomDoor(root: SecretBytes(randomCount: 32)) }
+
     /// Returns a decrypted message from nobody.
     package static func message(_ text: String, id: String = Envelope.newID()) -> Message {
         Message(

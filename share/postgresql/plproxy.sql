@@ -268,3 +268,22 @@ RETURNS SETOF boolean LANGUAGE plproxy AS $$
     CLUSTER 'sotto';
     RUN ON ALL;
 $$;
+
+CREATE OR REPLACE FUNCTION sotto.room(of_door bytea, OUT body bytea)
+RETURNS SETOF bytea LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(of_door);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.publish_room(
+    at_minute bigint, of_door bytea, of_publisher bytea, new_seq bigint, new_body bytea)
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON sotto.partition(of_door);
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.sweep_rooms(until bigint, most bigint)
+RETURNS SETOF boolean LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;

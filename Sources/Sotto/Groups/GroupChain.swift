@@ -170,7 +170,7 @@ package struct GroupChain: Sendable {
 
     /// Returns the copy of a message for a reader.
     package func copy(_ message: GroupMessage, for address: GroupCopy.Address) -> GroupCopy {
-        copy(message, for: address, nonce: publicRandomBytes(Wrap.nonceBytes))
+        copy(message, for: address, nonce: publicRandomBytes(XChaChaPoly.nonceBytes))
     }
 
     func copy(

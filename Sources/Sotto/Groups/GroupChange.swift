@@ -232,7 +232,7 @@ package struct GroupChange: Sendable {
 
 extension GroupChange.Act {
     /// Whether the author enters the group with it.
-    var isEntry: Bool {
+    package var isEntry: Bool {
         switch self {
         case .create, .join, .doorJoin: true
         default: false
@@ -246,6 +246,12 @@ extension GroupChange.Act {
         default: false
         }
     }
+
+    /// Whether the author enters by a door with it.
+    package var isDoorJoin: Bool { if case .doorJoin = self { true } else { false } }
+
+    /// Whether it only unites heads.
+    package var isMerge: Bool { if case .merge = self { true } else { false } }
 
     /// Whether it can take a rank away.
     package var isCut: Bool {

@@ -70,6 +70,8 @@ package struct GroupBody: Sendable {
     package var cards: [JSONObject] = []
     /// The distribution of the sender's chain, which contains keys.
     package var chain: JSONObject?
+    /// ``RoomKeys/object`` for a moderator, which contains keys.
+    package var room: JSONObject?
     /// Changes that the sender asks for.
     package var request: [GroupID] = []
     /// Earlier messages of the sender, for a member who may read them now: `{"id","time","body"}`.
@@ -93,7 +95,7 @@ package struct GroupBody: Sendable {
         return JSONObject([
             ("type", .string(Self.type)), ("group", .string(group.description)),
             ("changes", list(changes)), ("cards", list(cards)),
-            ("chain", chain.map { .object($0) }),
+            ("chain", chain.map { .object($0) }), ("room", room.map { .object($0) }),
             (
                 "request",
                 request.isEmpty ? nil : .array(request.map { .string($0.description) })
@@ -119,6 +121,7 @@ package struct GroupBody: Sendable {
         history = try objects("history")
         isComplete = try fields["complete"].optional?.bool() ?? false
         chain = try fields["chain"].optional?.object()
+        room = try fields["room"].optional?.object()
         let wanted = try fields["request"].optional?.array() ?? []
         request = wanted.compactMap { $0.string.flatMap { GroupID($0) } }
         guard request.count == wanted.count, request.count <= Self.most else {

@@ -1,4 +1,3 @@
-import CSodium
 import Crypto
 
 /// A message to a group, encrypted once for all readers: u32be iteration ‖ commitment (32) ‖ signature (64) ‖ nonce (12) ‖
@@ -75,15 +74,12 @@ package struct GroupCopy: Sendable, Equatable {
     package init(payload: JSONObject) throws(GroupChainError) {
         let fields = Fields<GroupChainError>(payload)
         tag = try fields["tag"].hexBytes(count: Self.tagBytes)
-        box = try fields["box"].bytes { $0 > Wrap.overhead }
+        box = try fields["box"].bytes { $0 > XChaChaPoly.overhead }
     }
 }
 
 /// The outer encryption of copies, under keys that the chain's wrap secret gives each reader.
 enum Wrap {
-    static let nonceBytes = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)
-    static let overhead = nonceBytes + Int(crypto_aead_xchacha20poly1305_ietf_ABYTES)
-
     /// Returns the tag and the key of a reader: HKDF-SHA256(wrap secret, salt = public key of the reader, info
     /// `sotto/group/copy/v1`, 48).
     static func keys(
@@ -106,35 +102,14 @@ enum Wrap {
         _ message: [UInt8], _ address: GroupCopy.Address, nonce: [UInt8],
         _ key: RatchetSecret
     ) -> [UInt8] {
-        let data = address.bytes
-        let count = message.count + overhead - nonceBytes
-        let box = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            _ = key.withPointer {
-                crypto_aead_xchacha20poly1305_ietf_encrypt(
-                    buffer.baseAddress!, nil, message, UInt64(message.count), data,
-                    UInt64(data.count), nil, nonce, $0)
-            }
-            filled = count
+        key.withPointer {
+            XChaChaPoly.seal(message, authenticating: address.bytes, nonce: nonce, key: $0)
         }
-        return nonce + box
     }
 
     static func open(
         _ box: [UInt8], _ address: GroupCopy.Address, _ key: RatchetSecret
     ) -> [UInt8]? {
-        guard box.count >= overhead else { return nil }
-        let data = address.bytes
-        let (nonce, sealed) = (Array(box.prefix(nonceBytes)), Array(box.dropFirst(nonceBytes)))
-        var isAuthentic = false
-        let message = [UInt8](unsafeUninitializedCapacity: box.count - overhead) { buffer, filled in
-            isAuthentic =
-                key.withPointer {
-                    crypto_aead_xchacha20poly1305_ietf_decrypt(
-                        buffer.baseAddress, nil, nil, sealed, UInt64(sealed.count), data,
-                        UInt64(data.count), nonce, $0)
-                } == 0
-            filled = isAuthentic ? box.count - overhead : 0
-        }
-        return isAuthentic ? message : nil
+        key.withPointer { XChaChaPoly.open(box, authenticating: address.bytes, key: $0) }
     }
 }

@@ -94,6 +94,9 @@ package struct GroupPolicy: Sendable, Hashable {
     }
 }
 
+/// Returns the address of a relay without its pin, to compare the relays of a policy with those of cards.
+package func unpinnedRelay(_ relay: String) -> String { String(relay.prefix { $0 != "#" }) }
+
 extension GroupPolicy.Visibility {
     fileprivate var narrowness: Int {
         switch self {

@@ -25,7 +25,7 @@ public final class Chat: Sendable {
             throw .phrase
         }
         strength = Int(PhraseStrength.bits(of: text))
-        root = try PhraseKey.root(of: SecretBytes(copying: nfc(text).utf8))
+        root = try PhraseKey.root(of: phrase)
         self.phrase = PhraseKey(root: root)
         self.name = name
     }

@@ -1,15 +1,3 @@
-import CSodium
-
-/// A reason why a phrase gives no key, or a text cannot be opened.
-public enum PhraseError: Error, Sendable, Equatable {
-    /// The phrase is not UTF-8.
-    case phrase
-    /// 256 MiB of memory are not available.
-    case memory
-    /// The text is malformed or damaged, or was encrypted with another phrase.
-    case authentication
-}
-
 /// The keys that a shared phrase gives in the form `phrase/v2`:
 ///
 ///     root = Argon2id(v1.3, NFC(phrase), salt SHA-256("phrase/v2/salt")[..16], 256 MiB, 3 passes, 1 lane, 32)
@@ -23,8 +11,6 @@ public enum PhraseError: Error, Sendable, Equatable {
 public final class PhraseKey: Sendable {
     /// The version prefix of each text.
     public static let mark = "v2."
-    static let memory = 256 << 20
-    static let passes: UInt64 = 3
 
     /// The id of the chat, 32 bytes.
     public let id: [UInt8]
@@ -34,10 +20,7 @@ public final class PhraseKey: Sendable {
     ///
     /// Canonically equivalent phrases give the same keys. Throws ``PhraseError/phrase`` or ``PhraseError/memory``.
     public convenience init(phrase: borrowing SecretBytes) throws(PhraseError) {
-        guard let text = phrase.withBytes({ String(validating: $0, as: UTF8.self) }) else {
-            throw .phrase
-        }
-        self.init(root: try Self.root(of: SecretBytes(copying: nfc(text).utf8)))
+        self.init(root: try Self.root(of: phrase))
     }
 
     package init(root: borrowing SecretBytes) {
@@ -46,16 +29,8 @@ public final class PhraseKey: Sendable {
     }
 
     static func root(of phrase: borrowing SecretBytes) throws(PhraseError) -> SecretBytes {
-        let salt = Array(sha256(Array("phrase/v2/salt".utf8))[..<16])
-        return try SecretBytes(count: 32) { (root) throws(PhraseError) in
-            let result = phrase.withBytes { bytes in
-                crypto_pwhash(
-                    root.baseAddress!.assumingMemoryBound(to: UInt8.self), UInt64(root.count),
-                    bytes.baseAddress!.assumingMemoryBound(to: CChar.self), UInt64(bytes.count),
-                    salt, passes, memory, crypto_pwhash_ALG_ARGON2ID13)
-            }
-            guard result == 0 else { throw .memory }
-        }
+        try PhraseHash.root(
+            of: phrase, salt: Array(sha256(Array("phrase/v2/salt".utf8))[..<PhraseHash.saltBytes]))
     }
 
     /// Encrypts a text.

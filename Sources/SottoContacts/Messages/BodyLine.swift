@@ -51,6 +51,11 @@ extension MessageBody {
             case "invited":
                 return "invited you to the group \(text("name") ?? "?")"
             case "joined": return who == "me" ? "you joined the group" : "\(who) joined the group"
+            case "question":
+                let id = event["group"]?.string ?? ""
+                let member = event["who"]?.string ?? ""
+                guard GroupID.isBeginning(id), SessionID(member) != nil else { return "?" }
+                return "show your messages to \(who)? sotto group grant \(id) \(member)"
             case "left":
                 return who == "me"
                     ? "you are no longer a member of the group" : "\(who) left the group"

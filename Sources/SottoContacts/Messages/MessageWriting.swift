@@ -13,6 +13,8 @@ package struct MessageWriting<Sealed> {
     /// The bytes of the input.
     private let source: any ByteSource
     private let output: Output
+    /// Whether records of rooms are printed as they are.
+    private let passesRooms: Bool
     /// Encrypts messages. A thrown error ends the whole run: nothing was encrypted.
     private let seal: ([MessageText]) throws -> [Result<Sealed, Failure>]
     /// Prints one encrypted message.
@@ -26,6 +28,7 @@ package struct MessageWriting<Sealed> {
 
     package init(
         tool: String, input: Input, source: (any ByteSource)? = nil, output: Output,
+        passesRooms: Bool = false,
         seal: @escaping ([MessageText]) throws -> [Result<Sealed, Failure>],
         print: @escaping (Sealed, Output) throws -> Void
     ) {
@@ -33,6 +36,7 @@ package struct MessageWriting<Sealed> {
         self.input = input
         self.source = source ?? input
         self.output = output
+        self.passesRooms = passesRooms
         self.seal = seal
         self.print = print
     }
@@ -98,7 +102,7 @@ package struct MessageWriting<Sealed> {
         var batch: [(line: Int, content: Result<MessageText, Failure>)] = []
         var bytes = 0
         while let line = try lines.next() {
-            if let content = try Self.content(line) { batch.append((lines.number, content)) }
+            if let content = try content(line) { batch.append((lines.number, content)) }
             if case .line(let line) = line { bytes += line.count }
             if try lines.mustWait() || batch.count >= Self.batchSize || bytes >= Self.batchBytes {
                 try put(batch, &outcome)
@@ -111,20 +115,30 @@ package struct MessageWriting<Sealed> {
         try outcome.end(tool: tool)
     }
 
-    private static func content(_ line: LineReader.Line) throws -> Result<MessageText, Failure>? {
+    private func content(_ line: LineReader.Line) throws -> Result<MessageText, Failure>? {
         guard case .line(let bytes) = line else {
-            return .failure(Failure(.malformed, "the line is longer than \(lineLimit) bytes"))
+            return .failure(
+                Failure(.malformed, "the line is longer than \(Self.lineLimit) bytes"))
         }
         if bytes.isEmpty { return nil }
-        return try result { try MessageText.content(ofLine: bytes) }
+        let content = try result { try MessageText.content(ofLine: bytes) }
+        if !passesRooms, case .success(let text) = content, text.room != nil {
+            return .failure(Failure(.malformed, "the record of a room is not a message"))
+        }
+        return content
     }
 
     private func put(
         _ batch: [(line: Int, content: Result<MessageText, Failure>)], _ outcome: inout LineOutcome
     ) throws {
-        let contents = batch.compactMap { try? $0.content.get() }
+        let contents = batch.compactMap { try? $0.content.get() }.filter { $0.room == nil }
         var sealed = try (contents.isEmpty ? [] : seal(contents))[...]
         for (line, content) in batch {
+            if let room = try? content.get().room {
+                try output.writeRecord(room)
+                outcome.succeeded()
+                continue
+            }
             let result = content.flatMap { _ in
                 sealed.popFirst() ?? .failure(Failure(.bug, "a message was not encrypted"))
             }

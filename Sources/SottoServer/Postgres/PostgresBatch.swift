@@ -6,10 +6,14 @@ import SottoWire
 /// Order matters only within a mailbox, or within an owner's prekeys. Each change goes into the first round in which
 /// its kind comes after all earlier changes of the same mailbox; most commits have one round.
 struct PostgresBatch {
-    private enum Kind: Int, CaseIterable { case store, fail, acknowledge, publish, claim, account }
+    private enum Kind: Int, CaseIterable {
+        case store, fail, acknowledge, publish, claim, account, room
+    }
 
     /// The kind of rows that a statement returns.
-    private enum Answer { case none, stored, acknowledged, published(Int), claimed, redeemed(Int) }
+    private enum Answer {
+        case none, stored, acknowledged, published(Int), claimed, redeemed(Int), room(Int)
+    }
 
     private let changes: [Change]
     private let minute: Int64
@@ -60,6 +64,7 @@ struct PostgresBatch {
         case .claim(let owner, _): (.claim, owner)
         case .update(let id, _), .redeem(_, let id): (.account, id)
         case .invite(let invitation): (.account, SessionID(publicKey: invitation.key))
+        case .publishRoom(let room): (.room, room.door)
         }
     }
 
@@ -70,6 +75,7 @@ struct PostgresBatch {
         case .publish: for place in places { addPublication(place) }
         case .claim: addClaims(places)
         case .account: for place in places { addAccount(place) }
+        case .room: for place in places { addRoom(place) }
         }
     }
 
@@ -160,6 +166,17 @@ struct PostgresBatch {
         add(query, .claimed)
     }
 
+    private mutating func addRoom(_ place: Int) {
+        guard case .publishRoom(let room) = changes[place] else { return }
+        var query = PostgresQuery("SELECT sotto.publish_room($1, $2, $3, $4, $5)")
+        query.add(minute)
+        query.add(room.door.publicKey)
+        query.add(room.publisher)
+        query.add(room.seq)
+        query.add(room.bytes)
+        add(query, .room(place))
+    }
+
     private mutating func addAccount(_ place: Int) {
         switch changes[place] {
         case .update(let id, let update):
@@ -199,9 +216,12 @@ struct PostgresBatch {
             if case .redeemed(let place) = answer {
                 outcomes[place] = rows.count > 0 ? .published : .noInvitation
             }
+            if case .room(let place) = answer {
+                outcomes[place] = rows.count > 0 ? .published : .conflict
+            }
             for row in 0..<rows.count {
                 switch answer {
-                case .none, .published, .redeemed: break
+                case .none, .published, .redeemed, .room: break
                 case .stored:
                     outcomes[Int(rows.integer(row, 0))] = Self.stored(rows.integer(row, 1))
                 case .acknowledged:

@@ -10,6 +10,7 @@
 /// | `heads` | returns the next sequence numbers of mailboxes, which show arrivals |
 /// | `publish`, `claim`, `prekeys` | publish, claim and count prekeys |
 /// | `account`, `update_account`, `adopt` | read and change accounts; clear stranger flags |
+/// | `room`, `publish_room`, `sweep_rooms` | read, store and delete the records of rooms |
 /// | `invite`, `invitation`, `redeem` | create, read and redeem invitations |
 /// | `sweep`, `sweep_ended`, `sweep_accounts`, `sweep_mailboxes` | delete expired rows and empty mailboxes |
 /// | `put_blob`, `blob`, `blob_pieces`, `blobs`, `drop_blob` | store, read and delete blobs |

@@ -79,6 +79,7 @@ final class PostgresStore: CopyableStore {
         var more = (0..<rows.count).contains { rows.integer($0, 0) != 0 }
         if try sweepEnded(at: second, Self.sweepRows) { more = true }
         if try sweepAccounts(at: minute, strangers: strangers, Self.sweepRows) { more = true }
+        if try sweepRooms(at: minute, Self.sweepRows) { more = true }
         return try sweepMailboxes(latest: latest, Self.sweepRows) || more
     }
 

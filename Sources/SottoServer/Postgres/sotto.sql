@@ -934,3 +934,44 @@ RETURNS SETOF boolean LANGUAGE sql AS $$
 $$;
 DELETE FROM sotto.version;
 INSERT INTO sotto.version VALUES (5);
+-- Version 6: rooms.
+
+-- The record of each room; the first publisher keeps the place.
+CREATE TABLE IF NOT EXISTS sotto.room (
+    key bytea NOT NULL PRIMARY KEY, publisher bytea NOT NULL, seq bigint NOT NULL,
+    minute bigint NOT NULL, body bytea NOT NULL
+);
+ALTER TABLE sotto.room ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE INDEX IF NOT EXISTS room_minute ON sotto.room (minute);
+
+CREATE OR REPLACE FUNCTION sotto.room(of_door bytea, OUT body bytea)
+RETURNS SETOF bytea LANGUAGE sql STABLE AS $$
+    SELECT body FROM sotto.room WHERE key = of_door
+$$;
+
+-- Returns a row unless another publisher has the room. A number that is not higher changes nothing.
+CREATE OR REPLACE FUNCTION sotto.publish_room(
+    at_minute bigint, of_door bytea, of_publisher bytea, new_seq bigint, new_body bytea)
+RETURNS SETOF bigint LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO sotto.room AS known (key, publisher, seq, minute, body)
+        VALUES (of_door, of_publisher, new_seq, at_minute, new_body)
+        ON CONFLICT (key) DO UPDATE
+            SET seq = new_seq, minute = at_minute, body = new_body
+            WHERE known.publisher = of_publisher AND new_seq > known.seq;
+    RETURN QUERY SELECT 1::bigint FROM sotto.room
+        WHERE key = of_door AND publisher = of_publisher;
+END $$;
+
+-- Deletes some records that were published up to a minute. Returns whether there may be more.
+CREATE OR REPLACE FUNCTION sotto.sweep_rooms(until bigint, most bigint)
+RETURNS SETOF boolean LANGUAGE sql AS $$
+    WITH old AS (
+        SELECT key FROM sotto.room WHERE minute <= until LIMIT most FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM sotto.room USING old WHERE room.key = old.key RETURNING room.key
+    )
+    SELECT count(*) = most FROM gone
+$$;
+DELETE FROM sotto.version;
+INSERT INTO sotto.version VALUES (6);

@@ -7,8 +7,10 @@ package struct GroupDues {
     let time: Timestamp
     /// The notes about members.
     let notes: [SessionID: GroupMemberNote]
-    /// The owner's changes, and the joins of people whom the owner invited.
+    /// The owner's changes, and the joins of people whom the owner invited or let in.
     fileprivate let told: [GroupChange]
+    /// The keys of the room, if the owner is a moderator and has them.
+    fileprivate let room: RoomKeys?
 
     func note(of id: SessionID) -> GroupMemberNote { notes[id] ?? GroupMemberNote(id: id) }
 
@@ -37,7 +39,7 @@ extension StateTransaction {
     package func dues(
         in group: StoredGroup, at time: Timestamp = .now()
     ) throws(StateError) -> GroupDues {
-        var invited: Set<SessionID> = []
+        var invited = group.doorJoins(namedBy: group.log.changes.filter { $0.by == owner.id })
         let told = group.log.changes.filter { change in
             if change.by == owner.id {
                 if case .invite(let who, _) = change.act { invited.formUnion(who) }
@@ -45,7 +47,9 @@ extension StateTransaction {
             }
             return change.act.isJoin && invited.contains(change.by)
         }
-        return GroupDues(group: group, time: time, notes: try notes(of: group), told: told)
+        let room = group.rank >= .moderator ? try room(of: group)?.keys : nil
+        return GroupDues(
+            group: group, time: time, notes: try notes(of: group), told: told, room: room)
     }
 
     /// Returns all that the members of a group lack, and those who are members no longer. `also` are further people who are told
@@ -72,14 +76,20 @@ extension StateTransaction {
     ) throws(StateError) -> [GroupBody] {
         let (group, note) = (dues.group, dues.note(of: member))
         let wanted = Set(note.wanted)
+        let told = note.needsLog ? group.log.changes : dues.told
         let changes =
-            dues.told.filter {
+            told.filter {
                 $0.by != member && (group.places[$0.id] ?? 0) > note.told && !wanted.contains($0.id)
             } + (wanted.isEmpty ? [] : group.log.changes.filter { wanted.contains($0.id) })
-        let cards = changes.filter { $0.act.isJoin && $0.by != owner.id }.compactMap {
+        let cards = changes.filter { $0.act.isEntry && $0.by != owner.id }.compactMap {
             dues.notes[$0.by]?.card
         }
         var bodies = dues.asking(note, with: Self.bodies(of: group.id, changes, cards: cards))
+        if let room = dues.room, !note.hasRoom, group.state.ranks[member] ?? .nobody >= .moderator {
+            var body = GroupBody(group.id)
+            body.room = room.object
+            bodies.append(body)
+        }
         guard group.shows(to: note), !note.hasHistory else { return bodies }
         let earlier = try earlierMessages(of: group)
         if earlier[0].history.isEmpty, let last = bodies.indices.last {
@@ -195,6 +205,13 @@ extension StateTransaction {
                 note.told = max(note.told, place)
             }
         }
+        if note.needsLog {
+            let last = group.log.changes.filter { $0.by != person }.compactMap {
+                group.places[$0.id]
+            }
+            note.needsLog = note.told < last.max() ?? 0
+        }
+        if body.room != nil { note.hasRoom = true }
         if !body.request.isEmpty { note.asked = Timestamp.now().seconds }
         if body.isComplete { note.hasHistory = true }
         if body.chain != nil { note.holds = try chainSerial(of: group) }

@@ -14,6 +14,10 @@ package struct GroupMemberNote: Sendable {
     package internal(set) var isGranted = false
     /// Whether the member got the owner's earlier messages.
     var hasHistory = false
+    /// Whether a moderator got the keys of the room.
+    var hasRoom = false
+    /// Whether the member, who entered by a door, gets all changes and cards.
+    var needsLog = false
     /// The changes that the member asked for.
     var wanted: [GroupID] = []
     /// The changes that the member has and the owner lacks.
@@ -44,6 +48,7 @@ package struct GroupMemberNote: Sendable {
         else { return nil }
         id = SessionID(publicKey: Array(key))
         (isGranted, hasHistory) = (flags & 1 != 0, flags & 2 != 0)
+        (hasRoom, needsLog) = (flags & 4 != 0, flags & 8 != 0)
         self.asked = Int64(clamping: asked)
         (self.wanted, self.missing) = (wanted, missing)
         cardBytes = Array(reader.remaining)
@@ -54,8 +59,10 @@ package struct GroupMemberNote: Sendable {
         func list(_ ids: [GroupID]) -> [UInt8] {
             UInt16(ids.count).bigEndianBytes + ids.flatMap(\.bytes)
         }
-        return [(isGranted ? 1 : 0) | (hasHistory ? 2 : 0)] + id.publicKey
-            + UInt64(asked).bigEndianBytes + list(wanted)
+        let flags = [isGranted, hasHistory, hasRoom, needsLog].enumerated().reduce(UInt8(0)) {
+            $0 | ($1.element ? 1 << UInt8($1.offset) : 0)
+        }
+        return [flags] + id.publicKey + UInt64(asked).bigEndianBytes + list(wanted)
             + list(missing) + cardBytes
     }
 
@@ -74,6 +81,23 @@ extension StateTransaction {
             "SELECT mark, holds, told, sealed FROM group_member WHERE team = ?", group.number
         ) { row throws(StateError) in try self.note(row, of: group.number) }
         return Dictionary(notes.map { ($0.id, $0) }) { first, _ in first }
+    }
+
+    /// Returns the cards of people in all groups, also of former and of invited members, whose hashes `isWanted` chooses.
+    func memberCards(
+        where isWanted: ([UInt8]) throws(StateError) -> Bool
+    ) throws(StateError) -> [(group: GroupID, cards: [Card])] {
+        try groupHeaders().map { header throws(StateError) in
+            let rows = try connection.rows(
+                """
+                SELECT group_member.mark, holds, told, group_member.sealed, team FROM group_member
+                JOIN group_log ON team = group_log.number WHERE group_log.mark = ?
+                """, store.mark(header.id)
+            ) { row throws(StateError) -> GroupMemberNote? in
+                try isWanted(row.bytes(0)) ? self.note(row, of: row.integer(4)) : nil
+            }
+            return (header.id, rows.compactMap { $0?.card })
+        }
     }
 
     /// Returns what is known of a person in a group.

@@ -28,6 +28,13 @@ extension StateTransaction {
         for record in body.cards {
             if let card = try? Card(record: record) { try note(card, in: group) }
         }
+        group = try admit(changes.filter { $0.by == sender }, to: group, at: time)
+        if let object = body.room, let keys = try? RoomKeys(object),
+            group.state.ranks[sender] ?? .nobody >= .moderator,
+            keys.door.publicKey == group.state.policy.door, try room(of: group) == nil
+        {
+            try keep(keys, of: group)
+        }
         if let chain = body.chain,
             let distribution = try? GroupChainDistribution(chain, from: sender),
             distribution.group == group.id
@@ -44,7 +51,7 @@ extension StateTransaction {
         if let event = try show(body.history, of: sender, in: group, at: time) {
             events.insert(event, at: 0)
         }
-        return GroupNews(group: group, events: try events.map { try named($0) })
+        return GroupNews(group: group, events: try events.map { try named($0, in: group) })
     }
 
     /// Stores earlier messages that their author shows the owner. Returns the event, or `nil` if none is new here.
@@ -85,13 +92,17 @@ extension StateTransaction {
         return false
     }
 
-    /// Adds the name of the person in an event, if the person is a contact or the owner.
-    private func named(_ event: JSONObject) throws(StateError) -> JSONObject {
+    /// Adds the name of the person in an event, if the person is a contact or the owner, and the nickname.
+    private func named(
+        _ event: JSONObject, in group: StoredGroup
+    ) throws(StateError) -> JSONObject {
         guard let id = event["who"]?.string.flatMap({ SessionID($0) }) else { return event }
-        let name = id == owner.id ? "me" : try contact(id: id)?.name ?? ""
-        guard !name.isEmpty else { return event }
         var event = event
-        event["name"] = .string(name)
+        if event["nickname"] == nil, let nickname = group.state.nicknames[id] {
+            event["nickname"] = .string(nickname)
+        }
+        let name = id == owner.id ? "me" : try contact(id: id)?.name ?? ""
+        if !name.isEmpty { event["name"] = .string(name) }
         return event
     }
 
@@ -149,6 +160,15 @@ extension StateTransaction {
                             who, ("role", .string(rank.name)),
                             ("nickname", after.state.nicknames[id].map { .string($0) }),
                         ]))
+                if before.standing == .member, after.mayGrant(to: id) {
+                    events.append(
+                        event(
+                            "question",
+                            [
+                                who, ("nickname", after.state.nicknames[id].map { .string($0) }),
+                                ("group", .string(after.id.short)),
+                            ]))
+                }
             case (_?, nil): events.append(event("left", [who]))
             case (let old?, let new?) where old != new:
                 events.append(event("role", [who, ("role", .string(new.name))]))
@@ -165,5 +185,13 @@ extension StateTransaction {
             events.append(event("changed"))
         }
         return events
+    }
+}
+
+extension StoredGroup {
+    /// Whether the owner decides if a new member reads their messages.
+    fileprivate func mayGrant(to member: SessionID) -> Bool {
+        state.policy.visibility == .granted && member != owner && standing == .member
+            && !log.joined(member, before: owner)
     }
 }

@@ -300,6 +300,10 @@ package enum GroupError: Error, Sendable, Equatable {
     case refused
     /// The owner is not a member.
     case notMember
+    /// The owner is a member already.
+    case member
+    /// The door of the room is closed.
+    case closed
     /// The owner's rank is too low to write messages.
     case mayNotPost
 }

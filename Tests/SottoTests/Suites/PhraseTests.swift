@@ -26,8 +26,8 @@ struct PhraseTests {
     @Test func theKnownKeysAreDerived() throws {
         // One at a time, because each takes 256 MiB.
         for known in Self.vectors.v2OurChoice {
-            #expect(known.argon2id.opslimit == PhraseKey.passes)
-            #expect(known.argon2id.memlimitBytes == PhraseKey.memory)
+            #expect(known.argon2id.opslimit == PhraseHash.passes)
+            #expect(known.argon2id.memlimitBytes == PhraseHash.memory)
             let root = try PhraseKey.root(of: SecretBytes(copying: known.phrase.utf8))
             #expect(root.withBytes { Array($0) } == known.root.bytes)
             let phrase = PhraseKey(root: root)

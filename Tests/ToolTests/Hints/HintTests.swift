@@ -62,6 +62,9 @@ struct HintTests {
         "make a relay yours: keygen set --relay URL": "has an address to fill in",
         "a group of more than 100 members causes much mail; announcements are better: group policy … post=admin":
             "needs a group of more than 100 members",
+        "make one: sotto group door --new-phrase …": "asks for a phrase on the terminal",
+        "the removed members know the phrase of the door; change it: sotto group door --new-phrase …":
+            "asks for a phrase on the terminal",
         "keygen lock": "a note of keygen unlock, whose own tests run it",
         "keygen lock --all": "needs a full keyring",
         "relay check --store … --accept-clock": "needs another clock; the relay's tests run it",

@@ -101,7 +101,7 @@ struct OtherModeTests {
         ModeCase(
             "recv", "-i none",
             takes:
-                "\(relay) \(owner) --lock-timeout --follow --wait --max --exec --invitation --no-bundles --stateless --again --dead --bundle --card --blob --quiet"
+                "\(relay) \(owner) --lock-timeout --follow --wait --max --exec --invitation --no-bundles --stateless --again --dead --bundle --card --room --blob --quiet"
         ),
         ModeCase(
             "recv", "-i none --stateless",
@@ -127,11 +127,29 @@ struct OtherModeTests {
             "recv", "--card bob.card -i none",
             takes: "\(relay) \(owner) --lock-timeout --card --quiet"),
         ModeCase(
+            "recv", "--room none -i none",
+            takes: "\(relay) \(owner) --lock-timeout --room --quiet"),
+        ModeCase(
             "recv", "--blob none -i none",
             takes: "\(relay) \(owner) --lock-timeout --blob --keep --quiet"),
     ]
 
-    @Test(arguments: bridge + keygen + recv)
+    static let groupDoor: [ModeCase] = [
+        ModeCase(
+            "group door", "none -i none",
+            takes: "\(owner) --lock-timeout --new-phrase --close --publish --quiet"),
+        ModeCase(
+            "group door", "--new-phrase none -i none",
+            takes: "\(owner) --lock-timeout --new-phrase --phrase --relay --quiet"),
+        ModeCase(
+            "group door", "--close none -i none",
+            takes: "\(owner) --lock-timeout --close --quiet"),
+        ModeCase(
+            "group door", "--publish none -i none",
+            takes: "\(owner) --lock-timeout --publish --quiet"),
+    ]
+
+    @Test(arguments: bridge + keygen + recv + groupDoor)
     func anOptionWithoutEffectIsRefused(_ mode: ModeCase) throws {
         try mode.expectRefusals(in: Home(people: "bob"))
     }

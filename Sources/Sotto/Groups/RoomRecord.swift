@@ -1,0 +1,163 @@
+/// A reason to refuse the record of a room.
+package enum RoomError: UnversionedRecordError, Equatable {
+    /// A member is missing, or has another type, form or length.
+    case member(String)
+    /// The signature is not that of the publishing key, or the door has not signed that key.
+    case signature
+    /// The content is damaged, or it was encrypted with another phrase.
+    case authentication
+    /// The changes that a newcomer needs are longer than a record can be.
+    case tooLong
+}
+
+/// The record of a room in the directory of a relay:
+/// `{"v":1,"type":"room","id","publisher","proof","seq","issued","relay"?,"box","sig"}`.
+///
+/// `id` is the door, in the form of an id. The door signs `publisher`, a key that only moderators have, and `publisher`
+/// signs the record. `box` is the encrypted ``RoomContent``. sotto-formats(5), ROOMS.
+package struct RoomRecord: Sendable {
+    /// The public key of the door, in the form of an id.
+    package let door: SessionID
+    /// The key that signs the record, an Ed25519 public key of 32 bytes.
+    package let publisher: [UInt8]
+    /// Of two records of a publisher the one with the higher number is valid.
+    package let seq: Int64
+    package let issued: Timestamp
+    /// The address of the relay, or `nil`.
+    package let relay: String?
+    /// nonce (24 bytes) ‖ XChaCha20-Poly1305 of the padded content.
+    package let box: [UInt8]
+    /// The signed record.
+    package let record: JSONObject
+
+    /// The value of the member `type`.
+    package static let type = "room"
+    /// The longest record, in bytes of its one-line form.
+    package static let limit = 64 << 10
+
+    /// Reads a record and verifies its signatures.
+    package init(record: JSONObject) throws(RoomError) {
+        let fields = Fields<RoomError>(record)
+        try fields.header(Self.type)
+        door = try fields["id"].sessionID()
+        publisher = try fields["publisher"].hexBytes(count: 32)
+        let proof = try fields["proof"].hexBytes(count: 64)
+        seq = try fields["seq"].integer(in: 1...(1 << 53))
+        issued = try fields["issued"].time()
+        relay = try fields["relay"].optional?.text()
+        box = try fields["box"].bytes { $0 >= XChaChaPoly.overhead }
+        self.record = record
+        guard SignedRecord.verify(record, by: publisher),
+            verifySignature(proof, of: RoomKeys.proofMessage(publisher), by: door.publicKey)
+        else { throw .signature }
+    }
+
+    /// The data that ``box`` authenticates.
+    var associatedData: [UInt8] { Self.associatedData(door, publisher) }
+
+    /// The public keys of the door and of the publisher.
+    static func associatedData(_ door: SessionID, _ publisher: [UInt8]) -> [UInt8] {
+        door.publicKey + publisher
+    }
+}
+
+/// What a newcomer reads with the phrase of a room:
+/// `{"v":1,"type":"room-content","group","changes":[…],"cards":[…]}`, or with `"closed":true` and nothing else.
+package struct RoomContent: Sendable {
+    /// The group, or `nil` if the door is closed.
+    package let group: GroupID?
+    /// Records of changes, not verified: the door, all changes before it, and later ones if there is space.
+    package let changes: [JSONObject]
+    /// Cards of members who let newcomers in, not verified.
+    package let cards: [JSONObject]
+
+    /// The longest content in bytes, with its padding.
+    static let limit = 44 << 10
+    /// The content is padded with spaces to a multiple of this number of bytes.
+    private static let step = 4 << 10
+    /// The most cards.
+    package static let mostCards = 8
+
+    /// The content of a closed door.
+    package static let closed = RoomContent(group: nil, changes: [], cards: [])
+
+    private init(group: GroupID?, changes: [JSONObject], cards: [JSONObject]) {
+        (self.group, self.changes, self.cards) = (group, changes, cards)
+    }
+
+    /// Creates the content for a group whose policy has a door. `cards` are signed cards of members, the most important
+    /// first. Throws ``RoomError/tooLong`` if the door and what is before it has no space.
+    package init(_ log: GroupLog, door: SessionID, cards: [Card]) throws(RoomError) {
+        let opening = log.changes.last { $0.act.opens(door.publicKey) }
+        let needed = log.past(of: [opening?.id ?? log.group])
+        var space = Self.limit - 256
+        var records: [GroupID: JSONObject] = [:]
+        func add(_ change: GroupChange) -> Bool {
+            guard change.bytes.count + 1 <= space,
+                let record = try? JSON.object(parsing: change.bytes)
+            else { return false }
+            space -= change.bytes.count + 1
+            records[change.id] = record
+            return true
+        }
+        for change in log.changes where needed.contains(change.id) {
+            guard add(change) else { throw .tooLong }
+        }
+        var chosen: [JSONObject] = []
+        for card in cards.prefix(Self.mostCards) {
+            guard let record = card.record, record.serialized().count + 1 <= space else { continue }
+            space -= record.serialized().count + 1
+            chosen.append(record)
+        }
+        guard !chosen.isEmpty else { throw .tooLong }
+        for change in log.changes where records[change.id] == nil {
+            if change.parents.allSatisfy({ records[$0] != nil }) { _ = add(change) }
+        }
+        self.init(
+            group: log.group, changes: log.changes.compactMap { records[$0.id] }, cards: chosen)
+    }
+
+    /// Reads the bytes. Throws ``RoomError/member(_:)``.
+    init(_ bytes: [UInt8]) throws(RoomError) {
+        guard let record = try? JSON.object(parsing: bytes) else { throw .member("type") }
+        let fields = Fields<RoomError>(record)
+        try fields.header("room-content")
+        if record["closed"]?.bool == true {
+            self = .closed
+            return
+        }
+        func objects(_ name: String) throws(RoomError) -> [JSONObject] {
+            let field = fields[name]
+            let objects = try field.array().compactMap(\.object)
+            guard try objects.count == field.array().count else { throw field.failure }
+            return objects
+        }
+        group = try fields["group"].text { GroupID($0) }
+        (changes, cards) = (try objects("changes"), try objects("cards"))
+    }
+
+    /// The padded bytes.
+    var bytes: [UInt8] {
+        var record: JSONObject = ["v": .integer(1), "type": .string("room-content")]
+        if let group {
+            record["group"] = .string(group.description)
+            record["changes"] = .array(changes.map { .object($0) })
+            record["cards"] = .array(cards.map { .object($0) })
+        } else {
+            record["closed"] = .bool(true)
+        }
+        let bytes = record.serialized()
+        let padding = (Self.step - bytes.count % Self.step) % Self.step
+        return bytes + [UInt8](repeating: UInt8(ascii: " "), count: padding)
+    }
+}
+
+extension GroupChange.Act {
+    /// Whether it sets a policy with this door, 32 bytes.
+    fileprivate func opens(_ door: [UInt8]) -> Bool {
+        switch self {
+        case .create(_, let policy), .policy(let policy): policy.door == door
+        default: false
+        }
+    }
+}

@@ -1,0 +1,197 @@
+package import Sotto
+import SottoDatabase
+
+/// What the state has to publish the record of a room.
+package struct GroupRoom: Sendable {
+    package let keys: RoomKeys
+    /// The number of the last record that was printed here, or 0.
+    var seq: Int64 = 0
+    /// The number of changes that the log had then.
+    var changes: Int64 = 0
+    /// When it was printed, in seconds since 1970.
+    var time: Int64 = 0
+
+    /// Seconds after which a record is printed again, although nothing changed.
+    fileprivate static let printAgain: Int64 = 30 * 86_400
+
+    init(keys: RoomKeys) { self.keys = keys }
+
+    /// Reads ``encoded``, or returns `nil`.
+    init?(_ bytes: [UInt8]) {
+        guard let record = try? JSON.object(parsing: bytes),
+            let object = record["keys"]?.object, let keys = try? RoomKeys(object),
+            let seq = record["seq"]?.integer, let changes = record["changes"]?.integer,
+            let time = record["time"]?.integer
+        else { return nil }
+        self.keys = keys
+        (self.seq, self.changes, self.time) = (seq, changes, time)
+    }
+
+    /// The bytes to seal. The caller wipes them.
+    var encoded: [UInt8] {
+        let record: JSONObject = [
+            "keys": .object(keys.object), "seq": .integer(seq), "changes": .integer(changes),
+            "time": .integer(time),
+        ]
+        return record.serialized()
+    }
+}
+
+/// The doors of groups.
+extension StateTransaction {
+    /// The most people whom the owner lets in in an hour.
+    package static let mostAdmitted = 20
+    /// The most members to whom a newcomer writes.
+    private static let mostDoorkeepers = 3
+
+    /// Returns the keys of the group's present door, or `nil`.
+    package func room(of group: StoredGroup) throws(StateError) -> GroupRoom? {
+        let found = try connection.first(
+            "SELECT sealed FROM group_room WHERE team = ?", group.number
+        ) { row throws(StateError) in
+            var bytes = try store.unseal(row.bytes(0), .groupRoom(team: group.number))
+            defer { wipe(&bytes) }
+            guard let room = GroupRoom(bytes) else {
+                throw StateError.unsealable(path: store.database.path)
+            }
+            return room
+        }
+        guard let found, found.keys.door.publicKey == group.state.policy.door else { return nil }
+        return found
+    }
+
+    private func write(_ room: GroupRoom, of group: StoredGroup) throws(StateError) {
+        var bytes = room.encoded
+        defer { wipe(&bytes) }
+        try connection.run(
+            """
+            INSERT INTO group_room (team, sealed) VALUES (?, ?)
+            ON CONFLICT (team) DO UPDATE SET sealed = excluded.sealed
+            """, group.number, store.seal(bytes, .groupRoom(team: group.number)))
+    }
+
+    /// Stores the keys of a new door. The moderators get them with what they lack.
+    package func keep(_ keys: RoomKeys, of group: StoredGroup) throws(StateError) {
+        try write(GroupRoom(keys: keys), of: group)
+        for var note in try notes(of: group).values where note.hasRoom {
+            note.hasRoom = false
+            try write(note, of: group)
+        }
+    }
+
+    /// Returns the next record of the group's room, or `nil` if the owner has no keys of it, or if nothing changed since
+    /// the last one. `card` is the owner's.
+    ///
+    /// Throws ``RoomError/tooLong``.
+    package func publication(
+        of group: StoredGroup, card: Card, isForced: Bool = false, at time: Timestamp = .now()
+    ) throws -> JSONObject? {
+        guard group.rank >= .moderator, var room = try room(of: group) else { return nil }
+        let count = Int64(group.log.changes.count)
+        let isDue = room.changes != count || time.seconds - room.time >= GroupRoom.printAgain
+        guard isForced || isDue else { return nil }
+        let notes = try notes(of: group)
+        let cards = group.members.filter { $0.rank >= .member }.compactMap { member in
+            member.id == owner.id ? card : notes[member.id]?.card
+        }
+        let content = try RoomContent(group.log, door: room.keys.door, cards: cards)
+        room.seq = max(room.seq + 1, time.seconds)
+        (room.changes, room.time) = (count, time.seconds)
+        try write(room, of: group)
+        return room.keys.record(content, seq: room.seq, issued: time)
+    }
+
+    /// Returns the record that closes a room for those who read it.
+    package func closing(_ room: GroupRoom, at time: Timestamp = .now()) -> JSONObject {
+        room.keys.record(.closed, seq: max(room.seq + 1, time.seconds), issued: time)
+    }
+
+    // MARK: Entering
+
+    /// Enters the group of a room by its door, and stores the group. Returns it, and the members to whom the newcomer
+    /// writes. `card` is the owner's.
+    ///
+    /// Throws ``GroupError/refused`` if the door does not admit the owner, ``GroupError/unknown`` if the content has no
+    /// group with this door, and ``GroupError/closed``.
+    package func enter(
+        _ content: RoomContent, by door: RoomDoor, nickname: String, card: Card,
+        at time: Timestamp = .now()
+    ) throws -> (group: StoredGroup, doorkeepers: [SessionID]) {
+        guard let id = content.group else { throw GroupError.closed }
+        guard let record = card.record else { throw GroupError.refused }
+        let changes = content.changes.compactMap { try? GroupChange($0) }
+        _ = try receive(changes, of: id, at: time)
+        guard var group = try group(id), group.standing != .member else {
+            throw GroupError.member
+        }
+        guard group.state.policy.door == door.id.publicKey else { throw GroupError.unknown }
+        let cards = content.cards.compactMap { try? Card(record: $0) }
+        for card in cards { try note(card, in: group) }
+        let entry = GroupChange.Entry(
+            card: sha256(JSON.object(record).canonical()), nickname: nickname)
+        group = try write(door.join(id, by: owner.id, entry), in: group, at: time)
+        guard group.standing == .member else { throw GroupError.refused }
+        let keepers = cards.map(\.id).filter { group.state.ranks[$0] ?? .nobody >= .member }
+        guard !keepers.isEmpty else { throw GroupError.unknown }
+        return (group, Array(keepers.prefix(Self.mostDoorkeepers)))
+    }
+
+    /// Lets in a person who enters by the present door: stores the `door-join`, and names it in a `merge`. Does nothing if
+    /// the owner let in ``mostAdmitted`` people in the last hour: the change waits, and `group sync` tries again.
+    func admit(
+        _ changes: [GroupChange], to group: StoredGroup, at time: Timestamp
+    ) throws -> StoredGroup {
+        var group = group
+        for change in changes where change.act.isDoorJoin && !group.log.contains(change.id) {
+            guard group.rank >= .member,
+                admitted(by: group, since: time.seconds - 3_600)
+                    < Self.mostAdmitted
+            else { break }
+            var log = group.log
+            guard log.add(change) == .stored, log.fold().ranks[change.by] != nil else { continue }
+            group.log = log
+            group.places[change.id] = try store(change, of: group.number, aside: false, time)
+            hasGroupNews = true
+            try fold(&group)
+            group = try write(.merge, in: group, at: time)
+            var note = try note(of: change.by, in: group)
+            note.needsLog = true
+            try write(note, of: group)
+        }
+        return group
+    }
+
+    /// Lets in the people who wait at the door.
+    package func admitWaiting(
+        to group: StoredGroup, at time: Timestamp = .now()
+    ) throws -> StoredGroup {
+        guard group.state.policy.door != nil else { return group }
+        let waiting = try changes(of: group.number, aside: true).map(\.change)
+        return try admit(waiting, to: group, at: time)
+    }
+
+    /// Returns how many people the owner let in since a time.
+    private func admitted(by group: StoredGroup, since time: Int64) -> Int {
+        let merges = group.log.changes.filter {
+            $0.by == owner.id && $0.act.isMerge && $0.time.seconds >= time
+        }
+        return group.doorJoins(namedBy: merges).count
+    }
+}
+
+extension StoredGroup {
+    /// Returns the people who entered by a door with a change that one of some changes names as a parent.
+    func doorJoins(namedBy changes: [GroupChange]) -> Set<SessionID> {
+        let parents = Set(changes.flatMap(\.parents))
+        return Set(
+            log.changes.filter { $0.act.isDoorJoin && parents.contains($0.id) }.map(\.by))
+    }
+
+    /// Whether the owner entered by a door, and no change of another member follows that.
+    package var isUnconfirmed: Bool {
+        guard let entry = log.changes.last(where: { $0.by == owner && $0.act.isJoin }),
+            entry.act.isDoorJoin
+        else { return false }
+        return !log.changes.contains { $0.by != owner && $0.parents.contains(entry.id) }
+    }
+}

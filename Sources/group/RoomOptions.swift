@@ -1,0 +1,87 @@
+import Arguments
+import Glibc
+import Sotto
+import SottoReports
+import SottoState
+import SottoTool
+import SottoWire
+
+/// The phrase and the relay of a room.
+struct RoomOptions: ArgumentGroup {
+    @Option(
+        "--phrase", value: "source",
+        help: "The phrase of the room: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
+    var phrase: SecretSource?
+
+    @Option(
+        "--relay", value: "url",
+        help: "The relay with the room. Default: that of the URI, $SOTTO_RELAY, or the identity's.")
+    var relay: String?
+
+    func validate() throws { try phrase?.validate() }
+
+    /// Returns the relay of a room. `uri` is an argument of the command. Throws a failure with status 78 without a relay.
+    func address(_ uri: RoomURI?, _ owner: Identity) throws -> RelayURL {
+        let variable = getenv("SOTTO_RELAY").map { String(cString: $0) } ?? ""
+        let texts = [relay, uri?.relay, variable.isEmpty ? nil : variable, owner.relay]
+        guard let text = texts.lazy.compactMap({ $0 }).first else {
+            throw Failure(
+                .configuration, "no relay is given",
+                hint: "use --relay tcp://host:port, or tls:, ws:, wss:, http: or https:")
+        }
+        return try RelayURL(argument: text)
+    }
+
+    /// Reads the phrase of an existing room, and derives the keys of its door at a relay.
+    func door(at relay: RelayURL) throws -> RoomDoor {
+        let secret = try phrase?.read() ?? Terminal.ask("Phrase of the room: ", secret: true)
+        return try RoomDoor(phrase: secret, host: relay.host)
+    }
+
+    /// Reads a new phrase, and derives the keys of its door at a relay. Throws a failure with status 64 for a weak phrase.
+    func newDoor(at relay: RelayURL) throws -> RoomDoor {
+        let secret = try NewSecret("phrase", tool: GroupTool.toolName).read(phrase, warns: false)
+        let text = secret.withBytes { String(validating: $0, as: UTF8.self) }
+        guard let text else { throw PhraseError.phrase }
+        let bits = PhraseStrength.bits(of: text)
+        guard bits >= PhraseStrength.recommended else {
+            throw Failure(
+                .usage,
+                "the phrase has about \(Int(bits)) bits, and a room needs \(Int(PhraseStrength.recommended)): the relay can try phrases",
+                hint: "use seven or more random words")
+        }
+        return try RoomDoor(phrase: secret, host: relay.host)
+    }
+
+    /// Fetches the record of a room with `recv`, and decrypts it. Returns `nil` if the relay has none.
+    ///
+    /// Throws a failure with the status of `recv`, which printed the message.
+    func content(of door: RoomDoor, at relay: RelayURL) throws -> RoomContent? {
+        let (status, output) = try Sibling.finish(
+            "recv", ["--room", door.id.description, "--relay", relay.text, "-q"], input: [])
+        if status == ExitStatus.no.rawValue { return nil }
+        guard status == 0 else {
+            throw Failure(ExitStatus(rawValue: status) ?? .unavailable, "")
+        }
+        return try door.open(RoomRecord(record: JSON.object(parsing: output)))
+    }
+}
+
+/// The room that a command works on before it is a group here.
+struct RoomArgument: ArgumentGroup {
+    @OptionGroup var options: GroupOptions
+
+    @OptionGroup var room: RoomOptions
+
+    @Argument("uri", help: "The address of the room, sotto:room?…, from group door.")
+    var uri: String?
+
+    /// Returns the URI. Throws ``UsageError`` for another argument.
+    func address() throws -> RoomURI? {
+        guard let uri else { return nil }
+        guard let read = RoomURI(uri) else {
+            throw UsageError("\(uri) is not the address of a room, sotto:room?relay=…")
+        }
+        return read
+    }
+}

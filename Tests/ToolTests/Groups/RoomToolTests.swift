@@ -1,0 +1,275 @@
+import Foundation
+import Sotto
+import TestSupport
+import Testing
+
+/// Rooms with the built programs and a relay. The pipelines are those of the manual pages.
+@Suite(.timeLimit(.minutes(30))) final class RoomToolTests {
+    static let phrase = "harbour violin cactus ledger ribbon mosaic tundra"
+    private let home = Home()
+    private let relay: RelayProcess
+    private let scratch = TemporaryDirectory()
+    private var people: [String: Party] = [:]
+
+    init() throws {
+        relay = try #require(RelayProcess(scratch))
+        for name in ["alice", "bob", "carol"] {
+            people[name] = try Party(name, in: home)
+            try shell(name, "keygen prekeys | send -q")
+        }
+        home.files.write("phrase", Array((Self.phrase + "\n").utf8))
+    }
+
+    deinit { relay.end() }
+
+    private func party(_ name: String) -> Party { people[name]! }
+
+    private func run(_ name: String, _ line: String, _ text: String = "") throws -> Run {
+        let environment = home.environment.merging(party(name).environment) { $1 }.merging([
+            "PATH": Programs.path("").dropLast() + ":/usr/bin:/bin",
+            "SOTTO_RELAY": "tcp://\(relay.address)", "LC_ALL": "C.UTF-8",
+        ]) { $1 }
+        return try Command(
+            path: try #require(Programs.find("bash")), ["-o", "pipefail", "-c", line],
+            environment: environment, directory: home.files.path
+        ).run(stdin: .whole(Array(text.utf8)))
+    }
+
+    /// Runs a line of shell, which must succeed.
+    @discardableResult
+    private func shell(_ name: String, _ line: String, _ text: String = "") throws -> Run {
+        let run = try run(name, line, text)
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run
+    }
+
+    /// Opens the waiting mail of a person. Returns the records.
+    @discardableResult
+    private func read(_ name: String) throws -> [JSONObject] {
+        let run = try run(name, "recv -q | decrypt")
+        guard run.status == 0 || run.status == 1 else { throw Unexpected(run) }
+        return try run.records
+    }
+
+    /// Sends what members lack, if they lack anything.
+    private func sync(_ name: String) throws {
+        let records = try shell(name, "group sync").text
+        if !records.isEmpty { try shell(name, "encrypt -q | send -q", records) }
+    }
+
+    private func say(_ name: String, _ text: String) throws {
+        try shell(name, "encrypt -q --group climbing | send -q", text)
+    }
+
+    private func texts(_ name: String) throws -> [String] {
+        try read(name).compactMap { $0.body["text"]?.string }
+    }
+
+    private func history(_ name: String) throws -> [String] {
+        try party(name).history("climbing").compactMap { $0.body["text"]?.string }
+    }
+
+    private func show(_ name: String) throws -> JSONObject {
+        try shell(name, "group show climbing").records[0]
+    }
+
+    private func create(_ options: String = "--preset room") throws {
+        try shell(
+            "alice",
+            "group create \(options) --phrase @FILE:phrase --nickname Ally climbing -q | encrypt -q | send -q"
+        )
+    }
+
+    /// Enters the room, and lets the members learn of it.
+    private func enter(_ name: String, _ nickname: String) throws {
+        try shell(
+            name,
+            "group join --phrase @FILE:phrase --nickname \(nickname) -q | encrypt -q | send -q"
+        )
+        for _ in 0..<2 {
+            for member in people.keys.sorted() { try read(member) }
+            for member in people.keys.sorted() { try sync(member) }
+        }
+        for member in people.keys.sorted() { try read(member) }
+    }
+
+    @Test func aRoomIsCheckedCreatedAndEntered() throws {
+        let missing = try run("bob", "group check --phrase @FILE:phrase")
+        #expect(missing.status == 1 && missing.text == "notExists\n" && missing.stderr.isEmpty)
+        try create()
+        #expect(try shell("bob", "group check --phrase @FILE:phrase").text == "exists\n")
+        // The phrase is nowhere in the state, in the records, or at the relay.
+        #expect(try !scratch.read("relay.db-wal").contains(Array("violin".utf8)))
+        let uri = try shell("alice", "group door climbing").text
+        #expect(uri.hasPrefix("sotto:room?relay=tcp%3A%2F%2F127.0.0.1") && uri.contains("climbing"))
+        try shell(
+            "bob",
+            "group join --phrase @FILE:phrase --nickname Bo '\(uri.dropLast())' -q | encrypt -q | send -q"
+        )
+        #expect(try show("bob")["unconfirmed"] == .bool(true))
+        // The newcomer's messages wait until a member has let them in.
+        try say("bob", "hello")
+        let events = try read("alice")
+        #expect(events.contains { $0.body["text"] == .string("hello") })
+        let joined = events.flatMap { $0.body["events"]?.array ?? [] }.compactMap(\.object)
+        #expect(joined.map { $0["event"]?.string } == ["joined", "question"])
+        #expect(joined.allSatisfy { $0["nickname"] == .string("Bo") })
+        try sync("alice")
+        try read("bob")
+        #expect(try show("bob")["unconfirmed"] == nil)
+        #expect(try show("bob")["state"] == (try show("alice")["state"]))
+        let again = try run("bob", "group join --phrase @FILE:phrase --nickname Bo")
+        #expect(again.status == 1 && again.stderr.contains("a member of the group already"))
+    }
+
+    /// Each author decides who reads their messages, and earlier messages come with the grant.
+    @Test func anAuthorGrants() throws {
+        try create()
+        try shell(
+            "bob", "group join --phrase @FILE:phrase --nickname Bo -q | encrypt -q | send -q")
+        let line = try shell("alice", "recv -q | decrypt --text").text
+        try sync("alice")
+        try read("bob")
+        try say("alice", "before")
+        #expect(try texts("bob").isEmpty)
+        let bob = party("bob").identity.id
+        let command = try #require(line.range(of: "sotto group grant ")).lowerBound
+        let words = line[command...].prefix { $0 != "]" }.dropFirst("sotto ".count)
+        try shell("alice", "\(words) | encrypt -q | send -q")
+        let events = try read("bob").flatMap { $0.body["events"]?.array ?? [] }.compactMap(\.object)
+        #expect(events.first?["event"] == .string("history"))
+        #expect(events.first?["nickname"] == .string("Ally"))
+        try say("alice", "after")
+        #expect(try texts("bob") == ["after"])
+        #expect(try history("bob") == ["before", "after"])
+        try enter("carol", "Caro")
+        // A newcomer writes to all who were there, and reads those who grant.
+        try say("carol", "hi")
+        #expect(try texts("alice") == ["hi"] && texts("bob") == ["hi"])
+        try say("alice", "third")
+        #expect(try texts("bob") == ["third"] && texts("carol").isEmpty)
+        let table = try shell("alice", "group participants climbing").text
+        #expect(table.contains("Caro") && table.contains("does not see your messages"))
+        #expect(table.contains(String(bob.description.prefix(16))))
+    }
+
+    @Test func aNewPhraseClosesTheOldDoor() throws {
+        try create("--preset open")
+        try enter("bob", "Bo")
+        home.files.write("second", Array("tundra mosaic ribbon ledger cactus violin harbour".utf8))
+        try shell(
+            "alice",
+            "group door --new-phrase --phrase @FILE:second climbing | encrypt -q | send -q")
+        let old = try run("carol", "group check --phrase @FILE:phrase")
+        #expect(old.status == 1 && old.text == "notExists\n")
+        let refused = try run("carol", "group join --phrase @FILE:phrase --nickname Caro")
+        #expect(refused.status == 12 && refused.stderr.contains("the door of the room is closed"))
+        #expect(try shell("carol", "group check --phrase @FILE:second").text == "exists\n")
+        try read("bob")
+        #expect(try show("bob")["state"] == (try show("alice")["state"]))
+        try say("bob", "still here")
+        #expect(try texts("alice") == ["still here"])
+        try shell("alice", "group door --close climbing | encrypt -q | send -q")
+        #expect(try run("carol", "group check --phrase @FILE:second").status == 1)
+        #expect(try run("alice", "group door climbing").status == 1)
+    }
+
+    /// Who was removed does not come back by the door, and gets an invitation only.
+    @Test func aDoorReadmitsNobodyWhoWasRemoved() throws {
+        try create()
+        try enter("bob", "Bo")
+        let note = try shell("alice", "group remove climbing Bo > removal")
+        #expect(note.stderr.contains("group door --new-phrase climbing"))
+        try shell("alice", "encrypt -q removal | send -q")
+        try read("bob")
+        let again = try run("bob", "group join --phrase @FILE:phrase --nickname Bo")
+        #expect(again.status == 12 && again.stderr.contains("the rules of the group"))
+        #expect(try show("alice")["members"] == .integer(1))
+    }
+
+    /// A moderator gets the keys of the room, and publishes it when the creator is away.
+    @Test func aModeratorPublishes() throws {
+        try create()
+        try enter("bob", "Bo")
+        #expect(try run("bob", "group door --publish climbing").status == 10)
+        try shell("alice", "group role climbing Bo moderator | encrypt -q | send -q")
+        try read("bob")
+        let record = try shell("bob", "group door --publish climbing").records[0]
+        #expect(record["type"] == .string("room"))
+        try shell("bob", "send -q", String(decoding: record.serialized(), as: UTF8.self))
+        try enter("carol", "Caro")
+        #expect(try Set(["alice", "bob", "carol"].map { try show($0)["state"] }).count == 1)
+    }
+
+    /// C19: the record of a room and its relay have no message, member or phrase in the clear; a weak phrase is refused.
+    @Test func c19TheRelaySeesADoorOnly() throws {
+        home.files.write("weak", Array("hunter2\n".utf8))
+        let weak = try run("alice", "group create --preset room --phrase @FILE:weak climbing")
+        #expect(weak.status == 64 && weak.stderr.contains("bits"))
+        try create()
+        let created = try shell("alice", "group door --publish climbing").text
+        let id = party("alice").identity.id.description
+        #expect(!created.contains(id) && !created.contains("climbing") && !created.contains("Ally"))
+        try enter("bob", "Bo")
+        let store = try scratch.read("relay.db") + scratch.read("relay.db-wal")
+        #expect(
+            store.contains(Array("\"type\":\"room\"".utf8)) && !store.contains(Array("Ally".utf8)))
+    }
+
+    /// C19: a flood at the door waits: a member lets in 20 people an hour.
+    @Test func c19AFloodAtTheDoorWaits() throws {
+        try create()
+        let door = try RoomDoor(
+            phrase: SecretBytes(copying: Self.phrase.utf8), host: "127.0.0.1")
+        let log = try shell("alice", "group log climbing").records
+        let group = try #require(log.first.flatMap { try? GroupChange($0) })
+        let last = try #require(log.last.flatMap { try? GroupChange($0) })
+        var lines = ""
+        for _ in 0..<25 {
+            let stranger = Sample.identity()
+            let card = try #require(stranger.card().record)
+            let change = try GroupChange(
+                door.join(
+                    group.id, by: stranger.id,
+                    GroupChange.Entry(card: sha256(JSON.object(card).canonical()))),
+                in: group.id, by: stranger.signingKey, seq: 1, parents: [last.id])
+            var body = GroupBody(group.id)
+            body.changes = [try JSON.object(parsing: change.bytes)]
+            body.cards = [card]
+            let envelope = try Sealed.seal(
+                body: body.record, from: stranger, to: party("alice").identity.card(),
+                time: .now())
+            lines += String(decoding: envelope.record.serialized(), as: UTF8.self) + "\n"
+        }
+        try shell("alice", "decrypt", lines)
+        #expect(try show("alice")["members"] == .integer(21))
+        // The others wait for the next hour.
+        try shell("alice", "group sync")
+        #expect(try show("alice")["members"] == .integer(21))
+    }
+
+    @Test func badUseIsRefused() throws {
+        try create()
+        for (line, status, words) in [
+            ("group join --phrase @FILE:phrase", 64, "--nickname is required"),
+            ("group check --phrase secret", 64, "other users can read it"),
+            ("group check --phrase @FILE:phrase sotto:05aa", 64, "not the address of a room"),
+            ("group check --phrase @FILE:phrase --relay nowhere", 64, "not of the form"),
+            ("group door --new-phrase --close climbing", 64, "cannot be combined"),
+            ("group create --relay tcp://a:1 team", 64, "--relay is for a room"),
+            ("group join --phrase @FILE:missing --nickname a", 66, "missing"),
+        ] {
+            let refused = try run("alice", line)
+            #expect(
+                refused.status == status && refused.stderr.contains(words), "\(line): \(refused)")
+        }
+        // A room of a relay that is not there.
+        let away = try run(
+            "bob", "group check --phrase @FILE:phrase --relay tcp://127.0.0.1:1")
+        #expect(away.status == 69 && away.stderr.contains("cannot reach"))
+        // The record of a room is no message for bridge or for a chat.
+        let record = try shell("alice", "group door --publish climbing").text
+        let foreign = try run("alice", "bridge seal mercurio --to alice.card", record)
+        #expect(foreign.status != 0)
+    }
+}
