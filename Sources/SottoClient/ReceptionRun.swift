@@ -25,6 +25,9 @@ extension Reception {
         /// Whether the last connection attempt failed and was reported.
         private var isDisconnected = false
         private static let addressSeconds = 15.0
+        /// The least seconds between two notes that all waiting mail was received.
+        private static let noteSeconds = 600.0
+        private var notedAt = -Double.infinity
         /// When a long connection is opened again, so that prekeys are renewed.
         var renewal = 0.0
         private static let renewalSeconds = 6 * 3_600.0
@@ -226,6 +229,14 @@ extension Reception {
             }
         }
 
+        /// Stores, once in a while, that all waiting mail was received.
+        private mutating func noteReceived() throws {
+            let now = Monotonic.seconds()
+            guard now - notedAt >= Self.noteSeconds else { return }
+            notedAt = now
+            try plan.store?.transaction { try $0.noteReceived() }
+        }
+
         /// Takes pushed envelopes until the mailbox is empty and none arrived within the wait, until the maximum is
         /// reached (`nil`), or until the connection ends.
         private mutating func drain() throws -> ClientError? {
@@ -241,6 +252,7 @@ extension Reception {
                 else { return nil }
                 try retryDue()
                 if events.isEmpty {
+                    if isEmpty { try noteReceived() }
                     if plan.follow, untilRetry == nil { plan.whenIdle?() }
                     if plan.follow, untilRenewal > Self.addressSeconds,
                         try plan.store?.addresses() ?? [] == addresses
@@ -281,6 +293,7 @@ extension Reception {
                 try take(batch)
                 try take(signals: signals)
                 if let end { return end }
+                if isEmpty { try noteReceived() }
                 if isEmpty, !plan.follow, plan.wait <= 0 { return nil }
             }
             return nil

@@ -1,4 +1,4 @@
-import Sotto
+package import Sotto
 import SottoDatabase
 
 /// The time that decides which old data is deleted.
@@ -29,6 +29,18 @@ extension StateTransaction {
         }
         return Timestamp(seconds: min(earlier ?? 0, time.seconds))
     }
+
+    /// Records that a relay has pushed all waiting mail.
+    package func noteReceived(at time: Timestamp = .now()) throws(StateError) {
+        try remember(Self.received, time.seconds)
+    }
+
+    /// Returns when all waiting mail was last received, or `nil` if that never happened with this state.
+    package func lastReceived() throws(StateError) -> Timestamp? {
+        try remembered(Self.received).map { Timestamp(seconds: $0) }
+    }
+
+    private static let received = "mail received"
 
     private func remembered(_ name: String) throws(StateError) -> Int64? {
         return try connection.first("SELECT value FROM number WHERE name = ?", name) {

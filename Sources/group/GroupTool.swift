@@ -14,7 +14,7 @@ struct GroupTool: CoreProgram {
             group rename GROUP NAME | about GROUP TEXT | timer GROUP DURATION
             group nickname GROUP NAME | policy GROUP [KEY=VALUE ...] | grant GROUP WHO ...
             group list [--json] | participants [--json] GROUP | show GROUP | log GROUP
-            group sync [GROUP ...]
+            group avatar GROUP [FILE] | continue GROUP | sync [GROUP ...]
             group check | join | door
             """,
         discussion: """
@@ -40,6 +40,7 @@ struct GroupTool: CoreProgram {
             CreateCommand.self, InviteCommand.self, AcceptCommand.self, DeclineCommand.self,
             LeaveCommand.self, RemoveCommand.self, BanCommand.self, RoleCommand.self,
             RenameCommand.self, AboutCommand.self, TimerCommand.self, NicknameCommand.self,
+            AvatarCommand.self, ContinueCommand.self,
             PolicyCommand.self, GrantCommand.self, ListCommand.self, ShowCommand.self,
             ParticipantsCommand.self, LogCommand.self, SyncCommand.self, CheckCommand.self,
             JoinCommand.self, DoorCommand.self,

@@ -53,6 +53,7 @@ extension StoredGroup {
                 ("rank", rank == .nobody ? nil : .string(rank.name)),
                 ("members", .integer(Int64(members.count))),
                 ("by", standing == .invited ? inviter.map { .string($0.description) } : nil),
+                ("continues", continued.map { .string($0.description) }),
                 ("unconfirmed", isUnconfirmed ? .bool(true) : nil),
                 ("policy", .object(state.policy.object)),
                 ("changes", .integer(Int64(log.changes.count))),

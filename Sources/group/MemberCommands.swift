@@ -118,6 +118,8 @@ struct Invited {
     let id: SessionID
     let card: Card
 
+    init(id: SessionID, card: Card) { (self.id, self.card) = (id, card) }
+
     /// Finds a contact with a card.
     init(_ who: String, _ groups: OpenGroups) throws {
         let person = try groups.book.find(who)
@@ -162,6 +164,63 @@ extension OpenGroups {
     }
 }
 
+/// `group continue`: a new group in place of another one.
+struct ContinueCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "continue",
+        abstract: "Create a group that continues another, and invite its members.",
+        usage: "group continue [--without WHO] [--nickname NAME] GROUP",
+        discussion: """
+            The new group has the rules and the name of the old one, and you own it. The members join it anew, with the \
+            rank member or reader. Use it when the identity of an owner was stolen, or when the log is full. A door is \
+            not continued.
+            """)
+
+    @Option(
+        "--without", value: "who",
+        help: "A member who is not invited: a contact, an id or a nickname; may be repeated.")
+    var without: [String] = []
+
+    @Option("--nickname", value: "name", help: "Your name in the group.")
+    var nickname: String?
+
+    @OptionGroup var group: GroupArgument
+
+    func execute() throws {
+        let (groups, found) = try group.open()
+        guard found.standing == .member else { throw GroupError.notMember }
+        let left = Set(try groups.members(without, of: found))
+        let name = nickname ?? found.state.nicknames[groups.owner.id]
+        let (new, records) = try groups.store.transaction { transaction in
+            let notes = try transaction.notes(of: found)
+            var policy = found.state.policy
+            policy.door = nil
+            let values =
+                found.state.values.sorted { $0.key < $1.key }.map(\.value)
+                + (name.map { [.nickname($0)] } ?? [])
+            var new = try transaction.createGroup(policy, values, continues: found)
+            let members = found.members.filter { $0.id != groups.owner.id && !left.contains($0.id) }
+            var invited: [Invited] = []
+            for rank in [GroupRank.member, .reader] {
+                let people = members.filter { min($0.rank, .member) == rank }.compactMap { member in
+                    notes[member.id]?.card.map { Invited(id: member.id, card: $0) }
+                }
+                guard !people.isEmpty else { continue }
+                new = try groups.invite(people, rank, to: new, transaction)
+                invited += people
+            }
+            return (new, try groups.invitations(of: new, for: invited, transaction))
+        }
+        for member in found.members where !left.contains(member.id) && !new.log.names(member.id) {
+            group.options.note(
+                "\(try groups.name(of: member.id)) is not invited, because no signed card is known")
+        }
+        group.options.note(
+            "created \(new.name), id \(new.id.short), which continues \(found.id.short)")
+        try groups.print(records)
+    }
+}
+
 /// `group invite`: invites contacts.
 struct InviteCommand: Program {
     static let configuration = CommandConfiguration(
@@ -171,7 +230,7 @@ struct InviteCommand: Program {
     @Flag("--reader", help: "They read, but do not write.")
     var isReader = false
 
-    @OptionGroup var group: GroupArgument
+    @OptionGroup var group: ChangeArgument
 
     @Argument("who", help: "The contacts.")
     var people: [String]
@@ -272,7 +331,7 @@ struct RemoveCommand: Program {
         name: "remove", abstract: "Remove members. They can be invited again.",
         usage: "group remove GROUP WHO ...")
 
-    @OptionGroup var members: MembersArgument
+    @OptionGroup var members: RemovalArgument
 
     func execute() throws { try members.cut { .remove($0, $1) } }
 }
@@ -284,19 +343,19 @@ struct BanCommand: Program {
         abstract: "Remove members for good: a member with a lower rank cannot invite them again.",
         usage: "group ban GROUP WHO ...")
 
-    @OptionGroup var members: MembersArgument
+    @OptionGroup var members: RemovalArgument
 
     func execute() throws { try members.cut { .ban($0, $1) } }
 }
 
-extension MembersArgument {
+extension RemovalArgument {
     /// Removes or bans the members, and prints the records. The removed people are told too.
     fileprivate func cut(
         _ act: ([SessionID], [GroupChange.Limit]) -> GroupChange.Act
     ) throws {
         let (groups, found, who) = try open()
         if found.state.policy.door != nil {
-            group.options.note(
+            change.group.options.note(
                 "the removed members know the phrase of the door; change it: sotto group door --new-phrase \(shellWord(found.name))"
             )
         }
@@ -322,7 +381,7 @@ struct RoleCommand: Program {
             back.
             """)
 
-    @OptionGroup var group: GroupArgument
+    @OptionGroup var group: ChangeArgument
 
     @Argument("who", help: "The member: a contact, an id or a nickname.")
     var who: String

@@ -104,7 +104,7 @@ struct DoorCommand: Program {
 
     @OptionGroup var room: RoomOptions
 
-    @OptionGroup var group: GroupArgument
+    @OptionGroup var group: ChangeArgument
 
     let given = GivenArguments()
 
@@ -114,7 +114,7 @@ struct DoorCommand: Program {
     }
 
     func execute() throws {
-        let (groups, found) = try group.open()
+        let (groups, found) = try isNew || closes ? group.open() : group.group.open()
         if isNew { return try change(found, groups) }
         if closes { return try close(found, groups) }
         guard found.state.policy.door != nil else {
@@ -173,8 +173,8 @@ enum DoorMode: String, CommandMode {
     var takes: String {
         switch self {
         case .printed: Self.state
-        case .new: "\(Self.state) --new-phrase --phrase --relay"
-        case .closed: "\(Self.state) --close"
+        case .new: "\(Self.state) --new-phrase --phrase --relay --anyway"
+        case .closed: "\(Self.state) --close --anyway"
         case .published: "\(Self.state) --publish"
         }
     }

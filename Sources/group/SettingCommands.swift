@@ -4,7 +4,7 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-extension GroupArgument {
+extension ChangeArgument {
     /// Sets a value of the group, and prints the records.
     fileprivate func set(_ value: GroupChange.Value) throws {
         let (groups, found) = try open()
@@ -27,7 +27,7 @@ struct RenameCommand: Program {
     static let configuration = CommandConfiguration(
         name: "rename", abstract: "Change the name of a group.", usage: "group rename GROUP NAME")
 
-    @OptionGroup var group: GroupArgument
+    @OptionGroup var group: ChangeArgument
 
     @Argument("name", help: "The new name.")
     var name: String
@@ -40,12 +40,60 @@ struct AboutCommand: Program {
     static let configuration = CommandConfiguration(
         name: "about", abstract: "Describe a group.", usage: "group about GROUP TEXT")
 
-    @OptionGroup var group: GroupArgument
+    @OptionGroup var group: ChangeArgument
 
     @Argument("text", help: "The description, at most 2000 bytes.")
     var text: String
 
     func execute() throws { try group.set(.about(text)) }
+}
+
+/// `group avatar`.
+struct AvatarCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "avatar", abstract: "Set the picture of a group, or print it.",
+        usage: """
+            group avatar GROUP > picture.jpg
+            group avatar GROUP FILE
+            group avatar --remove GROUP
+            """,
+        discussion: "FILE is a JPEG or PNG picture. It is made small, without its metadata.")
+
+    @Flag("--remove", help: "Remove the picture.")
+    var removes = false
+
+    @OptionGroup var group: ChangeArgument
+
+    @Argument("file", help: "The picture.")
+    var file: String?
+
+    func validate() throws {
+        guard !removes || file == nil else {
+            throw UsageError("--remove and a file cannot be combined")
+        }
+    }
+
+    func execute() throws {
+        if removes { return try group.set(.avatar([])) }
+        if let file { return try group.set(.avatar(try Self.picture(file))) }
+        let (_, found) = try group.group.open()
+        guard case .avatar(let picture)? = found.state.values["avatar"], !picture.isEmpty else {
+            throw Failure(.no, "\(found.name) has no picture")
+        }
+        let output = try Output(path: nil, content: .binary)
+        try output.write(picture)
+        try output.finish()
+    }
+
+    /// Returns the small picture of a file.
+    private static func picture(_ file: String) throws -> [UInt8] {
+        let bytes = try Input(path: file).readAll(limit: 64 << 20)
+        let inspection = MediaInspection(path: file, announcer: GroupTool.toolName)
+        guard let picture = inspection.smallPicture(of: bytes) else {
+            throw Failure(.malformed, "\(file) is not a JPEG or PNG picture that can be read")
+        }
+        return picture
+    }
 }
 
 /// `group timer`.
@@ -56,7 +104,7 @@ struct TimerCommand: Program {
         usage: "group timer GROUP DURATION",
         discussion: "DURATION is off, or a number with s, m, h, d or w: 30s, 1h, 7d, 4w.")
 
-    @OptionGroup var group: GroupArgument
+    @OptionGroup var group: ChangeArgument
 
     @Argument("duration", help: "Such as 1h or 1w, at most 365d; or off.")
     var duration: Lifetime
@@ -70,7 +118,7 @@ struct NicknameCommand: Program {
         name: "nickname", abstract: "Set your name in a group.",
         usage: "group nickname GROUP NAME")
 
-    @OptionGroup var group: GroupArgument
+    @OptionGroup var group: ChangeArgument
 
     @Argument("name", help: "Your name in the group.")
     var name: String
@@ -89,13 +137,13 @@ struct PolicyCommand: Program {
             granted; and relays, with addresses and commas between them.
             """)
 
-    @OptionGroup var group: GroupArgument
+    @OptionGroup var group: ChangeArgument
 
     @Argument("settings", help: "Such as post=admin.")
     var settings: [String] = []
 
     func execute() throws {
-        let (groups, found) = try group.open()
+        let (groups, found) = try settings.isEmpty ? group.group.open() : group.open()
         guard !settings.isEmpty else {
             var record: JSONObject = ["v": .integer(1), "type": .string("group-policy")]
             for (name, value) in found.state.policy.object.members {

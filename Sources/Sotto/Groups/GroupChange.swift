@@ -67,8 +67,8 @@ package struct GroupChange: Sendable {
     package enum Value: Sendable, Hashable {
         case name(String)
         case about(String)
-        /// The pointer to a blob, or a picture of at most ``GroupChange/avatarBytes``.
-        case avatar(JSONObject)
+        /// A JPEG of at most ``GroupChange/avatarBytes``, or nothing.
+        case avatar([UInt8])
         /// The seconds after which messages expire, or 0.
         case timer(Int64)
         /// The author's name in the group.
@@ -89,7 +89,8 @@ package struct GroupChange: Sendable {
         package var json: JSON {
             switch self {
             case .name(let text), .about(let text), .nickname(let text): .string(text)
-            case .avatar(let object): .object(object)
+            case .avatar(let picture):
+                .object(picture.isEmpty ? [:] : ["picture": .base64(picture)])
             case .timer(let seconds): .integer(seconds)
             }
         }
@@ -107,8 +108,19 @@ package struct GroupChange: Sendable {
         }
     }
 
+    /// An earlier group that a new one continues: its id, and 1 to ``mostHeads`` heads of its log.
+    package struct Continuation: Sendable, Hashable {
+        package let group: GroupID
+        package let heads: [GroupID]
+
+        /// The most heads.
+        package static let mostHeads = 16
+
+        package init(group: GroupID, heads: [GroupID]) { (self.group, self.heads) = (group, heads) }
+    }
+
     package enum Act: Sendable {
-        case create(nonce: [UInt8], GroupPolicy)
+        case create(nonce: [UInt8], GroupPolicy, continues: Continuation? = nil)
         case invite([SessionID], GroupRank)
         case join(Entry)
         /// Joins with the signature of the door (64 bytes) over the author's id.
@@ -281,7 +293,7 @@ extension GroupChange.Act {
     /// The same as the rules see it. `number` returns the number of a member.
     func rule(_ number: (SessionID) -> Int) -> GroupRules.Act {
         switch self {
-        case .create(_, let policy): .create(policy.rules)
+        case .create(_, let policy, _): .create(policy.rules)
         case .invite(let ids, let rank): .invite(ids.map(number), rank)
         case .join: .join
         case .doorJoin(_, let door, _): .doorJoin(door: door)

@@ -47,8 +47,11 @@ extension GroupChange.Act {
     var members: JSONObject {
         func who(_ ids: [SessionID]) -> JSON { .array(ids.map { .string($0.description) }) }
         switch self {
-        case .create(let nonce, let policy):
-            return ["nonce": .base64(nonce), "policy": .object(policy.object)]
+        case .create(let nonce, let policy, let continued):
+            return JSONObject([
+                ("nonce", .base64(nonce)), ("policy", .object(policy.object)),
+                ("continues", continued?.json),
+            ])
         case .invite(let ids, let rank): return ["who": who(ids), "rank": .string(rank.name)]
         case .join(let entry): return entry.members
         case .doorJoin(let entry, let door, let proof):
@@ -83,7 +86,11 @@ extension GroupChange.Act {
         case "create":
             self = .create(
                 nonce: try fields["nonce"].bytes(count: 32),
-                try GroupPolicy(try fields["policy"].object()))
+                try GroupPolicy(try fields["policy"].object()),
+                continues: try fields["continues"].optional.map {
+                    field throws(GroupChangeError) in
+                    try GroupChange.Continuation(try field.members())
+                })
         case "invite":
             let rank = try fields["rank"].text { GroupRank(name: $0) }
             guard rank == .reader || rank == .member else { throw .member("rank") }
@@ -115,6 +122,23 @@ extension GroupChange.Entry {
 
     fileprivate var members: JSONObject {
         JSONObject([("card", .string(hex(card))), ("nickname", nickname.map { .string($0) })])
+    }
+}
+
+extension GroupChange.Continuation {
+    fileprivate init(_ fields: Fields<GroupChangeError>) throws(GroupChangeError) {
+        group = try fields["group"].text { GroupID($0) }
+        heads = try fields["heads"].list(most: Self.mostHeads) {
+            $0.string.flatMap { GroupID($0) }
+        }
+        guard !heads.isEmpty else { throw .member("heads") }
+    }
+
+    fileprivate var json: JSON {
+        .object([
+            "group": .string(group.description),
+            "heads": .array(heads.map { .string($0.description) }),
+        ])
     }
 }
 
@@ -152,7 +176,14 @@ extension GroupChange.Value {
                 try fields[name].text { $0.utf8.count <= GroupChange.aboutBytes ? $0 : nil })
         case "timer":
             self = .timer(try fields[name].integer(in: 0...BodyLimits.timer))
-        default: self = .avatar(try fields[name].object())
+        default:
+            let avatar = try fields[name].members()
+            let picture = try avatar["picture"].optional?.bytes() ?? []
+            // The start-of-image marker and the first byte of the next one (ITU-T T.81 §B.1.1.3).
+            guard picture.count <= GroupChange.avatarBytes,
+                picture.isEmpty || picture.starts(with: [0xFF, 0xD8, 0xFF])
+            else { throw .member("avatar") }
+            self = .avatar(picture)
         }
     }
 }

@@ -197,7 +197,7 @@ package struct GroupState: Sendable {
             GroupPolicy.strictest(
                 fold.policies.compactMap { number in
                     switch log.changes[number].act {
-                    case .create(_, let policy), .policy(let policy): policy
+                    case .create(_, let policy, _), .policy(let policy): policy
                     default: nil
                     }
                 }) ?? GroupPolicy()

@@ -156,7 +156,7 @@ extension GroupChange.Act {
     /// Whether it sets a policy with this door, 32 bytes.
     fileprivate func opens(_ door: [UInt8]) -> Bool {
         switch self {
-        case .create(_, let policy), .policy(let policy): policy.door == door
+        case .create(_, let policy, _), .policy(let policy): policy.door == door
         default: false
         }
     }

@@ -4,7 +4,7 @@ import SottoTool
 
 /// Finds out what a file is, and makes a thumbnail of a picture. The libraries for it run in the restricted program
 /// `qr-scan`. A file is sent without these facts if they cannot be found.
-final class MediaInspection {
+package final class MediaInspection {
     /// The number of first bytes by which a type is recognized.
     static let beginning = 256 << 10
 
@@ -17,7 +17,7 @@ final class MediaInspection {
     private var process: HelperProcess?
 
     /// Starts the program. Prints a note if it cannot be started, unless `announcer` is `nil`.
-    init(path: String, announcer: String?) {
+    package init(path: String, announcer: String?) {
         (self.path, self.announcer) = (path, announcer)
         do throws(Failure) {
             process = try HelperProcess(
@@ -58,6 +58,11 @@ final class MediaInspection {
             say("\(path) is sent without a thumbnail, because its picture cannot be read")
         }
         return facts
+    }
+
+    /// Returns a JPEG of a picture, at most 8 KiB, without metadata, or `nil` if it cannot be read.
+    package func smallPicture(of bytes: [UInt8]) -> [UInt8]? {
+        ask(.picture, bytes)?.thumbnail
     }
 
     private func ask(_ question: MediaRequest.Question, _ bytes: [UInt8]) -> MediaFacts? {

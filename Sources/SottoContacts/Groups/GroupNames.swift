@@ -20,8 +20,9 @@ extension AddressBook {
                 found = headers.map(\.id).filter { $0.description.hasPrefix(wanted) }
             }
             var groups = try found.compactMap { try transaction.group($0) }
-            // An invitation does not take the name of a joined group.
-            let joined = groups.filter { $0.standing == .member }
+            // An invitation does not take the name of a joined group. A group that continues another one does.
+            let continued = Set(groups.filter { $0.standing == .member }.compactMap(\.continued))
+            let joined = groups.filter { $0.standing == .member && !continued.contains($0.id) }
             if joined.count == 1 { groups = joined }
             guard groups.count < 2 else {
                 throw Failure(

@@ -49,7 +49,8 @@ extension MessageBody {
                 text("name") ?? text("nickname") ?? text("who").map { $0.prefix(16) + "…" } ?? "?"
             switch text("event") {
             case "invited":
-                return "invited you to the group \(text("name") ?? "?")"
+                let continued = text("continues").map { ", which continues \($0)" } ?? ""
+                return "invited you to the group \(text("name") ?? "?")\(continued)"
             case "joined": return who == "me" ? "you joined the group" : "\(who) joined the group"
             case "question":
                 let id = event["group"]?.string ?? ""

@@ -251,7 +251,9 @@ final class MessageOpening<Input: MessageInput> {
         var verdict = try decision(&message, step, attempt.id, transaction)
         let body = try? GroupBody(in: message)
         // A block or a request hides the messages of a member, but not the changes of a known group.
-        if let body, try transaction.group(body.group) != nil { verdict = .accepted }
+        if let body, let sender = message.from, try transaction.expects(body, from: sender) {
+            verdict = .accepted
+        }
         if case .different = earlier {
             throw Failure(
                 .replay, "a message with this id was opened before, with different content")

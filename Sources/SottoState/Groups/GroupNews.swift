@@ -54,6 +54,20 @@ extension StateTransaction {
         return GroupNews(group: group, events: try events.map { try named($0, in: group) })
     }
 
+    /// Whether a body is about a group here, or from a member of a group here and about a new group that continues it.
+    package func expects(
+        _ body: GroupBody, from sender: SessionID
+    ) throws(StateError) -> Bool {
+        if try group(body.group) != nil { return true }
+        for record in body.changes where record["act"]?.string == "create" {
+            guard case .create(_, _, let continued?)? = (try? GroupChange(record))?.act,
+                let group = try group(continued.group)
+            else { continue }
+            return group.standing == .member && group.state.ranks[sender] != nil
+        }
+        return false
+    }
+
     /// Stores earlier messages that their author shows the owner. Returns the event, or `nil` if none is new here.
     private func show(
         _ messages: [JSONObject], of author: SessionID, in group: StoredGroup, at time: Timestamp
@@ -142,6 +156,7 @@ extension StateTransaction {
                     [
                         ("id", .string(after.id.short)), ("name", .string(after.name)),
                         ("by", after.inviter.map { .string($0.description) }),
+                        ("continues", after.continued.map { .string($0.short) }),
                     ])
             ]
         }

@@ -30,6 +30,11 @@ package struct StoredGroup: Sendable {
         if case .name(let name)? = state.values["name"] { name } else { "" }
     }
 
+    /// The group that this one continues, or `nil`.
+    package var continued: GroupID? {
+        if case .create(_, _, let continued?) = log.changes[0].act { continued.group } else { nil }
+    }
+
     /// The owner's rank.
     package var rank: GroupRank { state.ranks[owner] ?? .nobody }
 
@@ -181,11 +186,13 @@ extension StateTransaction {
 
     /// Creates a group with a policy and values. Throws ``GroupError/tooMany``.
     package func createGroup(
-        _ policy: GroupPolicy, _ values: [GroupChange.Value], at time: Timestamp = .now()
+        _ policy: GroupPolicy, _ values: [GroupChange.Value],
+        continues group: StoredGroup? = nil, at time: Timestamp = .now()
     ) throws -> StoredGroup {
+        let continued = group.map { GroupChange.Continuation(group: $0.id, heads: $0.heads) }
         let create = try GroupChange(
-            .create(nonce: randomBytes(32), policy), in: nil, by: owner.signingKey, seq: 1,
-            parents: [], time: time)
+            .create(nonce: randomBytes(32), policy, continues: continued), in: nil,
+            by: owner.signingKey, seq: 1, parents: [], time: time)
         guard let log = GroupLog(create) else { preconditionFailure("a new group is not stored") }
         var group = try insert(log)
         for value in values { group = try write(.set(value), in: group, at: time) }

@@ -169,8 +169,12 @@ struct GroupLogTests {
     @Test func c15AChangeIsBounded() throws {
         let log = try newLog()
         #expect(throws: GroupChangeError.tooLong(limit: 24 << 10)) {
-            try change(
-                0, .set(.avatar(["data": .string(String(repeating: "a", count: 25_000))])), in: log)
+            try change(0, .set(.avatar([UInt8](repeating: 0xFF, count: 25_000))), in: log)
+        }
+        for picture in [[0xFF, 0xD8, 0xFF] + [UInt8](repeating: 0, count: 8_190), [1, 2, 3, 4]] {
+            #expect(throws: GroupChangeError.member("avatar")) {
+                try change(0, .set(.avatar(picture)), in: log)
+            }
         }
         #expect(throws: GroupChangeError.member("about")) {
             try change(0, .set(.about(String(repeating: "a", count: 2_001))), in: log)

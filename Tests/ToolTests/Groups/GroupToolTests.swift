@@ -1,5 +1,7 @@
 import Foundation
 import Sotto
+import SottoDatabase
+import SottoState
 import TestSupport
 import Testing
 
@@ -91,6 +93,93 @@ import Testing
             try circle.settle()
             #expect(try circle.state("alice", name) == circle.state("bob", name))
         }
+    }
+
+    /// A change at an old head can void what others did since, so it waits until the mail was received.
+    @Test func aChangeNeedsRecentMail() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        func receive(_ ago: Int64) throws {
+            try circle["alice"].state { connection throws(StateError) in
+                try connection.run(
+                    "INSERT OR REPLACE INTO number (name, value) VALUES ('mail received', ?)",
+                    Timestamp.now().seconds - ago)
+            }
+        }
+        try receive(3_500)
+        try circle.group("alice", "rename", "team", "crew")
+        try receive(2 * 3_600)
+        for line in [
+            ["rename", "crew", "other"], ["policy", "crew", "post=admin"],
+            ["remove", "crew", "bob"],
+            ["role", "crew", "bob", "admin"], ["door", "--close", "crew"],
+        ] {
+            let refused = try circle["alice"].run("group", line)
+            #expect(
+                refused.status == 75 && refused.stderr.contains("2 h ago"), "\(line): \(refused)")
+        }
+        for line in [["policy", "crew"], ["show", "crew"], ["list"], ["sync", "crew"]] {
+            #expect(try circle["alice"].run("group", line).status == 0, "\(line)")
+        }
+        try circle.group("alice", "rename", "--anyway", "crew", "other")
+        // A clock that was ahead does not count.
+        try receive(-3_600)
+        try circle.group("alice", "rename", "other", "team")
+        try circle.settle()
+        #expect(try circle.state("alice") == circle.state("bob"))
+    }
+
+    @Test func aGroupHasAPicture() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        #expect(try circle["bob"].run("group", ["avatar", "team"]).status == 1)
+        try circle.must("alice", "qr", ["-t", "png", "-o", "large.png"], "a picture")
+        try circle.group("alice", "avatar", "team", "large.png")
+        try circle.settle()
+        let picture = try circle.must("bob", "group", ["avatar", "team"]).stdout
+        #expect(picture.starts(with: [0xFF, 0xD8, 0xFF]) && picture.count <= 8_192)
+        let shown = try circle.must("bob", "group", ["show", "team"]).records[0]
+        #expect(shown["avatar"]?.object?["picture"] == .base64(picture))
+        circle.home.files.write("text.jpg", Array("no picture".utf8))
+        let refused = try circle["alice"].run("group", ["avatar", "team", "text.jpg"])
+        #expect(refused.status == 65)
+        try circle.group("alice", "avatar", "--remove", "team")
+        try circle.settle()
+        #expect(try circle["bob"].run("group", ["avatar", "team"]).status == 1)
+    }
+
+    /// A stolen owner cannot be removed, so the others continue without them.
+    @Test func aGroupIsContinued() throws {
+        let circle = try Circle("alice", "bob", "carol", "mallory")
+        try circle.team("alice", "bob", "carol", "mallory")
+        try circle.group("alice", "role", "team", "mallory", "owner")
+        try circle.settle()
+        #expect(try circle["alice"].run("group", ["remove", "team", "mallory"]).status == 12)
+        let mallory = circle["mallory"].identity.id.description
+        try circle.group("bob", "continue", "--without", mallory, "team")
+        #expect(circle.take("mallory").isEmpty)
+        // Carol does not know Bob, but both are members of the group that is continued.
+        for who in ["alice", "carol"] {
+            let run = try circle.read(who)
+            #expect(run.status == 0)
+            let events = try run.records.flatMap { $0.body["events"]?.array ?? [] }
+            #expect(events.contains { $0.object?["continues"] != nil }, "\(run.text)")
+            let list = try circle.must(who, "group", ["list", "--json"]).records
+            let id = try #require(
+                list.first { $0["standing"] == .string("invited") }?["id"]?.string)
+            try circle.group(who, "accept", id)
+        }
+        try circle.settle()
+        try circle.group("bob", "sync", "team")
+        try circle.settle()
+        // The name means the new group.
+        #expect(try Set(["alice", "bob", "carol"].map { try circle.state($0) }).count == 1)
+        try circle.say("carol", "without mallory")
+        #expect(circle.take("mallory").isEmpty)
+        #expect(try circle.texts("alice") == ["without mallory"])
+        #expect(
+            try circle.must("bob", "group", ["show", "team"]).records[0]["rank"] == .string("owner")
+        )
     }
 
     /// A long invitation has several bodies, which may arrive in any order. The newcomer then has the cards of all members.

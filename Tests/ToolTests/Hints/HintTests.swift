@@ -62,6 +62,8 @@ struct HintTests {
         "make a relay yours: keygen set --relay URL": "has an address to fill in",
         "a group of more than 100 members causes much mail; announcements are better: group policy … post=admin":
             "needs a group of more than 100 members",
+        "receive it first: sotto recv | sotto decrypt; or give --anyway":
+            "needs mail that was received an hour ago; GroupToolTests run it",
         "make one: sotto group door --new-phrase …": "asks for a phrase on the terminal",
         "the removed members know the phrase of the door; change it: sotto group door --new-phrase …":
             "asks for a phrase on the terminal",
