@@ -47,15 +47,17 @@ extension MessageBody {
             }
             let who =
                 text("name") ?? text("nickname") ?? text("who").map { $0.prefix(16) + "…" } ?? "?"
+            // A nickname can be "me" too.
+            let isOwner = text("name") == "me"
             switch text("event") {
             case "invited":
                 return "invited you to the group \(text("name") ?? "?")"
-            case "joined": return who == "me" ? "you joined the group" : "\(who) joined the group"
+            case "joined": return isOwner ? "you joined the group" : "\(who) joined the group"
             case "left":
-                return who == "me"
+                return isOwner
                     ? "you are no longer a member of the group" : "\(who) left the group"
             case "role":
-                return (who == "me" ? "you have" : who + " has")
+                return (isOwner ? "you have" : who + " has")
                     + " the rank \(text("role") ?? "?")"
             case "history":
                 return "\(who) shows you earlier messages: \(event["count"]?.integer ?? 0)"
