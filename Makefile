@@ -38,7 +38,7 @@ deps:
 ## build: release programs in .build-release/release, and the shells' completions
 build: deps
 	@# One by one: a release build of everything would take in what only the tests use.
-	for p in $(TOOLS) $(HELPERS) sotto relay-load ratchet-bench history-bench; do $(SWIFT) build $(RELEASE_FLAGS) --product $$p || exit 1; done
+	for p in $(TOOLS) $(HELPERS) sotto relay-load ratchet-bench history-bench group-bench; do $(SWIFT) build $(RELEASE_FLAGS) --product $$p || exit 1; done
 	install -m 755 share/chat/sotto-chat $(RELEASE)/
 	rm -rf $(MADE_COMPLETIONS)
 	completions/generate $(RELEASE) $(MADE_COMPLETIONS)

@@ -343,6 +343,11 @@ let package = Package(
             dependencies: ["Sotto", "SottoState", "SottoTool", "TestHarness"],
             path: "Bench/history",
             swiftSettings: strict),
+        // Makes large groups and long logs for `make bench`; not installed.
+        .executableTarget(
+            name: "group-bench",
+            dependencies: ["Sotto", "SottoState", "SottoTool"], path: "Bench/group-bench",
+            swiftSettings: strict),
         program("sotto", [], link: fullyStatic),
 
         .testTarget(

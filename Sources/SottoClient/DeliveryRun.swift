@@ -249,6 +249,8 @@ extension Delivery {
             defer { releaseSubmitter() }
             guard try hasWork() || !signals.isEmpty else {
                 lockSince = nil
+                // Another process can send until more input comes.
+                delivery.lock.unlock()
                 if inputEnded { return try end(isDone: uploads.error == nil) }
                 try collect()
                 return nil

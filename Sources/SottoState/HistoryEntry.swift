@@ -67,6 +67,10 @@ public struct HistoryEntry: Sendable, Hashable {
     public var time: Timestamp? { record["time"]?.string.flatMap { Timestamp($0) } }
     /// The peer of the conversation, or `nil` for a chat or an unauthenticated sender.
     public var peer: SessionID? { conversation.peer }
+    /// The author's nickname in the group of the message at that time, or `nil`.
+    public var nickname: String? {
+        record["details"]?.object?["group"]?.object?["nickname"]?.string
+    }
     /// Whether the message was imported, and its author is only claimed.
     public var isImported: Bool { record["imported"] == .bool(true) }
     /// Whether the record is gone.

@@ -7,6 +7,8 @@ public struct MessageView: Sendable {
     public struct Reaction: Sendable, Hashable {
         /// The author, or `nil` if they are not authenticated.
         public let from: SessionID?
+        /// The author's nickname in the group at that time, or `nil`.
+        public let nickname: String?
         /// The emoji.
         public let emoji: String
         /// When the author says to have written it.
@@ -82,7 +84,9 @@ public struct MessageView: Sendable {
         case .reaction(_, let emoji):
             reactions.removeAll { $0.from == from }
             guard !emoji.isEmpty else { return }
-            reactions.append(Reaction(from: from, emoji: emoji, time: event.time))
+            reactions.append(
+                Reaction(
+                    from: from, nickname: event.nickname, emoji: emoji, time: event.time))
         case .edit(_, let content):
             // The new content is shown as it was written, with its members in their order.
             guard let from, from == author,

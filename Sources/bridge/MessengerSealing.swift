@@ -7,8 +7,10 @@ import SottoTool
 /// The recipients of messages in a messenger's format without sessions.
 struct MessengerTarget {
     let messenger: Messenger
-    /// Cards and names; empty for a chat.
+    /// Cards and names; empty for a chat and for a group.
     let to: [String]
+    /// The name or id of a group.
+    let group: String?
     /// The file of the chat.
     let chat: String?
     let options: MessengerOptions
@@ -24,19 +26,27 @@ struct MessengerSealing {
     private let messenger: Messenger
     private let keys: MessengerKeys
     private let recipients: [MessengerRecipient]
+    /// The failure to end with if some members of the group get no message.
+    let unreached: Failure?
 
     init(_ target: MessengerTarget, attachment: Attachment?) throws {
         messenger = target.messenger
         let book = AddressBook(target.identity.load, lockTimeout: target.lockTimeout)
         // A chat needs no identity, so a user without one can write to it.
         let identity = messenger == .shainy ? nil : try book.identity()
+        let group = try target.group.map {
+            try GroupRecipients($0, in: book, target.trust)
+        }
+        unreached = group?.unreached
         var options = target.options
+        options.group = options.group ?? group?.id.description
         options.attachment = try attachment?.writeWhisper2()
         keys = MessengerKeys(
             identity: identity,
             chats: try target.chat.map { [try MessengerChatFile.read($0)] } ?? [], options: options)
-        let people = try target.to.map { try book.find($0) }
+        var people = try target.to.map { try book.find($0) }
         for person in people { try book.check(person, messenger: messenger, target.trust) }
+        people += group?.people ?? []
         recipients =
             people.isEmpty
             ? [.chat] : people.map { MessengerRecipient(id: $0.id, profiles: $0.profiles) }

@@ -10,6 +10,7 @@ struct SealCommand: Program {
         abstract: "Encrypt messages to a messenger's own records.",
         usage: """
             bridge seal whisper2|mercurio --to CARD [--to CARD ...] [--jsonl] [-o FILE] [FILE]
+            bridge seal whisper2 --group NAME [--group-id ID] [--jsonl] [-o FILE] [FILE]
             bridge seal kecalek|flow --to CARD [--user-id ID] [--jsonl] [-o FILE] [FILE]
             bridge seal shainy --chat FILE --show-secret [--jsonl] [-o FILE] [FILE]
             bridge seal shainy --public-channel [FILE]
@@ -21,6 +22,7 @@ struct SealCommand: Program {
 
             EXAMPLES
               echo 'hello, bob' | bridge seal whisper2 --to bob > record.json
+              echo 'friday at 6?' | bridge seal whisper2 --group climbing > record.json
               bridge seal whisper2 --to bob --attach photo.jpg --blob photo.bin < caption.txt
               bridge seal flow --to bob --user-id alice < text
             """)
@@ -63,8 +65,17 @@ struct SealCommand: Program {
         help: "whisper2: your account. Default: the one in the identity file.")
     var whisperID: WhisperID?
 
-    @Option("--group", value: "id", help: "whisper2: the group of all --to recipients.")
+    @Option(
+        "--group", value: "name",
+        help: "whisper2: the group whose members with an account there get the message.")
     var group: String?
+
+    @Option(
+        "--group-id", value: "id",
+        help:
+            "whisper2: the id of the group in Whisper2, for all --to recipients. Default with --group: the id of that group."
+    )
+    var groupID: String?
 
     @Option("--user-id", value: "id", help: "flow: your name in Message Flow. Default: your id.")
     var userID: String?
@@ -105,7 +116,7 @@ struct SealCommand: Program {
     let given = GivenArguments()
 
     func checkMode() throws {
-        try given.check(for: SealMode(format, isPublic: publicChannel))
+        try given.check(for: SealMode(format, isPublic: publicChannel, isGroup: group != nil))
     }
 
     func execute() throws { try SealPlan(self).run() }

@@ -4,14 +4,16 @@ import SottoTool
 /// The ways to use `bridge seal`, with the options of each. An option that a mode does not list is refused in it.
 enum SealMode: String, CommandMode {
     case whisper2, mercurio, kecalek, flow
+    /// Whisper2's messages to the members of a group.
+    case group = "whisper2 --group"
     /// SHAiny's message to the chat of a file.
     case chat = "shainy"
     /// SHAiny's message to its public channel.
     case publicChannel = "shainy --public-channel"
 
-    init(_ format: BridgeFormat, isPublic: Bool) {
+    init(_ format: BridgeFormat, isPublic: Bool, isGroup: Bool) {
         switch format {
-        case .whisper2: self = .whisper2
+        case .whisper2: self = isGroup ? .group : .whisper2
         case .mercurio: self = .mercurio
         case .kecalek: self = .kecalek
         case .flow: self = .flow
@@ -23,10 +25,11 @@ enum SealMode: String, CommandMode {
         let own: String =
             switch self {
             case .whisper2:
-                "--whisper-id --group \(Self.attachment) --stateless \(Self.contacts)"
-            case .mercurio: "--stateless \(Self.contacts)"
-            case .kecalek: "\(Self.session) \(Self.attachment) \(Self.contacts)"
-            case .flow: "--user-id \(Self.session) \(Self.attachment) \(Self.contacts)"
+                "--to --whisper-id --group-id \(Self.attachment) --stateless \(Self.contacts)"
+            case .group: "--group --whisper-id --group-id \(Self.attachment) \(Self.contacts)"
+            case .mercurio: "--to --stateless \(Self.contacts)"
+            case .kecalek: "--to \(Self.session) \(Self.attachment) \(Self.contacts)"
+            case .flow: "--to --user-id \(Self.session) \(Self.attachment) \(Self.contacts)"
             case .chat: "--chat --show-secret --gcm --no-hash"
             case .publicChannel: "--public-channel --gcm --no-hash"
             }
@@ -35,5 +38,5 @@ enum SealMode: String, CommandMode {
 
     private static let attachment = "--attach --name --content-type --voice --keep-metadata --blob"
     private static let session = "--bundle --new-session --require-opk --classic"
-    private static let contacts = "--to --trust --lock-timeout -i --identity-passphrase"
+    private static let contacts = "--trust --lock-timeout -i --identity-passphrase"
 }

@@ -21,13 +21,13 @@ struct SealPlan {
     init(_ tool: SealCommand) throws {
         if tool.stateless { try tool.given.refuse("--lock-timeout", with: "--stateless") }
         try TrustPolicy.check(tool.trust, stateless: tool.stateless)
-        for (name, value) in [("--user-id", tool.userID), ("--group", tool.group)] {
+        for (name, value) in [("--user-id", tool.userID), ("--group-id", tool.groupID)] {
             guard let value else { continue }
             guard (1...255).contains(value.utf8.count), !hasControls(value) else {
                 throw UsageError("\(name) must have 1 to 255 bytes and no control characters")
             }
         }
-        guard tool.format == .shainy || !tool.to.isEmpty else {
+        guard tool.format == .shainy || tool.group != nil || !tool.to.isEmpty else {
             throw UsageError("no recipient is given: use --to CARD")
         }
         if let messenger = tool.format.messenger {
@@ -59,10 +59,10 @@ struct SealPlan {
         options.hidesHash = tool.hidesHash
         options.isPublic = tool.publicChannel
         options.showsSecret = tool.showSecret
-        options.group = tool.group
+        options.group = tool.groupID
         options.whisperID = tool.whisperID
         return MessengerTarget(
-            messenger: messenger, to: tool.to, chat: tool.chat, options: options,
+            messenger: messenger, to: tool.to, group: tool.group, chat: tool.chat, options: options,
             trust: tool.trust, identity: tool.identity,
             lockTimeout: tool.stateless ? nil : tool.lock.timeout, quiet: tool.quiet)
     }
@@ -81,11 +81,13 @@ struct SealPlan {
         let input = try Input(path: file)
         let seal: ([MessageText]) throws -> [Result<[JSONObject], Failure>]
         var isKept = true
+        var unreached: Failure?
         switch method {
         case .messenger(let target):
             var attachment: Attachment?
             if case .whole(let files, _) = messages { attachment = files.first }
-            seal = try MessengerSealing(target, attachment: attachment).seal
+            let sealing = try MessengerSealing(target, attachment: attachment)
+            (seal, unreached) = (sealing.seal, sealing.unreached)
             isKept = false
         case .session(let target): seal = try SessionSealing(target).seal
         }
@@ -96,5 +98,6 @@ struct SealPlan {
                 for record in records { try output.writeRecord(record) }
             }
         ).run(messages, isKept: isKept)
+        if let unreached { throw unreached }
     }
 }

@@ -6,6 +6,8 @@ import SottoTool
 /// A group that gets messages, and the routes to its members.
 struct GroupRoute {
     let id: GroupID
+    /// The place of the last change of the group that the routes know.
+    let last: Int64
     /// The members with a route, without the owner.
     let destinations: [SessionID: Destination]
 }
@@ -13,15 +15,22 @@ struct GroupRoute {
 extension RecipientDirectory {
     /// Returns the routes to the members of a group, by its name or id. Begins sessions with members whose bundles are here.
     ///
-    /// A member without a route is reported and left out.
+    /// A member without a route is reported and left out. The routes are found again after a change of the group, which another
+    /// program can store while this one runs.
     func group(_ name: String) throws -> GroupRoute {
-        if let known = groups[name] { return known }
         guard let store else {
             throw Failure(.usage, "a group requires the state directory", hint: "omit --stateless")
         }
+        if let known = groups[name],
+            try store.preview({ try $0.lastPlace(of: known.id) }) == known.last
+        {
+            return known
+        }
         let group = try book.requiredGroup(name)
         guard group.standing == .member else { throw GroupError.notMember }
-        let notes = try store.preview { try $0.notes(of: group) }
+        let (notes, last) = try store.preview {
+            (try $0.notes(of: group), try $0.lastPlace(of: group.id))
+        }
         let contacts = Dictionary(
             try store.contacts().map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         let relays = Set(
@@ -40,7 +49,7 @@ extension RecipientDirectory {
                 warn("\(person.name) does not get the message: \(failure.message)")
             }
         }
-        let route = GroupRoute(id: group.id, destinations: destinations)
+        let route = GroupRoute(id: group.id, last: last, destinations: destinations)
         groups[name] = route
         return route
     }

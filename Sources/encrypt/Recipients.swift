@@ -255,7 +255,7 @@ struct Recipients {
         switch (named, message.group) {
         case (.group(let group), nil):
             guard message.to == nil else { throw Failure.otherRecipient }
-            return group
+            return try directory?.group(group.id.description)
         case (.group(let group), let name?):
             guard try directory?.group(name).id == group.id else { throw Failure.otherRecipient }
             return group

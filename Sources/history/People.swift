@@ -34,9 +34,32 @@ final class People {
         return name == author.description ? entry.record["name"]?.string ?? name : name
     }
 
-    /// Returns the reactions to a message with the names of their authors.
+    /// Returns the name of a message's author for people. A member of a group who is no contact has a nickname, and the
+    /// beginning of the id, because members choose their nicknames.
+    func label(of entry: HistoryEntry) throws -> String? {
+        guard let name = try author(of: entry) else { return nil }
+        guard let author = entry.author(history.store.owner.id), name == author.description else {
+            return name
+        }
+        return Self.label(of: author, entry.nickname)
+    }
+
+    /// Returns the reactions to a message with the names of their authors for people.
     func reactions(to view: MessageView) throws -> [(emoji: String, name: String)] {
-        try view.reactions.map { ($0.emoji, try $0.from.map { try person($0).name } ?? "?") }
+        try view.reactions.map { reaction in
+            guard let from = reaction.from else { return (reaction.emoji, "?") }
+            let name = try person(from).name
+            return (
+                reaction.emoji,
+                name == from.description ? Self.label(of: from, reaction.nickname) : name
+            )
+        }
+    }
+
+    /// Returns a label of at most 16 columns, or the id without a nickname.
+    private static func label(of id: SessionID, _ nickname: String?) -> String {
+        guard let nickname else { return id.description }
+        return "\(Table.cut(nickname, to: 7)) \(id.description.prefix(8))"
     }
 }
 

@@ -24,7 +24,7 @@ final class MessageShowing {
     /// Prints messages in this order.
     func print(_ views: [MessageView]) throws {
         people.forget()
-        let names = try views.map { try name(of: $0.entry) }
+        let names = try views.map { try name(of: $0.entry, isLabel: text != nil) }
         if text != nil {
             text?.prepare(try zip(views, names).map { try mixedName(of: $0.entry, $1) })
         }
@@ -61,8 +61,10 @@ final class MessageShowing {
         if !output.isFile { try output.flush() }
     }
 
-    private func name(of entry: HistoryEntry) throws -> String {
-        try people.author(of: entry) ?? entry.chatName.map { "[\($0)]" } ?? "unknown sender"
+    private func name(of entry: HistoryEntry, isLabel: Bool = false) throws -> String {
+        try (isLabel ? people.label(of: entry) : people.author(of: entry)) ?? entry.chatName.map {
+            "[\($0)]"
+        } ?? "unknown sender"
     }
 
     /// Returns the name in a list of several conversations: a sent message has its recipient.

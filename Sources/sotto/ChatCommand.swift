@@ -7,14 +7,15 @@ struct ChatCommand: Program {
     static let configuration = CommandConfiguration(
         name: "chat",
         abstract:
-            "Talk to a contact in the terminal: messages appear as they come, and a line is sent.",
+            "Talk to a contact or a group in the terminal: messages appear as they come, and a line is sent.",
         usage: "sotto chat [-i FILE] WHO",
         discussion: """
             Prints the last 20 messages, then new ones, and marks them as read. A typed line is sent. /reply, /react, \
             /edit and /delete apply to the last message, or with -2 to the one before; /help explains them. Ctrl-D \
-            ends the program when the lines are sent, or are in the outbox.
+            ends the program when the lines are sent, or are in the outbox. In a group, joins, leaves and a new name are \
+            lines too.
 
-            A Python script runs history, recv, decrypt, compose, encrypt and send. A protected identity must be \
+            A Python script runs group, history, recv, decrypt, compose, encrypt and send. A protected identity must be \
             unlocked before: sotto keygen unlock
             """)
 
@@ -23,7 +24,7 @@ struct ChatCommand: Program {
         help: "Your identity. Default: SOTTO_IDENTITY, else the default identity file.")
     var identity: String?
 
-    @Argument("who", help: "A contact.")
+    @Argument("who", help: "A contact or a group.")
     var who: String
 
     func execute() throws {

@@ -47,21 +47,23 @@ extension MessageBody {
             }
             let who =
                 text("name") ?? text("nickname") ?? text("who").map { $0.prefix(16) + "…" } ?? "?"
+            // A nickname can be "me" too.
+            let isOwner = text("name") == "me"
             switch text("event") {
             case "invited":
                 let continued = text("continues").map { ", which continues \($0)" } ?? ""
                 return "invited you to the group \(text("name") ?? "?")\(continued)"
-            case "joined": return who == "me" ? "you joined the group" : "\(who) joined the group"
+            case "joined": return isOwner ? "you joined the group" : "\(who) joined the group"
             case "question":
                 let id = event["group"]?.string ?? ""
                 let member = event["who"]?.string ?? ""
                 guard GroupID.isBeginning(id), SessionID(member) != nil else { return "?" }
                 return "show your messages to \(who)? sotto group grant \(id) \(member)"
             case "left":
-                return who == "me"
+                return isOwner
                     ? "you are no longer a member of the group" : "\(who) left the group"
             case "role":
-                return (who == "me" ? "you have" : who + " has")
+                return (isOwner ? "you have" : who + " has")
                     + " the rank \(text("role") ?? "?")"
             case "history":
                 return "\(who) shows you earlier messages: \(event["count"]?.integer ?? 0)"

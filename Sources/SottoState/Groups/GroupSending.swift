@@ -32,8 +32,7 @@ extension StateTransaction {
     package func prepareMessage(
         to group: StoredGroup, at time: Timestamp
     ) throws -> GroupSending {
-        guard group.rank > .nobody else { throw GroupError.notMember }
-        guard group.rank >= group.state.policy.post else { throw GroupError.mayNotPost }
+        try checkWriting(to: group)
         let dues = try dues(in: group, at: time)
         let readers = Self.entitled(group, dues.notes)
         let own = try currentChain(of: group, readers, dues.notes, at: time)
@@ -47,6 +46,19 @@ extension StateTransaction {
             bodies += parts.map { (to: reader, body: $0) }
         }
         return GroupSending(group: group, own: own, readers: readers, bodies: bodies)
+    }
+
+    /// Returns the members who may read what the owner writes, without the owner.
+    ///
+    /// Throws ``GroupError/notMember`` or ``GroupError/mayNotPost``.
+    package func readers(of group: StoredGroup) throws -> [SessionID] {
+        try checkWriting(to: group)
+        return Self.entitled(group, try notes(of: group))
+    }
+
+    private func checkWriting(to group: StoredGroup) throws(GroupError) {
+        guard group.rank > .nobody else { throw .notMember }
+        guard group.rank >= group.state.policy.post else { throw .mayNotPost }
     }
 
     /// Returns the members who may read what the owner writes, without the owner.

@@ -165,6 +165,15 @@ extension StateTransaction {
         return group
     }
 
+    /// Returns the place of the last stored change of a group, or 0. It grows with each change.
+    package func lastPlace(of id: GroupID) throws(StateError) -> Int64 {
+        try connection.integer(
+            """
+            SELECT coalesce(max(place), 0) FROM group_change
+            WHERE team = (SELECT number FROM group_log WHERE mark = ?) AND aside = 0
+            """, store.mark(id))
+    }
+
     func changes(
         of number: Int64, aside: Bool
     ) throws(StateError) -> [(place: Int64, change: GroupChange)] {

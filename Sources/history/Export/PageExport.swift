@@ -150,7 +150,7 @@ struct PageExport {
     }
 
     private func author(of entry: HistoryEntry) throws -> String {
-        try people.author(of: entry) ?? entry.chatName ?? "unknown sender"
+        try people.label(of: entry) ?? entry.chatName ?? "unknown sender"
     }
 
     /// Returns what a reply quotes: the message that is here, or the text that the writer claims.

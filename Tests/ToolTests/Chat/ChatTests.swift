@@ -5,52 +5,24 @@ import TestSupport
 import Testing
 
 /// `sotto chat` in terminals, with a relay.
-@Suite(.timeLimit(.minutes(30))) final class ChatTests {
+@Suite(.timeLimit(.minutes(30))) struct ChatTests {
     let they: Conversing
-    private var relay: RelayProcess
-    private let scratch = TemporaryDirectory()
-    private var terminals: [TerminalEmulator] = []
+    private let stage: ChatStage
 
     init() throws {
         they = try Conversing()
-        relay = try #require(RelayProcess(scratch))
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        try FileManager.default.createSymbolicLink(
-            atPath: scratch("sotto-chat"),
-            withDestinationPath: root.appendingPathComponent("share/chat/sotto-chat").path)
-    }
-
-    deinit {
-        for terminal in terminals { terminal.end() }
-        relay.end()
-    }
-
-    private func environment(_ party: Party) -> [String: String] {
-        they.home.environment.merging(party.environment) { $1 }.merging([
-            "PATH": "\(scratch.path):/usr/bin:/bin", "SOTTO_RELAY": "tcp://\(relay.address)",
-            "LC_ALL": "C.UTF-8",
-        ]) { $1 }
+        stage = try ChatStage(they.home)
     }
 
     private func chat(_ party: Party, columns: Int = 60) throws -> TerminalEmulator {
-        let line = "\(Programs.path("sotto")) chat \(they.peer(of: party).name)"
-        let terminal = try TerminalEmulator(
-            line, columns: columns, environment: environment(party))
-        terminals.append(terminal)
-        return terminal
+        try stage.chat(party, with: they.peer(of: party).name, columns: columns)
     }
 
     /// Sends messages with the other tools.
     private func tell(_ party: Party, _ text: String) throws {
-        let line = "printf '%s' \"$0\" | encrypt -q --to \(they.peer(of: party).name) | send -q"
-        let path = "\(Programs.directory):\(environment(party)["PATH"]!)"
-        let run = try Command(
-            path: try #require(Programs.find("bash")), ["-o", "pipefail", "-c", line, text],
-            environment: environment(party).merging(["PATH": path]) { $1 },
-            directory: they.home.files.path
-        ).run()
-        guard run.status == 0 else { throw Unexpected(run) }
+        try stage.must(
+            party,
+            "printf '%s' \"$0\" | encrypt -q --to \(they.peer(of: party).name) | send -q", text)
     }
 
     @Test func twoPeopleTalk() throws {
@@ -98,13 +70,7 @@ import Testing
     /// Earlier messages, an unread mark, and a line that is being typed while messages arrive.
     @Test func whatCameBeforeIsShownAndTypingIsKept() throws {
         for number in 1...3 { try tell(they.bob, "message \(number)") }
-        let opened = try Command(
-            path: try #require(Programs.find("bash")), ["-c", "recv -q | decrypt -q > /dev/null"],
-            environment: environment(they.alice).merging(
-                ["PATH": "\(Programs.directory):/usr/bin:/bin"]) { $1 },
-            directory: they.home.files.path
-        ).run()
-        try #require(opened.status == 0, "\(opened.stderr)")
+        try stage.must(they.alice, "recv -q | decrypt -q > /dev/null")
         let terminal = try chat(they.alice, columns: 40)
         try terminal.waitFor("[3 unread]")
         try terminal.waitFor("message 3")
@@ -155,17 +121,17 @@ import Testing
     @Test func anUnreachableRelayIsReportedAndMessagesAreSentLater() throws {
         let terminal = try chat(they.alice)
         try terminal.waitFor(">")
-        let address = relay.address
-        relay.end()
+        let address = stage.relay.address
+        stage.relay.end()
         try terminal.waitFor("again")
         try terminal.enter("for later")
         try terminal.waitFor("me  for later")
-        relay = try #require(RelayProcess(scratch, listen: address))
+        stage.relay = try #require(RelayProcess(stage.scratch, listen: address))
         try terminal.waitFor("reconnected")
         let other = try chat(they.bob)
         #expect(try other.waitFor("for later").hasSuffix("alice  for later"))
         // Without a relay, Ctrl-D leaves the line in the outbox.
-        relay.end()
+        stage.relay.end()
         try terminal.enter("for much later")
         try terminal.waitFor("for much later")
         try terminal.press("C-d")
@@ -202,12 +168,7 @@ import Testing
     }
 
     @Test func linesOfAPipeAreSent() throws {
-        let path = "\(scratch.path):/usr/bin:/bin"
-        let run = try Command(
-            path: Programs.path("sotto"), ["chat", "bob"],
-            environment: environment(they.alice).merging(["PATH": path]) { $1 },
-            directory: they.home.files.path
-        ).run(stdin: .whole(Array("one\ntwo\n\nthree".utf8)))
+        let run = try stage.sotto(they.alice, ["chat", "bob"], "one\ntwo\n\nthree")
         #expect(run.status == 0, "\(run.stderr)")
         let terminal = try chat(they.bob)
         try terminal.waitFor("three")
@@ -215,18 +176,10 @@ import Testing
     }
 
     @Test func badUseIsRefused() throws {
-        func run(_ arguments: [String], path: String) throws -> Run {
-            try Command(
-                path: Programs.path("sotto"), arguments,
-                environment: environment(they.alice).merging(["PATH": path]) { $1 },
-                directory: they.home.files.path
-            ).run()
-        }
-        let path = "\(scratch.path):/usr/bin:/bin"
-        #expect(try run(["chat"], path: path).status == 64)
-        let unknown = try run(["chat", "nobody"], path: path)
+        #expect(try stage.sotto(they.alice, ["chat"]).status == 64)
+        let unknown = try stage.sotto(they.alice, ["chat", "nobody"])
         #expect(unknown.status == 66 && unknown.stderr.contains("nobody"), "\(unknown)")
-        let missing = try run(["chat", "bob"], path: "/nonexistent")
+        let missing = try stage.sotto(they.alice, ["chat", "bob"], path: "/nonexistent")
         #expect(missing.status == 78 && missing.stderr.contains("sotto-chat"))
     }
 }

@@ -5,7 +5,7 @@ import Testing
 struct OtherModeTests {
     private static let owner = "--identity --identity-passphrase"
     private static let output = "--output --quiet"
-    private static let contacts = "--to --trust --lock-timeout \(owner) --jsonl \(output)"
+    private static let contacts = "--trust --lock-timeout \(owner) --jsonl \(output)"
     private static let attachment = "--attach --name --content-type --voice --keep-metadata --blob"
     private static let session = "--bundle --new-session --require-opk --classic"
     private static let text = "--text --time --null --lock-timeout \(owner) \(output)"
@@ -14,20 +14,23 @@ struct OtherModeTests {
     static let bridge: [ModeCase] = [
         ModeCase(
             "bridge seal", "whisper2 --to bob.card", "none",
-            takes: "\(contacts) \(attachment) --stateless --whisper-id --group"),
+            takes: "--to \(contacts) \(attachment) --stateless --whisper-id --group-id"),
         ModeCase(
             "bridge seal", "whisper2 --to bob.card --stateless", "none",
             takes:
-                "--to --trust \(owner) --jsonl \(output) \(attachment) --stateless --whisper-id --group"
+                "--to --trust \(owner) --jsonl \(output) \(attachment) --stateless --whisper-id --group-id"
         ),
         ModeCase(
-            "bridge seal", "mercurio --to bob.card", "none", takes: "\(contacts) --stateless"),
+            "bridge seal", "whisper2 --group team", "none",
+            takes: "--group \(contacts) \(attachment) --whisper-id --group-id"),
+        ModeCase(
+            "bridge seal", "mercurio --to bob.card", "none", takes: "--to \(contacts) --stateless"),
         ModeCase(
             "bridge seal", "kecalek --to bob.card", "none",
-            takes: "\(contacts) \(attachment) \(session)"),
+            takes: "--to \(contacts) \(attachment) \(session)"),
         ModeCase(
             "bridge seal", "flow --to bob.card", "none",
-            takes: "\(contacts) \(attachment) \(session) --user-id"),
+            takes: "--to \(contacts) \(attachment) \(session) --user-id"),
         ModeCase(
             "bridge seal", "shainy --chat c", "none",
             takes: "--chat --show-secret --gcm --no-hash --jsonl \(output)"),

@@ -266,7 +266,7 @@ struct FlawTests {
         home.files.write("photo.jpg", photo)
         let run = try alice.seal(
             [
-                "--suite", "whisper2", "--group", "family", "--to", "bob", "--to", "alice.card",
+                "--suite", "whisper2", "--group-id", "family", "--to", "bob", "--to", "alice.card",
                 "--attach", "photo.jpg", "--blob", "photo.blob", "--content-type", "image/jpeg",
                 "--form", "app",
             ], stdin: Array("look".utf8))
@@ -416,7 +416,7 @@ struct FlawTests {
         #expect(both.status == 64)
         let nobody = try seal("x", "--to", "nobody", "--attach", "pic", "--blob", "b")
         #expect(nobody.status == 66 && !home.files.exists("b"))
-        for bad in [["--content-type", "a\nb"], ["--user-id", ""], ["--group", "a\nb"]] {
+        for bad in [["--content-type", "a\nb"], ["--user-id", ""], ["--group-id", "a\nb"]] {
             let run = try alice.seal(
                 ["--to", "bob", "--suite", "whisper2", "--attach", "pic", "--blob", "b"] + bad,
                 stdin: [])

@@ -1,0 +1,140 @@
+import Sotto
+import TestSupport
+import Testing
+
+/// `sotto chat` with a group, in terminals, with a relay.
+@Suite(.timeLimit(.minutes(30))) struct GroupChatTests {
+    private let circle: Circle
+    private let stage: ChatStage
+
+    init() throws {
+        circle = try Circle("alice", "bob", "carol", "dave")
+        stage = try ChatStage(circle.home)
+        try circle.team("alice", "bob", "carol")
+        try circle.group("bob", "nickname", "team", "bobby")
+        try circle.settle()
+    }
+
+    private var alice: Party { circle["alice"] }
+    private var bob: Party { circle["bob"] }
+    private var carol: Party { circle["carol"] }
+
+    /// Bob and Carol are no contacts of each other.
+    private func label(_ party: Party, _ nickname: String) -> String {
+        "\(nickname) \(party.identity.id.description.prefix(8))"
+    }
+
+    @Test func membersTalk() throws {
+        let (left, middle, right) = (
+            try stage.chat(alice, with: "team"), try stage.chat(bob, with: "Team"),
+            try stage.chat(carol, with: "team")
+        )
+        try left.waitFor("[team: 3 members, your rank is owner]")
+        try middle.waitFor("[team: 3 members, your rank is member]")
+        try right.waitFor("your rank is member")
+        try left.enter("friday?")
+        #expect(try left.waitFor("friday?").hasSuffix("me  friday?"))
+        #expect(try middle.waitFor("friday?").hasSuffix("alice  friday?"))
+        #expect(try right.waitFor("friday?").hasSuffix("alice  friday?"))
+        try middle.enter("/reply at 7")
+        try left.waitFor("bob  > friday?")
+        try right.waitFor("at 7")
+        try right.waitFor("\(label(bob, "bobby"))  > friday?")
+        try right.enter("/react 👍")
+        try left.waitFor("[carol reacted 👍]")
+        try middle.waitFor("\(carol.identity.id.description.prefix(16))… reacted 👍]")
+        try middle.enter("/members")
+        try middle.waitFor("owner")
+        try middle.enter("/help")
+        try middle.waitFor("/members")
+        try middle.press("C-d")
+        #expect(try middle.waitFor("ended") == "ended 0")
+        // What is unread is told, and counts as read then.
+        try left.enter("bring a rope")
+        try right.waitFor("bring a rope")
+        try stage.must(bob, "recv -q | decrypt -q > /dev/null")
+        let again = try stage.chat(bob, with: "team")
+        try again.waitFor("[1 unread]")
+        try again.waitFor("bring a rope")
+        // A line is sent after the messages were marked.
+        try again.enter("yes")
+        try again.waitFor("me     yes")
+        #expect(try bob.history("unread").last?["unread"] == .integer(0))
+    }
+
+    /// Members join, leave and rename the group while others talk. A program that runs already writes to newcomers.
+    @Test func changesAreShownAndPassedOn() throws {
+        let (left, right) = (
+            try stage.chat(alice, with: "team"), try stage.chat(bob, with: "team")
+        )
+        try left.waitFor("3 members")
+        try right.waitFor("3 members")
+        try right.enter("one")
+        try left.waitFor("one")
+        try stage.must(alice, "group rename team crew | encrypt -q | send -q")
+        try right.waitFor("[the group has the name crew]")
+        try right.enter("two")
+        try left.waitFor("two")
+        let dave = circle["dave"]
+        try stage.must(alice, "group invite -q crew dave | encrypt -q | send -q")
+        try stage.must(dave, "recv -q | decrypt -q > /dev/null")
+        let invited = try stage.sotto(dave, ["chat", "crew"])
+        #expect(invited.status == 12 && invited.stderr.contains("to join"), "\(invited.stderr)")
+        try stage.must(dave, "group accept -q crew --nickname davy | encrypt -q | send -q")
+        try left.waitFor("[dave joined the group]")
+        // Alice's chat tells Bob of it, and Bob's chat writes to Dave.
+        try right.waitFor("davy \(dave.identity.id.description.prefix(8)) joined the group")
+        try right.enter("welcome")
+        let new = try stage.chat(dave, with: "crew")
+        #expect(try new.waitFor("welcome").hasSuffix("\(label(bob, "bobby"))  welcome"))
+        try new.enter("thank you")
+        try right.waitFor("\(label(dave, "davy"))  thank you")
+        try left.waitFor("dave  thank you")
+        try stage.must(alice, "group remove -q crew dave | encrypt -q | send -q")
+        try right.waitFor("\(label(dave, "davy")) left the group")
+        try new.waitFor("[you are no longer a member of the group]")
+        try new.enter("hello?")
+        try new.waitFor("you are not a member of the group")
+        try right.enter("we are three")
+        try left.waitFor("we are three")
+        #expect(try !new.lines().contains { $0.contains("we are three") })
+    }
+
+    @Test func membersOfAGroupWithGrantsAreTold() throws {
+        try circle.must("alice", "group", ["create", "--visibility", "granted", "room"])
+        let left = try stage.chat(alice, with: "room")
+        try left.waitFor("1 members")
+        try stage.must(alice, "group invite -q room bob | encrypt -q | send -q")
+        try stage.must(bob, "recv -q | decrypt -q > /dev/null")
+        try stage.must(bob, "group accept -q room | encrypt -q | send -q")
+        try left.waitFor("[bob joined the group]")
+        try left.waitFor("sotto group grant room bob]")
+    }
+
+    /// A message in another conversation names it.
+    @Test func messagesElsewhereAreNamed() throws {
+        let left = try stage.chat(alice, with: "bob")
+        try left.waitFor(">")
+        try stage.must(bob, "echo hello | encrypt -q --group team | send -q")
+        try left.waitFor("[bob wrote in team: sotto chat team]")
+        #expect(try alice.history("unread").last?["unread"] == .integer(1))
+        try stage.must(bob, "echo here | encrypt -q --to alice | send -q")
+        #expect(try left.waitFor("here").hasSuffix("bob  here"))
+    }
+
+    @Test func namesAreResolvedAsByHistory() throws {
+        try circle.must("alice", "group", ["create", "bob"])
+        let both = try stage.sotto(alice, ["chat", "bob"])
+        let history = try alice.run("history", ["bob"])
+        #expect(both.status == 64 && both.stderr.contains("both a group and a contact"))
+        #expect(both.stderr == history.stderr)
+        let id = try circle.must("alice", "group", ["show", "bob"]).records[0]["id"]?.string ?? ""
+        // The lines of a pipe are sent; the group has no other member.
+        #expect(try stage.sotto(alice, ["chat", String(id.prefix(8))], "one\ntwo").status == 0)
+        #expect(try circle.history("alice", id) == ["one", "two"])
+        try circle.must("alice", "group", ["create", "team"])
+        let several = try stage.sotto(alice, ["chat", "team"])
+        #expect(several.status == 64 && several.stderr.contains("several groups"))
+        #expect(try stage.sotto(alice, ["chat", "nothing"]).status == 66)
+    }
+}
