@@ -68,17 +68,20 @@ extension StateTransaction {
     /// Encrypts a message to a peer with whom a session exists. The caller must not release the envelope before the
     /// transaction is committed.
     public func seal(_ draft: Draft, to peer: SessionID) throws -> Envelope {
-        var slots = try slots(peer)
+        try prepare(draft, to: peer).envelope()
+    }
+
+    /// Takes the place and the key of a message from the session with a peer. The message is encrypted later, on any
+    /// thread. The caller must not release its envelope before the transaction is committed.
+    public func prepare(_ draft: Draft, to peer: SessionID) throws -> PeerSession.Prepared {
         // Only the responder's session before its first message cannot send, and it is never stored.
-        guard let place = slots.indices.first else {
-            throw SessionError.nothingToSendWith(peer)
-        }
-        let envelope = try slots[place].session.seal(
+        guard try !slots(peer).isEmpty else { throw SessionError.nothingToSendWith(peer) }
+        let prepared = try sessions[peer]?[0].session.prepare(
             body: draft.body, extra: draft.extra, from: owner, time: draft.time, ttl: draft.ttl,
             id: draft.id)
-        slots[place].isChanged = true
-        sessions[peer] = slots
-        return envelope
+        guard let prepared else { throw SessionError.nothingToSendWith(peer) }
+        sessions[peer]?[0].isChanged = true
+        return prepared
     }
 
     // MARK: Receiving

@@ -123,10 +123,18 @@ package struct MessageWriting<Sealed> {
         _ batch: [(line: Int, content: Result<MessageText, Failure>)], _ outcome: inout LineOutcome
     ) throws {
         let contents = batch.compactMap { try? $0.content.get() }
-        var sealed = try (contents.isEmpty ? [] : seal(contents))[...]
+        let sealed = try contents.isEmpty ? [] : seal(contents)
+        guard sealed.count == contents.count else {
+            throw Failure(.bug, "a message was not encrypted")
+        }
+        var next = 0
         for (line, content) in batch {
-            let result = content.flatMap { _ in
-                sealed.popFirst() ?? .failure(Failure(.bug, "a message was not encrypted"))
+            let result: Result<Sealed, Failure>
+            switch content {
+            case .success:
+                result = sealed[next]
+                next += 1
+            case .failure(let failure): result = .failure(failure)
             }
             switch result {
             case .success(let message):
