@@ -23,15 +23,15 @@ extension StateTransaction {
     public func recordSent(
         _ message: Message, at time: Timestamp = .now()
     ) throws(StateError) -> Int64 {
-        try recordSent(
+        try record(
             store.row(
                 ofSent: message,
                 in: place(of: Conversation(of: message, owner: owner.id)), at: time))
     }
 
-    /// Inserts a row that ``IdentityStore/row(ofSent:in:at:)`` made. Returns the message's number.
+    /// Inserts a row that the store made. Returns the message's number.
     @discardableResult
-    public func recordSent(_ row: SentRow) throws(StateError) -> Int64 {
+    public func record(_ row: HistoryRow) throws(StateError) -> Int64 {
         try insert(row.message, sealed: row.sealed, at: row.time)
     }
 
@@ -166,8 +166,8 @@ public struct ConversationPlace: Sendable {
     fileprivate let number: Int64
 }
 
-/// A sent message in the form in which the history stores it.
-public struct SentRow: Sendable {
+/// A message in the form in which the history stores it.
+public struct HistoryRow: Sendable {
     fileprivate let message: NewMessage
     fileprivate let sealed: SealedContent?
     fileprivate let time: Timestamp
@@ -179,11 +179,31 @@ extension IdentityStore {
     /// a transaction.
     public func row(
         ofSent message: Message, in place: ConversationPlace?, at time: Timestamp = .now()
-    ) -> SentRow {
+    ) -> HistoryRow {
         let new = newMessage(
             mark(sent: message.id), message, .sent, nil, digest: [], author: owner.id, time)
-        return SentRow(
-            message: new, sealed: place.map { sealed(new, in: $0.number) }, time: time)
+        return row(new, in: place, time)
+    }
+
+    /// Returns the row of a message of another sender that was opened and is stored at `time`, as
+    /// ``row(ofSent:in:at:)`` does. `digest` is ``Envelope/digest``. Returns `nil` for a message of the owner, because it
+    /// can be a copy.
+    public func row(
+        ofOpened message: Message, id: String, digest: [UInt8], in place: ConversationPlace?,
+        at time: Timestamp
+    ) -> HistoryRow? {
+        guard message.from != owner.id else { return nil }
+        let new = newMessage(
+            mark(envelope: id), message, .received, nil, digest: digest, author: message.from,
+            time)
+        return row(new, in: place, time)
+    }
+
+    private func row(
+        _ message: NewMessage, in place: ConversationPlace?, _ time: Timestamp
+    ) -> HistoryRow {
+        HistoryRow(
+            message: message, sealed: place.map { sealed(message, in: $0.number) }, time: time)
     }
 
     /// Returns a message that is stored now. Without a kind it is that of the body.

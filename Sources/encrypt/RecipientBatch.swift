@@ -49,7 +49,7 @@ extension Recipients {
                     sealed.append(
                         try result {
                             let encrypted = try encrypted.get().get()
-                            for row in encrypted.rows { try transaction?.recordSent(row) }
+                            for row in encrypted.rows { try transaction?.record(row) }
                             return encrypted.lines
                         })
                 }
@@ -72,7 +72,7 @@ extension Recipients {
                 try transaction.noteSealed(body, to: member)
             }
         }
-        for row in encrypted.rows { try transaction?.recordSent(row) }
+        for row in encrypted.rows { try transaction?.record(row) }
         return encrypted.lines
     }
 
@@ -95,8 +95,9 @@ extension Recipients {
             }
         }
         return PlannedMessage(
-            message: job.message, destinations: job.destinations, bodies: bodies,
-            uploads: uploads, drafts: drafts, places: places)
+            message: job.message, time: Timestamp(seconds: milliseconds / 1000),
+            destinations: job.destinations, bodies: bodies, uploads: uploads, drafts: drafts,
+            places: places)
     }
 
     private func conversation(
@@ -188,6 +189,7 @@ private struct PlannedMessage: Sendable {
     }
 
     let message: MessageText
+    let time: Timestamp
     let destinations: [Destination]
     let bodies: [JSONObject]
     let uploads: [Destination.Upload?]
@@ -207,10 +209,10 @@ private struct PlannedMessage: Sendable {
     /// Returns the rows of the message for the history: one for each recipient, but one for a chat.
     private func rows(
         _ envelopes: [Envelope], _ keys: SuiteKeys, _ store: IdentityStore?
-    ) -> [SentRow] {
+    ) -> [HistoryRow] {
         guard let store, let places else { return [] }
         let chat = keys.chats.first.map { JSON.object($0.details) }
-        var rows: [SentRow] = []
+        var rows: [HistoryRow] = []
         for (index, envelope) in envelopes.enumerated() {
             let isOfChat = envelope.suite.traits.isOfChat
             if isOfChat, index > 0 { continue }
@@ -219,7 +221,7 @@ private struct PlannedMessage: Sendable {
                 time: envelope.time, suite: SuiteName(envelope.suite), authenticated: true,
                 trust: .verified, details: isOfChat ? chat.map { ["chat": $0] } : nil,
                 body: bodies[index], members: JSONObject(message.extra.map { ($0.name, $0.value) }))
-            rows.append(store.row(ofSent: sent, in: places[index]))
+            rows.append(store.row(ofSent: sent, in: places[index], at: time))
         }
         return rows
     }
@@ -228,5 +230,5 @@ private struct PlannedMessage: Sendable {
 /// An encrypted message: its serialized lines, and its rows for the history.
 private struct EncryptedMessage: Sendable {
     let lines: [[UInt8]]
-    let rows: [SentRow]
+    let rows: [HistoryRow]
 }

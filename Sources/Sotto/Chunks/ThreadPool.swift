@@ -15,6 +15,8 @@ package final class ThreadPool {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
         var tasks: [ThreadPoolTask] = []
+        /// The tasks that run when ``tasks`` is empty.
+        var laterTasks: [ThreadPoolTask] = []
         var isStopped = false
 
         init() {
@@ -35,11 +37,20 @@ package final class ThreadPool {
             return body()
         }
 
+        /// Takes the next task, or returns `nil` without one. The caller holds the lock.
+        func next() -> ThreadPoolTask? {
+            if !tasks.isEmpty { return tasks.removeFirst() }
+            return laterTasks.isEmpty ? nil : laterTasks.removeFirst()
+        }
+
         func runTasks() {
             while true {
                 let task: ThreadPoolTask? = locked {
-                    while tasks.isEmpty, !isStopped { pthread_cond_wait(changed, mutex) }
-                    return tasks.isEmpty ? nil : tasks.removeFirst()
+                    while true {
+                        if let task = next() { return task }
+                        if isStopped { return nil }
+                        pthread_cond_wait(changed, mutex)
+                    }
                 }
                 guard let task else { return }
                 task.run()
@@ -69,13 +80,14 @@ package final class ThreadPool {
         for thread in threads { pthread_join(thread, nil) }
     }
 
-    /// Runs a task on a thread, or on the calling thread if no thread can be created.
-    func submit(_ task: ThreadPoolTask) {
+    /// Runs a task on a thread, or on the calling thread if no thread can be created. With `later`, tasks that were
+    /// submitted without it run first.
+    func submit(_ task: ThreadPoolTask, later: Bool = false) {
         if threads.isEmpty { begin() }
         guard !threads.isEmpty else { return task.run() }
         state.locked {
             task.isPending = true
-            state.tasks.append(task)
+            if later { state.laterTasks.append(task) } else { state.tasks.append(task) }
             pthread_cond_broadcast(state.changed)
         }
     }
@@ -102,9 +114,8 @@ package final class ThreadPool {
         while true {
             var other: ThreadPoolTask?
             let isDone = state.locked {
-                if task.isPending, !state.tasks.isEmpty {
-                    other = state.tasks.removeFirst()
-                } else {
+                if task.isPending { other = state.next() }
+                if other == nil {
                     while task.isPending { pthread_cond_wait(state.changed, state.mutex) }
                 }
                 return !task.isPending
@@ -181,14 +192,16 @@ extension ThreadPool {
 }
 
 extension ThreadPool {
-    /// Begins to map a list on the threads, in slices of `slice` elements. A list of one slice starts no thread.
+    /// Begins to map a list on the threads, in slices of `slice` elements. A list of one slice starts no thread. With
+    /// `later`, the threads do other work first.
     package func started<Element: Sendable, Made: Sendable>(
-        _ list: [Element], slice: Int, make: @escaping @Sendable (ArraySlice<Element>) -> [Made]
+        _ list: [Element], slice: Int, later: Bool = false,
+        make: @escaping @Sendable (ArraySlice<Element>) -> [Made]
     ) -> StartedMap<Element, Made> {
         let tasks = stride(from: 0, to: list.count, by: slice).map { start in
             SliceTask(list[start..<min(list.count, start + slice)], make)
         }
-        if tasks.count > 1 { for task in tasks { submit(task) } }
+        if tasks.count > 1 { for task in tasks { submit(task, later: later) } }
         return StartedMap(pool: self, tasks: tasks)
     }
 

@@ -144,6 +144,14 @@ public struct PeerSession: Sendable {
         return message
     }
 
+    /// Makes the step of a message that was decrypted before. Returns `false`, and changes nothing, unless the message is
+    /// the next one of the session's receiving chain. ``open(_:)`` then decides.
+    public mutating func take(_ opened: OpenedAhead) -> Bool {
+        guard opened.tag == tag, opened.peer == peer, session.take(opened) else { return false }
+        preKeyHeader = nil
+        return true
+    }
+
     /// The keys of skipped messages that did not fit into the session when it decrypted the last message. Store them to
     /// decrypt these messages later.
     public var displaced: [SkippedMessage] {

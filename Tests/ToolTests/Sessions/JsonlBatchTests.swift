@@ -1,4 +1,5 @@
 import Sotto
+import SottoState
 import TestSupport
 import Testing
 
@@ -10,12 +11,6 @@ struct JsonlBatchTests {
     init() throws {
         two = try Couple()
         try two.begin()
-    }
-
-    func history(_ party: Party) throws -> [JSONObject] {
-        let run = try party.run("history", ["export"])
-        guard run.status == 0 else { throw Unexpected(run) }
-        return try run.lines.map { try JSON.object(parsing: Array($0.utf8)) }
     }
 
     func texts(_ records: [JSONObject]) -> [String] {
@@ -46,7 +41,7 @@ struct JsonlBatchTests {
             }
         }
         let good = (0..<count).filter { !bad.contains($0) }.map { "text \($0)" }
-        #expect(texts(try history(alice)).suffix(good.count) == good[...])
+        #expect(try alice.textsInHistory().suffix(good.count) == good[...])
 
         // A repeated, a damaged and a foreign line in the middle of the batch of the recipient.
         let damaged = try changing(payload: envelopes[600]) { $0["ciphertext"] = .string("AAAA") }
@@ -64,7 +59,7 @@ struct JsonlBatchTests {
         var opened = records
         for place in [501, 500, 300] { opened.remove(at: place) }
         #expect(texts(opened) == good)
-        #expect(texts(try history(bob)).suffix(good.count) == good[...])
+        #expect(try bob.textsInHistory().suffix(good.count) == good[...])
     }
 
     /// A timer applies to the messages after it, also within a batch.
@@ -78,5 +73,68 @@ struct JsonlBatchTests {
             let body = try JSON.object(parsing: Array(line.utf8))["body"]?.object
             #expect((body?["expires"] != nil) == (place > 150), "\(place)")
         }
+    }
+
+    /// Lost, swapped, damaged and forged lines within a batch change no other line, although the next keys are derived before
+    /// the lines are opened.
+    @Test func linesOutOfOrderOpen() throws {
+        var input = (0..<700).map { "text \($0)" }
+        input[350] = #"{"body":{"type":"text"}}"#
+        let sent = try alice.run("encrypt", ["--to", bob.card, "--jsonl"], stdin: lines(input))
+        var envelopes = sent.lines.filter { !$0.contains(#""type":"error""#) }
+        #expect(envelopes.count == 699)
+        // The last line comes early, and three lines do not come.
+        let lost = Array(envelopes[200..<203])
+        envelopes.swapAt(10, 140)
+        envelopes.removeSubrange(200..<203)
+        let forged = try changing(payload: envelopes[300]) { $0["chainLength"] = .integer(520) }
+        envelopes.insert(forged, at: 300)
+        let read = try bob.read(envelopes)
+        #expect(read.status == 15 && read.lines.count == envelopes.count)
+        let records = try read.lines.map { try JSON.object(parsing: Array($0.utf8)) }
+        for (place, record) in records.enumerated() {
+            #expect((record["type"]?.string == "error") == (place == 300), "\(place)")
+        }
+        #expect(try bob.texts(lost) == ["text 200", "text 201", "text 202"])
+        let all = try bob.textsInHistory().filter { $0.hasPrefix("text ") }
+        #expect(Set(all).count == 699 && all.count == 699)
+    }
+
+    /// A batch can have the messages of several chains, of which some were replaced.
+    @Test func severalChainsInABatch() throws {
+        var envelopes: [String] = []
+        var texts: [String] = []
+        for round in 0..<3 {
+            let part = (0..<200).map { "\(round): \($0)" }
+            let sent = try alice.write(part, to: bob)
+            #expect(try bob.texts([sent[0]]) == [part[0]])
+            envelopes += sent[1...]
+            texts += part[1...]
+            // The answer has a new key, so the next messages are in a new chain.
+            let answer = try bob.write(["answer \(round)"], to: alice)
+            #expect(try alice.texts(answer) == ["answer \(round)"])
+        }
+        #expect(try bob.texts(envelopes) == texts)
+    }
+
+    /// A contact's name and trust are in the records and in the history, and the messages of others become requests.
+    @Test func contactsAndRequests() throws {
+        let texts = (0..<300).map { "text \($0)" }
+        let envelopes = try alice.write(texts, to: bob)
+        let carol = try Party("carol", in: two.home)
+        _ = try bob.run("contact", ["add", carol.card])
+        let waiting = try bob.read(envelopes)
+        #expect(waiting.lines.count == texts.count)
+        let requests = waiting.lines.prefix { $0.contains(#""type":"request""#) }
+        #expect(requests.count == IdentityStore.requestLimitPerSender)
+        #expect(waiting.lines[requests.count...].allSatisfy { $0.contains(#""type":"error""#) })
+        #expect(try bob.textsInHistory().allSatisfy { !$0.hasPrefix("text ") })
+        let added = try bob.run("contact", ["add", alice.card])
+        #expect(added.status == 0, "\(added.stderr)")
+        let read = try bob.read(envelopes)
+        let records = try read.lines.map { try JSON.object(parsing: Array($0.utf8)) }
+        #expect(records.compactMap { $0["body"]?.object?["text"]?.string } == texts)
+        #expect(records.allSatisfy { $0["name"] == .string("alice") })
+        #expect(records.allSatisfy { $0["trust"] == .string("trusted") })
     }
 }
