@@ -106,7 +106,7 @@ enum Pipe {
 /// Lines of a source, without their line feeds, each at most `limit` bytes.
 public struct LineReader: ~Copyable {
     /// The result of reading a line.
-    public enum Line {
+    public enum Line: Sendable {
         /// A line, without its line feed.
         case line([UInt8])
         /// A line over the limit; it was skipped and not stored.

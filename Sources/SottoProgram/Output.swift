@@ -140,7 +140,12 @@ public final class Output {
 
     /// Writes a record as one line. Control characters that a terminal would interpret are written as JSON escapes.
     public func writeRecord(_ record: JSONObject) throws(Failure) {
-        var line = record.serialized()
+        try writeRecord(serialized: record.serialized())
+    }
+
+    /// Writes a serialized record like ``writeRecord(_:)``.
+    public func writeRecord(serialized record: [UInt8]) throws(Failure) {
+        var line = record
         if isTerminal { line = Terminal.escapingControls(inJSON: line) }
         line.append(UInt8(ascii: "\n"))
         try write(line)

@@ -1,5 +1,6 @@
 public import Sotto
 import SottoDatabase
+import Synchronization
 
 /// Lifetimes of messages. A message ends when its `expires` says so, or when it is older than messages are kept. It leaves
 /// its number, the hash of its id, and its state.
@@ -15,12 +16,14 @@ extension IdentityStore {
     /// Erased content is overwritten in the file, and the log is emptied unless another process reads. If another
     /// process writes for longer than the lock timeout, the next check erases them.
     public func expire() throws(StateError) {
-        guard Monotonic.seconds() - expiryCheck >= Self.checkInterval else { return }
+        guard Monotonic.seconds() - expiryCheck.withLock({ $0 }) >= Self.checkInterval else {
+            return
+        }
         try expire(at: .now())
     }
 
     package func expire(at now: Timestamp) throws(StateError) {
-        expiryCheck = Monotonic.seconds()
+        expiryCheck.withLock { $0 = Monotonic.seconds() }
         do throws(StateError) {
             var hasErased = false
             while try isDue(at: now), try erase(at: now) > 0 { hasErased = true }

@@ -77,7 +77,7 @@ extension StateTransaction {
             record.map {
                 store.sealed(
                     PackedRecord.pack($0, row.conversation, owner: store.owner.id),
-                    mark: opened.mark, in: row, digest: opened.digest)
+                    mark: opened.mark, in: row.number, digest: opened.digest)
             })
         guard kind == .content else { return }
         row.last = opened.number

@@ -12,8 +12,9 @@ extension StateTransaction {
         var kind: HistoryEntry.Kind?
         if message.from == owner.id, try hasSent(message.id) { kind = .copy }
         return try insert(
-            store.mark(envelope: id), message, .received, kind, digest: digest,
-            author: message.from, time)
+            store.newMessage(
+                store.mark(envelope: id), message, .received, kind, digest: digest,
+                author: message.from, time), at: time)
     }
 
     /// Records that a message was encrypted. It has the owner as `from` and its recipient as `to`. Returns the message's
@@ -22,8 +23,26 @@ extension StateTransaction {
     public func recordSent(
         _ message: Message, at time: Timestamp = .now()
     ) throws(StateError) -> Int64 {
-        try insert(
-            store.mark(sent: message.id), message, .sent, nil, digest: [], author: owner.id, time)
+        try record(
+            store.row(
+                ofSent: message,
+                in: place(of: Conversation(of: message, owner: owner.id)), at: time))
+    }
+
+    /// Inserts a row that the store made. Returns the message's number.
+    @discardableResult
+    public func record(_ row: HistoryRow) throws(StateError) -> Int64 {
+        try insert(row.message, sealed: row.sealed, at: row.time)
+    }
+
+    /// Returns the place of a conversation, or `nil` if it does not exist.
+    public func place(of conversation: Conversation) throws(StateError) -> ConversationPlace? {
+        if conversations[conversation] == nil,
+            try store.conversationRow(conversation, connection) == nil
+        {
+            return nil
+        }
+        return ConversationPlace(number: try row(of: conversation).number)
     }
 
     /// Returns whether a message with this id was sent from here.
@@ -31,37 +50,23 @@ extension StateTransaction {
         try connection.exists("SELECT 1 FROM message WHERE mark = ?", store.mark(sent: id))
     }
 
-    /// Inserts a message that is stored now. Without a kind it is that of the body.
-    private func insert(
-        _ mark: Int64, _ message: Message, _ direction: HistoryEntry.Direction,
-        _ known: HistoryEntry.Kind?, digest: [UInt8], author: SessionID?, _ time: Timestamp
+    /// Inserts a message. Its lifetime may have ended at `now`. `sealed` is its encrypted content, if that was made
+    /// before.
+    func insert(
+        _ message: NewMessage, sealed: SealedContent? = nil, at now: Timestamp
     ) throws(StateError) -> Int64 {
-        if replaced.remove(mark) != nil { try removeClaim(mark) }
-        let body = MessageBody(local: message.body)
-        let kind = known ?? HistoryEntry.Kind(body)
-        let conversation = Conversation(of: message, owner: owner.id)
-        let new = NewMessage(
-            mark: mark, id: message.id, conversation: conversation,
-            packed: PackedRecord.pack(message, conversation, owner: owner.id),
-            written: message.time, body: body, direction: direction, kind: kind, time: time,
-            expires: body?.expiry(
-                kind, direction, written: message.time ?? time, storedAt: time),
-            digest: digest, author: author)
-        return try insert(new, at: time)
-    }
-
-    /// Inserts a message. Its lifetime may have ended at `now`.
-    func insert(_ message: NewMessage, at now: Timestamp) throws(StateError) -> Int64 {
+        if replaced.remove(message.mark) != nil { try removeClaim(message.mark) }
         let (direction, author) = (message.direction, message.author)
         var row = try row(of: message.conversation)
+        var content = sealed ?? store.sealed(message, in: row.number)
+        if content.conversation != row.number { content = store.sealed(message, in: row.number) }
         try connection.run(
             """
             INSERT INTO message (mark, conversation, sent, kind, state, time, sealed, expires)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """, message.mark, row.number, direction.rawValue, message.kind.rawValue,
             message.state.rawValue, message.time?.seconds,
-            store.sealed(message.packed, mark: message.mark, in: row, digest: message.digest),
-            message.expires)
+            content.bytes, message.expires)
         let number = connection.lastRow
         let time = message.time ?? Timestamp(seconds: 0)
         let isOver = message.expires.map { $0 <= now.seconds } ?? false
@@ -150,16 +155,90 @@ struct NewMessage {
     var isClaimed = false
 }
 
+/// The encrypted content of a message in the conversation with this number.
+struct SealedContent {
+    let bytes: [UInt8]
+    let conversation: Int64
+}
+
+/// The place of a conversation in the history.
+public struct ConversationPlace: Sendable {
+    fileprivate let number: Int64
+}
+
+/// A message in the form in which the history stores it.
+public struct HistoryRow: Sendable {
+    fileprivate let message: NewMessage
+    fileprivate let sealed: SealedContent?
+    fileprivate let time: Timestamp
+}
+
 extension IdentityStore {
-    /// Returns the column `sealed` of a message in a conversation.
+    /// Returns the row of a message that was encrypted and is stored at `time`. Its content is encrypted later if the
+    /// place of its conversation is not known. The function only reads the keys, so several threads may call it during
+    /// a transaction.
+    public func row(
+        ofSent message: Message, in place: ConversationPlace?, at time: Timestamp = .now()
+    ) -> HistoryRow {
+        let new = newMessage(
+            mark(sent: message.id), message, .sent, nil, digest: [], author: owner.id, time)
+        return row(new, in: place, time)
+    }
+
+    /// Returns the row of a message of another sender that was opened and is stored at `time`, as
+    /// ``row(ofSent:in:at:)`` does. `digest` is ``Envelope/digest``. Returns `nil` for a message of the owner, because it
+    /// can be a copy.
+    public func row(
+        ofOpened message: Message, id: String, digest: [UInt8], in place: ConversationPlace?,
+        at time: Timestamp
+    ) -> HistoryRow? {
+        guard message.from != owner.id else { return nil }
+        let new = newMessage(
+            mark(envelope: id), message, .received, nil, digest: digest, author: message.from,
+            time)
+        return row(new, in: place, time)
+    }
+
+    private func row(
+        _ message: NewMessage, in place: ConversationPlace?, _ time: Timestamp
+    ) -> HistoryRow {
+        HistoryRow(
+            message: message, sealed: place.map { sealed(message, in: $0.number) }, time: time)
+    }
+
+    /// Returns a message that is stored now. Without a kind it is that of the body.
+    fileprivate func newMessage(
+        _ mark: Int64, _ message: Message, _ direction: HistoryEntry.Direction,
+        _ known: HistoryEntry.Kind?, digest: [UInt8], author: SessionID?, _ time: Timestamp
+    ) -> NewMessage {
+        let body = MessageBody(local: message.body)
+        let kind = known ?? HistoryEntry.Kind(body)
+        let conversation = Conversation(of: message, owner: owner.id)
+        return NewMessage(
+            mark: mark, id: message.id, conversation: conversation,
+            packed: PackedRecord.pack(message, conversation, owner: owner.id),
+            written: message.time, body: body, direction: direction, kind: kind, time: time,
+            expires: body?.expiry(
+                kind, direction, written: message.time ?? time, storedAt: time),
+            digest: digest, author: author)
+    }
+
+    /// Returns the column `sealed` of a message in the conversation with this number.
     func sealed(
-        _ packed: [UInt8], mark: Int64, in row: ConversationRow, digest: [UInt8]
+        _ packed: [UInt8], mark: Int64, in conversation: Int64, digest: [UInt8]
     ) -> [UInt8] {
         var content: [UInt8] = []
         content.reserveCapacity(StoredMessage.digestLength + packed.count)
         content += digest.prefix(StoredMessage.digestLength)
         while content.count < StoredMessage.digestLength { content.append(0) }
         content += packed
-        return seal(content, .message(mark: mark, conversation: row.number))
+        return seal(content, .message(mark: mark, conversation: conversation))
+    }
+
+    fileprivate func sealed(_ message: NewMessage, in conversation: Int64) -> SealedContent {
+        SealedContent(
+            bytes: sealed(
+                message.packed, mark: message.mark, in: conversation, digest: message.digest),
+            conversation: conversation)
     }
 }

@@ -1,17 +1,18 @@
 import Glibc
 public import Sotto
 import SottoDatabase
+import Synchronization
 
 /// The state of one identity on this machine, in the file `ID.db`: its inbox, contacts, sessions, prekeys and history.
 ///
 /// Secrets, plaintext and the identities of peers are encrypted under keys of the identity. Any number of processes may
 /// use the file at once.
-public final class IdentityStore {
+public final class IdentityStore: Sendable {
     let database: DurableDatabase
     let key: SecretBytes
     let lookupKey: SecretBytes
     /// When messages were last erased whose lifetime had ended, by the monotonic clock in seconds.
-    var expiryCheck = -Double.infinity
+    let expiryCheck = Mutex(-Double.infinity)
     /// The identity that owns the state.
     public let owner: Identity
 

@@ -226,6 +226,8 @@ extension StateTransaction {
     /// Marks a printed envelope as opened, or as one that can never be opened. `envelope` is its printed bytes: a
     /// different envelope with the same id changes nothing. Returns whether the envelope was in the inbox.
     public func markOpened(id: String, envelope: [UInt8]) throws(StateError) -> Bool {
+        if hasInbox == nil { hasInbox = try connection.exists("SELECT 1 FROM inbox LIMIT 1") }
+        guard hasInbox == true else { return false }
         try connection.run(
             "UPDATE inbox SET state = 2 WHERE id = ? AND envelope = ? AND state IN (1, 2, 5)", id,
             envelope)

@@ -80,6 +80,7 @@ extension StateTransaction {
         try connection.run(
             "INSERT INTO request (peer, id, seen, sealed, envelope) VALUES (?, ?, ?, ?, ?)", mark,
             id, Timestamp.now().seconds, store.seal(sender.publicKey, .request(id: id)), envelope)
+        hasRequests = true
         return true
     }
 
@@ -185,6 +186,10 @@ extension StateTransaction {
 
     /// Deletes the request of an envelope that was opened.
     public func forgetRequest(id: String) throws(StateError) {
+        if hasRequests == nil {
+            hasRequests = try connection.exists("SELECT 1 FROM request LIMIT 1")
+        }
+        guard hasRequests == true else { return }
         try connection.run("DELETE FROM request WHERE id = ?", id)
     }
 

@@ -68,17 +68,20 @@ extension StateTransaction {
     /// Encrypts a message to a peer with whom a session exists. The caller must not release the envelope before the
     /// transaction is committed.
     public func seal(_ draft: Draft, to peer: SessionID) throws -> Envelope {
-        var slots = try slots(peer)
+        try prepare(draft, to: peer).envelope()
+    }
+
+    /// Takes the place and the key of a message from the session with a peer. The message is encrypted later, on any
+    /// thread. The caller must not release its envelope before the transaction is committed.
+    public func prepare(_ draft: Draft, to peer: SessionID) throws -> PeerSession.Prepared {
         // Only the responder's session before its first message cannot send, and it is never stored.
-        guard let place = slots.indices.first else {
-            throw SessionError.nothingToSendWith(peer)
-        }
-        let envelope = try slots[place].session.seal(
+        guard try !slots(peer).isEmpty else { throw SessionError.nothingToSendWith(peer) }
+        let prepared = try sessions[peer]?[0].session.prepare(
             body: draft.body, extra: draft.extra, from: owner, time: draft.time, ttl: draft.ttl,
             id: draft.id)
-        slots[place].isChanged = true
-        sessions[peer] = slots
-        return envelope
+        guard let prepared else { throw SessionError.nothingToSendWith(peer) }
+        sessions[peer]?[0].isChanged = true
+        return prepared
     }
 
     // MARK: Receiving
@@ -87,6 +90,8 @@ extension StateTransaction {
     public struct Step {
         /// The message. The trust of its sender is set from the contacts.
         public let message: Message
+        /// Whether the message was decrypted before its turn.
+        public private(set) var isOpenedAhead = false
         fileprivate var slot: SessionSlot?
         /// The pre-key message that begins a new session.
         var begun: PreKeyHeader?
@@ -94,9 +99,34 @@ extension StateTransaction {
         fileprivate var skipped: ChainPosition?
     }
 
+    /// Takes the place of a message from the chain that its session will have after the messages before it. Returns `nil`
+    /// if that is not known: the message is then opened in its turn. The state is unchanged.
+    public func ahead(_ arrival: SessionArrival) throws(StateError) -> AheadPlace? {
+        guard arrival.envelope.to == owner.id else { return nil }
+        for slot in try slots(arrival.peer) {
+            let tag = slot.session.tag
+            let known = aheadChains[tag].flatMap { $0.continues(slot.session) ? $0 : nil }
+            guard var chain = known ?? AheadChain(slot.session) else { continue }
+            if let place = chain.place(of: arrival) {
+                aheadChains[tag] = chain
+                return place
+            }
+        }
+        return nil
+    }
+
     /// Opens an envelope without changing the state; ``keep(_:)`` stores the changes. `keys` are for the suites without
-    /// a session.
-    public func open(_ envelope: Envelope, with keys: SuiteKeys) throws -> Step {
+    /// a session. `ahead` is the message of this envelope if it was decrypted before its turn.
+    public func open(
+        _ envelope: Envelope, with keys: SuiteKeys, ahead: OpenedAhead? = nil
+    ) throws -> Step {
+        if let ahead,
+            var slot = try slots(ahead.peer).first(where: { $0.session.tag == ahead.tag }),
+            slot.session.take(ahead)
+        {
+            slot.isChanged = true
+            return Step(message: ahead.message, isOpenedAhead: true, slot: slot)
+        }
         if let suite = envelope.suite.messageSuite {
             return Step(message: try suite.open(envelope, with: keys))
         }

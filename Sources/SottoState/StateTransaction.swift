@@ -6,9 +6,12 @@ import SottoDatabase
 /// Messages are opened and encrypted as values first; a separate call stores the changes. A refused message changes
 /// nothing.
 public final class StateTransaction {
-    let store: IdentityStore
+    /// The state.
+    package let store: IdentityStore
     let connection: StateConnection
     var sessions: [SessionID: [SessionSlot]] = [:]
+    /// The receiving chains from which messages are opened before their turn, by the tags of their sessions.
+    var aheadChains: [[UInt8]: AheadChain] = [:]
     var contacts: [SessionID: Contact?] = [:]
     var conversations: [Conversation: ConversationRow] = [:]
     /// The groups that were read or changed.
@@ -19,6 +22,10 @@ public final class StateTransaction {
     var hasEvents: Bool?
     /// Whether an event waits for its target, after it was looked up.
     var hasWaiting: Bool?
+    /// Whether the inbox has a row, after it was looked up. Only another transaction adds one.
+    var hasInbox: Bool?
+    /// Whether a request waits, after it was looked up.
+    var hasRequests: Bool?
     var hasAnyContact: Bool?
     /// The hashes of the ids of imported messages that opened envelopes replace.
     var replaced: Set<Int64> = []

@@ -6,7 +6,7 @@ import SottoTool
 
 /// Parses the lines of `bridge open`: a messenger's own records, and envelopes around them, which version 0.1.0 made.
 final class MessengerInput: MessageInput {
-    enum Content {
+    enum Content: Sendable {
         /// A record of a messenger without sessions.
         case record(JSONObject, Messenger)
         /// An envelope around such a record.
@@ -139,12 +139,12 @@ final class MessengerInput: MessageInput {
             guard let identity else { throw SuiteError.refused }
             let sender = try sender(message.from, message.content)
             return .envelope(
-                message.envelope(to: identity.id, from: sender), waiting: message.record())
+                ParsedEnvelope(message.envelope(to: identity.id, from: sender)),
+                waiting: message.record())
         case .payload(let content):
             guard let identity else { throw SuiteError.refused }
-            return .envelope(
-                content.envelope(to: identity.id, from: try sender(nil, content)),
-                waiting: content.file)
+            let envelope = content.envelope(to: identity.id, from: try sender(nil, content))
+            return .envelope(ParsedEnvelope(envelope), waiting: content.file)
         case .ack(let ack):
             return .record([
                 "v": .integer(1), "type": .string("ack"), "id": .string(ack.messageID),

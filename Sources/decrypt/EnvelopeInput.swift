@@ -4,8 +4,8 @@ import SottoTool
 
 /// Parses the lines of `decrypt`: envelopes, bare texts of a chat and names of chats.
 final class EnvelopeInput: MessageInput {
-    enum Content {
-        case envelope(Envelope)
+    enum Content: Sendable {
+        case envelope(ParsedEnvelope)
         /// The bare text of a chat, `v2.…`.
         case bare(String)
         /// The encrypted name of a chat.
@@ -14,31 +14,38 @@ final class EnvelopeInput: MessageInput {
 
     private let chats: [Chat]
 
+    var parser: (@Sendable ([UInt8]) throws -> Parsed?)? { { try Self.parse($0) } }
+
     init(chats: [Chat]) { self.chats = chats }
 
-    func read(_ bytes: [UInt8]) throws -> (content: Result<Content, Failure>, id: String?)? {
+    func read(_ bytes: [UInt8]) throws -> Parsed? { try Self.parse(bytes) }
+
+    private static func parse(_ bytes: [UInt8]) throws -> Parsed? {
         guard let start = bytes.first(where: { ![0x20, 0x09, 0x0D].contains($0) }) else {
             return nil
         }
         guard start == UInt8(ascii: "{") else {
-            return (.success(.bare(try Self.text(bytes))), nil)
+            return (.success(.bare(try text(bytes))), nil)
         }
         let record = try JSON.object(parsing: bytes)
-        return (try result { try Self.content(of: record) }, record["id"]?.string)
+        return (try result { try content(of: record) }, record["id"]?.string)
     }
 
     func mailbox(of content: Content) -> SessionID? {
-        if case .envelope(let envelope) = content { envelope.to } else { nil }
+        envelope(of: content)?.envelope.to
+    }
+
+    func envelope(of content: Content) -> ParsedEnvelope? {
+        if case .envelope(let parsed) = content { parsed } else { nil }
     }
 
     func take(_ known: KnownContacts) {}
 
     func resolve(_ content: Content) throws -> ResolvedLine {
         switch content {
-        case .envelope(let envelope): return .envelope(envelope, waiting: envelope.record)
+        case .envelope(let parsed): return .envelope(parsed)
         case .bare(let text):
-            let envelope = try PhraseSuite.envelope(ofBare: text)
-            return .envelope(envelope, waiting: envelope.record)
+            return .envelope(ParsedEnvelope(try PhraseSuite.envelope(ofBare: text)))
         case .chatName(let record):
             for chat in chats {
                 guard let name = try? chat.name(in: record) else { continue }
@@ -77,7 +84,7 @@ final class EnvelopeInput: MessageInput {
             if let name = record["suite"]?.string, formerSuites.contains(name) {
                 throw Failure.foreign(name, "the envelope contains a message of another messenger")
             }
-            return .envelope(try Envelope(record: record))
+            return .envelope(ParsedEnvelope(try Envelope(record: record)))
         case "chat-name": return .chatName(record)
         case "contact":
             throw Failure(

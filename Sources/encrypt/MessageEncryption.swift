@@ -63,7 +63,7 @@ struct MessageEncryption {
         _ input: Input, _ source: (any ByteSource)? = nil, to recipients: Recipients
     ) throws {
         try write(input, source, seal: recipients.seal) { lines, output in
-            for line in lines { try output.writeRecord(line) }
+            for line in lines { try output.writeRecord(serialized: line) }
         }
     }
 

@@ -59,15 +59,17 @@ struct Recipients {
         case none
     }
 
-    private let keys: SuiteKeys
+    let keys: SuiteKeys
     private let ttl: Int64?
     /// The owner's own relay, or `nil`.
-    private let relay: String?
-    private let store: IdentityStore?
+    let relay: String?
+    let store: IdentityStore?
     private let named: Named
-    private let directory: RecipientDirectory?
+    let directory: RecipientDirectory?
     /// The blobs of composed messages; `nil` without a state.
     private let blobs: BlobFolder?
+    /// The threads that encrypt, besides the calling one.
+    let pool = ThreadPool(threads: ThreadPool.size - 1)
 
     /// A chat needs no identity, so a user without one can write to it. The history has the messages if an identity can
     /// be read without a prompt.
@@ -104,7 +106,7 @@ struct Recipients {
     }
 
     /// A message with its recipients.
-    private struct Job {
+    struct Job {
         let message: MessageText
         let ttl: Int64?
         let destinations: [Destination]
@@ -172,18 +174,15 @@ struct Recipients {
         }
     }
 
-    /// Returns the lines of each message, for each recipient one, or two with a blob, or its failure. The messages are in the history when
-    /// this returns, except those with a time to live of 0. A thrown error ends the whole run: nothing was encrypted.
-    func seal(_ messages: [MessageText]) throws -> [Result<[JSONObject], Failure>] {
+    /// Returns the serialized lines of each message, for each recipient one, or two with a blob, or its failure. The
+    /// messages are in the history when this returns, except those with a time to live of 0. A thrown error ends the whole
+    /// run: nothing was encrypted.
+    func seal(_ messages: [MessageText]) throws -> [Result<[[UInt8]], Failure>] {
         // The address book cannot be read within the transaction.
         let jobs = try messages.map { message in try result { try job(message) } }
         let isAnyRecorded = jobs.contains { (try? $0.get())?.isRecorded ?? false }
-        guard let store, isAnyRecorded else {
-            return try jobs.map { try seal($0, nil) }
-        }
-        let sealed = try store.transaction { transaction in
-            try jobs.map { try seal($0, transaction) }
-        }
+        guard let store, isAnyRecorded else { return try seal(jobs, nil) }
+        let sealed = try store.transaction { transaction in try seal(jobs, transaction) }
         for job in jobs {
             guard let job = try? job.get(), let digest = job.composed, let ids = job.upload else {
                 continue
@@ -266,117 +265,6 @@ struct Recipients {
             return try directory?.group(name)
         case (_, nil): return nil
         case (_, _?): throw Failure.otherRecipient
-        }
-    }
-
-    private func seal(
-        _ job: Result<Job, Failure>, _ transaction: StateTransaction?
-    ) throws -> Result<[JSONObject], Failure> {
-        try result {
-            let job = try job.get()
-            if let group = job.group {
-                guard let transaction else {
-                    throw Failure(.bug, "a message to a group has no transaction")
-                }
-                return try seal(job, to: group, transaction)
-            }
-            let milliseconds = Timestamp.milliseconds()
-            var bodies = try job.destinations.map { try job.body(to: $0, transaction) }
-            let uploads = try job.destinations.indices.map {
-                try job.upload(to: job.destinations[$0], &bodies[$0])
-            }
-            let envelopes = try zip(job.destinations, bodies).map { destination, body in
-                let draft = Draft(
-                    body: body, extra: job.message.extra, milliseconds: milliseconds,
-                    ttl: job.ttl)
-                return try seal(draft, destination.route, transaction)
-            }
-            if let transaction, job.isRecorded {
-                try record(job, bodies, envelopes, transaction)
-            }
-            return zip(zip(envelopes, job.destinations), uploads).flatMap { sent, upload in
-                sent.1.lines(sent.0, upload)
-            }
-        }
-    }
-
-    /// Encrypts a message for the members of a group. Before it, members get the chain and the changes that they lack.
-    private func seal(
-        _ job: Job, to route: GroupRoute, _ transaction: StateTransaction
-    ) throws -> [JSONObject] {
-        guard let group = try transaction.group(route.id) else { throw GroupError.unknown }
-        let milliseconds = Timestamp.milliseconds()
-        var body = job.message.body
-        if case .timer(let seconds)? = group.state.values["timer"], seconds > 0,
-            body["expires"] == nil, ["text", "data", "file"].contains(body["type"]?.string)
-        {
-            body["expires"] = .object(["after": .integer(seconds), "from": .string("read")])
-        }
-        let blob = try job.upload(fromOwner: relay, &body)?.record(to: transaction.owner.id)
-        let sending = try transaction.prepareMessage(
-            to: group, at: Timestamp(seconds: milliseconds / 1000))
-        var lines: [JSONObject] = blob.map { [$0.record] } ?? []
-        var sealedNames: [String] = []
-        // The message is encrypted first: if it is refused, no member is told anything.
-        let readers = sending.readers.filter { route.destinations[$0] != nil }
-        let draft = Draft(
-            body: body, extra: job.message.extra, milliseconds: milliseconds, ttl: job.ttl)
-        let sealed = try transaction.seal(draft, sending, to: readers)
-        for (member, body) in sending.bodies {
-            guard let destination = route.destinations[member] else { continue }
-            let draft = Draft(body: body.record, milliseconds: milliseconds)
-            let envelope = try seal(draft, destination.route, transaction)
-            try transaction.noteSealed(body, to: member)
-            lines.append(destination.line(envelope))
-            if body.chain != nil, case .suite = destination.route {
-                sealedNames.append(destination.recipient?.name ?? member.description)
-            }
-        }
-        directory?.noteSealed(sealedNames)
-        for (member, envelope) in zip(readers, sealed.envelopes) {
-            guard var line = route.destinations[member]?.line(envelope) else { continue }
-            if let blob { line["blob"] = .string(blob.name) }
-            lines.append(line)
-        }
-        try transaction.recordSent(sealed.message)
-        return lines
-    }
-
-    /// Records a message in the history: once for each recipient, but once for a chat.
-    private func record(
-        _ job: Job, _ bodies: [JSONObject], _ envelopes: [Envelope], _ transaction: StateTransaction
-    ) throws {
-        if job.message.body["type"]?.string == GroupBody.type {
-            // It can contain keys, so the history does not have it.
-            let body = try GroupBody(job.message.body)
-            for member in job.destinations.compactMap(\.id) {
-                try transaction.noteSealed(body, to: member)
-            }
-            return
-        }
-        let chat = keys.chats.first.map { JSON.object($0.details) }
-        for (index, envelope) in envelopes.enumerated() {
-            let isOfChat = envelope.suite.traits.isOfChat
-            if isOfChat, index > 0 { continue }
-            let sent = Message(
-                id: envelope.id, from: transaction.owner.id, to: job.destinations[index].id,
-                time: envelope.time, suite: SuiteName(envelope.suite), authenticated: true,
-                trust: .verified, details: isOfChat ? chat.map { ["chat": $0] } : nil,
-                body: bodies[index],
-                members: JSONObject(job.message.extra.map { ($0.name, $0.value) }))
-            try transaction.recordSent(sent)
-        }
-    }
-
-    private func seal(
-        _ draft: Draft, _ route: Destination.Route, _ transaction: StateTransaction?
-    ) throws -> Envelope {
-        switch route {
-        case .suite(let suite, let recipient):
-            return try suite.seal(draft, to: recipient, with: keys)
-        case .session(let peer):
-            guard let transaction else { throw SessionError.nothingToSendWith(peer) }
-            return try transaction.seal(draft, to: peer)
         }
     }
 }

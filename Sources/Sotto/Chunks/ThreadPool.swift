@@ -15,6 +15,8 @@ package final class ThreadPool {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
         var tasks: [ThreadPoolTask] = []
+        /// The tasks that run when ``tasks`` is empty.
+        var laterTasks: [ThreadPoolTask] = []
         var isStopped = false
 
         init() {
@@ -35,11 +37,20 @@ package final class ThreadPool {
             return body()
         }
 
+        /// Takes the next task, or returns `nil` without one. The caller holds the lock.
+        func next() -> ThreadPoolTask? {
+            if !tasks.isEmpty { return tasks.removeFirst() }
+            return laterTasks.isEmpty ? nil : laterTasks.removeFirst()
+        }
+
         func runTasks() {
             while true {
                 let task: ThreadPoolTask? = locked {
-                    while tasks.isEmpty, !isStopped { pthread_cond_wait(changed, mutex) }
-                    return tasks.isEmpty ? nil : tasks.removeFirst()
+                    while true {
+                        if let task = next() { return task }
+                        if isStopped { return nil }
+                        pthread_cond_wait(changed, mutex)
+                    }
                 }
                 guard let task else { return }
                 task.run()
@@ -55,10 +66,11 @@ package final class ThreadPool {
     package static let size = min(8, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
     private let state = State()
+    private let count: Int
     private var threads: [pthread_t] = []
 
-    /// Creates a pool.
-    package init() {}
+    /// Creates a pool of `count` threads.
+    package init(threads count: Int = size) { self.count = count }
 
     deinit {
         state.locked {
@@ -68,13 +80,14 @@ package final class ThreadPool {
         for thread in threads { pthread_join(thread, nil) }
     }
 
-    /// Runs a task on a thread, or on the calling thread if no thread can be created.
-    func submit(_ task: ThreadPoolTask) {
+    /// Runs a task on a thread, or on the calling thread if no thread can be created. With `later`, tasks that were
+    /// submitted without it run first.
+    func submit(_ task: ThreadPoolTask, later: Bool = false) {
         if threads.isEmpty { begin() }
         guard !threads.isEmpty else { return task.run() }
         state.locked {
             task.isPending = true
-            state.tasks.append(task)
+            if later { state.laterTasks.append(task) } else { state.tasks.append(task) }
             pthread_cond_broadcast(state.changed)
         }
     }
@@ -96,8 +109,26 @@ package final class ThreadPool {
         for task in tasks { wait(for: task) }
     }
 
+    /// Runs submitted tasks on the calling thread until `task` is done.
+    fileprivate func finish(_ task: ThreadPoolTask) {
+        while true {
+            var other: ThreadPoolTask?
+            let isDone = state.locked {
+                if task.isPending { other = state.next() }
+                if other == nil {
+                    while task.isPending { pthread_cond_wait(state.changed, state.mutex) }
+                }
+                return !task.isPending
+            }
+            if isDone { return }
+            guard let other else { continue }
+            other.run()
+            state.locked { other.isPending = false }
+        }
+    }
+
     private func begin() {
-        for _ in 0..<Self.size {
+        for _ in 0..<count {
             var thread = pthread_t()
             let shared = Unmanaged.passRetained(state)
             let result = pthread_create(
@@ -128,4 +159,89 @@ private final class IndexTask: ThreadPoolTask, @unchecked Sendable {
     }
 
     override func run() { body(index) }
+}
+
+extension ThreadPool {
+    /// Does work on a list in slices of `slice` elements, in three steps. `begin` and `end` run on the calling thread in
+    /// the order of the list. `make` runs on the threads, for some slices at once.
+    ///
+    /// A list of one slice starts no thread. When a step throws, the later slices are not begun and not ended.
+    package func inOrder<Begun: Sendable, Made: Sendable>(
+        _ count: Int, slice: Int, begin: (Range<Int>) throws -> Begun,
+        make: @escaping @Sendable (Begun) -> Made, end: (Made) throws -> Void
+    ) throws {
+        guard count > slice else {
+            if count > 0 { try end(make(try begin(0..<count))) }
+            return
+        }
+        var tasks: [SliceTask<Begun, Made>] = []
+        defer { for task in tasks { finish(task) } }
+        func endFirst() throws {
+            let task = tasks.removeFirst()
+            finish(task)
+            try end(task.take())
+        }
+        for start in stride(from: 0, to: count, by: slice) {
+            let task = SliceTask(try begin(start..<min(count, start + slice)), make)
+            submit(task)
+            tasks.append(task)
+            if tasks.count > 2 * self.count + 1 { try endFirst() }
+        }
+        while !tasks.isEmpty { try endFirst() }
+    }
+}
+
+extension ThreadPool {
+    /// Begins to map a list on the threads, in slices of `slice` elements. A list of one slice starts no thread. With
+    /// `later`, the threads do other work first.
+    package func started<Element: Sendable, Made: Sendable>(
+        _ list: [Element], slice: Int, later: Bool = false,
+        make: @escaping @Sendable (ArraySlice<Element>) -> [Made]
+    ) -> StartedMap<Element, Made> {
+        let tasks = stride(from: 0, to: list.count, by: slice).map { start in
+            SliceTask(list[start..<min(list.count, start + slice)], make)
+        }
+        if tasks.count > 1 { for task in tasks { submit(task, later: later) } }
+        return StartedMap(pool: self, tasks: tasks)
+    }
+
+    /// A map that runs on the threads of a pool.
+    package struct StartedMap<Element: Sendable, Made: Sendable> {
+        fileprivate let pool: ThreadPool
+        fileprivate let tasks: [SliceTask<ArraySlice<Element>, [Made]>]
+
+        /// Waits for the results, in the order of the list. Call it once.
+        package func results() -> [Made] {
+            if tasks.count == 1 { tasks[0].run() }
+            return tasks.flatMap { task in
+                pool.finish(task)
+                return task.take()
+            }
+        }
+    }
+}
+
+/// A slice of ``ThreadPool/inOrder(_:slice:begin:make:end:)``.
+private final class SliceTask<Begun: Sendable, Made: Sendable>: ThreadPoolTask, @unchecked Sendable
+{
+    // Sendable: see ``ThreadPoolTask``.
+    private var begun: Begun?
+    private var made: Made?
+    private let make: @Sendable (Begun) -> Made
+
+    init(_ begun: Begun, _ make: @escaping @Sendable (Begun) -> Made) {
+        self.begun = begun
+        self.make = make
+    }
+
+    override func run() {
+        guard let begun = begun.take() else { return }
+        made = make(begun)
+    }
+
+    /// Returns the result. The task must be done.
+    func take() -> Made {
+        guard let made = made.take() else { preconditionFailure("the task was not run") }
+        return made
+    }
 }

@@ -84,6 +84,41 @@ public struct PeerSession: Sendable {
         body: JSONObject, extra: [(name: String, value: JSON)] = [], from identity: Identity,
         time: Timestamp, ttl: Int64? = nil, id: String = Envelope.newID()
     ) throws(RatchetError) -> Envelope {
+        try prepare(body: body, extra: extra, from: identity, time: time, ttl: ttl, id: id)
+            .envelope()
+    }
+
+    /// A message that has its place and key in a session, before its encryption.
+    public struct Prepared: Sendable {
+        /// The message's id.
+        public let id: String
+        /// The time of creation.
+        public let time: Timestamp
+        fileprivate let to: SessionID
+        fileprivate let from: SessionID
+        fileprivate let ttl: Int64?
+        fileprivate let frame: [UInt8]
+        fileprivate let place: Session.SendingPlace
+        fileprivate let preKeyHeader: PreKeyHeader?
+
+        /// Encrypts the message, on any thread. The result of a second call must not be sent.
+        public consuming func envelope() -> Envelope {
+            let message = place.encrypt(frame, nonce: publicRandomBytes(AESGCM.nonceSize))
+            var payload = message.payload
+            if let preKeyHeader { payload["preKey"] = .object(preKeyHeader.object) }
+            return Envelope(
+                id: id, suite: .ratchet, to: to, from: from, time: time, ttl: ttl,
+                payload: payload)
+        }
+    }
+
+    /// Takes the place and the key of a message from the session. Store the session before the envelope is sent.
+    ///
+    /// Throws as ``seal(body:extra:from:time:ttl:id:)`` does. The session is then unchanged.
+    public mutating func prepare(
+        body: JSONObject, extra: [(name: String, value: JSON)] = [], from identity: Identity,
+        time: Timestamp, ttl: Int64? = nil, id: String = Envelope.newID()
+    ) throws(RatchetError) -> Prepared {
         guard ttl.map({ Envelope.isTTL($0, of: .ratchet) }) ?? true else {
             throw .shortTTL(minimum: Envelope.minimumSessionTTL)
         }
@@ -92,11 +127,9 @@ public struct PeerSession: Sendable {
         guard content.count <= MessageContent.limit, let frame = try? Padding.frame(content) else {
             throw .tooLong(limit: MessageContent.limit)
         }
-        var payload = try session.encrypt(frame).payload
-        if let preKeyHeader { payload["preKey"] = .object(preKeyHeader.object) }
-        return Envelope(
-            id: id, suite: .ratchet, to: peer, from: identity.id, time: time, ttl: ttl,
-            payload: payload)
+        return Prepared(
+            id: id, time: time, to: peer, from: identity.id, ttl: ttl, frame: frame,
+            place: try session.nextPlace(), preKeyHeader: preKeyHeader)
     }
 
     /// Decrypts a message. When it throws, the session is unchanged.
@@ -109,6 +142,14 @@ public struct PeerSession: Sendable {
         session = copy
         preKeyHeader = nil
         return message
+    }
+
+    /// Makes the step of a message that was decrypted before. Returns `false`, and changes nothing, unless the message is
+    /// the next one of the session's receiving chain. ``open(_:)`` then decides.
+    public mutating func take(_ opened: OpenedAhead) -> Bool {
+        guard opened.tag == tag, opened.peer == peer, session.take(opened) else { return false }
+        preKeyHeader = nil
+        return true
     }
 
     /// The keys of skipped messages that did not fit into the session when it decrypted the last message. Store them to

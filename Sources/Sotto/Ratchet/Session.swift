@@ -111,6 +111,26 @@ package struct Session: Sendable {
     mutating func encrypt(
         _ plaintext: [UInt8], nonce: [UInt8]
     ) throws(RatchetError) -> RatchetMessage {
+        try nextPlace().encrypt(plaintext, nonce: nonce)
+    }
+
+    /// The place of one message in the sending chain, with its key.
+    struct SendingPlace: Sendable {
+        let header: RatchetHeader
+        let key: MessageKey
+        let associatedData: [UInt8]
+
+        /// Encrypts the message. Call it once, because a key must not be used twice.
+        consuming func encrypt(_ plaintext: [UInt8], nonce: [UInt8]) -> RatchetMessage {
+            let combined = AESGCM.seal(
+                plaintext, authenticating: header.authenticatedData(associatedData), nonce: nonce,
+                key: key.secret.symmetricKey)
+            return RatchetMessage(header: header, combined: combined)
+        }
+    }
+
+    /// Takes the place of the next message from the sending chain.
+    mutating func nextPlace() throws(RatchetError) -> SendingPlace {
         guard var chain = sending else { throw .cannotSendYet }
         guard chain.number <= Self.maximumCounter else { throw .counterOverflow }
         let header = RatchetHeader(
@@ -118,11 +138,8 @@ package struct Session: Sendable {
         let (key, next) = chain.key.step()
         chain.key = next
         chain.number += 1
-        let combined = AESGCM.seal(
-            plaintext, authenticating: header.authenticatedData(associatedData), nonce: nonce,
-            key: key.secret.symmetricKey)
         sending = chain
-        return RatchetMessage(header: header, combined: combined)
+        return SendingPlace(header: header, key: key, associatedData: associatedData)
     }
 
     // MARK: Receiving

@@ -1,7 +1,7 @@
 import SottoPadding
 
 /// A suite whose messages need no session. Each suite is implemented in one file, and ``Suite`` names it.
-public protocol MessageSuite {
+public protocol MessageSuite: SendableMetatype {
     /// Encrypts a message for one recipient, or for a chat.
     static func seal(
         _ draft: Draft, to recipient: Recipient, with keys: SuiteKeys

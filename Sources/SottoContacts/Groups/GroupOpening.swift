@@ -46,7 +46,7 @@ extension MessageOpening {
             let contact = try transaction.contact(of: message)
             // The group admits its members. --trust and --from still apply.
             let verdict = try senderPolicy.decide(&message, contact: contact, hasContacts: false)
-            let malformed = Self.malformedBody(of: message)
+            let malformed = message.malformedBody
             if isPreview, malformed == nil { return .message(message, number: nil, seen: false) }
             if !isPreview { try transaction.keep(step) }
             guard verdict == .accepted else { return .dropped }

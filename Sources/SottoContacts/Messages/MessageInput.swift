@@ -4,7 +4,7 @@ package import SottoState
 package import SottoTool
 
 /// A line of the input with its parsed content.
-package struct ReadLine<Content> {
+package struct ReadLine<Content: Sendable>: Sendable {
     package let number: Int
     /// The bytes of the line.
     package let bytes: [UInt8]
@@ -26,12 +26,27 @@ package struct KnownContacts {
 
 /// The content of a line when the address book is known.
 package enum ResolvedLine {
-    /// An envelope, and the record that waits if it becomes a message request.
-    case envelope(Envelope, waiting: JSONObject)
+    /// An envelope, and the record that waits if it becomes a message request; `nil` for the envelope's own.
+    case envelope(ParsedEnvelope, waiting: JSONObject? = nil)
     /// A message in a messenger's own format.
     case foreign(ForeignMessage)
     /// A record that is not a message.
     case record(JSONObject)
+}
+
+/// An envelope with the values that need no state. It is a class because copies of it are made often.
+package final class ParsedEnvelope: Sendable {
+    package let envelope: Envelope
+    /// ``Envelope/digest``.
+    package let digest: [UInt8]
+    /// The parsed payload of an envelope of a session.
+    package let arrival: SessionArrival?
+
+    package init(_ envelope: Envelope) {
+        self.envelope = envelope
+        digest = envelope.digest
+        arrival = SessionArrival(envelope)
+    }
 }
 
 /// A message in a messenger's own format.
@@ -51,11 +66,16 @@ package struct ForeignMessage {
 }
 
 /// The lines that a tool reads as messages.
-package protocol MessageInput: AnyObject {
-    associatedtype Content
+package protocol MessageInput: AnyObject, SendableMetatype {
+    associatedtype Content: Sendable
+    /// A parsed line, and the id that it claims.
+    typealias Parsed = (content: Result<Content, Failure>, id: String?)
 
-    /// Parses a line and the id that it claims. Returns `nil` for white space.
-    func read(_ bytes: [UInt8]) throws -> (content: Result<Content, Failure>, id: String?)?
+    /// Parses a line on any thread; `nil` if ``read(_:)`` must be called on one thread.
+    var parser: (@Sendable ([UInt8]) throws -> Parsed?)? { get }
+
+    /// Parses a line. Returns `nil` for white space.
+    func read(_ bytes: [UInt8]) throws -> Parsed?
 
     /// Returns the mailbox that a line is addressed to, or `nil` without a recipient.
     func mailbox(of content: Content) -> SessionID?
@@ -66,6 +86,9 @@ package protocol MessageInput: AnyObject {
     /// Takes the contacts that the next lines may need.
     func take(_ known: KnownContacts)
 
+    /// Returns the envelope of a line that needs no contact to be understood, or `nil`.
+    func envelope(of content: Content) -> ParsedEnvelope?
+
     /// Returns what a line means.
     func resolve(_ content: Content) throws -> ResolvedLine
 
@@ -74,13 +97,17 @@ package protocol MessageInput: AnyObject {
 }
 
 extension MessageInput {
+    package var parser: (@Sendable ([UInt8]) throws -> Parsed?)? { nil }
+
+    package func envelope(of content: Content) -> ParsedEnvelope? { nil }
+
     package func needsContacts(_ content: Content) -> Bool { false }
 
     package func finish(_ batch: [ReadLine<Content>], _ results: [OpenedLine]) throws {}
 }
 
 /// A message of an unknown sender, which waits for the user's decision.
-package struct WaitingRequest {
+package struct WaitingRequest: Sendable {
     let id: String
     let from: SessionID
     let time: Timestamp
@@ -88,7 +115,7 @@ package struct WaitingRequest {
 }
 
 /// The result of opening a line.
-package enum OpenedLine {
+package indirect enum OpenedLine: Sendable {
     /// A message, and its number in the state if it is stored.
     case message(Message, number: Int64?, seen: Bool)
     case request(WaitingRequest)

@@ -5,7 +5,7 @@ import SottoTool
 
 /// Opens one line.
 final class MessageOpening<Input: MessageInput> {
-    private let input: Input
+    let input: Input
     private let keys: SuiteKeys
     private let identity: Identity?
     let senderPolicy: SenderPolicy
@@ -51,7 +51,8 @@ final class MessageOpening<Input: MessageInput> {
             switch content {
             case .record(let record): return .record(record)
             case .foreign(let foreign): message = try foreign.open()
-            case .envelope(let envelope, _):
+            case .envelope(let parsed, _):
+                let envelope = parsed.envelope
                 guard let suite = envelope.suite.messageSuite else {
                     throw Failure(
                         .usage, "a message of a session requires the state directory",
@@ -71,9 +72,11 @@ final class MessageOpening<Input: MessageInput> {
         }
     }
 
-    /// Opens a line in a transaction. Appends to `printed` the id of an envelope that is completely handled.
+    /// Opens a line in a transaction. Appends to `printed` the id of an envelope that is completely handled. `ahead` is
+    /// the work on the line that was done before its turn.
     func open(
-        _ line: ReadLine<Input.Content>, _ transaction: StateTransaction, _ printed: inout [String]
+        _ line: ReadLine<Input.Content>, ahead: AheadLine? = nil, _ transaction: StateTransaction,
+        _ printed: inout [String]
     ) throws -> OpenedLine {
         // This early envelope was already printed after the message that it waited for.
         if !openedLate.isEmpty, openedLate.remove(sha256(line.bytes)) != nil { return .dropped }
@@ -83,8 +86,8 @@ final class MessageOpening<Input: MessageInput> {
             switch content {
             case .record(let record): return .record(record)
             case .foreign(let foreign): attempt = Attempt(foreign)
-            case .envelope(let envelope, let waiting):
-                attempt = Attempt(arrived(envelope), waiting: waiting)
+            case .envelope(let parsed, let waiting):
+                attempt = Attempt(arrived(parsed), ahead) { waiting ?? parsed.envelope.record }
             }
             id = attempt.id
             return try open(attempt, line, transaction)
@@ -104,11 +107,11 @@ final class MessageOpening<Input: MessageInput> {
     }
 
     /// Returns an envelope to one of our send addresses as its suite made it.
-    private func arrived(_ envelope: Envelope) -> Envelope {
-        guard let identity, let to = envelope.to, known.addresses.contains(to) else {
-            return envelope
+    func arrived(_ parsed: ParsedEnvelope) -> ParsedEnvelope {
+        guard let identity, let to = parsed.envelope.to, known.addresses.contains(to) else {
+            return parsed
         }
-        return envelope.arrived(for: identity)
+        return ParsedEnvelope(parsed.envelope.arrived(for: identity))
     }
 
     /// Opens the early envelopes of the inbox whose preceding messages were opened in this transaction. Forged ones are
@@ -126,10 +129,11 @@ final class MessageOpening<Input: MessageInput> {
                 guard let record = try? JSON.object(parsing: bytes),
                     let envelope = try? Envelope(record: record)
                 else { continue }
-                let line = ReadLine<Envelope>(
-                    number: 0, bytes: bytes, content: .success(arrived(envelope)), id: id)
-                let result = try caught(id, line.content) { envelope in
-                    try open(Attempt(envelope, waiting: envelope.record), line, transaction)
+                let line = ReadLine<ParsedEnvelope>(
+                    number: 0, bytes: bytes,
+                    content: .success(arrived(ParsedEnvelope(envelope))), id: id)
+                let result = try caught(id, line.content) { parsed in
+                    try open(Attempt(parsed) { parsed.envelope.record }, line, transaction)
                 }
                 let last = try marked(result, id, bytes, transaction, &printed)
                 if case .failed = last { continue }
@@ -192,16 +196,24 @@ final class MessageOpening<Input: MessageInput> {
         let suite: String
         let digest: [UInt8]
         let repeatID: String
-        let waiting: JSONObject
+        /// Returns the record that waits if the message becomes a request.
+        let waiting: () -> JSONObject
         /// The envelope, or `nil` for a message in a messenger's own format.
         let envelope: Envelope?
         let foreign: (() throws -> Message)?
+        /// The work that was done before, or `nil`.
+        let ahead: AheadLine?
 
-        init(_ envelope: Envelope, waiting: JSONObject) {
+        init(
+            _ parsed: ParsedEnvelope, _ ahead: AheadLine? = nil,
+            waiting: @escaping () -> JSONObject
+        ) {
+            let envelope = parsed.envelope
             (id, time, suite) = (envelope.id, envelope.time, envelope.suite.rawValue)
-            (digest, repeatID) = (envelope.digest, envelope.repeatID)
+            (digest, repeatID) = (parsed.digest, envelope.repeatID)
             self.waiting = waiting
             self.envelope = envelope
+            self.ahead = ahead
             foreign = nil
         }
 
@@ -209,9 +221,10 @@ final class MessageOpening<Input: MessageInput> {
             let made = message.envelope
             (id, time, suite) = (made.id, made.time, made.messenger.rawValue)
             (digest, repeatID) = (made.digest, made.repeatID)
-            waiting = message.waiting
+            waiting = { message.waiting }
             envelope = nil
             foreign = message.open
+            ahead = nil
         }
     }
 
@@ -238,7 +251,10 @@ final class MessageOpening<Input: MessageInput> {
         var repeatID = attempt.repeatID
         var earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
         if let line = try repeated(earlier, transaction) { return line }
-        let step = try attempt.envelope.map { try transaction.open($0, with: keys) }
+        let step = try attempt.envelope.map {
+            try transaction.open($0, with: keys, ahead: attempt.ahead?.opened)
+        }
+        let ahead = step?.isOpenedAhead == true ? attempt.ahead : nil
         guard var message = try step?.message ?? attempt.foreign?() else {
             throw Failure(.bug, "a message was not opened")
         }
@@ -249,7 +265,7 @@ final class MessageOpening<Input: MessageInput> {
             if let line = try repeated(earlier, transaction) { return line }
         }
         var verdict = try decision(&message, step, attempt.id, transaction)
-        let body = try? GroupBody(in: message)
+        let body = ahead?.isPlain == true ? nil : try? GroupBody(in: message)
         // A block or a request hides the messages of a member, but not the changes of a known group.
         if let body, let sender = message.from, try transaction.expects(body, from: sender) {
             verdict = .accepted
@@ -259,7 +275,7 @@ final class MessageOpening<Input: MessageInput> {
                 .replay, "a message with this id was opened before, with different content")
         }
         if verdict == .blocked { return .dropped }
-        if let failure = Self.malformedBody(of: message) {
+        if ahead?.isPlain != true, let failure = message.malformedBody {
             // An authentic message cannot become well-formed later. Its session continues after it.
             if !isPreview, verdict == .accepted, let step {
                 try transaction.keep(step)
@@ -276,7 +292,7 @@ final class MessageOpening<Input: MessageInput> {
             if let step { try transaction.awaitPreKeys(of: step, id: attempt.id) }
             guard
                 try transaction.request(
-                    attempt.waiting.serialized(), id: attempt.id, from: sender)
+                    attempt.waiting().serialized(), id: attempt.id, from: sender)
             else {
                 throw Failure(
                     .untrusted,
@@ -290,8 +306,13 @@ final class MessageOpening<Input: MessageInput> {
                     id: attempt.id, from: sender, time: attempt.time, suite: attempt.suite))
         }
         if let step { try transaction.keep(step) }
-        let number = try transaction.recordOpened(
-            id: repeatID, digest: attempt.digest, message)
+        let number: Int64
+        if let row = ahead?.row(of: message) {
+            number = try transaction.record(row)
+        } else {
+            number = try transaction.recordOpened(
+                id: repeatID, digest: attempt.digest, message)
+        }
         try transaction.forgetRequest(id: attempt.id)
         return .message(message, number: number, seen: false)
     }
@@ -309,17 +330,6 @@ final class MessageOpening<Input: MessageInput> {
         guard verdict == .accepted else { return .dropped }
         _ = try MessageBody(message.body)
         return .message(message, number: nil, seen: false)
-    }
-
-    /// Returns the failure of a message whose body has a known type and malformed members.
-    static func malformedBody(of message: Message) -> Failure? {
-        do {
-            _ = try MessageBody(message.body)
-            _ = try GroupBody(in: message)
-            return nil
-        } catch {
-            return (error as? Failure) ?? Failure(core: error)
-        }
     }
 
     /// Decides about a message. A refused message may be read later with another policy, so the prekeys that it names
@@ -357,4 +367,15 @@ extension Message {
     /// Whether the message is of a suite that can authenticate its sender, but does not. The messages of a chat have no
     /// sender.
     var isUnproven: Bool { !authenticated && details?["chat"] == nil }
+
+    /// The failure of a message whose body has a known type and malformed members.
+    var malformedBody: Failure? {
+        do {
+            _ = try MessageBody(body)
+            _ = try GroupBody(in: self)
+            return nil
+        } catch {
+            return (error as? Failure) ?? Failure(core: error)
+        }
+    }
 }

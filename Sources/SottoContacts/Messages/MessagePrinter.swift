@@ -50,13 +50,21 @@ package final class MessagePrinter {
         self.identity = identity.identities.map { " -i " + shellWord($0) }.joined()
     }
 
+    /// Whether records are printed, and not texts.
+    var printsRecords: Bool { !form.text }
+
+    /// Returns the record of a message. `number` is its number in the state; `nil` if it is not stored.
+    static func record(_ message: Message, number: Int64?, seen: Bool) -> JSONObject {
+        var record = message.record
+        record["number"] = number.map { .integer($0) }
+        if seen { record["seen"] = .bool(true) }
+        return record
+    }
+
     /// Prints a message. `number` is its number in the state; `nil` if it is not stored.
     package func print(_ message: Message, number: Int64?, seen: Bool) throws {
         guard form.text else {
-            var record = message.record
-            record["number"] = number.map { .integer($0) }
-            if seen { record["seen"] = .bool(true) }
-            try output.writeRecord(record)
+            try output.writeRecord(Self.record(message, number: number, seen: seen))
             return
         }
         try reportSender(message)

@@ -76,12 +76,16 @@ package struct MessageReading<Lines: MessageInput> {
     /// The tool's name if failures are reported immediately, because text output does not show them.
     private let announcer: String?
     private let source: any ByteSource
+    /// The threads besides the calling one.
+    private let pool = ThreadPool(threads: ThreadPool.size - 1)
 
     /// The maximum length of a line in bytes: more than the largest envelope that a relay accepts.
     private static var lineLimit: Int { 1 << 20 }
     /// The maximum number of lines, and of their bytes, in a transaction.
     private static var batchSize: Int { 4_096 }
     private static var batchBytes: Int { 4 << 20 }
+    /// The number of lines that a thread parses or serializes at a time.
+    private static var slice: Int { 256 }
 
     /// `source` are the bytes of `input`, and `lines` parses them.
     package init(
@@ -109,22 +113,43 @@ package struct MessageReading<Lines: MessageInput> {
         }
     }
 
+    /// Reads the lines. The threads parse a batch while the batch before it is opened.
     package func run() throws {
         var reader = LineReader(source, limit: Self.lineLimit)
         var outcome = LineOutcome(announcer: announcer)
-        var batch: [ReadLine<Lines.Content>] = []
+        var batch: [RawLine] = []
         var printed: [String] = []
         var bytes = 0
-        while let line = try reader.next() {
-            if let read = try read(line, number: reader.number) { batch.append(read) }
-            if case .line(let line) = line { bytes += line.count }
-            if try reader.mustWait() || batch.count == Self.batchSize || bytes >= Self.batchBytes {
-                try process(batch, &outcome, &printed)
-                batch.removeAll()
-                bytes = 0
-            }
+        var parsed: ParsedLines?
+        func processParsed() throws {
+            guard let batch = parsed else { return }
+            parsed = nil
+            try process(try results(of: batch), &outcome, &printed)
         }
-        try process(batch, &outcome, &printed)
+        do {
+            while let line = try reader.next() {
+                batch.append(RawLine(line: line, number: reader.number))
+                if case .line(let line) = line { bytes += line.count }
+                let mustWait = try reader.mustWait()
+                guard mustWait || batch.count == Self.batchSize || bytes >= Self.batchBytes else {
+                    continue
+                }
+                let next = parse(batch)
+                batch = []
+                bytes = 0
+                try processParsed()
+                parsed = next
+                if mustWait { try processParsed() }
+            }
+        } catch {
+            // The lines of the complete batch before an error of the input are opened.
+            try processParsed()
+            throw error
+        }
+        let last = parse(batch)
+        try processParsed()
+        parsed = last
+        try processParsed()
         // An output file that would contain only failures is not created.
         if output.isFile, !outcome.hasSucceeded, let failure = outcome.failure { throw failure }
         try output.finish()
@@ -132,18 +157,47 @@ package struct MessageReading<Lines: MessageInput> {
         try outcome.end(tool: plan.tool)
     }
 
-    private func read(_ line: LineReader.Line, number: Int) throws -> ReadLine<Lines.Content>? {
-        guard case .line(let bytes) = line else {
-            let failure = Failure(
-                .malformed, "the line is longer than \(Self.lineLimit) bytes")
-            return ReadLine(number: number, bytes: [], content: .failure(failure), id: nil)
+    /// A line before it is parsed.
+    private struct RawLine: Sendable {
+        let line: LineReader.Line
+        let number: Int
+    }
+
+    /// The lines of a batch. White space has no result.
+    private enum ParsedLines {
+        case started(ThreadPool.StartedMap<RawLine, Result<ReadLine<Lines.Content>?, any Error>>)
+        /// Lines that the calling thread parses in their turn.
+        case waiting([RawLine])
+    }
+
+    private func parse(_ batch: [RawLine]) -> ParsedLines {
+        guard let parser = lines.parser else { return .waiting(batch) }
+        return .started(
+            pool.started(batch, slice: Self.slice, later: true) { slice in
+                slice.map { line in Result { try Self.read(line, parser) } }
+            })
+    }
+
+    private func results(of batch: ParsedLines) throws -> [ReadLine<Lines.Content>] {
+        switch batch {
+        case .started(let batch): try batch.results().compactMap { try $0.get() }
+        case .waiting(let batch): try batch.compactMap { try Self.read($0, lines.read) }
+        }
+    }
+
+    private static func read(
+        _ raw: RawLine, _ parse: ([UInt8]) throws -> Lines.Parsed?
+    ) throws -> ReadLine<Lines.Content>? {
+        guard case .line(let bytes) = raw.line else {
+            let failure = Failure(.malformed, "the line is longer than \(lineLimit) bytes")
+            return ReadLine(number: raw.number, bytes: [], content: .failure(failure), id: nil)
         }
         do {
-            guard let line = try lines.read(bytes) else { return nil }
-            return ReadLine(number: number, bytes: bytes, content: line.content, id: line.id)
+            guard let line = try parse(bytes) else { return nil }
+            return ReadLine(number: raw.number, bytes: bytes, content: line.content, id: line.id)
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
-            return ReadLine(number: number, bytes: bytes, content: .failure(failure), id: nil)
+            return ReadLine(number: raw.number, bytes: bytes, content: .failure(failure), id: nil)
         }
     }
 
@@ -159,7 +213,7 @@ package struct MessageReading<Lines: MessageInput> {
         if let store {
             var done: [String] = []
             let work: (StateTransaction) throws -> [OpenedLine] = { transaction in
-                let results = try batch.map { try opening.open($0, transaction, &done) }
+                let results = try opening.open(batch, pool, transaction, &done)
                 if !plan.preview {
                     late = try opening.openReachable(transaction, &done)
                     late += try opening.openHeld(transaction)
@@ -171,10 +225,11 @@ package struct MessageReading<Lines: MessageInput> {
         } else {
             results = try batch.map { try opening.open($0) }
         }
-        for (line, result) in zip(batch, results) {
-            try print(result, ofLine: line.number, &outcome)
+        let records = serialized(results)
+        for (place, (line, result)) in zip(batch, results).enumerated() {
+            try print(result, ofLine: line.number, records?[place], &outcome)
         }
-        for result in late { try print(result, ofLine: 0, &outcome) }
+        for result in late { try print(result, ofLine: 0, nil, &outcome) }
         outcome.endBatch()
         try lines.finish(batch, results)
         if !output.isFile {
@@ -197,12 +252,28 @@ package struct MessageReading<Lines: MessageInput> {
         try receipts.flush()
     }
 
+    /// Returns the serialized records of messages, which the threads make, or `nil` if texts are printed.
+    private func serialized(_ results: [OpenedLine]) -> [[UInt8]?]? {
+        guard printer.printsRecords else { return nil }
+        return pool.started(results, slice: Self.slice) { slice in
+            slice.map { result in
+                guard case .message(let message, let number, let seen) = result else { return nil }
+                return MessagePrinter.record(message, number: number, seen: seen).serialized()
+            }
+        }.results()
+    }
+
+    /// Prints a result. `record` is the serialized record of a message if it was made before.
     private func print(
-        _ result: OpenedLine, ofLine line: Int, _ outcome: inout LineOutcome
+        _ result: OpenedLine, ofLine line: Int, _ record: [UInt8]?, _ outcome: inout LineOutcome
     ) throws {
         switch result {
         case .message(let message, let number, let seen):
-            try printer.print(message, number: number, seen: seen)
+            if let record {
+                try output.writeRecord(serialized: record)
+            } else {
+                try printer.print(message, number: number, seen: seen)
+            }
             if message.isUnproven, !plan.takesUnproven {
                 if announcer != nil { try output.flush() }
                 outcome.doubted(.unproven, line: line)

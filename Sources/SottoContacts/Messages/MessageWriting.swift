@@ -132,15 +132,23 @@ package struct MessageWriting<Sealed> {
         _ batch: [(line: Int, content: Result<MessageText, Failure>)], _ outcome: inout LineOutcome
     ) throws {
         let contents = batch.compactMap { try? $0.content.get() }.filter { $0.room == nil }
-        var sealed = try (contents.isEmpty ? [] : seal(contents))[...]
+        let sealed = try contents.isEmpty ? [] : seal(contents)
+        guard sealed.count == contents.count else {
+            throw Failure(.bug, "a message was not encrypted")
+        }
+        var next = 0
         for (line, content) in batch {
-            if let room = try? content.get().room {
-                try output.writeRecord(room)
-                outcome.succeeded()
-                continue
-            }
-            let result = content.flatMap { _ in
-                sealed.popFirst() ?? .failure(Failure(.bug, "a message was not encrypted"))
+            let result: Result<Sealed, Failure>
+            switch content {
+            case .success(let text):
+                if let room = text.room {
+                    try output.writeRecord(room)
+                    outcome.succeeded()
+                    continue
+                }
+                result = sealed[next]
+                next += 1
+            case .failure(let failure): result = .failure(failure)
             }
             switch result {
             case .success(let message):

@@ -4,7 +4,7 @@ package import SottoState
 package import SottoTool
 
 /// The signers that `--from` requires.
-package struct DemandedSigners {
+package struct DemandedSigners: Sendable {
     package let all: [Correspondent]
     /// Whisper2 accounts without a signing key: their messages can be decrypted but not authenticated.
     package let bare: [Whisper2Contact]
@@ -42,14 +42,14 @@ package struct DemandedSigners {
 }
 
 /// Decides whether a message is shown, depending on its sender.
-package struct SenderPolicy {
+package struct SenderPolicy: Sendable {
     /// The owner of the identity, whose messages to the own mailbox are accepted.
     package let owner: SessionID?
     package let signers: DemandedSigners
     /// The policy of `--trust`.
     package let policy: TrustPolicy?
 
-    package enum Decision {
+    package enum Decision: Sendable {
         /// The message is shown.
         case accepted
         /// The message waits until the user decides about its sender.

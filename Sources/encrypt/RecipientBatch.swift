@@ -1,0 +1,234 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// Encryption of a batch of messages. The calling thread takes the places of the messages in the sessions and stores their
+/// rows, both in the order of the input. The threads of the pool encrypt the messages and their rows.
+extension Recipients {
+    /// The number of messages in a slice of a batch.
+    private static let slice = 128
+
+    /// Returns the lines of each message or its failure. `transaction` is `nil` if no message is recorded.
+    func seal(
+        _ jobs: [Result<Job, Failure>], _ transaction: StateTransaction?
+    ) throws -> [Result<[[UInt8]], Failure>] {
+        var sealed: [Result<[[UInt8]], Failure>] = []
+        sealed.reserveCapacity(jobs.count)
+        var start = 0
+        for (place, job) in jobs.enumerated() {
+            guard let job = try? job.get(), job.changesLater else { continue }
+            try seal(jobs[start..<place], transaction, &sealed)
+            sealed.append(try result { try seal(alone: job, transaction) })
+            start = place + 1
+        }
+        try seal(jobs[start...], transaction, &sealed)
+        return sealed
+    }
+
+    /// Encrypts messages that do not change each other, on all threads.
+    private func seal(
+        _ jobs: ArraySlice<Result<Job, Failure>>, _ transaction: StateTransaction?,
+        _ sealed: inout [Result<[[UInt8]], Failure>]
+    ) throws {
+        let (keys, store) = (keys, store)
+        try pool.inOrder(
+            jobs.count, slice: Self.slice,
+            begin: { slice in
+                try jobs.dropFirst(slice.lowerBound).prefix(slice.count).map { job in
+                    try result { try plan(job.get(), transaction) }
+                }
+            },
+            make: { plans in
+                plans.map { plan in
+                    Result { try result { try plan.get().encrypted(keys, store) } }
+                }
+            },
+            end: { results in
+                for encrypted in results {
+                    sealed.append(
+                        try result {
+                            let encrypted = try encrypted.get().get()
+                            for row in encrypted.rows { try transaction?.record(row) }
+                            return encrypted.lines
+                        })
+                }
+            })
+    }
+
+    /// Encrypts a message after all messages before it are stored, and before the next one is planned.
+    private func seal(alone job: Job, _ transaction: StateTransaction?) throws -> [[UInt8]] {
+        if let group = job.group {
+            guard let transaction else {
+                throw Failure(.bug, "a message to a group has no transaction")
+            }
+            return try seal(job, to: group, transaction)
+        }
+        let encrypted = try plan(job, transaction).encrypted(keys, store)
+        if let transaction, job.isRecorded, job.isAboutGroup {
+            // The body can contain keys, so the history does not have it.
+            let body = try GroupBody(job.message.body)
+            for member in job.destinations.compactMap(\.id) {
+                try transaction.noteSealed(body, to: member)
+            }
+        }
+        for row in encrypted.rows { try transaction?.record(row) }
+        return encrypted.lines
+    }
+
+    /// Takes the places of a message in the sessions with its recipients.
+    private func plan(_ job: Job, _ transaction: StateTransaction?) throws -> PlannedMessage {
+        let milliseconds = Timestamp.milliseconds()
+        var bodies = try job.destinations.map { try job.body(to: $0, transaction) }
+        let uploads = try job.destinations.indices.map {
+            try job.upload(to: job.destinations[$0], &bodies[$0])
+        }
+        let drafts = try zip(job.destinations, bodies).map { destination, body in
+            let draft = Draft(
+                body: body, extra: job.message.extra, milliseconds: milliseconds, ttl: job.ttl)
+            return try plan(draft, destination.route, transaction)
+        }
+        var places: [ConversationPlace?]?
+        if let transaction, job.isRecorded, !job.isAboutGroup {
+            places = try job.destinations.map {
+                try transaction.place(of: conversation(with: $0, transaction.owner.id))
+            }
+        }
+        return PlannedMessage(
+            message: job.message, time: Timestamp(seconds: milliseconds / 1000),
+            destinations: job.destinations, bodies: bodies, uploads: uploads, drafts: drafts,
+            places: places)
+    }
+
+    private func conversation(
+        with destination: Destination, _ owner: SessionID
+    ) -> Conversation {
+        if let chat = keys.chats.first?.details["id"]?.string { return .chat(chat) }
+        return .peer(destination.id ?? owner)
+    }
+
+    private func plan(
+        _ draft: Draft, _ route: Destination.Route, _ transaction: StateTransaction?
+    ) throws -> PlannedMessage.Copy {
+        switch route {
+        case .suite(let suite, let recipient): return .suite(suite, recipient, draft)
+        case .session(let peer):
+            guard let transaction else { throw SessionError.nothingToSendWith(peer) }
+            return .session(try transaction.prepare(draft, to: peer))
+        }
+    }
+
+    /// Encrypts a message for the members of a group. Before it, members get the chain and the changes that they lack.
+    private func seal(
+        _ job: Job, to route: GroupRoute, _ transaction: StateTransaction
+    ) throws -> [[UInt8]] {
+        guard let group = try transaction.group(route.id) else { throw GroupError.unknown }
+        let milliseconds = Timestamp.milliseconds()
+        var body = job.message.body
+        if case .timer(let seconds)? = group.state.values["timer"], seconds > 0,
+            body["expires"] == nil, ["text", "data", "file"].contains(body["type"]?.string)
+        {
+            body["expires"] = .object(["after": .integer(seconds), "from": .string("read")])
+        }
+        let blob = try job.upload(fromOwner: relay, &body)?.record(to: transaction.owner.id)
+        let sending = try transaction.prepareMessage(
+            to: group, at: Timestamp(seconds: milliseconds / 1000))
+        var lines: [JSONObject] = blob.map { [$0.record] } ?? []
+        var sealedNames: [String] = []
+        // The message is encrypted first: if it is refused, no member is told anything.
+        let readers = sending.readers.filter { route.destinations[$0] != nil }
+        let draft = Draft(
+            body: body, extra: job.message.extra, milliseconds: milliseconds, ttl: job.ttl)
+        let sealed = try transaction.seal(draft, sending, to: readers)
+        for (member, body) in sending.bodies {
+            guard let destination = route.destinations[member] else { continue }
+            let draft = Draft(body: body.record, milliseconds: milliseconds)
+            let envelope = try plan(draft, destination.route, transaction).envelope(keys)
+            try transaction.noteSealed(body, to: member)
+            lines.append(destination.line(envelope))
+            if body.chain != nil, case .suite = destination.route {
+                sealedNames.append(destination.recipient?.name ?? member.description)
+            }
+        }
+        directory?.noteSealed(sealedNames)
+        for (member, envelope) in zip(readers, sealed.envelopes) {
+            guard var line = route.destinations[member]?.line(envelope) else { continue }
+            if let blob { line["blob"] = .string(blob.name) }
+            lines.append(line)
+        }
+        try transaction.recordSent(sealed.message)
+        return lines.map { $0.serialized() }
+    }
+}
+
+extension Recipients.Job {
+    /// Whether the message is about a group, for one member.
+    fileprivate var isAboutGroup: Bool { message.body["type"]?.string == GroupBody.type }
+
+    /// Whether the message changes how later ones are encrypted: a timer sets their lifetimes, and a message to or about a
+    /// group has its own order of chain, changes and notes.
+    fileprivate var changesLater: Bool {
+        group != nil || isAboutGroup || message.body["type"]?.string == "timer"
+    }
+}
+
+/// A message that has its places in the sessions, before its encryption.
+private struct PlannedMessage: Sendable {
+    /// A copy of the message for one recipient.
+    enum Copy: Sendable {
+        case suite(any MessageSuite.Type, Recipient, Draft)
+        case session(PeerSession.Prepared)
+
+        func envelope(_ keys: SuiteKeys) throws -> Envelope {
+            switch self {
+            case .suite(let suite, let recipient, let draft):
+                try suite.seal(draft, to: recipient, with: keys)
+            case .session(let prepared): prepared.envelope()
+            }
+        }
+    }
+
+    let message: MessageText
+    let time: Timestamp
+    let destinations: [Destination]
+    let bodies: [JSONObject]
+    let uploads: [Destination.Upload?]
+    let drafts: [Copy]
+    /// The places of the conversations with the recipients; `nil` for a message that is not recorded.
+    let places: [ConversationPlace?]?
+
+    /// Encrypts the message and its rows, on any thread. Call it once: a session's key must not encrypt twice.
+    func encrypted(_ keys: SuiteKeys, _ store: IdentityStore?) throws -> EncryptedMessage {
+        let envelopes = try drafts.map { try $0.envelope(keys) }
+        let lines = envelopes.indices.flatMap { index in
+            destinations[index].lines(envelopes[index], uploads[index]).map { $0.serialized() }
+        }
+        return EncryptedMessage(lines: lines, rows: rows(envelopes, keys, store))
+    }
+
+    /// Returns the rows of the message for the history: one for each recipient, but one for a chat.
+    private func rows(
+        _ envelopes: [Envelope], _ keys: SuiteKeys, _ store: IdentityStore?
+    ) -> [HistoryRow] {
+        guard let store, let places else { return [] }
+        let chat = keys.chats.first.map { JSON.object($0.details) }
+        var rows: [HistoryRow] = []
+        for (index, envelope) in envelopes.enumerated() {
+            let isOfChat = envelope.suite.traits.isOfChat
+            if isOfChat, index > 0 { continue }
+            let sent = Message(
+                id: envelope.id, from: store.owner.id, to: destinations[index].id,
+                time: envelope.time, suite: SuiteName(envelope.suite), authenticated: true,
+                trust: .verified, details: isOfChat ? chat.map { ["chat": $0] } : nil,
+                body: bodies[index], members: JSONObject(message.extra.map { ($0.name, $0.value) }))
+            rows.append(store.row(ofSent: sent, in: places[index], at: time))
+        }
+        return rows
+    }
+}
+
+/// An encrypted message: its serialized lines, and its rows for the history.
+private struct EncryptedMessage: Sendable {
+    let lines: [[UInt8]]
+    let rows: [HistoryRow]
+}
