@@ -43,7 +43,7 @@ struct GroupRecipients {
         }
         guard !people.isEmpty else {
             throw Failure(
-                failures.first?.status ?? .noKey,
+                (failures.first { $0.status == .untrusted } ?? failures.first)?.status ?? .noKey,
                 readers.isEmpty
                     ? "no other member of \(name) may read your messages"
                     : "no member of \(name) has a whisper2 account to write to")

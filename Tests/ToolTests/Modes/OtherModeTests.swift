@@ -143,10 +143,10 @@ struct OtherModeTests {
             takes: "\(owner) --lock-timeout --new-phrase --close --publish --quiet"),
         ModeCase(
             "group door", "--new-phrase none -i none",
-            takes: "\(owner) --lock-timeout --new-phrase --phrase --relay --quiet"),
+            takes: "\(owner) --lock-timeout --new-phrase --phrase --relay --anyway --quiet"),
         ModeCase(
             "group door", "--close none -i none",
-            takes: "\(owner) --lock-timeout --close --quiet"),
+            takes: "\(owner) --lock-timeout --close --anyway --quiet"),
         ModeCase(
             "group door", "--publish none -i none",
             takes: "\(owner) --lock-timeout --publish --quiet"),
