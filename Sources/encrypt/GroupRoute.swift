@@ -51,6 +51,8 @@ extension RecipientDirectory {
         }
         let route = GroupRoute(id: group.id, last: last, destinations: destinations)
         groups[name] = route
+        // The messages of --group name it by its id.
+        groups[group.id.description] = route
         return route
     }
 
