@@ -59,8 +59,7 @@ extension ClientError {
         case .unreachable, .lost, .busy, .relayFull: true
         case .otherName, .loginRefused, .notAdmitted, .notARelay, .refused, .noCard, .forgedCard,
             .noRoom, .forgedRoom, .noBundle, .forgedBundle, .noBlob, .forgedBlob, .replaced,
-            .untrusted, .otherKey,
-            .certificates, .state:
+            .untrusted, .otherKey, .certificates, .state:
             false
         }
     }

@@ -68,20 +68,14 @@ extension ConnectionState {
             }
             reopen(session, requestID, at: now, to: sink)
         case .publish(let change, let owner, let account, let isKnown, let requestID):
-            guard admission.admits(owner, account) else {
+            guard change.isRoom || admission.admits(owner, account) else {
                 return refuse(.notAdmitted, requestID, to: sink)
             }
-            if admission.isOpen, !isKnown {
+            if admission.isOpen || change.isRoom, !isKnown {
                 guard solvedPuzzles > 0 else { return refuse(.workRequired, requestID, to: sink) }
                 solvedPuzzles -= 1
             }
             commit(change, requestID, to: sink)
-        case .publishRoom(let room, let isKnown, let requestID):
-            if !isKnown {
-                guard solvedPuzzles > 0 else { return refuse(.workRequired, requestID, to: sink) }
-                solvedPuzzles -= 1
-            }
-            commit(.publishRoom(room), requestID, to: sink)
         case .session(let id, let status, let account, let token, let minute, let requestID):
             sink.perform(.respond(.session(status, token: token), to: requestID))
             noteSeen(id, account, minute, to: sink)
@@ -166,7 +160,8 @@ extension ConnectionState {
 
     // MARK: Publishing
 
-    /// Stores a publication if its owner is admitted.
+    /// Stores a publication if its owner is admitted. A relay for members does not learn which member publishes a room, so
+    /// each new room requires a proof of work there.
     mutating func publish(
         _ change: Change, of owner: SessionID, _ requestID: String?, at now: Double,
         to sink: some ConnectionEffects
@@ -176,19 +171,6 @@ extension ConnectionState {
             commit(change, requestID, to: sink)
         } else {
             read(.publish(change, of: owner, to: requestID), to: sink)
-        }
-    }
-
-    /// Stores the record of a room. A new room requires a proof of work in a surge, and always on a relay for members:
-    /// there the record must not tell which member publishes it.
-    mutating func publish(
-        _ room: StoredRoom, _ requestID: String?, at now: Double, to sink: some ConnectionEffects
-    ) {
-        let bits = policy.surgeLimit.note(at: now)
-        if policy.admission.isOpen, bits == nil {
-            commit(.publishRoom(room), requestID, to: sink)
-        } else {
-            read(.publishRoom(room, to: requestID), to: sink)
         }
     }
 

@@ -58,15 +58,14 @@ extension ConnectionState {
             commit(.claim(owner: owner, id: id), requestID, to: sink)
         case .record(let record):
             guard policy.clock.isCurrent(record.issued) else { throw .badFields }
-            if let room = StoredRoom(record) {
+            let change = Change(record)
+            if change.isRoom {
                 guard policy.clock.isReached(record.issued, within: WireLimits.roomSeconds) else {
                     throw .badFields
                 }
-                guard policy.rates.admits(room.door, at: now) else { throw .tooMany }
-                return publish(room, requestID, at: now, to: sink)
+                guard policy.rates.admits(record.id, at: now) else { throw .tooMany }
             }
-            guard let update = AccountUpdate(record) else { throw .badFields }
-            publish(.update(record.id, update), of: record.id, requestID, at: now, to: sink)
+            publish(change, of: record.id, requestID, at: now, to: sink)
         case .lookup(let id):
             guard claims.admits(at: now) else { throw .busy }
             read(.card(id, to: requestID), to: sink)

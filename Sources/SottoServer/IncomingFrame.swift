@@ -64,8 +64,7 @@ struct IncomingFrame: Sendable {
             switch type {
             case "prekeys", "record", "send": WireLimits.frameValues
             case "ping", "challenge", "login", "resume", "fetch", "subscribe", "claim", "lookup",
-                "room",
-                "puzzle", "solution", "blob_put", "blob", "blob_get", "blob_delete":
+                "room", "puzzle", "solution", "blob_put", "blob", "blob_get", "blob_delete":
                 Self.fewValues
             default: Self.listValues
             }

@@ -109,6 +109,24 @@ enum Change: Sendable {
     /// Give the invitation with a tag to an owner, unless another id has it.
     case redeem([UInt8], by: SessionID)
 
+    /// Creates the change that a record of the directory asks for.
+    init(_ record: OwnersRecord) {
+        self =
+            switch record.kind {
+            case .card:
+                .update(record.id, .card(record.bytes, issued: record.issued.seconds))
+            case .loginKey(let key):
+                .update(record.id, .loginKey(key ?? [], issued: record.issued.seconds))
+            case .room(let publisher, let seq):
+                .publishRoom(
+                    StoredRoom(
+                        door: record.id, publisher: publisher, seq: seq, bytes: record.bytes))
+            }
+    }
+
+    /// Whether it is the publication of a room.
+    var isRoom: Bool { if case .publishRoom = self { true } else { false } }
+
     /// The approximate number of bytes that the change writes.
     var weight: Int {
         switch self {

@@ -15,8 +15,6 @@ enum StoreQuery: Sendable {
     case resume(SessionTokens.Session, to: String?)
     /// The data that decides about a publication of an owner.
     case publish(Change, of: SessionID, to: String?)
-    /// The data that decides about the publication of a room.
-    case publishRoom(StoredRoom, to: String?)
     /// The state of an owner's prekeys, for the answer to a login.
     case session(SessionID, token: String, to: String?)
     /// Envelopes to push to the subscriber of a mailbox.
@@ -28,7 +26,6 @@ enum StoreQuery: Sendable {
         case login(Login, LoginContext, to: String?)
         case resume(SessionTokens.Session, Account?, to: String?)
         case publish(Change, of: SessionID, Account?, isKnown: Bool, to: String?)
-        case publishRoom(StoredRoom, isKnown: Bool, to: String?)
         case session(SessionID, PreKeyStatus?, Account?, token: String, minute: Int64, to: String?)
         case push(SessionID, Page)
     }
@@ -39,7 +36,7 @@ enum StoreQuery: Sendable {
         case .messages: WireLimits.fetchBytes
         case .card: WireLimits.cardBytes
         case .room: WireLimits.roomBytes
-        case .login, .resume, .publish, .publishRoom, .session, .push: 0
+        case .login, .resume, .publish, .session, .push: 0
         }
     }
 
@@ -47,7 +44,7 @@ enum StoreQuery: Sendable {
     var pauses: Bool {
         switch self {
         case .messages, .card, .room, .push: false
-        case .login, .resume, .publish, .publishRoom, .session: true
+        case .login, .resume, .publish, .session: true
         }
     }
 
@@ -76,12 +73,13 @@ enum StoreQuery: Sendable {
             let responsible = session.voucher ?? session.mailbox
             return .resume(session, try store.account(of: responsible), to: requestID)
         case .publish(let change, let owner, let requestID):
+            if change.isRoom {
+                let isKnown = try store.room(of: owner) != nil
+                return .publish(change, of: owner, nil, isKnown: isKnown, to: requestID)
+            }
             let account = try store.account(of: owner)
             let isKnown = if account == nil { try store.preKeys(of: owner) != nil } else { true }
             return .publish(change, of: owner, account, isKnown: isKnown, to: requestID)
-        case .publishRoom(let room, let requestID):
-            return .publishRoom(
-                room, isKnown: try store.room(of: room.door) != nil, to: requestID)
         case .session(let owner, let token, let requestID):
             return .session(
                 owner, try store.preKeys(of: owner), try store.account(of: owner), token: token,

@@ -63,8 +63,7 @@ extension StateTransaction {
                 known.contains(card.id) ? nil : card.relay.map { (card.id, $0) }
             }
             guard !needed.isEmpty, let group = try self.group(group) else { continue }
-            let relays = Set(
-                (group.state.policy.relays + [owner.relay].compactMap(\.self)).map(unpinnedRelay))
+            let relays = group.state.policy.relays(and: owner.relay)
             for (id, relay) in needed
             where group.standing == .member && group.state.ranks[id] != nil
                 && relays.contains(unpinnedRelay(relay))

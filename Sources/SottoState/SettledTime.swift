@@ -1,4 +1,4 @@
-package import Sotto
+import Sotto
 import SottoDatabase
 
 /// The time that decides which old data is deleted.
@@ -30,25 +30,15 @@ extension StateTransaction {
         return Timestamp(seconds: min(earlier ?? 0, time.seconds))
     }
 
-    /// Records that a relay has pushed all waiting mail.
-    package func noteReceived(at time: Timestamp = .now()) throws(StateError) {
-        try remember(Self.received, time.seconds)
-    }
-
-    /// Returns when all waiting mail was last received, or `nil` if that never happened with this state.
-    package func lastReceived() throws(StateError) -> Timestamp? {
-        try remembered(Self.received).map { Timestamp(seconds: $0) }
-    }
-
-    private static let received = "mail received"
-
-    private func remembered(_ name: String) throws(StateError) -> Int64? {
+    /// Returns the number with a name, or `nil`.
+    func remembered(_ name: String) throws(StateError) -> Int64? {
         return try connection.first("SELECT value FROM number WHERE name = ?", name) {
             $0.integer(0)
         }
     }
 
-    private func remember(_ name: String, _ value: Int64) throws(StateError) {
+    /// Stores a number under a name.
+    func remember(_ name: String, _ value: Int64) throws(StateError) {
         try connection.run(
             """
             INSERT INTO number (name, value) VALUES (?, ?)

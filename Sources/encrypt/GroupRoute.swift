@@ -33,9 +33,7 @@ extension RecipientDirectory {
         }
         let contacts = Dictionary(
             try store.contacts().map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        let relays = Set(
-            (group.state.policy.relays + [try book.identity().relay].compactMap(\.self))
-                .map(unpinnedRelay))
+        let relays = group.state.policy.relays(and: try book.identity().relay)
         var destinations: [SessionID: Destination] = [:]
         for member in group.members.map(\.id) where member != own {
             let contact = contacts[member]

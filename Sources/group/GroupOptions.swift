@@ -18,11 +18,9 @@ struct GroupArgument: ArgumentGroup {
     }
 }
 
-/// The group that a command changes. A change that does not follow those of others can void them, so the mail must have
-/// been received a short time ago.
-struct ChangeArgument: ArgumentGroup {
-    @OptionGroup var group: GroupArgument
-
+/// The check before a change of a group. A change that does not follow those of others can void them, so the mail must
+/// have been received a short time ago.
+struct RecentMail: ArgumentGroup {
     @Flag(
         "--anyway",
         help: "Change the group also if the mail was last received more than an hour ago.")
@@ -31,17 +29,13 @@ struct ChangeArgument: ArgumentGroup {
     /// Seconds for which the received mail counts as complete.
     private static let freshness: Int64 = 3_600
 
-    /// Opens the state, and finds the group. Throws a failure with status 75 if the mail was last received too long ago.
-    func open() throws -> (groups: OpenGroups, group: StoredGroup) {
-        let (groups, found) = try group.open()
-        if !anyway { try Self.check(groups) }
-        return (groups, found)
-    }
-
-    static func check(_ groups: OpenGroups) throws {
-        guard let last = try groups.store.preview({ try $0.lastReceived() }) else { return }
+    /// Throws a failure with status 75 if the mail was last received too long ago.
+    func check(_ groups: OpenGroups) throws {
+        guard !anyway, let last = try groups.store.preview({ try $0.lastReceived() }) else {
+            return
+        }
         let age = Timestamp.now().seconds - last.seconds
-        guard age > freshness else { return }
+        guard age > Self.freshness else { return }
         throw Failure(
             .tryAgain,
             "the mail was last received \(age / 3_600) h ago, and the change could void what others changed since",
@@ -49,18 +43,17 @@ struct ChangeArgument: ArgumentGroup {
     }
 }
 
-/// The members that a command removes, and their group.
-struct RemovalArgument: ArgumentGroup {
-    @OptionGroup var change: ChangeArgument
+/// The group that a command changes.
+struct ChangeArgument: ArgumentGroup {
+    @OptionGroup var group: GroupArgument
 
-    @Argument("who", help: "The members: contacts, ids or nicknames.")
-    var names: [String]
+    @OptionGroup var mail: RecentMail
 
-    /// Opens the state, and finds the group and the members. Throws a failure with status 66 for a person who is no member,
-    /// and with status 75 as ``ChangeArgument/open()`` does.
-    func open() throws -> (groups: OpenGroups, group: StoredGroup, members: [SessionID]) {
-        let (groups, group) = try change.open()
-        return (groups, group, try groups.members(names, of: group))
+    /// Opens the state, and finds the group. Throws a failure with status 75 if the mail was last received too long ago.
+    func open() throws -> (groups: OpenGroups, group: StoredGroup) {
+        let (groups, found) = try group.open()
+        try mail.check(groups)
+        return (groups, found)
     }
 }
 

@@ -53,7 +53,7 @@ struct RoomOptions: ArgumentGroup {
         return try RoomDoor(phrase: secret, host: relay.host)
     }
 
-    /// Fetches the record of a room with `recv`, and decrypts it. Returns `nil` if the relay has none.
+    /// Fetches the record of a room with `recv`, and decrypts it. Returns `nil` without a record there.
     ///
     /// Throws a failure with the status of `recv`, which printed the message.
     func content(of door: RoomDoor, at relay: RelayURL) throws -> RoomContent? {

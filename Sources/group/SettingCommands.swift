@@ -210,7 +210,10 @@ struct SyncCommand: Program {
         name: "sync",
         abstract: "Print what members lack: changes, answers, and questions for missing changes.",
         usage: "group sync [GROUP ...]",
-        discussion: "Before a message, encrypt --group does the same.")
+        discussion: """
+            Before a message, encrypt --group does the same. People who wait at the door of a room are let in, and the \
+            record of a room that changed is printed.
+            """)
 
     @OptionGroup var options: GroupOptions
 
@@ -220,17 +223,23 @@ struct SyncCommand: Program {
     func execute() throws {
         let groups = try options.open()
         let chosen = try names.isEmpty ? groups.store.groups() : names.map { try groups.group($0) }
-        let records = try groups.store.transaction { transaction in
-            try chosen.filter { $0.standing == .member }.flatMap { found in
-                guard let known = try transaction.group(found.id) else { return [] as [JSONObject] }
-                let group = try transaction.admitWaiting(to: known)
-                let isPublisher = try transaction.room(of: group) != nil
-                let room =
-                    isPublisher
-                    ? try transaction.publication(of: group, card: groups.owner.card()) : nil
-                return try [room].compactMap { $0 } + groups.news(of: group, transaction)
+        let joined = chosen.filter { $0.standing == .member }
+        let rooms = joined.filter { $0.state.policy.door != nil }
+        let card = rooms.isEmpty ? nil : groups.owner.card()
+        let work: (StateTransaction) throws -> [JSONObject] = { transaction in
+            try joined.flatMap { found in
+                guard var group = try transaction.group(found.id) else { return [JSONObject]() }
+                var records: [JSONObject] = []
+                if let card, group.state.policy.door != nil {
+                    group = try transaction.admitWaiting(to: group)
+                    let room = try transaction.publication(of: group, card: card)
+                    records += [room].compactMap { $0 }
+                }
+                return try records + groups.news(of: group, transaction)
             }
         }
-        try groups.print(records)
+        // Only a room is changed here.
+        try groups.print(
+            rooms.isEmpty ? groups.store.preview(work) : groups.store.transaction(work))
     }
 }

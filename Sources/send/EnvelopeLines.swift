@@ -149,6 +149,8 @@ final class EnvelopeLines: Sendable {
         } catch .badSignature {
             return .failure(
                 Failure(.authentication, "the record is not signed by its owner"))
+        } catch  where record["type"]?.string == "room" {
+            return .failure(Failure(.malformed, "the record of the room is malformed"))
         } catch {
             return .failure(
                 OwnersRecord.isOne(record)
@@ -158,7 +160,7 @@ final class EnvelopeLines: Sendable {
                             "use a card made with keygen public; cards made with contact address are private"
                     )
                     : Failure(
-                        .malformed, "not an envelope, prekeys or a card"))
+                        .malformed, "not an envelope, prekeys, a card or a room"))
         }
         do throws(RelayAddress.Failure) {
             return .success((read.item, try choice.relay(noted: read.noted)))

@@ -18,7 +18,7 @@ struct SendTool: CoreProgram {
             send --drop ID ...
             """,
         discussion: """
-            Reads envelopes, publications of prekeys and cards, one per line, and prints a result record for each. An envelope is stored on disk \
+            Reads envelopes, publications of prekeys, cards and records of rooms, one per line, and prints a result record for each. An envelope is stored on disk \
             before it is sent, unless its time to live is 0. It is sent to the relay on the recipient's card, which encrypt writes on its line. While a relay cannot be \
             reached, send exits with 75 and stores the envelope; the next send to that relay delivers the stored ones in order. With an empty \
             input, send delivers the stored envelopes for every relay.

@@ -71,6 +71,11 @@ package struct GroupPolicy: Sendable, Hashable {
         ])
     }
 
+    /// Returns the relays to which mail of members goes, without pins: those of the policy, and the owner's.
+    package func relays(and own: String?) -> Set<String> {
+        Set((relays + [own].compactMap(\.self)).map(unpinnedRelay))
+    }
+
     /// The parts that authorise changes.
     var rules: GroupRules.Policy { GroupRules.Policy(add: add, edit: edit, door: door) }
 

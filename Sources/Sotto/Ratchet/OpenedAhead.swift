@@ -30,7 +30,7 @@ public struct AheadChain: Sendable {
     private let associatedData: [UInt8]
     private var chain: Session.ReceivingChain
 
-    /// Copies the current receiving chain of a session, or returns `nil` if it has none.
+    /// Copies the current receiving chain of a session, or returns `nil` without one.
     public init?(_ session: PeerSession) {
         guard let chain = session.session.receiving else { return nil }
         tag = session.tag

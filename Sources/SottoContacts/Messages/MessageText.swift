@@ -14,8 +14,6 @@ package struct MessageText: Sendable {
     package let ttl: Int64?
     /// Makes the ids of the body's blob, which `send` uploads; `nil` without such a blob.
     package let upload: BlobIDs?
-    /// The record of a room, which is for `send` and is not a message; `nil` in a message.
-    package var room: JSONObject?
 
     package init(
         body: JSONObject, extra: [(name: String, value: JSON)], to: String? = nil,
@@ -98,11 +96,6 @@ package struct MessageText: Sendable {
             return MessageText(
                 body: Message.textBody(text), extra: Message.extra(of: members), to: to,
                 group: group, ttl: ttl)
-        }
-        if record["type"]?.string == RoomRecord.type {
-            var content = MessageText(body: [:], extra: [])
-            content.room = record
-            return content
         }
         if let failure = Failure(errorRecord: record) { throw failure }
         throw Failure(

@@ -99,7 +99,7 @@ package struct MessageWriting<Sealed> {
     private func runByLine() throws {
         var lines = LineReader(source, limit: Self.lineLimit)
         var outcome = LineOutcome()
-        var batch: [(line: Int, content: Result<MessageText, Failure>)] = []
+        var batch: [(line: Int, content: Result<Line, Failure>)] = []
         var bytes = 0
         while let line = try lines.next() {
             if let content = try content(line) { batch.append((lines.number, content)) }
@@ -115,23 +115,34 @@ package struct MessageWriting<Sealed> {
         try outcome.end(tool: tool)
     }
 
-    private func content(_ line: LineReader.Line) throws -> Result<MessageText, Failure>? {
+    /// A line of the input.
+    private enum Line {
+        case message(MessageText)
+        /// The record of a room, for `send`.
+        case room(JSONObject)
+    }
+
+    private func content(_ line: LineReader.Line) throws -> Result<Line, Failure>? {
         guard case .line(let bytes) = line else {
             return .failure(
                 Failure(.malformed, "the line is longer than \(Self.lineLimit) bytes"))
         }
         if bytes.isEmpty { return nil }
         let content = try result { try MessageText.content(ofLine: bytes) }
-        if !passesRooms, case .success(let text) = content, text.room != nil {
-            return .failure(Failure(.malformed, "the record of a room is not a message"))
+        if passesRooms, case .failure = content, let record = try? JSON.object(parsing: bytes),
+            record["type"]?.string == RoomRecord.type
+        {
+            return .success(.room(record))
         }
-        return content
+        return content.map { .message($0) }
     }
 
     private func put(
-        _ batch: [(line: Int, content: Result<MessageText, Failure>)], _ outcome: inout LineOutcome
+        _ batch: [(line: Int, content: Result<Line, Failure>)], _ outcome: inout LineOutcome
     ) throws {
-        let contents = batch.compactMap { try? $0.content.get() }.filter { $0.room == nil }
+        let contents = batch.compactMap { line in
+            if case .success(.message(let text)) = line.content { text } else { nil }
+        }
         let sealed = try contents.isEmpty ? [] : seal(contents)
         guard sealed.count == contents.count else {
             throw Failure(.bug, "a message was not encrypted")
@@ -140,12 +151,11 @@ package struct MessageWriting<Sealed> {
         for (line, content) in batch {
             let result: Result<Sealed, Failure>
             switch content {
-            case .success(let text):
-                if let room = text.room {
-                    try output.writeRecord(room)
-                    outcome.succeeded()
-                    continue
-                }
+            case .success(.room(let record)):
+                try output.writeRecord(record)
+                outcome.succeeded()
+                continue
+            case .success(.message):
                 result = sealed[next]
                 next += 1
             case .failure(let failure): result = .failure(failure)

@@ -32,15 +32,6 @@ enum AccountUpdate: Sendable, Equatable {
     /// nothing. Of two records of the same second the revocation wins, so that replaying a record never undoes it.
     case loginKey([UInt8], issued: Int64)
 
-    /// Creates the update that an owner's record asks for, or returns `nil` for the record of a room.
-    init?(_ record: OwnersRecord) {
-        switch record.kind {
-        case .card: self = .card(record.bytes, issued: record.issued.seconds)
-        case .loginKey(let key): self = .loginKey(key ?? [], issued: record.issued.seconds)
-        case .room: return nil
-        }
-    }
-
     /// The update as the parameters of a statement; -1 leaves a column unchanged.
     var row: AccountRow {
         var row = AccountRow()

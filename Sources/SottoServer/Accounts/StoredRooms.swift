@@ -15,16 +15,6 @@ struct StoredRoom: Sendable, Equatable {
 
     /// Minutes without a publication after which a record is deleted.
     static let lifeMinutes: Int64 = 366 * 24 * 60
-
-    init(door: SessionID, publisher: [UInt8], seq: Int64, bytes: [UInt8]) {
-        (self.door, self.publisher, self.seq, self.bytes) = (door, publisher, seq, bytes)
-    }
-
-    /// Creates the row of a directory record, or returns `nil` if it is not the record of a room.
-    init?(_ record: OwnersRecord) {
-        guard case .room(let publisher, let seq) = record.kind else { return nil }
-        self.init(door: record.id, publisher: publisher, seq: seq, bytes: record.bytes)
-    }
 }
 
 extension StoreTransaction {

@@ -1,7 +1,7 @@
 package import Sotto
 import SottoDatabase
 
-/// The changes that the owner tells the members of a group, and what each member has.
+/// The changes that the owner tells the members of a group, and the notes about the members.
 package struct GroupDues {
     let group: StoredGroup
     let time: Timestamp

@@ -1,7 +1,7 @@
 package import Sotto
 import SottoDatabase
 
-/// What the state has to publish the record of a room.
+/// The keys for the record of a room, and the last record.
 package struct GroupRoom: Sendable {
     package let keys: RoomKeys
     /// The number of the last record that was printed here, or 0.
@@ -165,7 +165,6 @@ extension StateTransaction {
     package func admitWaiting(
         to group: StoredGroup, at time: Timestamp = .now()
     ) throws -> StoredGroup {
-        guard group.state.policy.door != nil else { return group }
         let waiting = try changes(of: group.number, aside: true).map(\.change)
         return try admit(waiting, to: group, at: time)
     }

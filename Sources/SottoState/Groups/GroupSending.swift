@@ -19,7 +19,7 @@ package struct GroupSending {
     let own: OwnGroupChain
     /// The members who read the message, without the owner.
     package let readers: [SessionID]
-    /// The chain, and what members lack.
+    /// The chain, and the changes that members lack.
     package let bodies: [(to: SessionID, body: GroupBody)]
 }
 

@@ -100,7 +100,7 @@ struct RoomTests {
             changed[name] = nil
             #expect(throws: RoomError.member(name)) { try RoomRecord(record: changed) }
         }
-        // Whoever does not know the phrase cannot publish, also with a key of their own.
+        // Without the phrase another key cannot publish.
         var stolen = record
         let thief = SigningKey(seed: SecretBytes(randomCount: 32))
         stolen["publisher"] = .string(hex(thief.publicKey))

@@ -49,7 +49,7 @@ import Testing
         try middle.waitFor("/members")
         try middle.press("C-d")
         #expect(try middle.waitFor("ended") == "ended 0")
-        // What is unread is told, and counts as read then.
+        // The number of unread messages is shown, and they count as read then.
         try left.enter("bring a rope")
         try right.waitFor("bring a rope")
         try stage.must(bob, "recv -q | decrypt -q > /dev/null")

@@ -174,7 +174,7 @@ import Testing
         #expect(try run("alice", "group door climbing").status == 1)
     }
 
-    /// Who was removed does not come back by the door, and gets an invitation only.
+    /// A removed member does not come back by the door, only by an invitation.
     @Test func aDoorReadmitsNobodyWhoWasRemoved() throws {
         try create()
         try enter("bob", "Bo")
@@ -267,9 +267,10 @@ import Testing
         let away = try run(
             "bob", "group check --phrase @FILE:phrase --relay tcp://127.0.0.1:1")
         #expect(away.status == 69 && away.stderr.contains("cannot reach"))
-        // The record of a room is no message for bridge or for a chat.
+        // The record of a room is no message for a chat.
         let record = try shell("alice", "group door --publish climbing").text
-        let foreign = try run("alice", "bridge seal mercurio --to alice.card", record)
-        #expect(foreign.status != 0)
+        try shell("alice", "keygen chat --phrase @FILE:phrase -q -o friends.chat")
+        let chat = try run("alice", "encrypt --chat friends.chat --jsonl", record)
+        #expect(chat.status == 65 && !chat.text.contains(#""box""#), "\(chat)")
     }
 }

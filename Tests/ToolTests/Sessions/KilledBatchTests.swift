@@ -21,7 +21,7 @@ struct KilledBatchTests {
             var (killed, round, stored) = (0, 0, 0)
             var moment = KillMoment()
             while killed < Self.kills {
-                // More lines than a slice, and at most as many as a session can skip.
+                // A slice has fewer lines, and a session can skip more.
                 let texts = (0..<250).map { "\(round): \($0)" }
                 let cut = try KillMoment.kill(
                     alice.command("encrypt", ["--to", bob.card, "--jsonl"]), lines(texts),

@@ -1,0 +1,171 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+import SottoWire
+
+/// `group create`: a new group with its first members.
+struct CreateCommand: Program {
+    /// The rules of a new group.
+    enum Preset: String, CaseIterable, ExpressibleByArgument {
+        /// Members write, admins change the group.
+        case open
+        /// Only the creator renames and removes, as in Kecalek.
+        case kecalek
+        /// Admins write, and all members read.
+        case announcements
+        /// A phrase admits, and each author decides who reads their messages, as in SHAiny.
+        case room
+
+        var policy: GroupPolicy {
+            switch self {
+            case .open: GroupPolicy()
+            case .kecalek: GroupPolicy(add: .member, edit: .owner, post: .member, pin: .owner)
+            case .announcements: GroupPolicy(post: .admin, pin: .admin)
+            case .room: GroupPolicy(visibility: .granted)
+            }
+        }
+    }
+
+    static let configuration = CommandConfiguration(
+        name: "create",
+        abstract: "Create a group, and print the invitations.",
+        usage: """
+            group create [--preset PRESET] [--visibility WHO] [--nickname NAME] NAME [WHO ...]
+            group create --preset room [--phrase SOURCE] [--relay URL] [--nickname NAME] NAME [WHO ...]
+            """,
+        discussion: """
+            WHO are contacts. The presets are open (members write; admins invite, rename and remove), kecalek \
+            (everybody invites; only the creator renames and removes), announcements (admins write, everybody reads) \
+            and room. With the visibility granted, a later member reads your messages only after group grant.
+
+            A room has a phrase, and whoever knows it can enter with group join. Its visibility is granted. Its record \
+            is kept by a relay, which cannot read it, and which can try phrases: use seven or more random words. \
+            --phrase makes a room with any preset.
+            """)
+
+    @Option(
+        "--preset", value: "preset", help: "The rules: open, kecalek, announcements or room.")
+    var preset: Preset = .open
+
+    @Option(
+        "--visibility", value: "who",
+        help: "The readers of a message: joined or global (all members), or granted.")
+    var visibility: GroupPolicy.Visibility?
+
+    @Option("--nickname", value: "name", help: "Your name in the group.")
+    var nickname: String?
+
+    @OptionGroup var room: RoomOptions
+
+    @OptionGroup var options: GroupOptions
+
+    @Argument("name", help: "The name of the group.")
+    var name: String
+
+    @Argument("who", help: "The contacts to invite.")
+    var people: [String] = []
+
+    private var isRoom: Bool { preset == .room || room.phrase != nil }
+
+    func validate() throws {
+        guard isRoom || room.relay == nil else {
+            throw UsageError("--relay is for a room: --preset room, or --phrase")
+        }
+    }
+
+    func execute() throws {
+        let groups = try options.open()
+        let invited = try people.map { try Invited($0, groups) }
+        let relay = isRoom ? try room.address(nil, groups.owner) : nil
+        let keys = try relay.map { relay in
+            RoomKeys(try room.newDoor(at: relay), relay: relay.text)
+        }
+        var policy = preset.policy
+        if let visibility { policy.visibility = visibility }
+        if let keys { (policy.door, policy.relays) = (keys.door.publicKey, [keys.relay]) }
+        let values = [GroupChange.Value.name(name)] + (nickname.map { [.nickname($0)] } ?? [])
+        let (group, records) = try groups.store.transaction { transaction in
+            var group = try transaction.createGroup(policy, values)
+            var records: [JSONObject] = []
+            if !invited.isEmpty {
+                group = try groups.invite(invited, .member, to: group, transaction)
+                records = try groups.invitations(of: group, for: invited, transaction)
+            }
+            if let keys {
+                try transaction.keep(keys, of: group)
+                let record = try transaction.publication(of: group, card: groups.owner.card())
+                records = [record].compactMap { $0 } + records
+            }
+            return (group, records)
+        }
+        options.note("created \(name), id \(group.id.short)")
+        try groups.print(records)
+    }
+}
+
+extension GroupPolicy.Visibility: ExpressibleByArgument {
+    /// Parses the name of a visibility.
+    public init?(argument: String) { self.init(rawValue: argument) }
+
+    /// The names.
+    public static var allArguments: [String] { ["joined", "global", "granted"] }
+}
+
+/// `group continue`: a new group in place of another one.
+struct ContinueCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "continue",
+        abstract: "Create a group that continues another, and invite its members.",
+        usage: "group continue [--without WHO] [--nickname NAME] GROUP",
+        discussion: """
+            The new group has the rules and the name of the old one, and you own it. The members join it anew, with the \
+            rank member or reader. Use it when the identity of an owner was stolen, or when the log is full. A door is \
+            not continued.
+            """)
+
+    @Option(
+        "--without", value: "who",
+        help: "A member who is not invited: a contact, an id or a nickname; may be repeated.")
+    var without: [String] = []
+
+    @Option("--nickname", value: "name", help: "Your name in the group.")
+    var nickname: String?
+
+    @OptionGroup var group: GroupArgument
+
+    func execute() throws {
+        let (groups, found) = try group.open()
+        guard found.standing == .member else { throw GroupError.notMember }
+        let left = Set(try groups.members(without, of: found))
+        let name = nickname ?? found.state.nicknames[groups.owner.id]
+        let (new, records) = try groups.store.transaction { transaction in
+            let notes = try transaction.notes(of: found)
+            var policy = found.state.policy
+            policy.door = nil
+            let values =
+                found.state.values.sorted { $0.key < $1.key }.map(\.value)
+                + (name.map { [.nickname($0)] } ?? [])
+            var new = try transaction.createGroup(policy, values, continues: found)
+            let members = found.members.filter { $0.id != groups.owner.id && !left.contains($0.id) }
+            var invited: [Invited] = []
+            for rank in [GroupRank.member, .reader] {
+                let people = members.filter { min($0.rank, .member) == rank }.compactMap { member in
+                    notes[member.id]?.card.map { Invited(id: member.id, card: $0) }
+                }
+                guard !people.isEmpty else { continue }
+                new = try groups.invite(people, rank, to: new, transaction)
+                invited += people
+            }
+            return (new, try groups.invitations(of: new, for: invited, transaction))
+        }
+        for member in found.members where !left.contains(member.id) && !new.log.names(member.id) {
+            group.options.note(
+                "\(try groups.name(of: member.id)) is not invited, because no signed card is known")
+        }
+        group.options.note(
+            "created \(new.name), id \(new.id.short), which continues \(found.id.short)")
+        try groups.print(records)
+    }
+}
