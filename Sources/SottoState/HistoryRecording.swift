@@ -119,6 +119,13 @@ extension StateTransaction {
         try recount(&row)
     }
 
+    /// Removes a message of another conversation, whose sender chose the id of a message of this one.
+    func removeOther(_ id: String, of conversation: Conversation) throws(StateError) {
+        let mark = store.mark(envelope: id)
+        let known = try store.entries("WHERE mark = ?", mark, connection: connection).first
+        if let known, known.conversation != conversation { try removeClaim(mark) }
+    }
+
     /// Counts the unread messages of a conversation again, and finds its last message.
     func recount(_ row: inout ConversationRow) throws(StateError) {
         row.unread = try unread(after: row.read, in: row)

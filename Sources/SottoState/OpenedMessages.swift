@@ -55,24 +55,33 @@ extension StateTransaction {
     /// Returns the state of an envelope id. `digest` is ``Envelope/digest``.
     ///
     /// An imported message with a claimed author does not block an envelope with its id: the envelope's message replaces
-    /// it.
-    public func opened(id: String, digest: [UInt8]) throws(StateError) -> IdentityStore.Opened {
+    /// it. The id of a message to a group belongs to the place in its chain: such a message replaces one of another
+    /// conversation, whose sender chose this id. It is the same as one that its author showed here.
+    public func opened(
+        id: String, digest: [UInt8], in group: Conversation? = nil
+    ) throws(StateError) -> IdentityStore.Opened {
         let found = try connection.first(
             "SELECT \(StoredMessage.columns) FROM message WHERE mark = ?",
             store.mark(envelope: id)
         ) { StoredMessage($0) }
         guard let found else { return .new }
-        let isExpired = found.expires.map { $0 <= Timestamp.now().seconds } ?? false
-        guard let sealed = found.sealed, !isExpired else { return .deleted }
         guard
             let conversation = try store.conversationRow(number: found.conversation, connection)?
                 .conversation
         else { throw .unsealable(path: store.database.path) }
-        let (known, record) = try store.record(sealed, found, conversation)
-        if record["imported"] == .bool(true), known.allSatisfy({ $0 == 0 }) {
+        if let group, conversation != group {
             replaced.insert(found.mark)
             return .new
         }
+        let isExpired = found.expires.map { $0 <= Timestamp.now().seconds } ?? false
+        guard let sealed = found.sealed, !isExpired else { return .deleted }
+        let (known, record) = try store.record(sealed, found, conversation)
+        let hasNoDigest = known.allSatisfy { $0 == 0 }
+        if record["imported"] == .bool(true), hasNoDigest {
+            replaced.insert(found.mark)
+            return .new
+        }
+        if group != nil, hasNoDigest { return .same(number: found.number, record: record) }
         guard known.elementsEqual(digest.prefix(StoredMessage.digestLength)) else {
             return .different
         }

@@ -81,14 +81,39 @@ struct ShowCommand: Program {
         discussion: """
             state is a digest of members and rules. It is the same for all members who have the same changes. forks \
             are changes by which somebody told two members different things. unconfirmed says that no member has let \
-            you into a room yet.
+            you into a room yet. missing counts the messages that did not arrive, by author, and missingChanges the \
+            changes that members named and that did not arrive: group sync asks for them.
             """)
 
     @OptionGroup var group: GroupArgument
 
     func execute() throws {
         let (groups, found) = try group.open()
-        try groups.print([try found.record(groups)])
+        let (missing, changes) = try groups.store.preview {
+            (try $0.missingMessages(of: found), try $0.missingChanges(of: found))
+        }
+        var record = try found.record(groups)
+        let authors = missing.sorted { $0.key.description < $1.key.description }
+        if !authors.isEmpty {
+            record["missing"] = .array(
+                authors.map { id, messages in
+                    let count = JSON.integer(Int64(messages.count))
+                    return .object(["from": .string(id.description), "messages": count])
+                })
+        }
+        if changes > 0 { record["missingChanges"] = .integer(Int64(changes)) }
+        try groups.print([record])
+        for (id, messages) in authors {
+            let count = counted(messages.count, "message")
+            group.options.note(
+                "\(count) of \(try groups.name(of: id)) did not arrive: ask again with group sync | encrypt | send"
+            )
+        }
+        if changes > 0 {
+            group.options.note(
+                "\(counted(changes, "change")) of the group did not arrive: ask again with group sync | encrypt | send"
+            )
+        }
         if found.members.count > 100, found.state.policy.post < .admin {
             group.options.note(
                 "a group of more than 100 members causes much mail; announcements are better: group policy \(shellWord(found.name)) post=admin"

@@ -198,7 +198,7 @@ extension StateTransaction {
     /// Sets the policy of a group. Throws ``GroupError/refused`` if the owner's rank does not permit it.
     func set(_ policy: GroupPolicy, of group: StoredGroup) throws -> StoredGroup {
         let changed = try write(.policy(policy), in: group)
-        guard changed.state.policy == policy else { throw GroupError.refused }
+        guard changed.state.policy == .strictest([policy]) else { throw GroupError.refused }
         return changed
     }
 }

@@ -36,6 +36,18 @@ package struct GroupChainDistribution: Sendable {
     /// The chain's Ed25519 key, 32 bytes.
     package let signingKey: [UInt8]
     let wrapSecret: RatchetSecret
+    /// The device's chain before this one, for a reader who has it.
+    package var previous: PreviousChain?
+
+    /// A chain that has ended.
+    package struct PreviousChain: Sendable, Equatable {
+        /// The id, 32 bytes.
+        package let chain: [UInt8]
+        /// The number of its messages, 0 to ``GroupChain/mostMessages``.
+        package let count: UInt32
+
+        package init(chain: [UInt8], count: UInt32) { (self.chain, self.count) = (chain, count) }
+    }
 
     /// The id of the chain: SHA-256(`"sotto/chain/v1\0"` ‖ group ‖ device's public key ‖ signing key).
     package var chain: [UInt8] { Self.id(group, device, signingKey) }
@@ -52,7 +64,7 @@ package struct GroupChainDistribution: Sendable {
         (self.chainKey, self.signingKey, self.wrapSecret) = (chainKey, signingKey, wrapSecret)
     }
 
-    /// Returns the object: `{"group","chain","iteration","chainKey","signingKey","wrap"}`.
+    /// Returns the object: `{"group","chain","iteration","chainKey","signingKey","wrap","previous"?}`.
     package func object() -> JSONObject {
         var key = chainKey.copyBytes()
         var wrap = wrapSecret.copyBytes()
@@ -60,11 +72,17 @@ package struct GroupChainDistribution: Sendable {
             wipe(&key)
             wipe(&wrap)
         }
-        return [
+        var object: JSONObject = [
             "group": .string(group.description), "chain": .string(hex(chain)),
             "iteration": .integer(Int64(iteration)), "chainKey": .base64(key),
             "signingKey": .base64(signingKey), "wrap": .base64(wrap),
         ]
+        if let previous {
+            object["previous"] = .object([
+                "chain": .string(hex(previous.chain)), "count": .integer(Int64(previous.count)),
+            ])
+        }
+        return object
     }
 
     /// Reads the object that came over the session with `device`. Throws ``GroupChainError/member(_:)``, or
@@ -82,6 +100,12 @@ package struct GroupChainDistribution: Sendable {
         var wrap = try fields["wrap"].bytes(count: 32)
         defer { wipe(&wrap) }
         wrapSecret = RatchetSecret(wrap)
+        if let object = try fields["previous"].optional?.object() {
+            let fields = Fields<GroupChainError>(object)
+            previous = PreviousChain(
+                chain: try fields["chain"].hexBytes(count: 32),
+                count: try fields["count"].integer(in: 0...GroupChain.mostMessages))
+        }
         guard try fields["chain"].hexBytes(count: 32) == Self.id(group, device, signingKey) else {
             throw .chainID
         }

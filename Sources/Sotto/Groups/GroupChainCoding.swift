@@ -4,7 +4,10 @@
 private let version: UInt8 = 1
 
 extension GroupChain {
-    /// Returns the chain's bytes, 165. The caller wipes them.
+    /// The length of ``encoded()``.
+    package static let encodedBytes = 165
+
+    /// Returns the chain's bytes, ``encodedBytes``. The caller wipes them.
     package func encoded() -> [UInt8] {
         var out = [version] + group.bytes + device.publicKey + iteration.bigEndianBytes
         key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }

@@ -53,6 +53,40 @@ package struct GroupContent: Sendable {
         members = record
     }
 
+    /// The place of a message in a chain of its author. Nobody else has a chain with this key and the same ids.
+    package struct Place: Sendable, Equatable {
+        /// The Ed25519 key of the chain, 32 bytes.
+        package let signingKey: [UInt8]
+        /// The number of the message, from 0.
+        package let iteration: UInt32
+
+        /// The place of the next message of a chain.
+        package init(next chain: GroupChain) {
+            (signingKey, iteration) = (chain.signingKey.publicKey, chain.iteration)
+        }
+
+        /// Reads ``object``, or returns `nil`.
+        package init?(_ object: JSONObject) {
+            let fields = Fields<FieldError>(object)
+            guard let key = try? fields["signingKey"].bytes(count: 32),
+                let iteration = try? fields["iteration"].integer(
+                    in: 0...(GroupChain.mostMessages - 1))
+            else { return nil }
+            (signingKey, self.iteration) = (key, iteration)
+        }
+
+        /// `{"signingKey","iteration"}`.
+        package var object: JSONObject {
+            ["signingKey": .base64(signingKey), "iteration": .integer(Int64(iteration))]
+        }
+
+        /// Returns the id of the message of an author.
+        package func id(_ group: GroupID, _ author: SessionID) -> String {
+            GroupContent.messageID(
+                chain: GroupChainDistribution.id(group, author, signingKey), iteration: iteration)
+        }
+    }
+
     /// Returns the id of the message at a place of a chain: a UUID of SHA-256(chain id ‖ u32be iteration). So another member
     /// cannot write a message with this id.
     package static func messageID(chain: [UInt8], iteration: UInt32) -> String {
@@ -74,18 +108,25 @@ package struct GroupBody: Sendable {
     package var room: JSONObject?
     /// Changes that the sender asks for.
     package var request: [GroupID] = []
-    /// Earlier messages of the sender, for a member who may read them now: `{"id","time","body"}`.
+    /// Whether the sender asks for the present chain, because messages without a known chain arrived.
+    package var asksForChain = false
+    /// The ids of messages of the receiver that the sender asks for, because they did not arrive.
+    package var messageRequest: [String] = []
+    /// Earlier messages of the sender, for a member who may read them now: `{"place","time","body"}`.
     package var history: [JSONObject] = []
     /// Whether ``history`` ends with this body.
     package var isComplete = false
 
     /// The value of the member `type`.
     package static let type = "group"
-    /// The most changes, cards, requested changes and earlier messages of a body.
+    /// The most changes, cards, requested changes, requested messages and earlier messages of a body.
     package static let most = 256
 
     /// Creates a body without content.
     package init(_ group: GroupID) { self.group = group }
+
+    /// Whether the sender asks for something.
+    package var isRequest: Bool { !request.isEmpty || asksForChain || !messageRequest.isEmpty }
 
     /// The object.
     package var record: JSONObject {
@@ -99,6 +140,11 @@ package struct GroupBody: Sendable {
             (
                 "request",
                 request.isEmpty ? nil : .array(request.map { .string($0.description) })
+            ),
+            ("chainRequest", asksForChain ? .bool(true) : nil),
+            (
+                "messageRequest",
+                messageRequest.isEmpty ? nil : .array(messageRequest.map { .string($0) })
             ),
             ("history", list(history)), ("complete", isComplete ? .bool(true) : nil),
         ])
@@ -126,6 +172,12 @@ package struct GroupBody: Sendable {
         request = wanted.compactMap { $0.string.flatMap { GroupID($0) } }
         guard request.count == wanted.count, request.count <= Self.most else {
             throw .member("request")
+        }
+        asksForChain = try fields["chainRequest"].optional?.bool() ?? false
+        let messages = try fields["messageRequest"].optional?.array() ?? []
+        messageRequest = messages.compactMap { $0.string.flatMap { Envelope.isID($0) ? $0 : nil } }
+        guard messageRequest.count == messages.count, messageRequest.count <= Self.most else {
+            throw .member("messageRequest")
         }
     }
 }

@@ -81,7 +81,7 @@ package struct GroupPolicy: Sendable, Hashable {
 
     /// Returns the strictest of concurrent policies: the highest ranks, the narrowest visibility, the relays of all, and the
     /// door if it is the same.
-    static func strictest(_ policies: [GroupPolicy]) -> GroupPolicy? {
+    package static func strictest(_ policies: [GroupPolicy]) -> GroupPolicy? {
         guard var result = policies.first else { return nil }
         for policy in policies.dropFirst() {
             result.add = max(result.add, policy.add)

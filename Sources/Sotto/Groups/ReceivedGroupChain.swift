@@ -20,8 +20,10 @@ package struct ReceivedGroupChain: Sendable {
     /// Oldest first.
     private(set) var skipped: [SkippedKey]
 
-    /// The number of kept keys of skipped messages.
-    package var skippedCount: Int { skipped.count }
+    /// The ids of the messages that were skipped and are not open yet.
+    package var skippedMessages: [String] {
+        skipped.map { GroupContent.messageID(chain: id, iteration: $0.iteration) }
+    }
 
     /// Begins a chain from its distribution.
     package init(_ distribution: GroupChainDistribution) {
@@ -76,6 +78,12 @@ package struct ReceivedGroupChain: Sendable {
         else { throw .authentication }
         self = copy
         return plaintext
+    }
+
+    /// Skips the messages before number `end`: the last messages of a chain that has ended.
+    package mutating func skip(to end: UInt32) {
+        guard end <= GroupChain.mostMessages else { return }
+        while iteration < end { skipped.append(SkippedKey(iteration: iteration, key: step())) }
     }
 
     /// Deletes the keys of the oldest skipped messages, so that at most `count` stay.

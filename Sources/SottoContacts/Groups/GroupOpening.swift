@@ -32,7 +32,8 @@ extension MessageOpening {
     ) throws -> OpenedLine? {
         do {
             let place = try transaction.place(of: envelope)
-            let earlier = try transaction.opened(id: place.id, digest: place.digest)
+            let earlier = try transaction.opened(
+                id: place.id, digest: place.digest, in: .group(place.group.id))
             if let line = try repeated(earlier, transaction) { return line }
             if case .different = earlier {
                 throw Failure(
@@ -74,9 +75,14 @@ extension MessageOpening {
             let content: Result<Envelope, Failure> = .success(envelope)
             var isWaiting = false
             let line = try caught(envelope.id, content) { envelope in
-                let line = try open(group: envelope, transaction)
-                isWaiting = line == nil
-                return line ?? .dropped
+                do {
+                    let line = try open(group: envelope, transaction)
+                    isWaiting = line == nil
+                    return line ?? .dropped
+                } catch GroupChainError.noKey {
+                    // The chain came again and begins later. The author is asked for the message.
+                    return .dropped
+                }
             }
             guard !isWaiting else { continue }
             try transaction.release(envelope)

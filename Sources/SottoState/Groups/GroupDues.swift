@@ -11,21 +11,35 @@ package struct GroupDues {
     fileprivate let told: [GroupChange]
     /// The keys of the room, if the owner is a moderator and has them.
     fileprivate let room: RoomKeys?
+    /// The messages that the owner asks members for.
+    fileprivate var messageRequests: [SessionID: [String]] = [:]
+    /// The members whom the owner asks for their chains.
+    fileprivate var chainRequests: Set<SessionID> = []
 
     func note(of id: SessionID) -> GroupMemberNote { notes[id] ?? GroupMemberNote(id: id) }
 
-    /// Returns the bodies with the question for changes that a person has and the owner lacks, unless it was asked a short time
-    /// ago.
+    /// Returns the bodies with the questions for what a person has and the owner lacks, unless the person was asked a short
+    /// time ago.
     fileprivate func asking(_ note: GroupMemberNote, with bodies: [GroupBody]) -> [GroupBody] {
-        let missing = note.missing.filter { !group.log.contains($0) }
-        guard !missing.isEmpty, time.seconds - note.asked >= Self.askAgain else { return bodies }
-        var bodies = bodies.isEmpty ? [GroupBody(group.id)] : bodies
-        bodies[0].request = Array(missing.suffix(GroupBody.most))
-        return bodies
+        var question = GroupBody(group.id)
+        question.request = Array(
+            note.missing.filter { !group.log.contains($0) }.suffix(GroupBody.most))
+        question.asksForChain = chainRequests.contains(note.id)
+        question.messageRequest = messageRequests[note.id] ?? []
+        guard question.isRequest, time.seconds - note.asked >= Self.askAgain(after: note.asks)
+        else { return bodies }
+        guard var first = bodies.first else { return [question] }
+        first.request = question.request
+        (first.asksForChain, first.messageRequest) =
+            (question.asksForChain, question.messageRequest)
+        return [first] + bodies.dropFirst()
     }
 
-    /// Seconds after which a member is asked again for the same changes.
-    private static let askAgain: Int64 = 600
+    /// Seconds after which a member who did not answer a number of questions is asked again: ten minutes, each time twice
+    /// as long, at most a day.
+    private static func askAgain(after asks: UInt8) -> Int64 {
+        min(600 << Int64(min(max(asks, 1) - 1, 8)), 86_400)
+    }
 }
 
 /// The bodies that tell people what they lack of a group.
@@ -57,10 +71,20 @@ extension StateTransaction {
     package func news(
         of group: StoredGroup, also: [SessionID] = [], at time: Timestamp = .now()
     ) throws(StateError) -> [(to: SessionID, body: GroupBody)] {
-        let dues = try dues(in: group, at: time)
+        var dues = try dues(in: group, at: time)
+        dues.messageRequests = try messageRequests(in: group, dues.notes)
+        dues.chainRequests = try chainRequests(in: group, dues.notes)
+        let readers = Set(Self.entitled(group, dues.notes))
+        let own = try ownChain(of: group)
         var news: [(to: SessionID, body: GroupBody)] = []
         for member in group.members.map(\.id) where member != owner.id {
-            news += try due(to: member, in: dues).map { (to: member, body: $0) }
+            var bodies = try due(to: member, in: dues)
+            if let own, dues.note(of: member).wantsChain, readers.contains(member) {
+                if bodies.isEmpty { bodies.append(GroupBody(group.id)) }
+                let holds = dues.note(of: member).holds
+                bodies[bodies.count - 1].chain = own.distribution(holds: holds).object()
+            }
+            news += bodies.map { (to: member, body: $0) }
         }
         let others = Set(also).union(dues.notes.keys).filter { group.state.ranks[$0] == nil }
         for person in others.sorted(by: { $0.description < $1.description }) {
@@ -90,6 +114,8 @@ extension StateTransaction {
             body.room = room.object
             bodies.append(body)
         }
+        let answers = try answers(to: note, in: group)
+        if !answers.isEmpty { bodies += Self.bodies(of: group.id, history: answers) }
         guard group.shows(to: note), !note.hasHistory else { return bodies }
         let earlier = try earlierMessages(of: group)
         if earlier[0].history.isEmpty, let last = bodies.indices.last {
@@ -121,28 +147,35 @@ extension StateTransaction {
             WHERE conversation = ? AND kind = 0 AND sent = 1 AND sealed IS NOT NULL
             ORDER BY number DESC LIMIT ?
             """, row.number, Self.mostEarlier, connection: connection)
-        var bodies = [GroupBody(group.id)]
-        var bytes = 0
+        var messages: [JSONObject] = []
         for entry in entries.reversed() {
-            guard let id = entry.id, let time = entry.time else { continue }
+            guard let id = entry.id, entry.groupPlace != nil else { continue }
             let events = try store.events(on: id, in: row, connection)
             let view = MessageView(entry, events: events, owner: owner.id)
             guard let body = view.body, body["expires"] == nil else { continue }
-            let message: JSONObject = [
-                "id": .string(id), "time": .string(time.description), "body": .object(body),
-            ]
+            if let message = entry.shown(body) { messages.append(message) }
+        }
+        var bodies = Self.bodies(of: group.id, history: messages)
+        bodies[bodies.count - 1].isComplete = true
+        return bodies
+    }
+
+    /// Returns bodies with messages of the owner, at least one.
+    private static func bodies(of group: GroupID, history: [JSONObject]) -> [GroupBody] {
+        var bodies = [GroupBody(group)]
+        var bytes = 0
+        for message in history {
             let count = message.serialized().count
             if bytes > 0,
-                bytes + count > Self.bodyBytes
+                bytes + count > bodyBytes
                     || bodies[bodies.count - 1].history.count == GroupBody.most
             {
-                bodies.append(GroupBody(group.id))
+                bodies.append(GroupBody(group))
                 bytes = 0
             }
             bodies[bodies.count - 1].history.append(message)
             bytes += count
         }
-        bodies[bodies.count - 1].isComplete = true
         return bodies
     }
 
@@ -212,16 +245,46 @@ extension StateTransaction {
             note.needsLog = note.told < last.max() ?? 0
         }
         if body.room != nil { note.hasRoom = true }
-        if !body.request.isEmpty { note.asked = Timestamp.now().seconds }
+        if body.isRequest {
+            note.asked = Timestamp.now().seconds
+            note.asks = min(note.asks, UInt8.max - 1) + 1
+        }
         if body.isComplete { note.hasHistory = true }
-        if body.chain != nil { note.holds = try chainSerial(of: group) }
+        let shown = Set(
+            body.history.compactMap {
+                $0["place"]?.object.flatMap { GroupContent.Place($0) }?.id(group.id, owner.id)
+            })
+        note.wantedMessages.removeAll { shown.contains($0) }
+        if body.chain != nil {
+            note.holds = try chainSerial(of: group)
+            if note.wantsChain {
+                (note.wantsChain, note.answered) = (false, Timestamp.now().seconds)
+            }
+            if note.unreadUntil == nil { note.unreadUntil = try lastSentMessage(to: group) }
+        }
         try write(note, of: group)
+    }
+}
+
+extension HistoryEntry {
+    /// The place of a message in a chain of the owner, or `nil`.
+    var groupPlace: GroupContent.Place? {
+        record["details"]?.object?["place"]?.object.flatMap { GroupContent.Place($0) }
+    }
+
+    /// Returns a message of the owner for another member, with a body: `{"place","time","body"}`. `nil` without a place.
+    func shown(_ body: JSONObject) -> JSONObject? {
+        guard let place = groupPlace, let time else { return nil }
+        return [
+            "place": .object(place.object), "time": .string(time.description),
+            "body": .object(body),
+        ]
     }
 }
 
 extension StoredGroup {
     /// Whether a member gets the owner's earlier messages.
-    fileprivate func shows(to note: GroupMemberNote) -> Bool {
+    func shows(to note: GroupMemberNote) -> Bool {
         switch state.policy.visibility {
         case .joined: false
         case .global: true

@@ -22,11 +22,26 @@ package struct GroupMemberNote: Sendable {
     var wanted: [GroupID] = []
     /// The changes that the member has and the owner lacks.
     var missing: [GroupID] = []
-    /// When the owner last asked for them, in seconds since 1970.
+    /// When the owner last asked the member for something, in seconds since 1970.
     var asked: Int64 = 0
+    /// How often the owner asked since the member last told something.
+    var asks: UInt8 = 0
+    /// Whether the member asked for the owner's chain.
+    var wantsChain = false
+    /// When the member last got the owner's chain as an answer, in seconds since 1970.
+    var answered: Int64 = 0
+    /// The ids of the owner's messages that the member asked for.
+    var wantedMessages: [String] = []
+    /// The ids of the member's messages before the chain, which the owner may have missed.
+    var missedMessages: [String] = []
+    /// The id of the owner's last message before the first one that the member could read, or ``nothing``. `nil` for a
+    /// member who could read none since joining.
+    var unreadUntil: String?
 
-    /// The most changes that a member asks for.
+    /// The most changes or messages that a member asks for.
     static let mostWanted = 256
+    /// The id of no message.
+    static let nothing = UUIDText.text([UInt8](repeating: 0, count: 16)[...])
 
     /// Creates a note without facts.
     package init(id: SessionID) { self.id = id }
@@ -34,18 +49,30 @@ package struct GroupMemberNote: Sendable {
     /// Reads ``encoded``, or returns `nil`.
     init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes[...])
-        func ids() -> [GroupID]? {
+        func list<ID>(_ length: Int, _ id: (ArraySlice<UInt8>) -> ID) -> [ID]? {
             guard let count = reader.integer(UInt16.self) else { return nil }
-            var ids: [GroupID] = []
+            var ids: [ID] = []
             for _ in 0..<count {
-                guard let id = reader.bytes(32) else { return nil }
-                ids.append(GroupID(Array(id)))
+                guard let bytes = reader.bytes(length) else { return nil }
+                ids.append(id(bytes))
             }
             return ids
         }
         guard let flags = reader.byte(), let key = reader.bytes(32),
-            let asked = reader.integer(UInt64.self), let wanted = ids(), let missing = ids()
+            let asked = reader.integer(UInt64.self),
+            let wanted = list(32, { GroupID(Array($0)) }),
+            let missing = list(32, { GroupID(Array($0)) })
         else { return nil }
+        if flags & 16 != 0 {
+            guard let asks = reader.byte(), let answered = reader.integer(UInt64.self),
+                let wanted = list(16, UUIDText.text), let missed = list(16, UUIDText.text),
+                let until = list(16, UUIDText.text)
+            else { return nil }
+            (self.asks, self.answered) = (asks, Int64(clamping: answered))
+            (wantedMessages, missedMessages) = (wanted, missed)
+            unreadUntil = until.first
+        }
+        wantsChain = flags & 32 != 0
         id = SessionID(publicKey: Array(key))
         (isGranted, hasHistory) = (flags & 1 != 0, flags & 2 != 0)
         (hasRoom, needsLog) = (flags & 4 != 0, flags & 8 != 0)
@@ -54,16 +81,23 @@ package struct GroupMemberNote: Sendable {
         cardBytes = Array(reader.remaining)
     }
 
-    /// flags (1) ‖ public key (32) ‖ ``asked`` (8) ‖ ``wanted`` and ``missing``, each after its number (2) ‖ card.
+    /// flags (1) ‖ public key (32) ‖ ``asked`` (8) ‖ ``wanted`` ‖ ``missing`` ‖ ``asks`` (1) ‖ ``answered`` (8) ‖
+    /// ``wantedMessages`` ‖ ``missedMessages`` ‖ ``unreadUntil`` ‖ card. A list follows its number (2).
     var encoded: [UInt8] {
-        func list(_ ids: [GroupID]) -> [UInt8] {
-            UInt16(ids.count).bigEndianBytes + ids.flatMap(\.bytes)
+        func list(_ ids: [[UInt8]]) -> [UInt8] {
+            UInt16(ids.count).bigEndianBytes + ids.flatMap(\.self)
         }
-        let flags = [isGranted, hasHistory, hasRoom, needsLog].enumerated().reduce(UInt8(0)) {
+        func list(_ ids: [String]) -> [UInt8] { list(ids.map { Envelope.idBytes($0) }) }
+        // A note of an earlier version has no fields after `missing`.
+        let facts = [isGranted, hasHistory, hasRoom, needsLog, true, wantsChain]
+        let flags = facts.enumerated().reduce(UInt8(0)) {
             $0 | ($1.element ? 1 << UInt8($1.offset) : 0)
         }
-        return [flags] + id.publicKey + UInt64(asked).bigEndianBytes + list(wanted)
-            + list(missing) + cardBytes
+        let changes = list(wanted.map(\.bytes)) + list(missing.map(\.bytes))
+        let messages =
+            list(wantedMessages) + list(missedMessages) + list([unreadUntil].compactMap(\.self))
+        return [flags] + id.publicKey + UInt64(asked).bigEndianBytes + changes + [asks]
+            + UInt64(answered).bigEndianBytes + messages + cardBytes
     }
 
     /// The member's card, or `nil`.

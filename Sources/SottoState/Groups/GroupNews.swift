@@ -46,6 +46,10 @@ extension StateTransaction {
                 wanted: body.request.filter { group.log.contains($0) },
                 missing: received.missing, of: sender, in: group)
         }
+        try note(body, asks: sender, in: group, at: time)
+        if !received.stored.isEmpty || body.chain != nil || !body.history.isEmpty {
+            try noteAnswer(of: sender, in: group)
+        }
         if !received.stored.isEmpty { hasGroupNews = true }
         var events = events(before, group)
         if let event = try show(body.history, of: sender, in: group, at: time) {
@@ -72,9 +76,11 @@ extension StateTransaction {
     private func show(
         _ messages: [JSONObject], of author: SessionID, in group: StoredGroup, at time: Timestamp
     ) throws(StateError) -> JSONObject? {
+        guard !messages.isEmpty, author != owner.id else { return nil }
+        let wanted = Set(try messageRequests(of: author, in: group))
         var count: Int64 = 0
         for message in messages {
-            if try add(message, of: author, to: group, at: time) { count += 1 }
+            if try add(message, of: author, to: group, wanted, at: time) { count += 1 }
         }
         guard count > 0 else { return nil }
         try placeImported()
@@ -86,16 +92,26 @@ extension StateTransaction {
 
     /// Stores an earlier message that its author shows the owner. Returns whether it is new here.
     ///
-    /// Its author is the sender of the body, whatever the message says. It changes no message that is here.
+    /// Its author is the sender of the body: the id is that of a place in a chain of the sender. It changes no message that is
+    /// here. A message that is not one of the `wanted` ones must be a content, and visible to members who joined after it.
     private func add(
-        _ message: JSONObject, of author: SessionID, to group: StoredGroup, at time: Timestamp
+        _ message: JSONObject, of author: SessionID, to group: StoredGroup,
+        _ wanted: Set<String>, at time: Timestamp
     ) throws(StateError) -> Bool {
         let fields = Fields<FieldError>(message)
-        guard group.state.policy.visibility != .joined, author != owner.id,
-            let rank = group.state.ranks[author], let id = try? fields["id"].uuid(),
+        guard let rank = group.state.ranks[author],
+            let place = (try? fields["place"].object()).flatMap({ GroupContent.Place($0) }),
             let written = try? fields["time"].time(), let content = message["body"]?.object,
-            let body = MessageBody(local: content), body.isContent
+            let body = MessageBody(local: content)
         else { return false }
+        let id = place.id(group.id, author)
+        if wanted.contains(id) {
+            guard rank >= group.state.policy.post, group.permits(body, by: author, rank: rank)
+            else { return false }
+        } else {
+            guard group.state.policy.visibility != .joined, body.isContent else { return false }
+        }
+        try removeOther(id, of: .group(group.id))
         let earlier = group.message(
             id: id, from: author, rank: rank, time: written, body: content)
         let imported = ImportedMessage(
@@ -104,6 +120,14 @@ extension StateTransaction {
             isUnread: true, number: 0, digest: [])
         if case .added = try add(imported, isOwn: true, at: time) { return true }
         return false
+    }
+
+    /// Notes that a member told something: the next question need not wait.
+    private func noteAnswer(of member: SessionID, in group: StoredGroup) throws(StateError) {
+        var note = try note(of: member, in: group)
+        guard note.asks > 0 else { return }
+        (note.asks, note.asked) = (0, 0)
+        try write(note, of: group)
     }
 
     /// Adds the name of the person in an event, if the person is a contact or the owner, and the nickname.
@@ -139,7 +163,8 @@ extension StateTransaction {
     /// Shows the owner's earlier and later messages to a member of a group with the visibility `granted`.
     package func grant(_ member: SessionID, in group: StoredGroup) throws(StateError) {
         var note = try note(of: member, in: group)
-        note.isGranted = true
+        // A second grant shows the earlier messages again.
+        (note.isGranted, note.hasHistory) = (true, false)
         try write(note, of: group)
     }
 

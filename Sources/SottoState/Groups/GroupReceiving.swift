@@ -10,6 +10,8 @@ extension StateTransaction {
     /// The most messages that wait for a chain, and the most of one author that wait for changes.
     static let mostHeldForChains: Int64 = 1_000
     static let mostHeldOfAuthor: Int64 = 100
+    /// The source of messages that wait for a chain.
+    static let chainSource = Array("chain".utf8)
     /// Days for which a message waits for a chain or for changes.
     static let heldDays: Int64 = 7
 
@@ -48,6 +50,7 @@ extension StateTransaction {
         let chain = ReceivedGroupChain(distribution)
         let tag = store.mark(tag: chain.tag(for: owner.id))
         guard try !connection.exists("SELECT 1 FROM group_chain WHERE tag = ?", tag) else { return }
+        try noteGaps(distribution, in: group)
         let device = store.mark(distribution.device)
         var bytes = chain.encoded()
         defer { wipe(&bytes) }
@@ -118,11 +121,15 @@ extension StateTransaction {
 
     /// Stores the step of a chain.
     package func keep(_ step: GroupStep) throws(StateError) {
-        var bytes = step.chain.encoded()
+        try write(step.chain, tag: step.number)
+    }
+
+    func write(_ chain: ReceivedGroupChain, tag: [UInt8]) throws(StateError) {
+        var bytes = chain.encoded()
         defer { wipe(&bytes) }
         try connection.run(
             "UPDATE group_chain SET sealed = ? WHERE tag = ?",
-            store.seal(bytes, .groupChain(tag: step.number)), step.number)
+            store.seal(bytes, .groupChain(tag: tag)), tag)
     }
 
     /// Keeps an envelope until a chain or changes arrive.
@@ -135,7 +142,7 @@ extension StateTransaction {
         let mark = store.mark(envelope: envelope.id)
         let (source, limit): ([UInt8], Int64) =
             switch wait {
-            case .chain: (Array("chain".utf8), Self.mostHeldForChains)
+            case .chain: (Self.chainSource, Self.mostHeldForChains)
             case .changes(_, let author, _): (store.mark(author), Self.mostHeldOfAuthor)
             }
         try connection.run(

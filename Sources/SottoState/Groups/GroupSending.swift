@@ -8,15 +8,49 @@ struct OwnGroupChain {
     let serial: Int64
     /// When it was made, in seconds since 1970.
     let made: Int64
+    /// The chain before this one.
+    var previous: GroupChainDistribution.PreviousChain?
+
+    /// Returns the distribution for a member, who has the chain with the number `holds`.
+    func distribution(holds: Int64) -> GroupChainDistribution {
+        var distribution = chain.distribution
+        if holds == serial - 1 { distribution.previous = previous }
+        return distribution
+    }
 
     /// Seconds after which a chain ends.
     static let lifetime: Int64 = 7 * 86_400
+}
+
+extension OwnGroupChain {
+    /// Reads ``encoded``, or returns `nil`.
+    init?(_ bytes: [UInt8], serial: Int64, made: Int64) {
+        var reader = ByteReader(bytes[...])
+        guard let first = reader.bytes(GroupChain.encodedBytes),
+            let chain = GroupChain(encoded: Array(first))
+        else { return nil }
+        self.init(chain: chain, serial: serial, made: made)
+        if reader.remaining.isEmpty { return }
+        guard let id = reader.bytes(32), let count = reader.integer(UInt32.self),
+            reader.remaining.isEmpty
+        else { return nil }
+        previous = .init(chain: Array(id), count: count)
+    }
+
+    /// The chain's bytes ‖ the id (32) and the number of messages (4) of ``previous``, if it exists. The caller wipes them.
+    var encoded: [UInt8] {
+        var bytes = chain.encoded()
+        if let previous { bytes += previous.chain + previous.count.bigEndianBytes }
+        return bytes
+    }
 }
 
 /// A message to a group before encryption, with its readers and with the bodies that members get before it.
 package struct GroupSending {
     let group: StoredGroup
     let own: OwnGroupChain
+    /// The notes about people who could read the chain before this one, and cannot read this one.
+    let former: [GroupMemberNote]
     /// The members who read the message, without the owner.
     package let readers: [SessionID]
     /// The chain, and the changes that members lack.
@@ -39,13 +73,20 @@ extension StateTransaction {
         var bodies: [(to: SessionID, body: GroupBody)] = []
         for reader in readers {
             var parts = try due(to: reader, in: dues)
-            if dues.note(of: reader).holds != own.serial {
+            let note = dues.note(of: reader)
+            if note.holds != own.serial || note.wantsChain {
                 if parts.isEmpty { parts.append(GroupBody(group.id)) }
-                parts[parts.count - 1].chain = own.chain.distribution.object()
+                parts[parts.count - 1].chain = own.distribution(holds: note.holds).object()
             }
             bodies += parts.map { (to: reader, body: $0) }
         }
-        return GroupSending(group: group, own: own, readers: readers, bodies: bodies)
+        var former: [GroupMemberNote] = []
+        if try own.serial != chainSerial(of: group) {
+            let readers = Set(readers)
+            former = dues.notes.values.filter { $0.unreadUntil != nil && !readers.contains($0.id) }
+        }
+        return GroupSending(
+            group: group, own: own, former: former, readers: readers, bodies: bodies)
     }
 
     /// Returns the members who may read what the owner writes, without the owner.
@@ -62,7 +103,7 @@ extension StateTransaction {
     }
 
     /// Returns the members who may read what the owner writes, without the owner.
-    private static func entitled(
+    static func entitled(
         _ group: StoredGroup, _ notes: [SessionID: GroupMemberNote]
     ) -> [SessionID] {
         group.members.map(\.id).filter { reader in
@@ -88,7 +129,8 @@ extension StateTransaction {
         }
         return OwnGroupChain(
             chain: GroupChain(group: group.id, device: owner.id), serial: (own?.serial ?? 0) + 1,
-            made: time.seconds)
+            made: time.seconds,
+            previous: own.map { .init(chain: $0.chain.id, count: $0.chain.iteration) })
     }
 
     /// Encrypts a message to a group for some of its readers. Returns its record and the envelopes, in the order of
@@ -107,7 +149,7 @@ extension StateTransaction {
         let content = GroupContent(
             group: group.id, time: draft.time, heads: group.heads, state: group.state.digest,
             body: draft.body, extra: draft.extra)
-        let id = GroupContent.messageID(chain: own.chain.id, iteration: own.chain.iteration)
+        let place = GroupContent.Place(next: own.chain)
         let sealed = try own.chain.seal(content.bytes)
         let envelopes = readers.map { reader in
             let address = GroupCopy.Address(id: Envelope.newID(), to: reader, time: draft.time)
@@ -116,9 +158,16 @@ extension StateTransaction {
                 payload: own.chain.copy(sealed, for: address).payload)
         }
         try write(own, of: group)
-        let message = group.message(
-            id: id, from: owner.id, rank: group.rank, time: draft.time, trust: .verified,
-            body: draft.body, members: JSONObject(draft.extra.map { ($0.name, $0.value) }))
+        for var note in sending.former {
+            note.unreadUntil = nil
+            try write(note, of: group)
+        }
+        var message = group.message(
+            id: place.id(group.id, owner.id), from: owner.id, rank: group.rank, time: draft.time,
+            trust: .verified, body: draft.body,
+            members: JSONObject(draft.extra.map { ($0.name, $0.value) }))
+        // With its place, the author can show the message to others.
+        message.details?["place"] = .object(place.object)
         return (message, envelopes)
     }
 
@@ -129,21 +178,22 @@ extension StateTransaction {
         } ?? 0
     }
 
-    private func ownChain(of group: StoredGroup) throws(StateError) -> OwnGroupChain? {
+    func ownChain(of group: StoredGroup) throws(StateError) -> OwnGroupChain? {
         try connection.first(
             "SELECT serial, made, sealed FROM own_chain WHERE team = ?", group.number
         ) { row throws(StateError) in
             var bytes = try store.unseal(row.bytes(2), .ownChain(team: group.number))
             defer { wipe(&bytes) }
-            guard let chain = GroupChain(encoded: bytes), chain.group == group.id else {
-                throw StateError.unsealable(path: store.database.path)
-            }
-            return OwnGroupChain(chain: chain, serial: row.integer(0), made: row.integer(1))
+            guard
+                let own = OwnGroupChain(bytes, serial: row.integer(0), made: row.integer(1)),
+                own.chain.group == group.id
+            else { throw StateError.unsealable(path: store.database.path) }
+            return own
         }
     }
 
     private func write(_ own: OwnGroupChain, of group: StoredGroup) throws(StateError) {
-        var bytes = own.chain.encoded()
+        var bytes = own.encoded
         defer { wipe(&bytes) }
         try connection.run(
             """

@@ -134,6 +134,17 @@ final class Circle {
         try self[who].history(group).compactMap { $0.body["text"]?.string }
     }
 
+    /// The place of the last message of a person to a group.
+    func place(ofLastBy who: String, _ group: String = "team") throws -> JSONObject? {
+        let own = try self[who].history(group).last { $0["direction"]?.string == "sent" }
+        return own?["details"]?.object?["place"]?.object
+    }
+
+    /// Takes the mail of a person without the envelopes of a suite.
+    func take(_ who: String, without suite: String) -> [String] {
+        take(who).filter { !$0.contains("\"suite\":\"\(suite)\"") }
+    }
+
     /// The digest of a group's state at a person.
     func state(_ who: String, _ group: String = "team") throws -> String {
         try must(who, "group", ["show", group]).records[0]["state"]?.string ?? ""

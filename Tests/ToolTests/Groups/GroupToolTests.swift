@@ -526,6 +526,10 @@ import Testing
         }
         #expect(try relay() == nil)
         try circle.settle()
+        // The order of the list does not matter.
+        try circle.group(
+            "alice", "policy", "team",
+            "relays=tls://relay.example.org:7,tls://inner.carol.example:7")
         try circle.group("alice", "policy", "team", "relays=tls://inner.carol.example:7")
         try circle.settle()
         #expect(try relay() == .string("tls://inner.carol.example:7"))
@@ -602,11 +606,11 @@ import Testing
         try circle.group("bob", "grant", "team", "alice")
         try circle.say("bob", "by bob")
         try circle.settle()
-        let known = try #require(try circle["alice"].history("team")[0]["id"]?.string)
+        let known = try #require(try circle.place(ofLastBy: "bob"))
         let group = try #require(circle.must("alice", "group", ["show", "team"]).records[0]["id"])
-        func claim(_ id: String, _ text: String) -> JSON {
+        func claim(_ place: JSONObject, _ text: String) -> JSON {
             .object([
-                "id": .string(id), "time": .string("2026-01-01T00:00:00Z"),
+                "place": .object(place), "time": .string("2026-01-01T00:00:00Z"),
                 "from": .string(circle["bob"].identity.id.description),
                 "body": .object(["type": .string("text"), "text": .string(text)]),
             ])
@@ -617,7 +621,10 @@ import Testing
             "body": .object([
                 "type": .string("group"), "group": group,
                 "history": .array([
-                    claim(known, "changed"), claim(Envelope.newID(), "in the name of bob"),
+                    claim(known, "in a chain of bob"),
+                    claim(
+                        ["signingKey": .base64(randomBytes(32)), "iteration": .integer(0)],
+                        "in the name of bob"),
                 ]),
             ]),
         ]
@@ -625,9 +632,12 @@ import Testing
         try circle.settle()
         let messages = try circle["alice"].history("team")
         #expect(
-            messages.compactMap { $0.body["text"]?.string } == ["in the name of bob", "by bob"])
-        #expect(messages[0]["from"] == .string(circle["carol"].identity.id.description))
-        #expect(messages[1]["from"] == .string(circle["bob"].identity.id.description))
+            messages.compactMap { $0.body["text"]?.string } == [
+                "in a chain of bob", "in the name of bob", "by bob",
+            ])
+        let carol = JSON.string(circle["carol"].identity.id.description)
+        #expect(messages.dropLast().allSatisfy { $0["from"] == carol })
+        #expect(messages.last?["from"] == .string(circle["bob"].identity.id.description))
     }
 
     @Test func theTimerOfAGroupIsOnItsMessages() throws {

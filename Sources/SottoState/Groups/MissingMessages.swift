@@ -1,0 +1,195 @@
+package import Sotto
+import SottoDatabase
+
+/// The messages of a group that did not arrive. Their author sends them again.
+extension StateTransaction {
+    /// The most members who are asked at once for their chains.
+    private static let mostAskedForChain = 32
+    /// The most messages before a chain that the owner asks for.
+    private static let mostBeforeChain: UInt32 = 100
+    /// Seconds after which a question for the chain is answered again.
+    private static let chainAgain: Int64 = 3_600
+
+    /// Returns the ids of the messages that did not arrive although later messages of their chains did, by author.
+    package func missingMessages(
+        of group: StoredGroup
+    ) throws(StateError) -> [SessionID: [String]] {
+        let chains = try connection.rows(
+            "SELECT tag, sealed FROM group_chain WHERE team = ?", group.number
+        ) { row throws(StateError) in try self.received(row.bytes(1), tag: row.bytes(0)) }
+        var missing: [SessionID: [String]] = [:]
+        for chain in chains where group.state.ranks[chain.device] != nil {
+            let ids = try absent(chain.skippedMessages, of: chain.device)
+            if !ids.isEmpty { missing[chain.device, default: []] += ids }
+        }
+        return missing
+    }
+
+    /// Returns the number of changes that members named and that are not here.
+    package func missingChanges(of group: StoredGroup) throws(StateError) -> Int {
+        Set(try notes(of: group).values.flatMap(\.missing)).count { !group.log.contains($0) }
+    }
+
+    /// Returns the ids that no message of an author in the history has.
+    private func absent(_ ids: [String], of author: SessionID) throws(StateError) -> [String] {
+        var absent: [String] = []
+        for id in ids {
+            let known = try store.entries(
+                "WHERE mark = ?", store.mark(envelope: id), connection: connection
+            ).first
+            let isOther = known.map {
+                !$0.isGone && $0.record["from"]?.string != author.description
+            }
+            if isOther ?? true { absent.append(id) }
+        }
+        return absent
+    }
+
+    /// Returns what the owner asks each member for: missing messages, those before a chain too.
+    func messageRequests(
+        in group: StoredGroup, _ notes: [SessionID: GroupMemberNote]
+    ) throws(StateError) -> [SessionID: [String]] {
+        var requests = try missingMessages(of: group)
+        for note in notes.values where !note.missedMessages.isEmpty {
+            requests[note.id, default: []] += try absent(note.missedMessages, of: note.id)
+        }
+        return requests.mapValues { Array($0.suffix(GroupMemberNote.mostWanted)) }
+    }
+
+    /// Returns what the owner asks a member for.
+    func messageRequests(
+        of author: SessionID, in group: StoredGroup
+    ) throws(StateError) -> [String] {
+        let skipped = try chains(of: author, in: group).flatMap(\.chain.skippedMessages)
+        return try absent(skipped + note(of: author, in: group).missedMessages, of: author)
+    }
+
+    private func chains(
+        of device: SessionID, in group: StoredGroup
+    ) throws(StateError) -> [(tag: [UInt8], chain: ReceivedGroupChain)] {
+        try connection.rows(
+            "SELECT tag, sealed FROM group_chain WHERE team = ? AND device = ?", group.number,
+            store.mark(device)
+        ) { row throws(StateError) in
+            (tag: row.bytes(0), chain: try self.received(row.bytes(1), tag: row.bytes(0)))
+        }
+    }
+
+    /// Returns the members whom the owner asks for their chains: some, if messages wait whose chain is unknown. Nothing
+    /// tells whose it is. Those without a known chain, and those who were not asked for the longest time, come first.
+    func chainRequests(
+        in group: StoredGroup, _ notes: [SessionID: GroupMemberNote]
+    ) throws(StateError) -> Set<SessionID> {
+        guard try waitsForChain else { return [] }
+        let known = Set(
+            try connection.rows(
+                "SELECT DISTINCT device FROM group_chain WHERE team = ?", group.number
+            ) { $0.bytes(0) })
+        let members = group.members.map(\.id).filter { $0 != owner.id }.map { id in
+            (id: id, isKnown: known.contains(store.mark(id)), asked: notes[id]?.asked ?? 0)
+        }
+        let sorted = members.sorted {
+            $0.isKnown != $1.isKnown ? $1.isKnown : $0.asked < $1.asked
+        }
+        return Set(sorted.prefix(Self.mostAskedForChain).map(\.id))
+    }
+
+    /// Whether messages wait for a chain.
+    private var waitsForChain: Bool {
+        get throws(StateError) {
+            try connection.exists("SELECT 1 FROM held WHERE source = ?", Self.chainSource)
+        }
+    }
+
+    // MARK: Gaps
+
+    /// Notes the messages that the owner missed before a chain arrived: the last ones of the chain before it, and, if
+    /// messages wait for a chain, those at its beginning.
+    func noteGaps(_ distribution: GroupChainDistribution, in group: StoredGroup) throws(StateError)
+    {
+        var missed: [String] = []
+        if let previous = distribution.previous {
+            let chains = try chains(of: distribution.device, in: group)
+            if let known = chains.first(where: { $0.chain.id == previous.chain }) {
+                var chain = known.chain
+                chain.skip(to: previous.count)
+                chain.keepSkipped(Self.skippedPerChain)
+                try write(chain, tag: known.tag)
+            } else {
+                missed += Self.messages(of: previous.chain, before: previous.count)
+            }
+        }
+        let waits = try waitsForChain
+        if distribution.iteration > 0, waits {
+            missed += Self.messages(of: distribution.chain, before: distribution.iteration)
+        }
+        guard !missed.isEmpty else { return }
+        var note = try note(of: distribution.device, in: group)
+        note.missedMessages = Array(
+            (note.missedMessages + missed).suffix(GroupMemberNote.mostWanted))
+        try write(note, of: group)
+    }
+
+    private static func messages(of chain: [UInt8], before end: UInt32) -> [String] {
+        (end - min(end, mostBeforeChain)..<end).map {
+            GroupContent.messageID(chain: chain, iteration: $0)
+        }
+    }
+
+    // MARK: Answers
+
+    /// Notes what a member asks the owner for.
+    func note(
+        _ body: GroupBody, asks member: SessionID, in group: StoredGroup, at time: Timestamp
+    ) throws(StateError) {
+        guard group.state.ranks[member] != nil, body.asksForChain || !body.messageRequest.isEmpty
+        else { return }
+        var note = try note(of: member, in: group)
+        if body.asksForChain, time.seconds - note.answered >= Self.chainAgain {
+            note.wantsChain = true
+        }
+        if !body.messageRequest.isEmpty { note.wantedMessages = body.messageRequest }
+        try write(note, of: group)
+    }
+
+    /// Returns the messages that a member asked for and may read, as the owner wrote them, without those that are deleted after
+    /// some time.
+    func answers(
+        to note: GroupMemberNote, in group: StoredGroup
+    ) throws(StateError) -> [JSONObject] {
+        guard !note.wantedMessages.isEmpty else { return [] }
+        var first: Int64 = 0
+        if !group.shows(to: note) {
+            guard let until = note.unreadUntil else { return [] }
+            first = try sentMessage(until, in: group)?.number ?? 0
+        }
+        var answers: [JSONObject] = []
+        for id in note.wantedMessages {
+            guard let entry = try sentMessage(id, in: group), entry.number > first,
+                let body = entry.record["body"]?.object, body["expires"] == nil,
+                let answer = entry.shown(body)
+            else { continue }
+            answers.append(answer)
+        }
+        return answers
+    }
+
+    private func sentMessage(
+        _ id: String, in group: StoredGroup
+    ) throws(StateError) -> HistoryEntry? {
+        try store.entries("WHERE mark = ?", store.mark(sent: id), connection: connection).first {
+            $0.conversation == .group(group.id)
+        }
+    }
+
+    /// Returns the id of the owner's last message to a group, or ``GroupMemberNote/nothing``.
+    func lastSentMessage(to group: StoredGroup) throws(StateError) -> String {
+        let row = try row(of: .group(group.id))
+        let last = try store.entries(
+            """
+            WHERE conversation = ? AND sent = 1 AND sealed IS NOT NULL
+            ORDER BY number DESC LIMIT 1
+            """, row.number, connection: connection)
+        return last.first?.id ?? GroupMemberNote.nothing
+    }
+}
