@@ -17,6 +17,7 @@ private struct FrameMutator {
             .ping, .challenge, .subscribe(), .send(Sample.envelope(to: bob.id)),
             .send(Sample.envelope(to: bob.id)),
             .fetch(max: 1, after: 0, dead: false), .claim(owner: bob.id, id: Envelope.newID()),
+            .claims([.init(owner: bob.id, id: Envelope.newID())]),
             .ack(ids: [Envelope.newID(), Envelope.newID()], .delivered),
             .publish(PublishedPreKeys(Sample.preKeys(of: bob, oneTime: 1..<4))),
         ]

@@ -4,19 +4,19 @@ import SottoDatabase
 public import SottoState
 import SottoWire
 
-/// Claims bundles of contacts' prekeys in advance, each from the relay on the contact's signed card, and stores them.
+/// Claims bundles of the prekeys of contacts and members of groups in advance, each from the relay on the owner's signed
+/// card, and stores them.
 ///
-/// Each contact is tried at most once a day. A failed claim is retried on another day: no message depends on it.
+/// Each owner is tried at most once a day. A failed claim is retried on another day: no message depends on it.
 public final class BundleStock {
-    /// The maximum number of claims on one connection.
-    public static let claimsPerRelay = 20
-    /// The time limit in seconds for one relay.
+    /// The time limit in seconds for the claims on one connection.
     public static let relaySeconds = 3.0
     /// Seconds between two searches for contacts that need a bundle.
     private static let pause = 3_600.0
 
     private let store: IdentityStore
     private let authorities: String?
+    /// The batches of claims that were not made yet.
     private var pending: [(relay: String, owners: [SessionID])] = []
     private var lookAt = 0.0
     /// The event loop of all claims; it lives until the process ends.
@@ -29,15 +29,16 @@ public final class BundleStock {
         self.authorities = authorities
     }
 
-    /// Claims bundles from one relay if contacts need them. Returns false if no contact needs one.
-    public func step() throws -> Bool {
+    /// Claims a batch of bundles from one relay if contacts need them. Returns false if no contact needs one.
+    func step() throws -> Bool {
         if pending.isEmpty {
             guard Monotonic.seconds() >= lookAt else { return false }
             lookAt = Monotonic.seconds() + Self.pause
             pending = try due()
         }
         guard let (relay, owners) = pending.popLast() else { return false }
-        try claim(owners, at: relay)
+        // The other owners of a relay that took no batch are tried in a later search.
+        if try !claim(owners, at: relay) { pending.removeAll { $0.relay == relay } }
         return true
     }
 
@@ -49,12 +50,15 @@ public final class BundleStock {
 
     private func due() throws -> [(relay: String, owners: [SessionID])] {
         let wishes = try store.preview { try $0.bundleWishes() }
-        return Dictionary(grouping: wishes, by: \.relay).map { relay, wishes in
-            (relay, wishes.prefix(Self.claimsPerRelay).map(\.owner))
+        return Dictionary(grouping: wishes, by: \.relay).flatMap { relay, wishes in
+            stride(from: 0, to: wishes.count, by: WireLimits.claimCount).map { first in
+                (relay, wishes[first...].prefix(WireLimits.claimCount).map(\.owner))
+            }
         }
     }
 
-    private func claim(_ owners: [SessionID], at address: String) throws {
+    /// Claims a batch of bundles. Returns whether the relay answered it.
+    private func claim(_ owners: [SessionID], at address: String) throws -> Bool {
         // Records the attempt first, so that the next one is tomorrow even if this one fails.
         let claims = try store.transaction { state in
             var claims: [PreKeyClaim] = []
@@ -64,30 +68,42 @@ public final class BundleStock {
             return claims
         }
         guard let relay = try? RelayAddress.read(address, authorities: authorities),
-            let bundles = try? PreKeyClaim.run(
-                claims, at: relay, on: group, timeout: Self.relaySeconds),
-            !bundles.isEmpty
-        else { return }
-        try store.transaction { state in
-            for bundle in bundles { try state.keep(bundle) }
+            let (bundles, isBatch) = try? PreKeyClaim.run(
+                claims, at: relay, on: group, timeout: Self.relaySeconds)
+        else { return false }
+        if !bundles.isEmpty {
+            try store.transaction { state in
+                for bundle in bundles { try state.keep(bundle) }
+            }
         }
+        return isBatch
     }
 }
 
 extension PreKeyClaim {
-    /// Claims several owners' bundles on one connection without a login, within `timeout` seconds. Omits owners without
-    /// a bundle on the relay, and bundles not signed by their owner.
+    /// Claims several owners' bundles on one connection without a login, within `timeout` seconds: in a batch, or one at
+    /// a time from a relay that does not know batches. Omits owners without a bundle on the relay, and bundles not signed
+    /// by their owner.
     static func run(
         _ claims: [PreKeyClaim], at relay: RelayURL, on group: MultiThreadedEventLoopGroup,
         timeout: Double
-    ) throws(ClientError) -> [PreKeyBundle] {
+    ) throws(ClientError) -> (bundles: [PreKeyBundle], isBatch: Bool) {
         let deadline = Monotonic.seconds() + timeout
         let events = EventQueue<RelayLink.Event>()
         let link = try RelayLink.open(to: relay, group: group, events: events, timeout: timeout)
         defer { link.close() }
+        var others: [RelayLink.Event] = []
+        let response = try link.ask(
+            .claims(claims.map { Request.Claim(owner: $0.owner, id: $0.id) }),
+            requestID: "claims", of: relay, events: events, others: &others, timeout: timeout)
+        switch response {
+        case .bundles(let lines):
+            return (zip(claims, lines).compactMap { $0.bundle(in: $1) }, true)
+        case .error(let refusal) where refusal.reason == Reason.unknownType.rawValue: break
+        default: throw ClientError(response, relay)
+        }
         var bundles: [PreKeyBundle] = []
         for (number, claim) in claims.enumerated() {
-            var others: [RelayLink.Event] = []
             let left = deadline - Monotonic.seconds()
             guard left > 0 else { break }
             let response: Response
@@ -99,16 +115,17 @@ extension PreKeyClaim {
                 // The bundles received before the error are valid.
                 break
             }
-            guard let bundle = claim.bundle(in: response) else { continue }
+            guard case .bundle(let line) = response, let bundle = claim.bundle(in: line) else {
+                continue
+            }
             bundles.append(bundle)
         }
-        return bundles
+        return (bundles, false)
     }
 
-    /// Returns the bundle in a response if it belongs to the owner, else `nil`.
-    private func bundle(in response: Response) -> PreKeyBundle? {
-        guard case .bundle(let line) = response,
-            let record = try? JSON.object(parsing: line),
+    /// Returns the bundle on a line if it belongs to the owner, else `nil`.
+    func bundle(in line: [UInt8]?) -> PreKeyBundle? {
+        guard let line, let record = try? JSON.object(parsing: line),
             let bundle = try? PreKeyBundle(record: record), bundle.owner == owner
         else { return nil }
         return bundle

@@ -56,6 +56,12 @@ extension ConnectionState {
         case .claim(let owner, let id):
             guard claims.admits(at: now) else { throw .busy }
             commit(.claim(owner: owner, id: id), requestID, to: sink)
+        case .claims(let requested):
+            let count = requested.count
+            guard batches.take(Double(count), at: now),
+                policy.batches.admit(count, from: network, at: now)
+            else { throw .busy }
+            commit(.claims(requested), requestID, to: sink)
         case .record(let record):
             guard policy.clock.isCurrent(record.issued) else { throw .badFields }
             let change = Change(record)

@@ -30,6 +30,8 @@ struct ConnectionState {
     private var failedLogins = 0
     private var requests: TokenBucket?
     var claims = RateLimit(count: WireLimits.claimsInAMinute, seconds: 60)
+    /// The claims in batches that the connection may still make.
+    var batches: TokenBucket
     /// The next frame, while it waits for the rate limit.
     private var held: IncomingFrame?
     /// The number of WebSocket frames without a line that are not charged yet: pings, pongs, fragments.
@@ -58,6 +60,8 @@ struct ConnectionState {
         self.names = names
         let rate = Double(policy.connectionRate)
         requests = rate > 0 ? TokenBucket(rate: rate, capacity: rate, at: now) : nil
+        batches = TokenBucket(
+            rate: NetworkRates.claimsPerSecond, capacity: NetworkRates.claims, at: now)
         (lineSince, lastLine) = (now, now)
     }
 

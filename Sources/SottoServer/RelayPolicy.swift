@@ -9,7 +9,10 @@ final class RelayPolicy: Sendable {
     let surgeLimit: SurgeLimit
     let rates: MailboxRates
     let blobLimits: BlobLimits
-    let uploads: UploadRates
+    /// The bytes of blobs that each network uploads.
+    let uploads: NetworkRates
+    /// The claims that each network makes in batches.
+    let batches: NetworkRates
     /// The most requests of a connection in a second; 0 for no limit.
     let connectionRate: Int
     let timeouts: Timeouts
@@ -21,7 +24,9 @@ final class RelayPolicy: Sendable {
         surgeLimit = SurgeLimit(limit: configuration.surge, bits: configuration.surgeBits)
         rates = MailboxRates(perMinute: configuration.mailboxRate)
         blobLimits = configuration.blobs
-        uploads = UploadRates(perDay: configuration.blobs.networkDay)
+        uploads = NetworkRates(perDay: configuration.blobs.networkDay)
+        batches = NetworkRates(
+            rate: NetworkRates.claimsPerSecond, capacity: NetworkRates.claims)
         connectionRate = configuration.connectionRate
         timeouts = Timeouts(
             line: configuration.lineTimeout, failedLogin: configuration.failedLoginPause)

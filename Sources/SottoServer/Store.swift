@@ -100,6 +100,9 @@ enum Change: Sendable {
     case publish(PreKeyPublication, head: [UInt8])
     /// Hand out a bundle of an owner's prekeys; a repeated claim id gets the same bundle.
     case claim(owner: SessionID, id: String)
+    /// Hand out bundles of different owners. ``Retention/reservedOneTime`` one-time prekeys of each owner stay for claims
+    /// of a single bundle.
+    case claims([Request.Claim])
     /// Change the account of an id, or create it.
     case update(SessionID, AccountUpdate)
     /// Store the record of a room, unless another key published it.
@@ -135,6 +138,7 @@ enum Change: Sendable {
         case .publish(let publication, let head):
             head.count + publication.oneTimePreKeys.count * 64 + 128
         case .claim, .invite, .redeem: 512
+        case .claims(let claims): claims.count * 512
         case .update(_, .card(let bytes, _)), .update(_, .loginKey(let bytes, _)):
             bytes.count + 256
         case .update: 256
@@ -147,7 +151,7 @@ enum Change: Sendable {
         switch self {
         case .store(let envelope, _): Int64(envelope.bytes.count) * 5 / 4 + 512
         case .acknowledge: 0
-        case .publish, .claim, .update, .publishRoom, .invite, .redeem:
+        case .publish, .claim, .claims, .update, .publishRoom, .invite, .redeem:
             Int64(weight) * 5 / 4 + 512
         }
     }
@@ -157,7 +161,7 @@ enum Change: Sendable {
         switch self {
         case .store(let envelope, _): envelope.to
         case .acknowledge(let mailbox, _, _): mailbox
-        case .publish, .claim, .update, .publishRoom, .invite, .redeem: nil
+        case .publish, .claim, .claims, .update, .publishRoom, .invite, .redeem: nil
         }
     }
 }
@@ -171,6 +175,8 @@ enum Outcome: Sendable, Equatable {
     case published
     /// The line of the claimed bundle.
     case bundle([UInt8])
+    /// The lines of the bundles of a batch in its order; `nil` if a claim got none.
+    case bundles([[UInt8]?])
     /// The owner has no prekeys.
     case noBundle
     /// The claim's id belongs to a claim of another owner's prekeys.
@@ -180,6 +186,9 @@ enum Outcome: Sendable, Equatable {
 }
 
 extension Outcome {
+    /// The line of the claimed bundle, or `nil`.
+    var bundle: [UInt8]? { if case .bundle(let line) = self { line } else { nil } }
+
     /// The response to the client that asked for the change.
     var response: Response {
         switch self {
@@ -190,6 +199,7 @@ extension Outcome {
         case .mailboxFull: .deferred(Refusal(.mailboxFull))
         case .diskFull: .deferred(Refusal(.diskFull))
         case .bundle(let record): .bundle(record)
+        case .bundles(let records): .bundles(records)
         case .noBundle: .error(Refusal(.noBundle))
         case .claimReused: .error(Refusal(.conflict))
         case .noInvitation: .error(Refusal(.notAdmitted))
@@ -224,6 +234,9 @@ struct Retention: Sendable {
     static let strangerMinutes: Int64 = 60
     /// Minutes for which a claim of prekeys can be repeated.
     static let claimMinutes: Int64 = 7 * 24 * 60
+    /// The last one-time prekeys of an owner, which batches of claims do not take. A client publishes more before so few
+    /// are left.
+    static let reservedOneTime: Int64 = 10
     /// Minutes for which an envelope id stays known after the envelope would have expired.
     static let tombstoneMinutes: Int64 = 7 * 24 * 60
 }

@@ -38,6 +38,7 @@ struct StoreTransaction {
         switch change {
         case .publish(let publication, let head): return try publish(publication, head)
         case .claim(let owner, let id): return try claim(Envelope.idBytes(id), of: owner)
+        case .claims(let claims): return try claim(claims)
         case .update(let id, let change): return try update(id, change)
         case .publishRoom(let room): return try publish(room)
         case .invite(let invitation): return try invite(invitation)
@@ -57,7 +58,8 @@ struct StoreTransaction {
             var removed = 0
             for id in ids where try acknowledge(id, handled, &row) { removed += 1 }
             return .acknowledged(removed: removed)
-        case .publish, .claim, .update, .publishRoom, .invite, .redeem: return try apply(change)
+        case .publish, .claim, .claims, .update, .publishRoom, .invite, .redeem:
+            return try apply(change)
         }
     }
 

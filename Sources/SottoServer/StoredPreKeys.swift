@@ -79,10 +79,13 @@ extension StoreTransaction {
     ///
     /// All of it is in this transaction: a client that lost the reply and repeats the claim gets the same bundle, and a
     /// deleted one-time prekey is in the row of exactly one claim.
-    func claim(_ id: [UInt8], of owner: SessionID) throws(StoreError) -> Outcome {
+    /// With no more than `reserve` one-time prekeys, the bundle has none.
+    func claim(
+        _ id: [UInt8], of owner: SessionID, reserve: Int64 = 0
+    ) throws(StoreError) -> Outcome {
         if let earlier = try repeated(id, of: owner) { return earlier }
         guard let row = try find(owner) else { return .noBundle }
-        guard let oneTime = try takeOneTimePreKey(of: row) else {
+        guard let oneTime = try takeOneTimePreKey(of: row, reserve: reserve) else {
             // Without a one-time prekey the claim need not be repeatable.
             return .bundle(PreKeyBundle.line(head: try head(row.signed), nil))
         }
@@ -92,6 +95,16 @@ extension StoreTransaction {
             VALUES (?, ?, ?, ?, ?, ?)
             """, id, row.number, row.signed, oneTime.id, oneTime.key, minute)
         return .bundle(PreKeyBundle.line(head: try head(row.signed), oneTime))
+    }
+
+    /// Hands out the bundles of a batch.
+    func claim(_ claims: [Request.Claim]) throws(StoreError) -> Outcome {
+        .bundles(
+            try claims.map { claim throws(StoreError) in
+                try self.claim(
+                    Envelope.idBytes(claim.id), of: claim.owner, reserve: Retention.reservedOneTime
+                ).bundle
+            })
     }
 
     private func head(_ signed: Int64) throws(StoreError) -> [UInt8] {
@@ -157,9 +170,15 @@ extension StoreTransaction {
             "DELETE FROM prekey_one_time WHERE owner = ? AND id < ?", owner.number, id)
     }
 
-    private func takeOneTimePreKey(of owner: Owner) throws(StoreError) -> PreKeyBundle.PreKey? {
+    private func takeOneTimePreKey(
+        of owner: Owner, reserve: Int64
+    ) throws(StoreError) -> PreKeyBundle.PreKey? {
         let first = try connection.first(
-            "SELECT id, key FROM prekey_one_time WHERE owner = ? ORDER BY id LIMIT 1", owner.number
+            """
+            SELECT id, key FROM prekey_one_time WHERE owner = ?1
+                AND EXISTS (SELECT 1 FROM prekey_one_time WHERE owner = ?1 LIMIT 1 OFFSET ?2)
+            ORDER BY id LIMIT 1
+            """, owner.number, reserve
         ) {
             PreKeyBundle.PreKey(id: UInt32(truncatingIfNeeded: $0.integer(0)), key: $0.bytes(1))
         }

@@ -29,6 +29,8 @@ public enum Request: Sendable, Equatable {
     /// Claims a bundle of an owner's prekeys under an id that the client chose: a lower-case UUID. Repeating the id
     /// returns the same bundle. Answered by `bundle`.
     case claim(owner: SessionID, id: String)
+    /// Makes 1 to ``WireLimits/claimCount`` claims of different owners at once. Answered by `bundles`.
+    case claims([Claim])
 
     /// Publishes a card, a login key record or the record of a room in the directory; needs no login, because the record
     /// is signed. Answered by `stored`, even if it is older than the stored one.
@@ -52,6 +54,17 @@ public enum Request: Sendable, Equatable {
     case getBlob(id: [UInt8], offset: Int64, count: Int)
     /// Deletes a blob with its deletion key, 32 bytes. Answered by `accepted`, also if there is no such blob.
     case deleteBlob(id: [UInt8], key: [UInt8])
+
+    /// A claim in a batch.
+    public struct Claim: Sendable, Equatable {
+        /// The owner of the prekeys.
+        public let owner: SessionID
+        /// The claim's id: a lower-case UUID.
+        public let id: String
+
+        /// Creates a claim.
+        public init(owner: SessionID, id: String) { (self.owner, self.id) = (owner, id) }
+    }
 
     /// The result of an envelope at its recipient.
     public enum Handled: String, Sendable {
@@ -97,6 +110,18 @@ public enum Request: Sendable, Equatable {
         case "claim":
             self = .claim(
                 owner: try payload["id"].sessionID(), id: try payload["claim"].uuid())
+        case "claims":
+            let counts = 1...WireLimits.claimCount
+            let owners = try payload["ids"].list(counts: counts) { (id) throws(Reason) in
+                try id.sessionID()
+            }
+            let ids = try payload["claims"].list(counts: counts) { (id) throws(Reason) in
+                try id.uuid()
+            }
+            guard owners.count == ids.count, Set(owners).count == owners.count else {
+                throw .badFields
+            }
+            self = .claims(zip(owners, ids).map { Claim(owner: $0, id: $1) })
         case "record": self = .record(try OwnersRecord(payload["record"].object()))
         case "room": self = .room(try payload["id"].sessionID())
         case "lookup": self = .lookup(try payload["id"].sessionID())
@@ -151,6 +176,13 @@ public enum Request: Sendable, Equatable {
             return Self.publishLine(published.bytes, requestID: requestID)
         case .claim(let owner, let id):
             return line("claim", ["id": .string(owner.description), "claim": .string(id)])
+        case .claims(let claims):
+            return line(
+                "claims",
+                [
+                    "ids": .array(claims.map { .string($0.owner.description) }),
+                    "claims": .array(claims.map { .string($0.id) }),
+                ])
         case .record(let record): return Self.recordLine(record.bytes, requestID: requestID)
         case .lookup(let id): return line("lookup", ["id": .string(id.description)])
         case .room(let door): return line("room", ["id": .string(door.description)])

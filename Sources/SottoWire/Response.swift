@@ -31,6 +31,8 @@ public enum Response: Sendable, Equatable {
     case error(Refusal)
     /// The claimed bundle: a record on one line.
     case bundle([UInt8])
+    /// The bundles of a batch of claims in its order: records on one line, or `nil` for a claim without a bundle.
+    case bundles([[UInt8]?])
     /// The requested card: a record on one line.
     case card([UInt8])
     /// The requested record of a room, on one line.
@@ -72,6 +74,11 @@ public enum Response: Sendable, Equatable {
                 try? payload["prekeys"].object(PreKeyStatus.init),
                 token: frame.payload["token"]?.string)
         case "bundle": self = .bundle(try payload["bundle"].object().serialized())
+        case "bundles":
+            self = .bundles(
+                try payload["bundles"].list { (bundle) throws(FieldError) in
+                    try bundle.nullable?.object().serialized()
+                })
         case "card": self = .card(try payload["card"].object().serialized())
         case "room": self = .room(try payload["room"].object().serialized())
         case "accepted": self = .accepted
@@ -137,6 +144,11 @@ public enum Response: Sendable, Equatable {
             return Frame.line(
                 type: "bundle", requestID: requestID,
                 payload: Frame.payload(member: "bundle", record: record))
+        case .bundles(let records):
+            let list = records.map { $0 ?? Array("null".utf8) }.joined(separator: Array(",".utf8))
+            return Frame.line(
+                type: "bundles", requestID: requestID,
+                payload: Frame.payload(member: "bundles", record: [0x5B] + list + [0x5D]))
         case .card(let record):
             return Frame.line(
                 type: "card", requestID: requestID,

@@ -19,6 +19,8 @@ public enum WireLimits {
     public static let roomSeconds: Int64 = 300
     /// The most claims and lookups on one connection in a minute.
     public static let claimsInAMinute = 100
+    /// The most claims in one batch. Its answer has about 3 kB for each.
+    public static let claimCount = 100
     /// The maximum nesting of arrays and objects in an envelope. A frame adds up to 5 levels, and must still be
     /// parsed.
     public static let envelopeDepth = 8

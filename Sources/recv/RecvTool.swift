@@ -228,7 +228,9 @@ struct RecvTool: CoreProgram {
         if !dead, exec == nil, let store { try noteUnfinished(store) }
         let stock = noBundles || dead ? nil : store.map { BundleStock($0, authorities: ca) }
         // No envelope depends on these claims, so their errors are ignored.
-        if let stock { reception.whenIdle = { _ = try? stock.step() } }
+        if let stock {
+            reception.whenIdle = { try? stock.fill(within: Self.idleBundleSeconds) }
+        }
         try receive(reception, handling: handling()) { ending in
             if ending.error == nil { try? stock?.fill(within: Self.bundleSeconds) }
             running?.unlock()
@@ -238,6 +240,8 @@ struct RecvTool: CoreProgram {
 
     /// Time limit in seconds for the claims in advance at the end of a run.
     private static let bundleSeconds = 5.0
+    /// Time limit in seconds for the claims in advance in an idle moment of `--follow`.
+    private static let idleBundleSeconds = 1.0
 
     private func receive(
         _ reception: Reception, handling: Reception.Handling,

@@ -18,6 +18,12 @@ import Testing
             line(.ack(ids: [id], .failed))
                 == #"{"type":"ack","request_id":"7","payload":{"ids":["\#(id)"],"status":"failed"}}"#
                 + "\n")
+        let ids = [7, 8].map { SessionID(publicKey: [UInt8](repeating: $0, count: 32)) }
+        let next = "22222222-2222-4222-8222-222222222222"
+        #expect(
+            line(.claims([.init(owner: ids[0], id: id), .init(owner: ids[1], id: next)]))
+                == #"{"type":"claims","request_id":"7","payload":{"ids":["\#(ids[0])","\#(ids[1])"],"#
+                + #""claims":["\#(id)","\#(next)"]}}"# + "\n")
     }
 
     @Test func repliesAreTheseBytes() {
@@ -28,6 +34,10 @@ import Testing
         #expect(
             line(.rejected(Refusal(.conflict)))
                 == #"{"type":"rejected","request_id":"7","payload":{"code":409,"reason":"conflict"}}"#
+                + "\n")
+        #expect(
+            line(.bundles([Array("{}".utf8), nil, Array("[]".utf8)]))
+                == #"{"type":"bundles","request_id":"7","payload":{"bundles":[{},null,[]]}}"#
                 + "\n")
         #expect(
             line(.newMessage(Delivered(sequence: 3, envelope: Array("{}".utf8))), nil)
@@ -44,6 +54,10 @@ import Testing
             .fetch(max: 100, after: 0, dead: false), .ack(ids: [envelope.id], .delivered),
             .publish(PublishedPreKeys(Sample.preKeys(of: identity, oneTime: 1..<4))),
             .claim(owner: identity.id, id: envelope.id),
+            .claims([
+                .init(owner: identity.id, id: envelope.id),
+                .init(owner: Sample.identity().id, id: Envelope.newID()),
+            ]),
         ]
         for request in requests {
             let frame = try Frame(parsing: request.line(requestID: "x"))
@@ -60,6 +74,7 @@ import Testing
             .bundle(
                 try Sample.preKeys(of: identity, oneTime: 1..<1).bundle(oneTime: nil).record
                     .serialized()),
+            .bundles([Array("{\"v\":1}".utf8), nil]), .bundles([]),
         ]
         for response in responses {
             #expect(Response(try Frame(parsing: response.line(requestID: "x"))) == response)
@@ -96,10 +111,28 @@ import Testing
         (#"{"type":"prekeys","payload":{}}"#, .badFields),
         (#"{"type":"prekeys","payload":{"publication":{"v":1,"type":"prekeys"}}}"#, .badFields),
         (#"{"type":"claim","payload":{"id":"05","claim":"x"}}"#, .badFields),
+        (#"{"type":"claims","payload":{"ids":[],"claims":[]}}"#, .badFields),
+        (#"{"type":"claims","payload":{"ids":["05"],"claims":["x"]}}"#, .badFields),
     ])
     func notRequests(_ line: String, _ reason: Reason) throws {
         let frame = try Frame(parsing: Array(line.utf8))
         #expect(throws: reason) { try Request(frame) }
+    }
+
+    @Test func aBatchHasDifferentOwnersAndALimit() throws {
+        func parse(_ ids: [SessionID], claims: Int) throws(Reason) -> Request {
+            let payload: JSONObject = [
+                "ids": .array(ids.map { .string($0.description) }),
+                "claims": .array((0..<claims).map { _ in .string(Envelope.newID()) }),
+            ]
+            return try Request(Frame(type: "claims", requestID: nil, payload: payload))
+        }
+        let ids = (0...WireLimits.claimCount).map { _ in Sample.identity().id }
+        let most = WireLimits.claimCount
+        #expect(throws: Never.self) { try parse(Array(ids.prefix(most)), claims: most) }
+        #expect(throws: Reason.badFields) { try parse(ids, claims: ids.count) }
+        #expect(throws: Reason.badFields) { try parse(Array(ids.prefix(2)), claims: 1) }
+        #expect(throws: Reason.badFields) { try parse([ids[0], ids[1], ids[0]], claims: 3) }
     }
 
     @Test func sessionsOfOlderRelaysAreRead() throws {

@@ -118,6 +118,16 @@ RETURNS SETOF record LANGUAGE plproxy AS $$
     RUN ON sotto.partition(owners);
 $$;
 
+CREATE OR REPLACE FUNCTION sotto.claim(
+    at_minute bigint, places bigint[], owners bytea[], ids bytea[], reserves bigint[],
+    OUT place bigint, OUT status bigint, OUT head bytea, OUT one_time bigint,
+    OUT one_time_key bytea)
+RETURNS SETOF record LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    SPLIT ALL;
+    RUN ON sotto.partition(owners);
+$$;
+
 CREATE OR REPLACE FUNCTION sotto.sweep(
     expired bigint, forgotten bigint, claims bigint, most bigint)
 RETURNS SETOF boolean LANGUAGE plproxy AS $$

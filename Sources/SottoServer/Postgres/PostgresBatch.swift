@@ -12,7 +12,9 @@ struct PostgresBatch {
 
     /// The kind of rows that a statement returns.
     private enum Answer {
-        case none, stored, acknowledged, published(Int), claimed, redeemed(Int), room(Int)
+        case none, stored, acknowledged, published(Int), redeemed(Int), room(Int)
+        /// Each row has the index of a claim: of a change, and in a batch its place there.
+        case claimed([(place: Int, part: Int)])
     }
 
     private let changes: [Change]
@@ -27,12 +29,14 @@ struct PostgresBatch {
         var rounds: [[[Int]]] = []
         var last: [SessionID: (round: Int, kind: Kind)] = [:]
         for (place, change) in changes.enumerated() {
-            let (kind, key) = Self.kind(of: change)
+            let (kind, keys) = Self.kind(of: change)
             var round = 0
-            if let last = last[key] {
-                round = last.kind.rawValue <= kind.rawValue ? last.round : last.round + 1
+            for key in keys {
+                guard let last = last[key] else { continue }
+                round = max(
+                    round, last.kind.rawValue <= kind.rawValue ? last.round : last.round + 1)
             }
-            last[key] = (round, kind)
+            for key in keys { last[key] = (round, kind) }
             while rounds.count <= round {
                 rounds.append(Kind.allCases.map { _ in [] })
             }
@@ -55,16 +59,17 @@ struct PostgresBatch {
         }
     }
 
-    private static func kind(of change: Change) -> (Kind, SessionID) {
+    private static func kind(of change: Change) -> (Kind, [SessionID]) {
         switch change {
-        case .store(let envelope, _): (.store, envelope.to)
-        case .acknowledge(let mailbox, _, .delivered): (.acknowledge, mailbox)
-        case .acknowledge(let mailbox, _, .failed): (.fail, mailbox)
-        case .publish(let publication, _): (.publish, publication.owner)
-        case .claim(let owner, _): (.claim, owner)
-        case .update(let id, _), .redeem(_, let id): (.account, id)
-        case .invite(let invitation): (.account, SessionID(publicKey: invitation.key))
-        case .publishRoom(let room): (.room, room.door)
+        case .store(let envelope, _): (.store, [envelope.to])
+        case .acknowledge(let mailbox, _, .delivered): (.acknowledge, [mailbox])
+        case .acknowledge(let mailbox, _, .failed): (.fail, [mailbox])
+        case .publish(let publication, _): (.publish, [publication.owner])
+        case .claim(let owner, _): (.claim, [owner])
+        case .claims(let claims): (.claim, claims.map(\.owner))
+        case .update(let id, _), .redeem(_, let id): (.account, [id])
+        case .invite(let invitation): (.account, [SessionID(publicKey: invitation.key)])
+        case .publishRoom(let room): (.room, [room.door])
         }
     }
 
@@ -151,19 +156,29 @@ struct PostgresBatch {
     }
 
     private mutating func addClaims(_ places: [Int]) {
-        var owners: [[UInt8]] = []
-        var ids: [[UInt8]] = []
+        var claims: [Request.Claim] = []
+        var reserves: [Int64] = []
+        var rows: [(place: Int, part: Int)] = []
         for place in places {
-            guard case .claim(let owner, let id) = changes[place] else { continue }
-            owners.append(owner.publicKey)
-            ids.append(Envelope.idBytes(id))
+            switch changes[place] {
+            case .claim(let owner, let id):
+                claims.append(Request.Claim(owner: owner, id: id))
+                reserves.append(0)
+                rows.append((place, 0))
+            case .claims(let batch):
+                claims += batch
+                reserves += batch.map { _ in Retention.reservedOneTime }
+                rows += batch.indices.map { (place, $0) }
+            default: break
+            }
         }
-        var query = PostgresQuery("SELECT * FROM sotto.claim($1, $2, $3, $4)")
+        var query = PostgresQuery("SELECT * FROM sotto.claim($1, $2, $3, $4, $5)")
         query.add(minute)
-        query.add(places.map(Int64.init))
-        query.add(owners)
-        query.add(ids)
-        add(query, .claimed)
+        query.add(rows.indices.map(Int64.init))
+        query.add(claims.map(\.owner.publicKey))
+        query.add(claims.map { Envelope.idBytes($0.id) })
+        query.add(reserves)
+        add(query, .claimed(rows))
     }
 
     private mutating func addRoom(_ place: Int) {
@@ -209,7 +224,11 @@ struct PostgresBatch {
     /// Returns the outcome of each change from the rows of ``queries``, or `nil` if one is missing.
     func outcomes(_ rows: [PostgresRows]) -> [Outcome]? {
         var outcomes: [Outcome?] = changes.map { change in
-            if case .acknowledge = change { .acknowledged(removed: 0) } else { nil }
+            switch change {
+            case .acknowledge: .acknowledged(removed: 0)
+            case .claims(let claims): .bundles(claims.map { _ in nil })
+            default: nil
+            }
         }
         for (answer, rows) in zip(answers, rows) {
             if case .published(let place) = answer { outcomes[place] = .published }
@@ -227,7 +246,15 @@ struct PostgresBatch {
                 case .acknowledged:
                     outcomes[Int(rows.integer(row, 0))] = .acknowledged(
                         removed: Int(rows.integer(row, 1)))
-                case .claimed: outcomes[Int(rows.integer(row, 0))] = Self.claimed(rows, row)
+                case .claimed(let claims):
+                    let (place, part) = claims[Int(rows.integer(row, 0))]
+                    let outcome = Self.claimed(rows, row)
+                    if case .bundles(var bundles) = outcomes[place] {
+                        bundles[part] = outcome?.bundle
+                        outcomes[place] = .bundles(bundles)
+                    } else {
+                        outcomes[place] = outcome
+                    }
                 }
             }
         }

@@ -975,3 +975,73 @@ RETURNS SETOF boolean LANGUAGE sql AS $$
 $$;
 DELETE FROM sotto.version;
 INSERT INTO sotto.version VALUES (6);
+-- Version 7: batches of claims.
+
+-- The same as claim in version 1, but with no more one-time prekeys of its owner than its reserve, a claim gets none.
+CREATE OR REPLACE FUNCTION sotto.claim(
+    at_minute bigint, places bigint[], owners bytea[], ids bytea[], reserves bigint[],
+    OUT place bigint, OUT status bigint, OUT head bytea, OUT one_time bigint,
+    OUT one_time_key bytea)
+RETURNS SETOF record LANGUAGE plpgsql SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    item record;
+    of_owner sotto.prekey_owner;
+    earlier record;
+BEGIN
+    FOR item IN
+        SELECT * FROM unnest(places, owners, ids, reserves) WITH ORDINALITY
+            AS row (place, owner, id, reserve, n)
+        ORDER BY n
+    LOOP
+        place := item.place;
+        status := 1;
+        head := NULL;
+        one_time := NULL;
+        one_time_key := NULL;
+        SELECT * INTO of_owner FROM sotto.prekey_owner WHERE key = item.owner FOR SHARE;
+        IF FOUND THEN
+            INSERT INTO sotto.prekey_claim (id, owner, signed, minute)
+                VALUES (item.id, of_owner.number, of_owner.signed, at_minute)
+                ON CONFLICT DO NOTHING;
+        END IF;
+        IF FOUND THEN
+            SELECT prekey_signed.head INTO head FROM sotto.prekey_signed
+                WHERE number = of_owner.signed;
+            SELECT id, key INTO one_time, one_time_key FROM sotto.prekey_one_time
+                WHERE owner = of_owner.number AND EXISTS (
+                    SELECT FROM sotto.prekey_one_time
+                    WHERE owner = of_owner.number OFFSET item.reserve)
+                ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED;
+            IF FOUND THEN
+                DELETE FROM sotto.prekey_one_time
+                    WHERE owner = of_owner.number AND id = claim.one_time;
+                UPDATE sotto.prekey_claim
+                    SET one_time = claim.one_time, key = claim.one_time_key
+                    WHERE id = item.id;
+            ELSE
+                -- Without a one-time prekey the claim need not be repeatable.
+                DELETE FROM sotto.prekey_claim WHERE id = item.id;
+            END IF;
+        ELSE
+            SELECT prekey_owner.key AS owner, prekey_signed.head, prekey_claim.one_time,
+                    prekey_claim.key
+                INTO earlier FROM sotto.prekey_claim
+                JOIN sotto.prekey_owner ON prekey_owner.number = prekey_claim.owner
+                JOIN sotto.prekey_signed ON prekey_signed.number = prekey_claim.signed
+                WHERE prekey_claim.id = item.id;
+            IF NOT FOUND THEN
+                status := 2;
+            ELSIF earlier.owner <> item.owner THEN
+                status := 3;
+            ELSE
+                head := earlier.head;
+                one_time := earlier.one_time;
+                one_time_key := earlier.key;
+            END IF;
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+DELETE FROM sotto.version;
+INSERT INTO sotto.version VALUES (7);

@@ -234,7 +234,7 @@ import Testing
     }
 
     @Test func uploadsOfANetworkAreLimited() {
-        let rates = UploadRates(perDay: 864_000)
+        let rates = NetworkRates(perDay: 864_000)
         let (one, other): ([UInt8], [UInt8]) = ([192, 0, 2], [198, 51, 100])
         for _ in 0..<10 { #expect(rates.admit(86_400, from: one, at: 0)) }
         #expect(!rates.admit(1, from: one, at: 0))

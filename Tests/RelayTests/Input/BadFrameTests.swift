@@ -126,6 +126,7 @@ import Testing
             ("nonsense", "{}", Reason.unknownType), ("send", "{}", .badFields),
             ("send", #"{"envelope":{"v":1}}"#, .badFields),
             ("claim", #"{"id":"05","claim":"x"}"#, .badFields),
+            ("claims", #"{"ids":["\#(Sample.identity().id)"],"claims":[]}"#, .badFields),
             ("claim", #"{"id":"\#(Sample.identity().id)","claim":"\#(id)"}"#, .noBundle),
             ("prekeys", #"{"publication":{"v":1,"type":"prekeys"}}"#, .badFields),
             ("fetch", #"{"max":101}"#, .badFields), ("fetch", "{}", .loginRequired),

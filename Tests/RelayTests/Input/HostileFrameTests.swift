@@ -81,6 +81,12 @@ import Testing
                 false
             ), (.fetch(max: 100, after: 7, dead: true, of: owner.id), true),
             (.claim(owner: owner.id, id: Envelope.newID()), false), (.ping, false),
+            (
+                .claims(
+                    (0..<WireLimits.claimCount).map { _ in
+                        .init(owner: Sample.identity().id, id: Envelope.newID())
+                    }), false
+            ),
             (.solution(nonce: randomBytes(32), counter: 9), false), (.challenge, false),
         ]
         for (request, hasMailbox) in requests {
