@@ -22,6 +22,7 @@ The last lines are the summary as JSON. The exit status is 0 only if all of this
 or the envelope with its chain, counts as lost; with --require-recovery it is an error.
 """
 import argparse, collections, json, os, pathlib, random, shutil, signal, socket, subprocess, sys, tempfile, time
+from group_rules import RANKS, Change, Fold
 
 LIMIT = 600  # seconds until a command counts as hung
 STEP = 10  # seconds by which the clock moves with an action
@@ -37,7 +38,6 @@ WEIGHTS = {
     "accept": 5, "decline": 0.7, "leave": 0.5, "remove": 1.5, "ban": 0.3, "role": 2, "rename": 1, "policy": 0.7,
     "nickname": 1,
 }
-RANKS = {"reader": 1, "member": 2, "moderator": 3, "admin": 4, "owner": 5}
 EMOJI = ["👍", "❤️", "😂", "😮"]
 
 
@@ -51,8 +51,10 @@ class Member:
         self.outgoing = []  # lines that `send` did not get yet
         self.incoming = []  # lines that `decrypt` did not get yet
         self.seen = set()  # ids of envelopes that `recv` printed
-        self.opened = {}  # label of a message -> (id, author) as `decrypt` printed it
-        self.refused = set()  # ids of envelopes that were refused with status 12
+        # What `decrypt` printed, with the numbers of changes before and after the run.
+        self.opened = {}  # label of a message -> (id, author, numbers)
+        self.refused = {}  # id of an envelope that was refused with status 12 -> numbers
+        self.stored = 0  # the number of changes that the member has
         self.is_modified = False
         self.has_left = False
         self.was_told = True  # false if a kill took the records of `leave`
@@ -61,9 +63,10 @@ class Member:
 class Message:
     """A message that a member encrypted, and who may read it."""
 
-    def __init__(self, label, author, kind, readers, changes):
-        self.label, self.author, self.kind, self.readers, self.changes = label, author, kind, readers, changes
+    def __init__(self, label, author, kind, readers, stored):
+        self.label, self.author, self.kind, self.readers, self.stored = label, author, kind, readers, stored
         self.target = None  # the label of the message that an edit, a deletion or a reaction changes
+        self.needs_pin = False  # whether it deletes the message of another member
         self.copies = {}  # name of the reader -> id of the envelope
         self.chain = {}  # name of the reader -> ids of the envelopes that can have the chain
         self.tags = {}  # name of the reader -> tag
@@ -195,14 +198,15 @@ class Simulation:
         made = self.must(self.owner, "group", "create", "-q", "climbing", *(other.id for other in others))
         self.group = json.loads(self.must(self.owner, "group", "list", "--json").splitlines()[0])["id"]
         self.post(self.owner, made)
-        addresses = ",".join(relay.url for relay in self.relays)
-        self.change(self.owner, "policy", self.group, f"relays={addresses}")
+        self.flush(self.owner)
+        addresses = ",".join(sorted(relay.url for relay in self.relays))
+        self.demand(self.owner, "policy", self.group, f"relays={addresses}")
         for member in others:
             self.read(member)
-            self.change(member, "accept", self.group, "--nickname", f"nick of {member.name}")
+            self.demand(member, "accept", self.group, "--nickname", f"nick of {member.name}")
         for number, rank in enumerate(["admin", "admin", "moderator", "moderator", "moderator"][: len(others) // 2]):
             self.read(self.owner)
-            self.change(self.owner, "role", self.group, others[number].id, rank)
+            self.demand(self.owner, "role", self.group, others[number].id, rank)
         for _ in range(3):
             self.round()
 
@@ -290,29 +294,36 @@ class Simulation:
     def open(self, member, lines):
         if not lines:
             return
-        printed = []
+        printed, before = [], member.stored
         status = None
         while status is None:
             status, output = self.run(member, "decrypt", "-q", input="\n".join(lines) + "\n")
             printed += complete(output)
         for line in lines:
             self.fates[json.loads(line)["id"]] = "tried"
+        numbers = before, self.count_changes(member)
         for line in printed:
-            self.note(member, json.loads(line))
+            self.note(member, json.loads(line), numbers)
 
-    def note(self, member, record):
+    def count_changes(self, member):
+        """Asks a member for the number of changes in the log, which keeps the order of storing."""
+        output = self.must(member, "group", "show", self.group)
+        member.stored = json.loads(output)["changes"] if output else 0
+        return member.stored
+
+    def note(self, member, record, numbers):
         """Writes down what `decrypt` printed."""
         if record["type"] == "error":
             self.counts[f"refused {record['status']}"] += 1
             self.refusals[f"decrypt {record['status']} {record['message']}"] += 1
             if record["status"] == 12:
-                member.refused.add(record.get("id"))
+                member.refused.setdefault(record.get("id"), numbers)
             return
         if record.get("details", {}).get("state") == "different":
             self.problem(f"{member.name}: the state differs in {record['id']}")
         label = record.get("sim")
         if label is not None:
-            member.opened[label] = (record["id"], record["from"])
+            member.opened.setdefault(label, (record["id"], record["from"], numbers))
         for event in record["body"].get("events", []):
             if event["event"] == "invited":
                 self.invited.add(member.name)
@@ -341,18 +352,24 @@ class Simulation:
         self.counts[f"changes {'made' if status == 0 else 'refused'}"] += 1
         return status
 
+    def demand(self, member, command, *words):
+        """Makes a change that must succeed, and sends its records."""
+        if self.change(member, command, *words) != 0:
+            self.problem(f"{member.name}: group {command} is refused")
+        self.flush(member)
+
     def participants(self, member):
         """Returns the participants' records as a member sees them; `None` if the member knows no such group."""
         output = self.must(member, "group", "participants", "--json", self.group)
         people = [json.loads(line) for line in output.splitlines()]
-        if any(person["me"] for person in people):
+        if any(person.get("me") for person in people):
             self.ranks = {self.by_id[person["id"]].name: person["role"] for person in people}
         return people
 
     def write(self, member, kind, body, target=None):
         """Encrypts a message, and writes down who may read it."""
-        people = self.participants(member)
-        readers = {self.by_id[person["id"]].name for person in people if not person["me"] and person["seesMe"]}
+        people, stored = self.participants(member), self.count_changes(member)
+        readers = {self.by_id[person["id"]].name for person in people if not person.get("me") and person["seesMe"]}
         path = self.home / f"{member.name}.out"
         path.unlink(missing_ok=True)
         while True:
@@ -361,8 +378,9 @@ class Simulation:
             if "text" in body:
                 body["text"] = label
             record = {"v": 1, "type": "message", "group": self.group, "body": body, "sim": label}
-            message = Message(label, member, kind, readers, None)
+            message = Message(label, member, kind, readers, stored)
             message.target = target
+            message.needs_pin = kind == "delete" and self.messages[target].author is not member
             self.messages[label] = message
             status, _ = self.run(member, "encrypt", "-q", "-o", path.name, input=json.dumps(record) + "\n")
             if path.exists() or status is not None:
@@ -385,7 +403,7 @@ class Simulation:
             if record["suite"] != "group":
                 before[reader].append(record["id"])
                 continue
-            tag = record["payload"]["tag"] if isinstance(record["payload"], dict) else None
+            tag = record["payload"]["tag"]
             key = (message.author.name, reader, tag)
             message.copies[reader], message.tags[reader] = record["id"], tag
             message.chain[reader] = self.chains.setdefault(key, before[reader])
@@ -612,6 +630,7 @@ class Judge:
         self.simulation = simulation
         self.counts = collections.Counter()
         self.wrong = []
+        self.logs, self.folds = {}, {}
 
     @property
     def is_satisfied(self):
@@ -624,11 +643,13 @@ class Judge:
 
     def judge(self):
         self.find_members()
+        self.read_logs()
         self.compare_states()
         self.histories = {member.name: self.history(member) for member in self.simulation.members.values()}
         self.compare_messages()
         self.compare_views()
         self.compare_chains()
+        self.compare_verdicts()
 
     def find_members(self):
         """The members are those whom the owner sees, without the people who left and whose records a kill took."""
@@ -637,22 +658,35 @@ class Judge:
         self.members = [self.simulation.by_id[person["id"]] for person in people]
         self.members = [member for member in self.members if member.was_told and not member.is_modified]
 
+    def read_logs(self):
+        """Reads the changes of everybody, in the order in which they were stored."""
+        changes = {}
+        for member in self.simulation.members.values():
+            lines = self.simulation.must(member, "group", "log", self.simulation.group).splitlines()
+            for line in lines:
+                if line not in changes:
+                    changes[line] = Change(line)
+            self.logs[member.name] = [changes[line] for line in lines]
+
     def compare_states(self):
         simulation, states = self.simulation, collections.defaultdict(list)
         for member in self.members:
             shown = json.loads(simulation.must(member, "group", "show", simulation.group))
-            log = simulation.must(member, "group", "log", simulation.group).splitlines()
             people = simulation.must(member, "group", "participants", "--json", simulation.group).splitlines()
-            roles = frozenset((person["id"], person["role"], person["nickname"]) for person in map(json.loads, people))
-            states[shown["state"], frozenset(log), roles].append(member.name)
-            self.counts["changes"] = len(log)
+            people = frozenset(
+                (person["id"], person["role"], person.get("nickname")) for person in map(json.loads, people))
+            heads = frozenset(Fold(self.logs[member.name]).heads())
+            states[shown["state"], heads, people].append(member.name)
             if shown["standing"] != "member":
                 self.error(f"{member.name} is a member for the owner, but shows {shown['standing']}")
-        self.counts["states"] = len(states)
-        self.counts["members"] = len(self.members)
+        self.counts["states"], self.counts["members"] = len(states), len(self.members)
+        self.counts["changes"] = len(self.logs[simulation.owner.name])
         if len(states) > 1:
-            groups = [(state, len(log), names) for (state, log, _), names in states.items()]
-            self.error(f"the states differ: {groups}")
+            self.error(f"the states differ: {[(state, names) for (state, _, _), names in states.items()]}")
+        expected = Fold(self.logs[simulation.owner.name]).ranks()
+        for (_, _, people), names in states.items():
+            if {id: RANKS[role] for id, role, _ in people} != expected:
+                self.error(f"the participants of {names} are not those of the rules")
 
     def history(self, member):
         """Returns the records of the group in a member's history by their labels."""
@@ -716,33 +750,33 @@ class Judge:
         views = {}
         for member in self.members:
             output = simulation.must(member, "history", simulation.group, "--limit", "1000000")
-            views[member.name] = {record["id"]: record for record in map(json.loads, output.splitlines())}
+            views[member.name] = {record.get("id"): record for record in map(json.loads, output.splitlines())}
         for label, changes in events.items():
             id = simulation.id_of(label)
             seen = collections.defaultdict(list)
             for member in self.members:
-                view = views[member.name].get(id)
-                if view and all(self.has(member, change) for change in changes):
-                    seen[self.view(view)].append(member.name)
+                if all(self.has(member, message) for message in [simulation.messages[label], *changes]):
+                    seen[self.view(views[member.name].get(id))].append(member.name)
             self.counts["views"] += sum(map(len, seen.values()))
             if len(seen) > 1:
                 self.error(f"the views of {label} differ: {dict(seen)}")
 
     def has(self, member, message):
-        return member is message.author or message.label in self.histories[member.name]
+        return member is message.author or message.label in member.opened
 
     @staticmethod
     def view(record):
+        """Returns what a member sees of a message. A message that its author deleted has no id in the history."""
+        if record is None or record.get("deleted"):
+            return "deleted"
         reactions = sorted((reaction["from"], reaction["emoji"]) for reaction in record.get("reactions", []))
-        return record.get("deleted", False), record.get("body", {}).get("text"), tuple(reactions)
+        return record["body"].get("text"), tuple(reactions)
 
     def compare_chains(self):
         """A chain is known by the tag of one reader. Its holders may read all its later messages."""
         holders = {}
         for message in self.simulation.messages.values():
             chains = {(message.author.name, reader, tag) for reader, tag in message.tags.items()}
-            for reader in message.tags:
-                pass
             known = {id(holders[chain]): holders[chain] for chain in chains if chain in holders}
             if len(known) > 1:
                 self.error(f"{message.label} is under several chains")
@@ -753,6 +787,59 @@ class Judge:
             chain |= set(message.tags)
             for key in chains:
                 holders[key] = chain
+
+    def compare_verdicts(self):
+        """Compares who showed and who refused a message with the rules."""
+        for message in self.simulation.messages.values():
+            opened = [(member, *member.opened[message.label]) for member in self.simulation.members.values()
+                      if message.label in member.opened and member is not message.author]
+            for member, id, author, numbers in opened:
+                self.compare_verdict(message, member, opened[0][1], numbers, True)
+                if (id, author) != (opened[0][1], message.author.id):
+                    self.error(f"{message.label} has another id or author for {member.name}")
+            for reader, envelope in message.copies.items():
+                member = self.simulation.members[reader]
+                if envelope in member.refused:
+                    id = opened[0][1] if opened else None
+                    self.compare_verdict(message, member, id, member.refused[envelope], False)
+
+    def compare_verdict(self, message, member, id, numbers, is_shown):
+        """The verdict must follow from the changes that the reader had at some time during the run of `decrypt`."""
+        heads = self.heads_of(message.author, message.stored)
+        log = self.logs[member.name]
+        if is_shown and self.is_uncontested(log[:numbers[1]], heads):
+            self.counts["shown uncontested"] += 1
+            return
+        for number in [numbers[1], *range(numbers[0], numbers[1])]:
+            fold = self.fold_of(member, number)
+            if fold and fold.permits(message.author.id, heads, id, message.needs_pin) == is_shown:
+                self.counts["shown by the rules" if is_shown else "refused by the rules"] += 1
+                return
+        self.error(f"{member.name} {'shows' if is_shown else 'refuses'} {message.label} against the rules")
+
+    def fold_of(self, member, number):
+        """Returns the rules over the first changes of a member; members with the same changes share it."""
+        changes = self.logs[member.name][:number]
+        key = frozenset(change.id for change in changes)
+        if changes and key not in self.folds:
+            self.folds[key] = Fold(changes)
+        return self.folds.get(key)
+
+    def heads_of(self, author, number):
+        parents = {parent for change in self.logs[author.name][:number] for parent in change.parents}
+        return [change.id for change in self.logs[author.name][:number] if change.id not in parents]
+
+    @staticmethod
+    def is_uncontested(changes, heads):
+        """Whether no change that could forbid a message with these heads is missing in its past."""
+        known, past, waiting = {change.id: change for change in changes}, set(), list(heads)
+        while waiting:
+            id = waiting.pop()
+            if id not in past and id in known:
+                past.add(id)
+                waiting += known[id].parents
+        return all(head in past for head in heads) and all(
+            change.id in past or change.act in ("invite", "join", "set", "merge") for change in changes)
 
     def report(self):
         simulation = self.simulation
