@@ -58,6 +58,7 @@ class Member:
         self.is_modified = False
         self.has_left = False
         self.was_told = True  # false if a kill took the records of `leave`
+        self.lost_keys = False  # whether a kill took envelopes since the last message
 
 
 class Message:
@@ -222,6 +223,7 @@ class Simulation:
             status, _ = self.run(member, "encrypt", "-q", "-o", path.name, input=records)
             if path.exists() or status is not None:
                 break
+            member.lost_keys = True
         if path.exists():
             self.enqueue(member, path.read_text().splitlines())
 
@@ -386,6 +388,7 @@ class Simulation:
             if path.exists() or status is not None:
                 break
             # A message that was encrypted and not printed is in the author's history only.
+            member.lost_keys = True
         records = self.enqueue(member, path.read_text().splitlines()) if path.exists() else []
         if not any(record["suite"] == "group" for record in records):
             if status == 0 and readers:
@@ -406,7 +409,8 @@ class Simulation:
             tag = record["payload"]["tag"]
             key = (message.author.name, reader, tag)
             message.copies[reader], message.tags[reader] = record["id"], tag
-            message.chain[reader] = self.chains.setdefault(key, before[reader])
+            message.chain[reader] = self.chains.setdefault(key, [] if message.author.lost_keys else before[reader])
+        message.author.lost_keys = False
         if set(message.copies) != message.readers:
             self.problem(
                 f"{message.label}: copies for {sorted(message.copies)}, but readers are {sorted(message.readers)}")
@@ -579,7 +583,7 @@ class Simulation:
         self.round()
         self.change(self.owner, "policy", self.group, "post=member")
         for turn in range(self.options.rounds):
-            self.advance(HOUR + 60)
+            self.advance((1 if turn < 6 else 25) * HOUR)
             if turn in (1, 3):
                 for member in self.members.values():
                     if not member.is_modified:
@@ -630,11 +634,11 @@ class Judge:
         self.simulation = simulation
         self.counts = collections.Counter()
         self.wrong = []
-        self.logs, self.folds = {}, {}
+        self.logs, self.folds, self.histories = {}, {}, {}
 
     @property
     def is_satisfied(self):
-        lost = self.counts["lost"] if self.simulation.options.require_recovery else 0
+        lost = self.counts["lost"] + self.counts["lost with the chain"] if self.simulation.options.require_recovery else 0
         return not self.wrong and not self.simulation.problems and not self.counts["unread"] and not lost
 
     def error(self, text):
@@ -645,7 +649,7 @@ class Judge:
         self.find_members()
         self.read_logs()
         self.compare_states()
-        self.histories = {member.name: self.history(member) for member in self.simulation.members.values()}
+        self.read_histories()
         self.compare_messages()
         self.compare_views()
         self.compare_chains()
@@ -688,16 +692,26 @@ class Judge:
             if {id: RANKS[role] for id, role, _ in people} != expected:
                 self.error(f"the participants of {names} are not those of the rules")
 
-    def history(self, member):
-        """Returns the records of the group in a member's history by their labels."""
-        simulation, found = self.simulation, collections.defaultdict(list)
-        output = simulation.must(member, "history", simulation.group, "--raw", "--limit", "1000000")
-        for record in map(json.loads, output.splitlines()):
-            if record.get("sim") is not None:
-                found[record["sim"]].append(record)
-        return found
+    def read_histories(self):
+        """Reads the messages in the history of everybody. A message that its author sent again has no label, but its id."""
+        simulation = self.simulation
+        found = {}
+        for member in simulation.members.values():
+            output = simulation.must(member, "history", simulation.group, "--raw", "--limit", "1000000")
+            found[member.name] = [json.loads(line) for line in output.splitlines()]
+        labels = {record["id"]: record["sim"] for records in found.values() for record in records if "sim" in record}
+        labels |= {id: label for member in simulation.members.values() for label, (id, _, _) in member.opened.items()}
+        for name, records in found.items():
+            self.histories[name] = collections.defaultdict(list)
+            for record in records:
+                label = labels.get(record.get("id"))
+                if label is not None:
+                    self.histories[name][label].append(record)
+                elif record.get("body", {}).get("type") not in ("group", "system", None):
+                    self.error(f"{name} has a message that nobody wrote: {record}")
 
     def compare_messages(self):
+        self.deleted = {message.target for message in self.simulation.messages.values() if message.kind == "delete"}
         for message in self.simulation.messages.values():
             if not message.copies:
                 continue
@@ -731,13 +745,16 @@ class Judge:
             return "read"
         if message.copies[member.name] in member.refused:
             return "refused"
+        if message.label in self.deleted:
+            return "deleted"
         if fates[message.copies[member.name]] == "dropped":
             return "lost"
         if not message.chain[member.name] or any(fates[id] == "dropped" for id in message.chain[member.name]):
             return "lost with the chain"
         if member not in self.members:
             return "unread by former members"
-        self.error(f"{member.name} has not {message.label}")
+        chain = [fates[id] for id in message.chain[member.name]]
+        self.error(f"{member.name} has not {message.label}: {fates[message.copies[member.name]]}, chain {chain}")
         return "unread"
 
     def compare_views(self):
@@ -762,7 +779,8 @@ class Judge:
                 self.error(f"the views of {label} differ: {dict(seen)}")
 
     def has(self, member, message):
-        return member is message.author or message.label in member.opened
+        return member is message.author or message.label in member.opened \
+            or message.label in self.histories[member.name]
 
     @staticmethod
     def view(record):
@@ -899,7 +917,7 @@ def main():
     parser.add_argument("--loss", type=float, default=0.1, help="the share of lost envelopes; default 0.1")
     parser.add_argument("--repeat", type=float, default=0.05, help="the share of repeated envelopes; default 0.05")
     parser.add_argument("--kill", type=float, default=0.05, help="the share of runs with a kill; default 0.05")
-    parser.add_argument("--rounds", type=int, default=15, help="the most rounds at the end; default 15")
+    parser.add_argument("--rounds", type=int, default=11, help="the most rounds at the end; default 11")
     parser.add_argument("--directory", help="where the homes are made; default /dev/shm")
     parser.add_argument("--require-recovery", action="store_true", help="a lost message is an error")
     parser.add_argument("--keep", action="store_true", help="keep the homes")
