@@ -753,6 +753,9 @@ class Judge:
             return "lost with the chain"
         if member not in self.members:
             return "unread by former members"
+        known = {change.id for change in self.logs[member.name]}
+        if message.author not in self.members and not known.issuperset(self.heads_of(message.author, message.stored)):
+            return "held for changes of former members"
         chain = [fates[id] for id in message.chain[member.name]]
         self.error(f"{member.name} has not {message.label}: {fates[message.copies[member.name]]}, chain {chain}")
         return "unread"
