@@ -301,8 +301,8 @@ class Simulation:
         while status is None:
             status, output = self.run(member, "decrypt", "-q", input="\n".join(lines) + "\n")
             printed += complete(output)
-        for line in lines:
-            self.fates[json.loads(line)["id"]] = "tried"
+        for id in {json.loads(line)["id"] for line in lines}:
+            self.fates[id] = "tried again" if self.fates[id].startswith("tried") else "tried"
         numbers = before, self.count_changes(member)
         for line in printed:
             self.note(member, json.loads(line), numbers)
@@ -318,6 +318,11 @@ class Simulation:
         if record["type"] == "error":
             self.counts[f"refused {record['status']}"] += 1
             self.refusals[f"decrypt {record['status']} {record['message']}"] += 1
+            id = record.get("id")
+            if id in self.fates:
+                self.fates[id] += f", status {record['status']}"
+            if record["status"] != 12:
+                self.counts[f"status {record['status']}: {self.fates.get(id)}"] += 1
             if record["status"] == 12:
                 member.refused.setdefault(record.get("id"), numbers)
             return
