@@ -27,7 +27,7 @@ RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release 
 RELEASE := .build-release/release
 MADE_COMPLETIONS := .build-release/completions
 
-.PHONY: all build deps demo test check bench faults soak fuzz lint format install uninstall clean
+.PHONY: all build deps demo test check bench faults soak simulation fuzz lint format install uninstall clean
 
 all: build
 
@@ -71,6 +71,12 @@ SOAK_SECONDS ?= 7200
 soak: deps
 	for p in $(TOOLS) $(HELPERS); do $(SWIFT) build --product $$p || exit 1; done
 	python3 Bench/soak.py .build/debug $(SOAK_SECONDS)
+
+## simulation: twenty members of a group, two relays, loss and kills; ACTIONS random actions, with the programs of a debug build
+ACTIONS ?= 5000
+simulation: deps
+	for p in group encrypt decrypt send recv relay keygen contact history; do $(SWIFT) build --product $$p || exit 1; done
+	python3 Bench/group_simulation.py --actions $(ACTIONS) $(SIMULATION_FLAGS) .build/debug
 
 ## fuzz: libFuzzer on every parser, FUZZ_SECONDS each
 FUZZ_SECONDS ?= 60
