@@ -142,8 +142,12 @@ extension IdentityStore {
             """, mark(target: id, conversation: row.number)
         ) { StoredMessage($0) }
         let now = Timestamp.now().seconds
-        return try rows.map { stored throws(StateError) in
-            try entry(stored, row.conversation, now: now)
+        var events: [HistoryEntry] = []
+        for stored in rows { events.append(try entry(stored, row.conversation, now: now)) }
+        // The mail can arrive in another order than the one in which it was written.
+        return events.sorted {
+            let (a, b) = ($0.time?.seconds ?? 0, $1.time?.seconds ?? 0)
+            return a != b ? a < b : $0.number < $1.number
         }
     }
 

@@ -133,7 +133,7 @@ final class RecipientDirectory {
     func member(_ person: Correspondent) throws -> Destination {
         let trust = person.contact == nil ? mailboxes.trust ?? .any : mailboxes.trust
         let destination = Destination(
-            recipient: person, route: try route(to: person, isShort: false, trust))
+            recipient: person, route: try route(to: person, isShort: false, trust, isMember: true))
         try begin(destination, isShort: false)
         return destination
     }
@@ -175,9 +175,10 @@ final class RecipientDirectory {
 
     /// If no session has to begin, this only reads the state and does not wait for other processes.
     private func route(
-        to person: Correspondent, isShort: Bool, _ trust: TrustPolicy? = nil
+        to person: Correspondent, isShort: Bool, _ trust: TrustPolicy? = nil,
+        isMember: Bool = false
     ) throws -> Destination.Route {
-        let suite = try plan.suite(for: person, store, isShort: isShort)
+        let suite = try plan.suite(for: person, store, isShort: isShort, isMember: isMember)
         try book.check(person, suite: suite, trust ?? mailboxes.trust)
         guard let type = suite.messageSuite else { return .session(person.id) }
         guard person.card != nil || suite != .sealed else {

@@ -13,9 +13,10 @@ struct RoutePlan {
     /// Returns the suite for a recipient. The order is: the requested suite, an existing session, a session that can
     /// begin with a bundle that `recv` claimed, `sealed`.
     ///
-    /// A message with a short time to live takes no step of a session: the relay may drop it.
+    /// A message with a short time to live takes no step of a session: the relay may drop it. A session begins with a
+    /// contact, or with a member of a group that gets the message.
     func suite(
-        for person: Correspondent, _ store: IdentityStore?, isShort: Bool
+        for person: Correspondent, _ store: IdentityStore?, isShort: Bool, isMember: Bool = false
     ) throws -> Suite {
         switch method {
         case .sealed: return .sealed
@@ -39,7 +40,7 @@ struct RoutePlan {
         guard let store else { return .sealed }
         return try store.preview { state -> Suite in
             if try state.hasSession(with: person.id) { return .ratchet }
-            guard person.contact != nil, person.id != own else { return .sealed }
+            guard person.contact != nil || isMember, person.id != own else { return .sealed }
             // A session without a post-quantum prekey would be weaker than a sealed message.
             let bundle = try state.freshBundle(of: person.id)
             return bundle?.pqSignedPreKey == nil ? .sealed : .ratchet

@@ -119,9 +119,12 @@ struct OpenGroups {
 
     /// Returns the records that tell the members, and those who are members no longer, what they lack.
     func news(
-        of group: StoredGroup, also: [SessionID] = [], _ transaction: StateTransaction
+        of group: StoredGroup, also: [SessionID] = [], asksForKeys: Bool = false,
+        _ transaction: StateTransaction
     ) throws -> [JSONObject] {
-        try transaction.news(of: group, also: also).map { record($0.body, to: $0.to) }
+        try transaction.news(of: group, also: also, asksForKeys: asksForKeys).map {
+            record($0.body, to: $0.to)
+        }
     }
 
     /// Returns the record of a body for a person, for `encrypt`.

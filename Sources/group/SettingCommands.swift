@@ -209,11 +209,16 @@ struct SyncCommand: Program {
     static let configuration = CommandConfiguration(
         name: "sync",
         abstract: "Print what members lack: changes, answers, and questions for missing changes.",
-        usage: "group sync [GROUP ...]",
+        usage: "group sync [--keys] [GROUP ...]",
         discussion: """
             Before a message, encrypt --group does the same. People who wait at the door of a room are let in, and the \
             record of a room that changed is printed.
             """)
+
+    @Flag(
+        "--keys",
+        help: "Also ask members for the keys of messages that wait for them.")
+    var keys = false
 
     @OptionGroup var options: GroupOptions
 
@@ -235,7 +240,7 @@ struct SyncCommand: Program {
                     let room = try transaction.publication(of: group, card: card)
                     records += [room].compactMap { $0 }
                 }
-                return try records + groups.news(of: group, transaction)
+                return try records + groups.news(of: group, asksForKeys: keys, transaction)
             }
         }
         // Only a room is changed here.

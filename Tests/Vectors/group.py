@@ -314,7 +314,7 @@ def group_message():
     commitment = hmac(message_key, b"commit")
     signature = signer.sign(b"sotto/group/v1\0" + chain + place + commitment + combined)
     message = place + commitment + signature + combined
-    keys = hkdf(wrap, reader, b"sotto/group/copy/v1", 48)
+    keys = hkdf(wrap, reader, b"sotto/group/copy/v1" + chain, 48)
     identifier, time = "8b0e4a9c-7a0e-4b9e-9d42-5f0f6f0b8a11", "2026-11-24T10:00:00Z"
     address = identifier.encode() + b"\0" + b"05" + reader.hex().encode() + b"\0" + time.encode()
     box = copy_nonce + nacl.bindings.crypto_aead_xchacha20poly1305_ietf_encrypt(

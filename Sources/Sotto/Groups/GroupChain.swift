@@ -200,7 +200,7 @@ package struct GroupChain: Sendable {
     func copy(
         _ message: GroupMessage, for address: GroupCopy.Address, nonce: [UInt8]
     ) -> GroupCopy {
-        let (tag, key) = Wrap.keys(wrapSecret, address.to)
+        let (tag, key) = Wrap.keys(wrapSecret, id, address.to)
         return GroupCopy(tag: tag, box: Wrap.seal(message.bytes, address, nonce: nonce, key))
     }
 }

@@ -81,13 +81,14 @@ package struct GroupCopy: Sendable, Equatable {
 /// The outer encryption of copies, under keys that the chain's wrap secret gives each reader.
 enum Wrap {
     /// Returns the tag and the key of a reader: HKDF-SHA256(wrap secret, salt = public key of the reader, info
-    /// `sotto/group/copy/v1`, 48).
+    /// `sotto/group/copy/v1` ‖ chain id, 48). So no other chain has them, even one with the same wrap secret.
     static func keys(
-        _ secret: RatchetSecret, _ reader: SessionID
+        _ secret: RatchetSecret, _ chain: [UInt8], _ reader: SessionID
     ) -> (tag: [UInt8], key: RatchetSecret) {
         let both = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: secret.symmetricKey, salt: reader.publicKey,
-            info: Array("sotto/group/copy/v1".utf8), outputByteCount: GroupCopy.tagBytes + 32)
+            info: Array("sotto/group/copy/v1".utf8) + chain,
+            outputByteCount: GroupCopy.tagBytes + 32)
         return both.withUnsafeBytes { bytes in
             (
                 Array(bytes.prefix(GroupCopy.tagBytes)),

@@ -20,7 +20,7 @@ package struct GroupLog: Sendable {
     package private(set) var changes: [GroupChange] = []
     /// The bytes of all changes.
     package private(set) var byteCount = 0
-    /// Pairs of changes with one device and one number, which prove a fork.
+    /// Pairs of changes with one device and one number, which prove a fork: one pair for each number.
     package private(set) var forks: [(GroupID, GroupID)] = []
     private var numbers: [GroupID: Int] = [:]
     private var rules = GroupRules()
@@ -83,7 +83,9 @@ package struct GroupLog: Sendable {
         numbers[change.id] = place
         byteCount += change.bytes.count
         let key = Place(device: change.device, seq: change.seq)
-        for other in sequence[key] ?? [] { forks.append((changes[other].id, change.id)) }
+        if let others = sequence[key], others.count == 1 {
+            forks.append((changes[others[0]].id, change.id))
+        }
         sequence[key, default: []].append(place)
         return .stored
     }
@@ -139,7 +141,7 @@ package struct GroupLog: Sendable {
             return .nobody
         }
         let past = rules.past(of: parents)
-        return power(past.rules, past.changes)
+        return min(power(past.rules, past.changes), .member)
     }
 
     /// Returns the limits of each change by which a member left or was removed.

@@ -45,13 +45,13 @@ package struct ReceivedGroupChain: Sendable {
     }
 
     /// The tag of this chain's copies for a reader, 16 bytes.
-    package func tag(for reader: SessionID) -> [UInt8] { Wrap.keys(wrapSecret, reader).tag }
+    package func tag(for reader: SessionID) -> [UInt8] { Wrap.keys(wrapSecret, id, reader).tag }
 
     /// Returns the message in a copy. Throws ``GroupChainError/copy``.
     package func message(
         in copy: GroupCopy, for address: GroupCopy.Address
     ) throws(GroupChainError) -> GroupMessage {
-        let (tag, key) = Wrap.keys(wrapSecret, address.to)
+        let (tag, key) = Wrap.keys(wrapSecret, id, address.to)
         guard constantTimeEqual(tag, copy.tag), let bytes = Wrap.open(copy.box, address, key),
             let message = GroupMessage(bytes)
         else { throw .copy }

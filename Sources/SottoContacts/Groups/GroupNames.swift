@@ -15,15 +15,20 @@ extension AddressBook {
         let wanted = text.lowercased()
         let group: StoredGroup? = try store.preview { transaction in
             let headers = try transaction.groupHeaders()
-            var found = headers.filter { $0.name.lowercased() == wanted }.map(\.id)
-            if found.isEmpty, wanted.utf8.count >= Self.idPrefix {
-                found = headers.map(\.id).filter { $0.description.hasPrefix(wanted) }
-            }
+            // An id means one group, whatever the names of other groups are.
+            let id = GroupID(wanted)
+            let found = headers.filter { header in
+                if let id { return header.id == id }
+                return header.name.lowercased() == wanted
+                    || wanted.utf8.count >= Self.idPrefix
+                        && header.id.description.hasPrefix(wanted)
+            }.map(\.id)
             var groups = try found.compactMap { try transaction.group($0) }
             // An invitation does not take the name of a joined group. A group that continues another one does.
             let continued = Set(groups.filter { $0.standing == .member }.compactMap(\.continued))
             let joined = groups.filter { $0.standing == .member && !continued.contains($0.id) }
-            if joined.count == 1 { groups = joined }
+            let isNamed = groups.allSatisfy { $0.name.lowercased() == wanted }
+            if joined.count == 1, isNamed { groups = joined }
             guard groups.count < 2 else {
                 throw Failure(
                     .usage, "\(text) is the name of several groups",
@@ -33,6 +38,8 @@ extension AddressBook {
         }
         guard let group else { return nil }
         guard !hasPriority, let contact = try lookUpName(text) else { return group }
+        // An invitation does not take the name of a contact.
+        guard group.standing == .member else { return nil }
         throw Failure(
             .usage, "\(text) is both a group and a contact",
             hint: "use an id: \(group.id.short) or \(contact.short)")

@@ -55,12 +55,19 @@ extension MessageOpening {
             let number = try transaction.recordOpened(
                 id: place.id, digest: place.digest, message)
             return .message(message, number: number, seen: false)
+        } catch GroupChainError.noKey where !isPreview {
+            // The chain came again and begins later. The author is asked for the message.
+            try transaction.noteMissed(envelope)
+            return .dropped
         } catch let wait as StateTransaction.GroupWait {
             guard !isPreview else {
                 let failure = Failure(
                     .noKey, "the message waits for keys or changes of its group",
                     hint: "they are in other messages, which are not opened yet")
                 return .failed(failure, id: envelope.id, isFinal: false)
+            }
+            if try transaction.store(namedBy: wait) {
+                return try open(group: envelope, transaction)
             }
             try transaction.hold(envelope, wait)
             return nil
@@ -75,14 +82,9 @@ extension MessageOpening {
             let content: Result<Envelope, Failure> = .success(envelope)
             var isWaiting = false
             let line = try caught(envelope.id, content) { envelope in
-                do {
-                    let line = try open(group: envelope, transaction)
-                    isWaiting = line == nil
-                    return line ?? .dropped
-                } catch GroupChainError.noKey {
-                    // The chain came again and begins later. The author is asked for the message.
-                    return .dropped
-                }
+                let line = try open(group: envelope, transaction)
+                isWaiting = line == nil
+                return line ?? .dropped
             }
             guard !isWaiting else { continue }
             try transaction.release(envelope)

@@ -67,13 +67,14 @@ extension StateTransaction {
     }
 
     /// Returns all that the members of a group lack, and those who are members no longer. `also` are further people who are told
-    /// of their removal.
+    /// of their removal. With `asksForKeys`, members are asked for the keys of messages that wait for them.
     package func news(
-        of group: StoredGroup, also: [SessionID] = [], at time: Timestamp = .now()
+        of group: StoredGroup, also: [SessionID] = [], asksForKeys: Bool = false,
+        at time: Timestamp = .now()
     ) throws(StateError) -> [(to: SessionID, body: GroupBody)] {
         var dues = try dues(in: group, at: time)
         dues.messageRequests = try messageRequests(in: group, dues.notes)
-        dues.chainRequests = try chainRequests(in: group, dues.notes)
+        if asksForKeys { dues.chainRequests = try chainRequests(in: group, dues.notes) }
         let readers = Set(Self.entitled(group, dues.notes))
         let own = try ownChain(of: group)
         var news: [(to: SessionID, body: GroupBody)] = []

@@ -47,10 +47,13 @@ extension StateTransaction {
                 missing: received.missing, of: sender, in: group)
         }
         try note(body, asks: sender, in: group, at: time)
-        if !received.stored.isEmpty || body.chain != nil || !body.history.isEmpty {
+        if !changes.isEmpty || body.chain != nil || !body.history.isEmpty {
             try noteAnswer(of: sender, in: group)
         }
-        if !received.stored.isEmpty { hasGroupNews = true }
+        // A message can name a change that waits, which is then stored.
+        if !received.stored.isEmpty || !changes.isEmpty && group.state.ranks[sender] != nil {
+            hasGroupNews = true
+        }
         var events = events(before, group)
         if let event = try show(body.history, of: sender, in: group, at: time) {
             events.insert(event, at: 0)
@@ -67,7 +70,16 @@ extension StateTransaction {
             guard case .create(_, _, let continued?)? = (try? GroupChange(record))?.act,
                 let group = try group(continued.group)
             else { continue }
-            return group.standing == .member && group.state.ranks[sender] != nil
+            // One group continues another. Further ones are for the requests.
+            guard group.standing == .member, group.state.ranks[sender] != nil else { return false }
+            return try !hasContinuation(of: group.id)
+        }
+        return false
+    }
+
+    private func hasContinuation(of id: GroupID) throws(StateError) -> Bool {
+        for header in try groupHeaders() where try group(header.id)?.continued == id {
+            return true
         }
         return false
     }
@@ -109,7 +121,9 @@ extension StateTransaction {
             guard rank >= group.state.policy.post, group.permits(body, by: author, rank: rank)
             else { return false }
         } else {
-            guard group.state.policy.visibility != .joined, body.isContent else { return false }
+            guard group.state.policy.visibility != .joined, body.isContent,
+                rank >= group.state.policy.post
+            else { return false }
         }
         try removeOther(id, of: .group(group.id))
         let earlier = group.message(

@@ -46,7 +46,8 @@ extension StateTransaction {
 
     /// Stores the distribution of a chain that came from `device`. A second distribution of a known chain is ignored.
     package func receive(_ distribution: GroupChainDistribution) throws(StateError) {
-        guard let group = try group(distribution.group) else { return }
+        guard let group = try group(distribution.group), group.log.names(distribution.device)
+        else { return }
         let chain = ReceivedGroupChain(distribution)
         let tag = store.mark(tag: chain.tag(for: owner.id))
         guard try !connection.exists("SELECT 1 FROM group_chain WHERE tag = ?", tag) else { return }
@@ -158,6 +159,15 @@ extension StateTransaction {
             """, source, limit)
         try connection.run(
             "DELETE FROM held WHERE time < ?", time.seconds - Self.heldDays * Self.day)
+    }
+
+    /// Stores the changes for which a message waits, if they wait until a member names them, as the message does. Returns
+    /// whether it stored any.
+    package func store(namedBy wait: GroupWait, at time: Timestamp = .now()) throws -> Bool {
+        guard case .changes(let id, let author, let heads) = wait,
+            try group(id)?.state.ranks[author] != nil
+        else { return false }
+        return try !receive([], of: id, named: heads, at: time).stored.isEmpty
     }
 
     /// Returns the held envelopes, the oldest first.

@@ -130,6 +130,16 @@ extension StateTransaction {
         try write(note, of: group)
     }
 
+    /// Notes a message whose key the owner's chain does not have.
+    package func noteMissed(_ envelope: Envelope) throws {
+        let place = try place(of: envelope)
+        var note = try note(of: place.author, in: place.group)
+        guard !note.missedMessages.contains(place.id) else { return }
+        note.missedMessages = Array(
+            (note.missedMessages + [place.id]).suffix(GroupMemberNote.mostWanted))
+        try write(note, of: place.group)
+    }
+
     private static func messages(of chain: [UInt8], before end: UInt32) -> [String] {
         (end - min(end, mostBeforeChain)..<end).map {
             GroupContent.messageID(chain: chain, iteration: $0)

@@ -11,9 +11,11 @@ extension StateTransaction {
     /// Adds received changes, whose signatures were verified, in any order. A change waits for its parents. A change
     /// of a person without a rank waits until a change of a member names it. Returns the stored ones, and the ids that are missing.
     ///
-    /// Changes of an unknown group are stored only with its first change. Throws ``GroupError``.
+    /// `named` are changes that a message of a member names. Changes of an unknown group are stored only with its first
+    /// change. Throws ``GroupError``.
     package func receive(
-        _ changes: [GroupChange], of id: GroupID, at time: Timestamp = .now()
+        _ changes: [GroupChange], of id: GroupID, named heads: [GroupID] = [],
+        at time: Timestamp = .now()
     ) throws -> (stored: [GroupChange], missing: [GroupID]) {
         var group: StoredGroup
         var stored: [GroupChange] = []
@@ -35,7 +37,9 @@ extension StateTransaction {
         repeat {
             count = pending.count
             let members = group.state.ranks
-            let named = Set(pending.filter { members[$0.by] != nil }.flatMap(\.parents))
+            let named = Self.past(
+                of: pending.filter { members[$0.by] != nil }.flatMap(\.parents) + heads,
+                among: pending)
             var aside: [GroupChange] = []
             for change in pending {
                 let isTrusted =
@@ -58,6 +62,17 @@ extension StateTransaction {
             !group.log.contains($0) && !waitingIDs.contains($0)
         }
         return (stored, missing.sorted())
+    }
+
+    /// Returns some ids, and those of the changes before them, as far as they are among `changes`.
+    private static func past(of ids: [GroupID], among changes: [GroupChange]) -> Set<GroupID> {
+        let parents = Dictionary(changes.map { ($0.id, $0.parents) }) { first, _ in first }
+        var past = Set(ids)
+        var next = ids
+        while let id = next.popLast() {
+            next += (parents[id] ?? []).filter { past.insert($0).inserted }
+        }
+        return past
     }
 
     /// Adds a change to the log. A change that is not trusted, because its author has no rank, is stored only if it

@@ -256,9 +256,13 @@ extension StateTransaction {
     private func sign(
         _ act: GroupChange.Act, in group: inout StoredGroup, at time: Timestamp
     ) throws {
+        // The own last change comes first: the limit of the number of parents must not cut it off.
+        let last = group.log.changes.last { $0.by == owner.id }?.id
+        let heads = group.log.heads
+        let parents = heads.filter { $0 == last } + heads.filter { $0 != last }
         let change = try GroupChange(
             act, in: group.id, by: owner.signingKey, seq: group.log.nextSeq(of: owner.id),
-            parents: Array(group.log.heads.prefix(GroupChange.mostParents)), time: time)
+            parents: Array(parents.prefix(GroupChange.mostParents)), time: time)
         guard group.log.add(change) == .stored else { throw GroupError.refused }
         group.places[change.id] = try store(change, of: group.number, aside: false, time)
     }

@@ -129,6 +129,11 @@ final class Circle {
         try settle()
     }
 
+    /// The id of the only group of a person.
+    func onlyGroup(_ who: String) throws -> String {
+        try must(who, "group", ["list", "--json"]).records[0]["id"]?.string ?? ""
+    }
+
     /// The texts of a group in the history of a person.
     func history(_ who: String, _ group: String = "team") throws -> [String] {
         try self[who].history(group).compactMap { $0.body["text"]?.string }

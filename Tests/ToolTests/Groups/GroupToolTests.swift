@@ -651,6 +651,59 @@ import Testing
 
     // MARK: The command line
 
+    /// A group whose name is the id of another group does not get its messages.
+    @Test func anIDIsNoName() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob")
+        let id = try #require(
+            circle.must("alice", "group", ["show", "team"]).records[0]["id"]?.string)
+        let made = try circle.must("alice", "group", ["create", id, "carol"])
+        try circle.post("alice", made.stdout)
+        try circle.texts("carol")
+        try circle.group("carol", "accept", circle.onlyGroup("carol"))
+        try circle.settle()
+        try circle.say("alice", "for the team", to: id)
+        #expect(try circle.texts("carol") == [])
+        #expect(try circle.texts("bob") == ["for the team"])
+        let short = try circle["alice"].run("encrypt", ["--group", String(id.prefix(16))])
+        #expect(short.status != 64, "\(short.stderr)")
+    }
+
+    /// A change of a removed person that only one member has does not make that member unreadable.
+    @Test func aLastChangeOfARemovedMemberIsNamed() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        let change = try circle.must("carol", "group", ["nickname", "team", "cc"]).records
+        let second = try circle.must("carol", "group", ["nickname", "team", "dd"]).records
+        let bob = JSON.string(circle["bob"].identity.id.description)
+        for record in change + second where record["to"] == bob {
+            try circle.post("carol", record.serialized() + [10])
+        }
+        try circle.group("alice", "remove", "team", "carol")
+        try circle.settle()
+        try circle.say("bob", "after it")
+        for _ in 0..<3 {
+            for name in ["alice", "bob"] {
+                try circle.settle()
+                try circle.group(name, "sync")
+            }
+        }
+        try circle.settle()
+        #expect(try circle.history("alice") == ["after it"])
+        #expect(try circle.state("alice") == circle.state("bob"))
+    }
+
+    /// C15: a member continues a group once; more invitations are requests.
+    @Test func c15AGroupIsContinuedOnce() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        for _ in 0..<3 {
+            try circle.post("bob", circle.must("bob", "group", ["continue", "team"]).stdout)
+        }
+        try circle.settle()
+        #expect(try circle.must("carol", "group", ["list", "--json"]).records.count == 2)
+    }
+
     @Test func aNameOfBothAGroupAndAContactIsRefused() throws {
         let circle = try Circle("alice", "bob")
         try circle.group("alice", "create", "bob", "bob")

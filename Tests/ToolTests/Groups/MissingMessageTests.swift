@@ -7,7 +7,7 @@ import Testing
     /// Everybody runs `group sync` twice: questions, then answers.
     private func ask(_ circle: Circle, _ names: String...) throws {
         for name in names + names + names {
-            try circle.group(name, "sync")
+            try circle.group(name, "sync", "--keys")
             try circle.settle()
         }
     }
@@ -140,6 +140,8 @@ import Testing
         try circle.team("alice", "bob", "carol")
         try circle.say("bob", "one")
         try circle.settle()
+        try circle.group("carol", "sync")
+        try circle.settle()
         let garbage = Envelope(
             id: Envelope.newID(), suite: .group, to: circle["carol"].identity.id, time: .now(),
             payload: [
@@ -147,15 +149,17 @@ import Testing
             ])
         let line = String(decoding: garbage.record.serialized(), as: UTF8.self)
         #expect(try circle.read("carol", [line]).stdout.isEmpty)
-        let questions = try circle.must("carol", "group", ["sync"])
+        // Anybody can send garbage, so nothing is asked without the option.
+        #expect(try circle.must("carol", "group", ["sync"]).stdout.isEmpty)
+        let questions = try circle.must("carol", "group", ["sync", "--keys"])
         #expect(try questions.records.count == 2)
         try circle.post("carol", questions.stdout)
-        #expect(try circle.must("carol", "group", ["sync"]).stdout.isEmpty)
+        #expect(try circle.must("carol", "group", ["sync", "--keys"]).stdout.isEmpty)
         try circle.settle()
         #expect(try circle.group("bob", "sync").records.count == 1)
         try circle.settle()
         // The answer permits a second question, which is not answered.
-        let again = try circle.group("carol", "sync").records
+        let again = try circle.group("carol", "sync", "--keys").records
         #expect(again.contains { $0.body["chainRequest"] != nil })
         try circle.settle()
         #expect(try circle.must("bob", "group", ["sync"]).stdout.isEmpty)
