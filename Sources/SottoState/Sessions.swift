@@ -45,7 +45,8 @@ extension StateTransaction {
 
     /// Returns whether a session with a peer exists.
     public func hasSession(with peer: SessionID) throws(StateError) -> Bool {
-        try !slots(peer).isEmpty
+        if let known = sessions[peer] { return !known.isEmpty }
+        return try connection.exists("SELECT 1 FROM session WHERE peer = ?", store.mark(peer))
     }
 
     /// Begins a session from a bundle and deletes the stored bundle, so that it begins no second session.

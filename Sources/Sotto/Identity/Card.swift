@@ -73,12 +73,16 @@ public struct Card: Sendable, Hashable {
 
     /// Reads a contact record and verifies its signature.
     public init(record: JSONObject) throws(CardError) {
+        try self.init(verified: record)
+        guard SignedRecord.verify(record, by: id.publicKey) else { throw .signature }
+    }
+
+    /// Reads a contact record whose signature was verified before it was stored.
+    package init(verified record: JSONObject) throws(CardError) {
         let fields = Fields<CardError>(record)
         try fields.header("contact")
-        let id = try fields["id"].sessionID()
-        guard SignedRecord.verify(record, by: id.publicKey) else { throw .signature }
         self.init(
-            id: id, name: try fields["name"].optional?.text() ?? "",
+            id: try fields["id"].sessionID(), name: try fields["name"].optional?.text() ?? "",
             age: try fields["age"].text { AgeX25519Recipient($0) },
             hybrid: try fields["pq"].optional?.text { AgeHybridRecipient($0) },
             relay: try fields["relay"].optional?.text(),

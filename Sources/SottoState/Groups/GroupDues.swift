@@ -9,6 +9,8 @@ package struct GroupDues {
     let notes: [SessionID: GroupMemberNote]
     /// The owner's changes, and the joins of people whom the owner invited or let in.
     fileprivate let told: [GroupChange]
+    /// The place of the last of them, or 0.
+    fileprivate let lastTold: Int64
     /// The keys of the room, if the owner is a moderator and has them.
     fileprivate let room: RoomKeys?
     /// The messages that the owner asks members for.
@@ -63,7 +65,8 @@ extension StateTransaction {
         }
         let room = group.rank >= .moderator ? try room(of: group)?.keys : nil
         return GroupDues(
-            group: group, time: time, notes: try notes(of: group), told: told, room: room)
+            group: group, time: time, notes: try notes(of: group), told: told,
+            lastTold: told.compactMap { group.places[$0.id] }.max() ?? 0, room: room)
     }
 
     /// Returns all that the members of a group lack, and those who are members no longer. `also` are further people who are told
@@ -101,7 +104,8 @@ extension StateTransaction {
     ) throws(StateError) -> [GroupBody] {
         let (group, note) = (dues.group, dues.note(of: member))
         let wanted = Set(note.wanted)
-        let told = note.needsLog ? group.log.changes : dues.told
+        var told = note.needsLog ? group.log.changes : dues.told
+        if !note.needsLog, note.told >= dues.lastTold { told = [] }
         let changes =
             told.filter {
                 $0.by != member && (group.places[$0.id] ?? 0) > note.told && !wanted.contains($0.id)

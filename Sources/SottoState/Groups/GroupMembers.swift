@@ -100,10 +100,10 @@ package struct GroupMemberNote: Sendable {
             + UInt64(answered).bigEndianBytes + messages + cardBytes
     }
 
-    /// The member's card, or `nil`.
+    /// The member's card, or `nil`. Its signature was verified before the note was stored.
     package var card: Card? {
         guard let record = try? JSON.object(parsing: cardBytes) else { return nil }
-        return try? Card(record: record)
+        return try? Card(verified: record)
     }
 }
 
