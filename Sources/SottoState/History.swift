@@ -138,7 +138,7 @@ extension IdentityStore {
         let rows = try connection.rows(
             """
             SELECT \(StoredMessage.columns) FROM message
-            WHERE number IN (SELECT message FROM event WHERE target = ?) ORDER BY number
+            WHERE number IN (SELECT message FROM event WHERE target = ?)
             """, mark(target: id, conversation: row.number)
         ) { StoredMessage($0) }
         let now = Timestamp.now().seconds

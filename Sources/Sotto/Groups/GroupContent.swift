@@ -53,7 +53,7 @@ package struct GroupContent: Sendable {
         members = record
     }
 
-    /// The place of a message in a chain of its author. Nobody else has a chain with this key and the same ids.
+    /// The place of a message in a chain of its author. The id follows from it and from the author.
     package struct Place: Sendable, Equatable {
         /// The Ed25519 key of the chain, 32 bytes.
         package let signingKey: [UInt8]

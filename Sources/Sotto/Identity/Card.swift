@@ -73,12 +73,12 @@ public struct Card: Sendable, Hashable {
 
     /// Reads a contact record and verifies its signature.
     public init(record: JSONObject) throws(CardError) {
-        try self.init(verified: record)
+        try self.init(stored: record)
         guard SignedRecord.verify(record, by: id.publicKey) else { throw .signature }
     }
 
     /// Reads a contact record whose signature was verified before it was stored.
-    package init(verified record: JSONObject) throws(CardError) {
+    package init(stored record: JSONObject) throws(CardError) {
         let fields = Fields<CardError>(record)
         try fields.header("contact")
         self.init(

@@ -83,10 +83,9 @@ extension StateTransaction {
         var news: [(to: SessionID, body: GroupBody)] = []
         for member in group.members.map(\.id) where member != owner.id {
             var bodies = try due(to: member, in: dues)
-            if let own, dues.note(of: member).wantsChain, readers.contains(member) {
-                if bodies.isEmpty { bodies.append(GroupBody(group.id)) }
-                let holds = dues.note(of: member).holds
-                bodies[bodies.count - 1].chain = own.distribution(holds: holds).object()
+            let note = dues.note(of: member)
+            if let own, note.wantsChain, readers.contains(member) {
+                own.add(to: &bodies, for: note)
             }
             news += bodies.map { (to: member, body: $0) }
         }

@@ -24,7 +24,7 @@ package struct GroupMemberNote: Sendable {
     var missing: [GroupID] = []
     /// When the owner last asked the member for something, in seconds since 1970.
     var asked: Int64 = 0
-    /// How often the owner asked since the member last told something.
+    /// The number of questions since the member last told something.
     var asks: UInt8 = 0
     /// Whether the member asked for the owner's chain.
     var wantsChain = false
@@ -103,7 +103,7 @@ package struct GroupMemberNote: Sendable {
     /// The member's card, or `nil`. Its signature was verified before the note was stored.
     package var card: Card? {
         guard let record = try? JSON.object(parsing: cardBytes) else { return nil }
-        return try? Card(verified: record)
+        return try? Card(stored: record)
     }
 }
 

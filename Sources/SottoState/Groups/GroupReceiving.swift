@@ -125,6 +125,18 @@ extension StateTransaction {
         try write(step.chain, tag: step.number)
     }
 
+    /// Returns the chains of a member in a group, the oldest first, with the marks of their tags.
+    func chains(
+        of device: SessionID, in group: StoredGroup
+    ) throws(StateError) -> [(tag: [UInt8], chain: ReceivedGroupChain)] {
+        try connection.rows(
+            "SELECT tag, sealed FROM group_chain WHERE team = ? AND device = ? ORDER BY number",
+            group.number, store.mark(device)
+        ) { row throws(StateError) in
+            (tag: row.bytes(0), chain: try self.received(row.bytes(1), tag: row.bytes(0)))
+        }
+    }
+
     func write(_ chain: ReceivedGroupChain, tag: [UInt8]) throws(StateError) {
         var bytes = chain.encoded()
         defer { wipe(&bytes) }

@@ -11,11 +11,12 @@ struct OwnGroupChain {
     /// The chain before this one.
     var previous: GroupChainDistribution.PreviousChain?
 
-    /// Returns the distribution for a member, who has the chain with the number `holds`.
-    func distribution(holds: Int64) -> GroupChainDistribution {
+    /// Adds the chain to the bodies for a member. A member who has the chain before it sees where that ended.
+    func add(to bodies: inout [GroupBody], for member: GroupMemberNote) {
         var distribution = chain.distribution
-        if holds == serial - 1 { distribution.previous = previous }
-        return distribution
+        if member.holds == serial - 1 { distribution.previous = previous }
+        if bodies.isEmpty { bodies.append(GroupBody(chain.group)) }
+        bodies[bodies.count - 1].chain = distribution.object()
     }
 
     /// Seconds after which a chain ends.
@@ -74,10 +75,7 @@ extension StateTransaction {
         for reader in readers {
             var parts = try due(to: reader, in: dues)
             let note = dues.note(of: reader)
-            if note.holds != own.serial || note.wantsChain {
-                if parts.isEmpty { parts.append(GroupBody(group.id)) }
-                parts[parts.count - 1].chain = own.distribution(holds: note.holds).object()
-            }
+            if note.holds != own.serial || note.wantsChain { own.add(to: &parts, for: note) }
             bodies += parts.map { (to: reader, body: $0) }
         }
         var former: [GroupMemberNote] = []
@@ -216,13 +214,9 @@ extension StateTransaction {
                     device: member, chain: own.chain.id, iteration: own.chain.iteration - 1)
             ]
         }
-        return try connection.rows(
-            "SELECT tag, sealed FROM group_chain WHERE team = ? AND device = ? ORDER BY number",
-            group.number, store.mark(member)
-        ) { row throws(StateError) in
-            try received(row.bytes(1), tag: row.bytes(0))
-        }.filter { $0.iteration > 0 }.suffix(GroupChange.mostMembers).map {
-            GroupChange.Limit(device: member, chain: $0.id, iteration: $0.iteration - 1)
-        }
+        return try chains(of: member, in: group).map(\.chain).filter { $0.iteration > 0 }
+            .suffix(GroupChange.mostMembers).map {
+                GroupChange.Limit(device: member, chain: $0.id, iteration: $0.iteration - 1)
+            }
     }
 }

@@ -64,17 +64,6 @@ extension StateTransaction {
         return try absent(skipped + note(of: author, in: group).missedMessages, of: author)
     }
 
-    private func chains(
-        of device: SessionID, in group: StoredGroup
-    ) throws(StateError) -> [(tag: [UInt8], chain: ReceivedGroupChain)] {
-        try connection.rows(
-            "SELECT tag, sealed FROM group_chain WHERE team = ? AND device = ?", group.number,
-            store.mark(device)
-        ) { row throws(StateError) in
-            (tag: row.bytes(0), chain: try self.received(row.bytes(1), tag: row.bytes(0)))
-        }
-    }
-
     /// Returns the members whom the owner asks for their chains: some, if messages wait whose chain is unknown. Nothing
     /// tells whose it is. Those without a known chain, and those who were not asked for the longest time, come first.
     func chainRequests(
@@ -123,21 +112,24 @@ extension StateTransaction {
         if distribution.iteration > 0, waits {
             missed += Self.messages(of: distribution.chain, before: distribution.iteration)
         }
-        guard !missed.isEmpty else { return }
-        var note = try note(of: distribution.device, in: group)
-        note.missedMessages = Array(
-            (note.missedMessages + missed).suffix(GroupMemberNote.mostWanted))
-        try write(note, of: group)
+        try noteMissed(missed, of: distribution.device, in: group)
     }
 
     /// Notes a message whose key the owner's chain does not have.
     package func noteMissed(_ envelope: Envelope) throws {
         let place = try place(of: envelope)
-        var note = try note(of: place.author, in: place.group)
-        guard !note.missedMessages.contains(place.id) else { return }
+        try noteMissed([place.id], of: place.author, in: place.group)
+    }
+
+    private func noteMissed(
+        _ ids: [String], of author: SessionID, in group: StoredGroup
+    ) throws(StateError) {
+        var note = try note(of: author, in: group)
+        let new = ids.filter { !note.missedMessages.contains($0) }
+        guard !new.isEmpty else { return }
         note.missedMessages = Array(
-            (note.missedMessages + [place.id]).suffix(GroupMemberNote.mostWanted))
-        try write(note, of: place.group)
+            (note.missedMessages + new).suffix(GroupMemberNote.mostWanted))
+        try write(note, of: group)
     }
 
     private static func messages(of chain: [UInt8], before end: UInt32) -> [String] {

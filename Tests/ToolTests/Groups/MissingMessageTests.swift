@@ -4,7 +4,7 @@ import Testing
 
 /// Messages of a group that did not arrive: their readers ask the authors, who send them again.
 @Suite(.timeLimit(.minutes(10))) struct MissingMessageTests {
-    /// Everybody runs `group sync` twice: questions, then answers.
+    /// The people run `group sync` three times: questions, answers, and questions that follow from answers.
     private func ask(_ circle: Circle, _ names: String...) throws {
         for name in names + names + names {
             try circle.group(name, "sync", "--keys")
@@ -149,7 +149,7 @@ import Testing
             ])
         let line = String(decoding: garbage.record.serialized(), as: UTF8.self)
         #expect(try circle.read("carol", [line]).stdout.isEmpty)
-        // Anybody can send garbage, so nothing is asked without the option.
+        // Strangers can send garbage, so nothing is asked without the option.
         #expect(try circle.must("carol", "group", ["sync"]).stdout.isEmpty)
         let questions = try circle.must("carol", "group", ["sync", "--keys"])
         #expect(try questions.records.count == 2)
