@@ -45,6 +45,15 @@ struct GroupChainTests {
         #expect(try reader.open(try reader.message(in: copy, for: to)) == Array("hello".utf8))
     }
 
+    /// A chain with the wrap secret of another one has other tags, so that it does not hide that one.
+    @Test func theTagDependsOnTheChain() throws {
+        let chain = GroupChain(group: group, device: alice)
+        let other = GroupChain(
+            group: group, device: carol, signingKey: SigningKey(seed: SecretBytes(randomCount: 32)),
+            wrapSecret: chain.wrapSecret, key: chain.key, iteration: 0)
+        #expect(try received(chain).tag(for: bob) != received(other).tag(for: bob))
+    }
+
     @Test func everyReaderOpensTheirCopy() throws {
         var chain = GroupChain(group: group, device: alice)
         var readers = [bob: try received(chain), carol: try received(chain)]

@@ -113,6 +113,9 @@ struct GroupLogTests {
         #expect(log.heads.count == 1)
         // A gap in the numbers of a device is refused.
         #expect(log.add(try change(0, .merge, in: log, seq: 9)) == .refused)
+        // A third change with the same number proves nothing more.
+        let three = try change(0, .set(.name("three")), in: log, parents: heads, seq: two.seq)
+        #expect(log.add(three) == .stored && log.forks.count == 1)
     }
 
     @Test func aDoorAdmitsWithItsSignature() throws {

@@ -693,6 +693,66 @@ import Testing
         #expect(try circle.state("alice") == circle.state("bob"))
     }
 
+    /// C15: many changes of one member with one number do not lock the group.
+    @Test func c15AMemberWithManyForksIsRemoved() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        let log = try circle.must("bob", "group", ["log", "team"]).records
+        let last = try GroupChange(#require(log.last))
+        let group = try #require(last.group)
+        let bob = circle["bob"].identity
+        let seq = try log.map { try GroupChange($0) }.filter { $0.by == bob.id }.count + 1
+        let forks = try (0..<600).map { number in
+            try GroupChange(
+                .set(.nickname("bob \(number)")), in: group, by: bob.signingKey, seq: Int64(seq),
+                parents: [last.id])
+        }
+        for start in stride(from: 0, to: forks.count, by: 50) {
+            var body = GroupBody(group)
+            body.changes = try forks[start..<start + 50].map {
+                try JSON.object(parsing: $0.bytes)
+            }
+            let line: JSONObject = [
+                "v": .integer(1), "type": .string("message"),
+                "to": .string(circle["alice"].identity.id.description),
+                "body": .object(body.record),
+            ]
+            try circle.post("bob", line.serialized() + [10])
+        }
+        try circle.settle()
+        try circle.group("alice", "remove", "team", "bob")
+        #expect(
+            try circle.must("alice", "group", ["participants", "--json", "team"]).records.count == 1
+        )
+    }
+
+    /// Who may not write messages shows no earlier ones.
+    @Test func aReaderShowsNoMessages() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob", options: ["--visibility", "global"])
+        try circle.group("alice", "policy", "team", "post=admin")
+        try circle.settle()
+        let group = try #require(circle.must("alice", "group", ["show", "team"]).records[0]["id"])
+        let shown: JSONObject = [
+            "place": .object([
+                "signingKey": .base64(randomBytes(32)), "iteration": .integer(0),
+            ]),
+            "time": .string("2026-01-01T00:00:00Z"),
+            "body": .object(["type": .string("text"), "text": .string("by a reader")]),
+        ]
+        let line: JSONObject = [
+            "v": .integer(1), "type": .string("message"),
+            "to": .string(circle["alice"].identity.id.description),
+            "body": .object([
+                "type": .string("group"), "group": group,
+                "history": .array([.object(shown)]),
+            ]),
+        ]
+        try circle.post("bob", line.serialized() + [10])
+        try circle.settle()
+        #expect(try circle["alice"].history("team").isEmpty)
+    }
+
     /// C15: a member continues a group once; more invitations are requests.
     @Test func c15AGroupIsContinuedOnce() throws {
         let circle = try Circle("alice", "bob", "carol")
@@ -711,6 +771,14 @@ import Testing
         #expect(run.status == 64 && run.stderr.contains("both a group and a contact"))
         // A member is named, and the group by --group.
         try circle.say("alice", "x", to: "bob")
+    }
+
+    @Test func anInvitationDoesNotTakeTheNameOfAContact() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.group("alice", "create", "alice", "bob")
+        try circle.texts("bob")
+        let composed = try circle.must("bob", "compose", ["text", "alice"], "x").records
+        #expect(composed[0]["to"] == .string(circle["alice"].identity.id.description))
     }
 
     @Test func unknownGroupsAreReported() throws {

@@ -19,10 +19,10 @@ import Testing
 
     func message(
         _ text: String, from: SessionID, to: SessionID, id: String = Envelope.newID(),
-        body: JSONObject? = nil
+        body: JSONObject? = nil, written: Int64 = 1_795_000_000
     ) -> Message {
         Message(
-            id: id, from: from, to: to, time: Timestamp(seconds: 1_795_000_000), suite: .ratchet,
+            id: id, from: from, to: to, time: Timestamp(seconds: written), suite: .ratchet,
             authenticated: true, trust: .trusted, body: body ?? Message.textBody(text))
     }
 
@@ -308,6 +308,27 @@ import Testing
         let gone = try store.history(conversation: .peer(bob.id), limit: 99, events: true)
         #expect(gone.filter { $0.state == .deleted }.map(\.number) == [2, 6, 10, 12, 13])
         #expect(gone.filter(\.isGone).allSatisfy { $0.record == [:] })
+    }
+
+    /// The newest edit counts, also if it arrives before an older one.
+    @Test func editsCountInTheOrderOfTheirTimes() throws {
+        let store = try store()
+        let id = Envelope.newID()
+        try store.transaction { transaction in
+            try receive("first", from: bob, in: transaction, id: id)
+            for (text, written) in [("third", Int64(1_795_000_020)), ("second", 1_795_000_010)] {
+                let edit: JSONObject = [
+                    "type": .string("edit"), "target": target(id, bob),
+                    "body": .object(Message.textBody(text)),
+                ]
+                try transaction.recordOpened(
+                    id: Envelope.newID(), digest: [],
+                    message("", from: bob.id, to: me.id, body: edit, written: written))
+            }
+        }
+        #expect(
+            try view(id, store).versions.map(\.body)
+                == ["first", "second", "third"].map(Message.textBody))
     }
 
     /// A deletion that arrives first waits for its message; nothing brings a deleted message back.
