@@ -19,6 +19,11 @@ public struct BlobFolder: Sendable {
         }
     }
 
+    /// The folder beside the file of a state. It is created when a file is stored.
+    init(beside file: String) {
+        path = String(file.prefix(upTo: file.lastIndex(of: "/") ?? file.startIndex)) + "/blobs"
+    }
+
     /// Returns the path of a blob that waits to be sent.
     public func outgoing(_ id: [UInt8]) -> String { path + "/out-" + hex(sha256(id)) }
 
@@ -38,6 +43,37 @@ public struct BlobFolder: Sendable {
             throw .database(.cannotOpen(path: composed(digest), code: errno))
         }
         synchronize()
+    }
+
+    /// Stores a blob at ``composed(_:)``, unless it is there. It is on disk when this returns.
+    func keep(composed blob: [UInt8], digest: [UInt8]) throws(StateError) {
+        guard access(composed(digest), F_OK) != 0 else { return }
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+            throw .database(.cannotOpen(path: path, code: errno))
+        }
+        let file = new()
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .database(.cannotOpen(path: file, code: errno)) }
+        defer { close(descriptor) }
+        var written = 0
+        while written < blob.count {
+            let some = blob.withUnsafeBytes {
+                write(descriptor, $0.baseAddress! + written, blob.count - written)
+            }
+            if some < 0, errno == EINTR { continue }
+            guard some > 0 else { throw failure(of: file) }
+            written += some
+        }
+        guard fsync(descriptor) == 0 else { throw failure(of: file) }
+        try keep(file, digest: digest)
+    }
+
+    /// Removes a file that cannot be written, and returns the error.
+    private func failure(of file: String) -> StateError {
+        let code = errno
+        unlink(file)
+        return .database(
+            code == ENOSPC ? .full(path: file) : .inputOutput(path: file, code: code))
     }
 
     /// Gives the file of a composed message the names of the blobs with these ids. It stays for further recipients. The
@@ -88,4 +124,35 @@ public struct BlobFolder: Sendable {
             unlink(file)
         }
     }
+}
+
+/// A blob that was fetched completely. It is locked: a program that fetches it does not write to it any more.
+final class FetchedBlob: ByteSource {
+    private let path: String
+    private let descriptor: Int32
+
+    /// Opens the file of a blob. Returns `nil` if it does not have `size` bytes yet, or if another process uses it.
+    init?(_ path: String, size: Int64) {
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        self.path = path
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0, Int64(status.st_size) == size,
+            flock(descriptor, LOCK_EX | LOCK_NB) == 0
+        else { return nil }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        while true {
+            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                throw StateError.database(.inputOutput(path: path, code: errno))
+            }
+            return count
+        }
+    }
+
+    func remove() { unlink(path) }
 }

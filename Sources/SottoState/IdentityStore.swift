@@ -37,6 +37,9 @@ public final class IdentityStore: Sendable {
         try expire()
     }
 
+    /// The folder of encrypted files.
+    var blobs: BlobFolder { BlobFolder(beside: database.path) }
+
     /// Opens the state like ``init(directory:identity:lockTimeout:)``, but returns `nil` and creates nothing if the
     /// file does not exist.
     public static func existing(
@@ -175,6 +178,14 @@ public final class IdentityStore: Sendable {
         CREATE INDEX held_source ON held(source, number);
         """,
         "CREATE TABLE group_room (team INTEGER PRIMARY KEY, sealed BLOB NOT NULL)",
+        """
+        CREATE TABLE group_file (
+            number INTEGER PRIMARY KEY, team INTEGER NOT NULL, mark BLOB NOT NULL UNIQUE,
+            device BLOB NOT NULL, stage INTEGER NOT NULL, time INTEGER NOT NULL,
+            sealed BLOB NOT NULL
+        );
+        CREATE INDEX group_file_team ON group_file(team, device);
+        """,
     ]
 
     /// The version of the schema.

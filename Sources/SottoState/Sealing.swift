@@ -24,6 +24,7 @@ extension IdentityStore {
         case groupChain(tag: [UInt8])
         case heldMessage(mark: Int64)
         case groupRoom(team: Int64)
+        case groupFile(mark: [UInt8])
 
         /// Returns the content after the context in an opened value, or `nil` if it has another context.
         fileprivate func content(of message: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
@@ -62,6 +63,7 @@ extension IdentityStore {
             case .ownChain(let team): Array("own chain \(team) ".utf8)
             case .groupChain(let tag): Array("team chain".utf8) + tag
             case .groupRoom(let team): Array("team room \(team) ".utf8)
+            case .groupFile(let mark): Array("team file".utf8) + mark
             case .heldMessage(let mark): Array("held message \(mark) ".utf8)
             }
         }

@@ -21,6 +21,7 @@ extension RecipientDirectory {
         guard let store else {
             throw Failure(.usage, "a group requires the state directory", hint: "omit --stateless")
         }
+        try store.takeGroupFiles()
         if let known = groups[name],
             try store.preview({ try $0.lastPlace(of: known.id) }) == known.last
         {

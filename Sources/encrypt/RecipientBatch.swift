@@ -64,16 +64,44 @@ extension Recipients {
             }
             return try seal(job, to: group, transaction)
         }
-        let encrypted = try plan(job, transaction).encrypted(keys, store)
-        if let transaction, job.isRecorded, job.isAboutGroup {
+        if job.isAboutGroup {
             // The body can contain keys, so the history does not have it.
             let body = try GroupBody(job.message.body)
-            for member in job.destinations.compactMap(\.id) {
-                try transaction.noteSealed(body, to: member)
+            return try job.destinations.flatMap { destination in
+                try tell(body, job, to: destination, job.isRecorded ? transaction : nil)
+                    .map { $0.serialized() }
             }
         }
+        let encrypted = try plan(job, transaction).encrypted(keys, store)
         for row in encrypted.rows { try transaction?.record(row) }
         return encrypted.lines
+    }
+
+    /// Encrypts a body about a group for a person. Returns the envelope's line, after the record of the blob that it needs if that
+    /// is new.
+    private func tell(
+        _ body: GroupBody, _ job: Job, to destination: Destination,
+        _ transaction: StateTransaction?
+    ) throws -> [JSONObject] {
+        var body = body
+        var upload: (blob: BlobRecord, isNew: Bool)?
+        if var file = body.file, file.pointer.place == nil {
+            guard let groupFiles, transaction != nil else {
+                throw Failure(
+                    .usage, "a file with changes of a group needs the state and a relay of your own")
+            }
+            upload = try groupFiles.place(&file)
+            body.file = file
+        }
+        let draft = Draft(
+            body: body.record, extra: job.message.extra, milliseconds: Timestamp.milliseconds(),
+            ttl: job.ttl)
+        let envelope = try plan(draft, destination.route, transaction).envelope(keys)
+        if let member = destination.id { try transaction?.noteSealed(body, to: member) }
+        var line = destination.line(envelope)
+        guard let upload else { return [line] }
+        line["blob"] = .string(upload.blob.name)
+        return (upload.isNew ? [upload.blob.record] : []) + [line]
     }
 
     /// Takes the places of a message in the sessions with its recipients.
@@ -142,10 +170,7 @@ extension Recipients {
         let sealed = try transaction.seal(draft, sending, to: readers)
         for (member, body) in sending.bodies {
             guard let destination = route.destinations[member] else { continue }
-            let draft = Draft(body: body.record, milliseconds: milliseconds)
-            let envelope = try plan(draft, destination.route, transaction).envelope(keys)
-            try transaction.noteSealed(body, to: member)
-            lines.append(destination.line(envelope))
+            lines += try tell(body, .empty, to: destination, transaction)
             if body.chain != nil, case .suite = destination.route {
                 sealedNames.append(destination.recipient?.name ?? member.description)
             }
@@ -164,6 +189,11 @@ extension Recipients {
 extension Recipients.Job {
     /// Whether the message is about a group, for one member.
     fileprivate var isAboutGroup: Bool { message.body["type"]?.string == GroupBody.type }
+
+    /// A job without a message, for what a member is told before a message to the group.
+    fileprivate static let empty = Recipients.Job(
+        message: MessageText(body: [:], extra: []), ttl: nil, destinations: [], upload: nil,
+        composed: nil)
 
     /// Whether the message changes how later ones are encrypted: a timer sets their lifetimes, and a message to or about a
     /// group has its own order of chain, changes and notes.

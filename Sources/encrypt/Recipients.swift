@@ -68,6 +68,8 @@ struct Recipients {
     let directory: RecipientDirectory?
     /// The blobs of composed messages; `nil` without a state.
     private let blobs: BlobFolder?
+    /// The uploads of files about groups; `nil` without a state or a relay of the owner.
+    let groupFiles: GroupFileUploads?
     /// The threads that encrypt, besides the calling one.
     let pool = ThreadPool(threads: ThreadPool.size - 1)
 
@@ -81,6 +83,7 @@ struct Recipients {
         named = .chat(.chat)
         directory = nil
         blobs = nil
+        groupFiles = nil
     }
 
     init(_ mailboxes: Mailboxes) throws {
@@ -102,7 +105,11 @@ struct Recipients {
                 ? .none : .mailboxes(try directory.destinations(mailboxes.to, ttl: ttl))
         }
         self.directory = directory
-        blobs = store == nil ? nil : try BlobFolder(directory: .standard())
+        let blobs = store == nil ? nil : try BlobFolder(directory: .standard())
+        self.blobs = blobs
+        groupFiles = blobs.flatMap { blobs in
+            identity.relay.map { GroupFileUploads(blobs, to: $0, of: identity.id) }
+        }
     }
 
     /// A message with its recipients.
@@ -183,6 +190,7 @@ struct Recipients {
         let isAnyRecorded = jobs.contains { (try? $0.get())?.isRecorded ?? false }
         guard let store, isAnyRecorded else { return try seal(jobs, nil) }
         let sealed = try store.transaction { transaction in try seal(jobs, transaction) }
+        try groupFiles?.finish()
         for job in jobs {
             guard let job = try? job.get(), let digest = job.composed, let ids = job.upload else {
                 continue

@@ -97,6 +97,7 @@ struct OpenGroups {
         book = AddressBook({ try options.identity.load() }, lockTimeout: options.lock.timeout)
         owner = try book.identity()
         store = try book.writableStore()
+        try store.takeGroupFiles()
     }
 
     /// Returns the group that an argument names. Throws a failure with status 66 if none does.

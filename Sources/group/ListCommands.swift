@@ -33,12 +33,19 @@ struct ListCommand: Program {
                 group.standing == .member
                     ? group.rank.name
                     : group.standing == .invited
-                        ? "by \(try group.inviter.map { try groups.name(of: $0) } ?? "?")" : "-",
+                        ? "by \(try groups.inviter(of: group).map { try groups.name(of: $0) } ?? "?")" : "-",
             ])
         }
         let output = try Output(path: "-", content: .text)
         try output.writeText(table.text)
         try output.finish()
+    }
+}
+
+extension OpenGroups {
+    /// Returns the member who invited the owner to a group, or `nil`. The invitation itself can be in a file.
+    fileprivate func inviter(of group: StoredGroup) throws -> SessionID? {
+        try group.inviter ?? store.preview { try $0.offerer(of: group) }
     }
 }
 
@@ -52,7 +59,11 @@ extension StoredGroup {
                 ("standing", .string(standing.rawValue)),
                 ("rank", rank == .nobody ? nil : .string(rank.name)),
                 ("members", .integer(Int64(members.count))),
-                ("by", standing == .invited ? inviter.map { .string($0.description) } : nil),
+                (
+                    "by",
+                    standing == .invited
+                        ? try groups.inviter(of: self).map { .string($0.description) } : nil
+                ),
                 ("continues", continued.map { .string($0.description) }),
                 ("unconfirmed", isUnconfirmed ? .bool(true) : nil),
                 ("policy", .object(state.policy.object)),

@@ -49,7 +49,7 @@ extension OpenGroups {
         let cards = group.members.compactMap { member in
             member.id == owner.id ? owner.card() : notes[member.id]?.card
         }
-        let bodies = StateTransaction.invitation(to: group, cards: cards)
+        let bodies = try transaction.invitation(to: group, cards: cards)
         let invited = people.flatMap { person in bodies.map { record($0, to: person.id) } }
         return try invited + news(of: group, transaction)
     }
@@ -99,6 +99,14 @@ struct AcceptCommand: Program {
         let (groups, found) = try group.open()
         let card = groups.owner.card()
         guard let record = card.record else { throw Failure(.bug, "the own card has no signature") }
+        let isWaiting = try groups.store.transaction { try $0.wantFiles(of: found) }
+        if isWaiting {
+            throw Failure(
+                .tryAgain, "the changes of \(found.name) are at a relay",
+                hint:
+                    "fetch them with sotto recv | sotto decrypt, and accept again: sotto group accept \(shellWord(found.name))"
+            )
+        }
         let (joined, records) = try groups.store.transaction { transaction in
             guard let group = try transaction.group(found.id) else { throw GroupError.unknown }
             guard group.standing != .member else {

@@ -227,12 +227,19 @@ struct RecvTool: CoreProgram {
         reception.invitation = try invitation.map { try Self.code($0) }
         if !dead, exec == nil, let store { try noteUnfinished(store) }
         let stock = noBundles || dead ? nil : store.map { BundleStock($0, authorities: ca) }
-        // No envelope depends on these claims, so their errors are ignored.
-        if let stock {
-            reception.whenIdle = { try? stock.fill(within: Self.idleBundleSeconds) }
+        let files = try dead ? nil : store.map { store in
+            GroupFileFetch(store, authorities: ca, into: try BlobFolder(directory: .standard()))
+        }
+        // No envelope depends on these claims and files, so their errors are ignored.
+        reception.whenIdle = {
+            try? stock?.fill(within: Self.idleBundleSeconds)
+            try? files?.run(timeout: Self.idleBundleSeconds)
         }
         try receive(reception, handling: handling()) { ending in
-            if ending.error == nil { try? stock?.fill(within: Self.bundleSeconds) }
+            if ending.error == nil {
+                try? stock?.fill(within: Self.bundleSeconds)
+                try? files?.run(timeout: Self.bundleSeconds)
+            }
             running?.unlock()
             if !dead, let store { try noteDead(store) }
         }

@@ -54,7 +54,8 @@ public final class BlobWriter: ByteSink {
             cipher: cipher, to: sink)
     }
 
-    init(
+    /// Creates a writer with a key (32 bytes) and a nonce (16 bytes), which must not be used for another file.
+    package init(
         key: [UInt8], nonce: [UInt8], cipher: (any ChunkCipher)?, to sink: any ByteSink
     ) throws {
         self.key = key

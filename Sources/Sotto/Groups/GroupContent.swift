@@ -102,6 +102,8 @@ package struct GroupBody: Sendable {
     package var changes: [JSONObject] = []
     /// Cards of members, not verified.
     package var cards: [JSONObject] = []
+    /// More changes and cards, in a blob.
+    package var file: GroupFile?
     /// The distribution of the sender's chain, which contains keys.
     package var chain: JSONObject?
     /// ``RoomKeys/object`` for a moderator, which contains keys.
@@ -136,6 +138,7 @@ package struct GroupBody: Sendable {
         return JSONObject([
             ("type", .string(Self.type)), ("group", .string(group.description)),
             ("changes", list(changes)), ("cards", list(cards)),
+            ("file", file.map { .object($0.object) }),
             ("chain", chain.map { .object($0) }), ("room", room.map { .object($0) }),
             (
                 "request",
@@ -165,6 +168,7 @@ package struct GroupBody: Sendable {
         }
         (changes, cards) = (try objects("changes"), try objects("cards"))
         history = try objects("history")
+        if let object = try fields["file"].optional?.object() { file = try GroupFile(object) }
         isComplete = try fields["complete"].optional?.bool() ?? false
         chain = try fields["chain"].optional?.object()
         room = try fields["room"].optional?.object()

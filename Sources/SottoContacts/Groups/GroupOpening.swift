@@ -26,6 +26,20 @@ extension MessageOpening {
         return .message(redacted, number: number, seen: false)
     }
 
+    /// Returns the events of a file from a member, and the messages that waited for its changes.
+    func lines(
+        of news: GroupNews, from sender: SessionID, _ transaction: StateTransaction
+    ) throws -> [OpenedLine] {
+        var lines: [OpenedLine] = []
+        if let recorded = try transaction.record(news, from: sender) {
+            var message = recorded.message
+            let contact = try transaction.contact(of: message)
+            let verdict = try senderPolicy.decide(&message, contact: contact, hasContacts: false)
+            if verdict == .accepted { lines.append(.message(message, number: recorded.number, seen: false)) }
+        }
+        return try lines + openHeld(transaction)
+    }
+
     /// Opens a message of a group. Returns `nil` if it is kept until its chain or the changes that it names arrive.
     func open(
         group envelope: Envelope, _ transaction: StateTransaction
@@ -76,7 +90,7 @@ extension MessageOpening {
 
     /// Opens the held messages of groups after a chain or changes arrived in this transaction.
     func openHeld(_ transaction: StateTransaction) throws -> [OpenedLine] {
-        guard transaction.hasGroupNews else { return [] }
+        guard try transaction.triesHeldMessages() else { return [] }
         var opened: [OpenedLine] = []
         for envelope in try transaction.held() {
             let content: Result<Envelope, Failure> = .success(envelope)
@@ -91,6 +105,31 @@ extension MessageOpening {
             opened.append(line)
         }
         return opened
+    }
+}
+
+extension StateTransaction {
+    /// Records the events of a file that a member offered. Returns the message and its number, or `nil` without an event.
+    fileprivate func record(
+        _ news: GroupNews, from sender: SessionID
+    ) throws -> (message: Message, number: Int64)? {
+        guard !news.events.isEmpty else { return nil }
+        let message = Message(
+            id: Envelope.newID(), from: sender, to: owner.id, time: .now(), suite: .group,
+            authenticated: true, body: [:]
+        ).redacted(news.group.id, events: news.events)
+        let digest = sha256(Array(message.id.utf8))
+        return (message, try recordOpened(id: message.id, digest: digest, message))
+    }
+}
+
+extension IdentityStore {
+    /// Takes the changes in the files that `recv` fetched. The messages that waited for them are opened by the next `decrypt`.
+    package func takeGroupFiles() throws {
+        try takeFetchedFiles { news, sender, transaction in
+            _ = try transaction.record(news, from: sender)
+            try transaction.leaveHeldMessages()
+        }
     }
 }
 

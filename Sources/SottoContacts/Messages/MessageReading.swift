@@ -150,6 +150,7 @@ package struct MessageReading<Lines: MessageInput> {
         try processParsed()
         parsed = last
         try processParsed()
+        try takeFetchedFiles(&outcome)
         // An output file that would contain only failures is not created.
         if output.isFile, !outcome.hasSucceeded, let failure = outcome.failure { throw failure }
         try output.finish()
@@ -238,6 +239,20 @@ package struct MessageReading<Lines: MessageInput> {
             printed.removeAll()
         }
         try writeReceipts(results + late)
+    }
+
+    /// Takes the changes in the files that `recv` fetched, opens the messages that waited for them, and prints the events and
+    /// the messages.
+    private func takeFetchedFiles(_ outcome: inout LineOutcome) throws {
+        guard let store, !plan.preview else { return }
+        var lines: [OpenedLine] = []
+        try store.takeFetchedFiles { news, sender, transaction in
+            lines += try opening.lines(of: news, from: sender, transaction)
+        }
+        guard !lines.isEmpty else { return }
+        for line in lines { try print(line, ofLine: 0, nil, &outcome) }
+        outcome.endBatch()
+        try writeReceipts(lines)
     }
 
     /// Appends receipts for the messages of a committed batch that were opened for the first time. If the program ends

@@ -13,12 +13,20 @@ package struct GroupDues {
     fileprivate let lastTold: Int64
     /// The keys of the room, if the owner is a moderator and has them.
     fileprivate let room: RoomKeys?
+    fileprivate let backlogs = GroupBacklogs()
     /// The messages that the owner asks members for.
     fileprivate var messageRequests: [SessionID: [String]] = [:]
     /// The members whom the owner asks for their chains.
     fileprivate var chainRequests: Set<SessionID> = []
 
     func note(of id: SessionID) -> GroupMemberNote { notes[id] ?? GroupMemberNote(id: id) }
+
+    /// Returns the signed cards of the people who enter the group with some changes.
+    fileprivate func cards(ofNewcomersIn changes: [GroupChange]) -> [[UInt8]] {
+        changes.filter { $0.act.isEntry && $0.by != group.owner }.compactMap {
+            notes[$0.by]?.cardBytes
+        }.filter { !$0.isEmpty }
+    }
 
     /// Returns the bodies with the questions for what a person has and the owner lacks, unless the person was asked a short
     /// time ago.
@@ -103,16 +111,23 @@ extension StateTransaction {
     ) throws(StateError) -> [GroupBody] {
         let (group, note) = (dues.group, dues.note(of: member))
         let wanted = Set(note.wanted)
-        var told = note.needsLog ? group.log.changes : dues.told
-        if !note.needsLog, note.told >= dues.lastTold { told = [] }
-        let changes =
-            told.filter {
-                $0.by != member && (group.places[$0.id] ?? 0) > note.told && !wanted.contains($0.id)
-            } + (wanted.isEmpty ? [] : group.log.changes.filter { wanted.contains($0.id) })
-        let cards = changes.filter { $0.act.isEntry && $0.by != owner.id }.compactMap {
-            dues.notes[$0.by]?.card
+        let backlog = try dues.backlogs.backlog(of: note) { () throws(StateError) in
+            try self.backlog(of: note, in: dues)
         }
-        var bodies = dues.asking(note, with: Self.bodies(of: group.id, changes, cards: cards))
+        var changes = wanted.isEmpty ? [] : group.log.changes.filter { wanted.contains($0.id) }
+        if backlog.file == nil {
+            changes =
+                backlog.changes.filter { $0.by != member && !wanted.contains($0.id) } + changes
+        }
+        let cards = dues.cards(ofNewcomersIn: changes).compactMap {
+            (try? JSON.object(parsing: $0)).flatMap { try? Card(stored: $0) }
+        }
+        var bodies = Self.bodies(of: group.id, changes, cards: cards)
+        if let file = backlog.file {
+            bodies.insert(GroupBody(group.id), at: 0)
+            bodies[0].file = file
+        }
+        bodies = dues.asking(note, with: bodies)
         if let room = dues.room, !note.hasRoom, group.state.ranks[member] ?? .nobody >= .moderator {
             var body = GroupBody(group.id)
             body.room = room.object
@@ -127,6 +142,19 @@ extension StateTransaction {
             return bodies
         }
         return bodies + earlier
+    }
+
+    /// Returns what members with a place in the log lack.
+    private func backlog(
+        of note: GroupMemberNote, in dues: GroupDues
+    ) throws(StateError) -> GroupBacklog {
+        if !note.needsLog, note.told >= dues.lastTold {
+            return GroupBacklog(changes: [], file: nil)
+        }
+        let told = note.needsLog ? dues.group.log.changes : dues.told
+        let changes = told.filter { (dues.group.places[$0.id] ?? 0) > note.told }
+        let cards = dues.cards(ofNewcomersIn: changes)
+        return GroupBacklog(changes: changes, file: try file(of: changes, cards: cards))
     }
 
     /// Returns the bodies for a person who is no member: the owner's changes that removed them, a question for changes that they
@@ -183,9 +211,31 @@ extension StateTransaction {
         return bodies
     }
 
+    /// The most bytes of changes in an invitation with a file: they have the name of the group.
+    private static let invitationBytes = 8 << 10
+
     /// Returns the bodies of an invitation: the whole log and the cards of the members. Each has the first change, without which
-    /// the group is unknown: they may arrive in any order.
-    package static func invitation(to group: StoredGroup, cards: [Card]) -> [GroupBody] {
+    /// the group is unknown: they may arrive in any order. A long log is in a file, after the first changes.
+    package func invitation(
+        to group: StoredGroup, cards: [Card]
+    ) throws(StateError) -> [GroupBody] {
+        let log = group.log.changes
+        let records = cards.compactMap { $0.record?.serialized() }
+        guard let file = try file(of: log, cards: records) else {
+            return Self.invitation(to: group, cards: cards)
+        }
+        var count = 0
+        let first = log.prefix { change in
+            count += change.bytes.count
+            return count <= Self.invitationBytes
+        }
+        var body = GroupBody(group.id)
+        body.changes = first.compactMap { try? JSON.object(parsing: $0.bytes) }
+        body.file = file
+        return [body]
+    }
+
+    private static func invitation(to group: StoredGroup, cards: [Card]) -> [GroupBody] {
         let first = group.log.changes[0]
         return bodies(of: group.id, group.log.changes, cards: cards).enumerated().map {
             place, body in
@@ -242,6 +292,7 @@ extension StateTransaction {
                 note.told = max(note.told, place)
             }
         }
+        if let file = body.file { note.told = max(note.told, group.places[file.last] ?? 0) }
         if note.needsLog {
             let last = group.log.changes.filter { $0.by != person }.compactMap {
                 group.places[$0.id]

@@ -41,6 +41,7 @@ extension StateTransaction {
         {
             try receive(distribution)
         }
+        if let file = body.file { try note(file, from: sender, in: group, at: time) }
         if !received.missing.isEmpty || !body.request.isEmpty {
             try note(
                 wanted: body.request.filter { group.log.contains($0) },
@@ -54,7 +55,7 @@ extension StateTransaction {
         if !received.stored.isEmpty || !changes.isEmpty && group.state.ranks[sender] != nil {
             hasGroupNews = true
         }
-        var events = events(before, group)
+        var events = events(before, group, from: sender)
         if let event = try show(body.history, of: sender, in: group, at: time) {
             events.insert(event, at: 0)
         }
@@ -183,7 +184,9 @@ extension StateTransaction {
     }
 
     /// Returns the differences between two states of a group.
-    private func events(_ before: StoredGroup?, _ after: StoredGroup) -> [JSONObject] {
+    private func events(
+        _ before: StoredGroup?, _ after: StoredGroup, from sender: SessionID
+    ) -> [JSONObject] {
         func event(_ name: String, _ members: [(String, JSON?)] = []) -> JSONObject {
             JSONObject([("event", .string(name))] + members)
         }
@@ -194,7 +197,7 @@ extension StateTransaction {
                     "invited",
                     [
                         ("id", .string(after.id.short)), ("name", .string(after.name)),
-                        ("by", after.inviter.map { .string($0.description) }),
+                        ("by", .string((after.inviter ?? sender).description)),
                         ("continues", after.continued.map { .string($0.short) }),
                     ])
             ]

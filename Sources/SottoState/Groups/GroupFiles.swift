@@ -1,0 +1,206 @@
+package import Sotto
+import SottoDatabase
+
+/// A file with changes and cards that a member offers.
+package struct OfferedGroupFile: Sendable {
+    let number: Int64
+    let group: GroupID
+    let from: SessionID
+    let file: GroupFile
+
+    /// The blob, which has a place.
+    package var pointer: BlobPointer { file.pointer }
+
+    /// Reads ``encoded``, or returns `nil`.
+    init?(_ bytes: [UInt8], number: Int64) {
+        guard let object = try? JSON.object(parsing: bytes),
+            let group = object["group"]?.string.flatMap({ GroupID($0) }),
+            let from = object["from"]?.string.flatMap({ SessionID($0) }),
+            let file = (object["file"]?.object).flatMap({ try? GroupFile($0) })
+        else { return nil }
+        (self.number, self.group, self.from, self.file) = (number, group, from, file)
+    }
+
+    static func encoded(_ file: GroupFile, of group: GroupID, from: SessionID) -> [UInt8] {
+        let object: JSONObject = [
+            "group": .string(group.description), "from": .string(from.description),
+            "file": .object(file.object),
+        ]
+        return object.serialized()
+    }
+}
+
+/// The files with changes and cards that members offer. `recv` fetches them, and the next program takes their content.
+///
+/// An invitation's file is fetched only after `group accept`.
+extension StateTransaction {
+    /// The stages of a file.
+    private enum Stage {
+        /// It belongs to an invitation that is not accepted.
+        static let offered: Int64 = 0
+        /// It is to be fetched.
+        static let wanted: Int64 = 1
+        /// It was taken or given up. The row keeps it from being fetched again.
+        static let done: Int64 = 2
+        /// It was taken by a program that opens no messages. Messages may have waited for its changes.
+        static let taken: Int64 = 3
+    }
+
+    /// The most files of a person for a group that wait, and the most in a day.
+    private static let mostWaitingFiles: Int64 = 4
+    private static let mostFilesOfDay: Int64 = 24
+    /// Days for which the row of a file is kept.
+    private static let fileDays: Int64 = 30
+
+    /// Notes a file that a person offers. Without room for it, its last change is asked for in a message.
+    func note(
+        _ file: GroupFile, from sender: SessionID, in group: StoredGroup, at time: Timestamp
+    ) throws(StateError) {
+        let isInvitation = group.standing == .invited
+        guard file.pointer.place != nil, sender != owner.id,
+            isInvitation || group.standing == .member && group.state.ranks[sender] != nil
+        else { return }
+        try connection.run(
+            "DELETE FROM group_file WHERE time < ?", time.seconds - Self.fileDays * Self.day)
+        let (mark, device) = (store.mark(file), store.mark(sender))
+        guard
+            try !connection.exists("SELECT 1 FROM group_file WHERE mark = ?", mark)
+        else { return }
+        let waiting = try connection.integer(
+            "SELECT count(*) FROM group_file WHERE team = ? AND device = ? AND stage < ?",
+            group.number, device, Stage.done)
+        let recent = try connection.integer(
+            "SELECT count(*) FROM group_file WHERE team = ? AND device = ? AND time > ?",
+            group.number, device, time.seconds - Self.day)
+        guard waiting < Self.mostWaitingFiles, recent < Self.mostFilesOfDay else {
+            return try note(missing: [file.last], of: sender, in: group)
+        }
+        try connection.run(
+            """
+            INSERT INTO group_file (team, mark, device, stage, time, sealed)
+            VALUES (?, ?, ?, ?, ?, ?)
+            """, group.number, mark, device, isInvitation ? Stage.offered : Stage.wanted,
+            time.seconds,
+            store.seal(
+                OfferedGroupFile.encoded(file, of: group.id, from: sender), .groupFile(mark: mark)))
+    }
+
+    /// Wants the files of an invitation that the owner accepts. Returns whether files of the group are still to be fetched.
+    package func wantFiles(of group: StoredGroup) throws(StateError) -> Bool {
+        try connection.run(
+            "UPDATE group_file SET stage = ? WHERE team = ? AND stage = ?", Stage.wanted,
+            group.number, Stage.offered)
+        return try hasWantedFiles(of: group)
+    }
+
+    /// Whether files of a group are still to be fetched.
+    package func hasWantedFiles(of group: StoredGroup) throws(StateError) -> Bool {
+        try connection.exists(
+            "SELECT 1 FROM group_file WHERE team = ? AND stage = ?", group.number, Stage.wanted)
+    }
+
+    /// Returns the files to fetch, the oldest first, each with the addresses of the relays that may be asked.
+    package func wantedFiles() throws(StateError) -> [(file: OfferedGroupFile, relays: [String])] {
+        let rows = try connection.rows(
+            "SELECT number, mark, sealed FROM group_file WHERE stage = ? ORDER BY number",
+            Stage.wanted
+        ) { row throws(StateError) in
+            OfferedGroupFile(
+                try self.store.unseal(row.bytes(2), .groupFile(mark: row.bytes(1))),
+                number: row.integer(0))
+        }
+        let files = rows.compactMap(\.self)
+        guard !files.isEmpty else { return [] }
+        let contacts = try store.contacts(connection).filter { !$0.isBlocked }
+        var wanted: [(file: OfferedGroupFile, relays: [String])] = []
+        for file in files {
+            guard let group = try group(file.group) else { continue }
+            let known =
+                [owner.relay] + contacts.map { $0.card?.record == nil ? nil : $0.card?.relay }
+                + group.state.policy.relays.map { $0 }
+            wanted.append((file, known.compactMap(\.self)))
+        }
+        return wanted
+    }
+
+    /// Gives up a file that its relay does not have. Its last change is asked for in a message.
+    package func giveUp(_ offer: OfferedGroupFile) throws(StateError) {
+        try end(offer)
+        guard let group = try group(offer.group), group.standing == .member else { return }
+        try note(missing: [offer.file.last], of: offer.from, in: group)
+    }
+
+    fileprivate func end(_ offer: OfferedGroupFile) throws(StateError) {
+        try connection.run(
+            "UPDATE group_file SET stage = ? WHERE number = ?", Stage.done, offer.number)
+    }
+
+    /// Records that the messages which wait were not tried after a file was taken in this transaction.
+    package func leaveHeldMessages() throws(StateError) {
+        try connection.run(
+            "UPDATE group_file SET stage = ? WHERE number = (SELECT max(number) FROM group_file WHERE stage = ?)",
+            Stage.taken, Stage.done)
+    }
+
+    /// Whether messages that wait may open: a chain or a change arrived in this transaction, or in another program. Call it
+    /// once before they are tried.
+    package func triesHeldMessages() throws(StateError) -> Bool {
+        if try connection.exists("SELECT 1 FROM group_file WHERE stage = ?", Stage.taken) {
+            try connection.run(
+                "UPDATE group_file SET stage = ? WHERE stage = ?", Stage.done, Stage.taken)
+            return true
+        }
+        return hasGroupNews
+    }
+
+    /// Returns the person who offered a file of an invitation, or `nil`.
+    package func offerer(of group: StoredGroup) throws(StateError) -> SessionID? {
+        try connection.first(
+            "SELECT mark, sealed FROM group_file WHERE team = ? ORDER BY number LIMIT 1",
+            group.number
+        ) { row throws(StateError) in
+            let bytes = try self.store.unseal(row.bytes(1), .groupFile(mark: row.bytes(0)))
+            return OfferedGroupFile(bytes, number: 0)?.from
+        } ?? nil
+    }
+
+    /// Takes the content of a file, as of a message from the person who offered it. Returns the news, or `nil`.
+    fileprivate func take(
+        _ offer: OfferedGroupFile, changes: [JSONObject], cards: [JSONObject]
+    ) throws -> GroupNews? {
+        try end(offer)
+        var body = GroupBody(offer.group)
+        (body.changes, body.cards) = (changes, cards)
+        return try take(body, from: offer.from)
+    }
+}
+
+extension IdentityStore {
+    /// Returns the keyed hash of a file, 16 bytes.
+    func mark(_ file: GroupFile) -> [UInt8] {
+        keyedHash(Array("group file ".utf8) + file.pointer.digest, key: lookupKey)
+    }
+
+    /// Takes the content of the files that were fetched. Returns what changed, and who offered it. `events` is called in
+    /// the transaction with each of them.
+    package func takeFetchedFiles(
+        _ events: (GroupNews, SessionID, StateTransaction) throws -> Void = { _, _, _ in }
+    ) throws {
+        for (offer, _) in try preview({ try $0.wantedFiles() }) {
+            guard let place = offer.pointer.place else { continue }
+            let path = blobs.incoming(place.id)
+            guard let blob = FetchedBlob(path, size: offer.pointer.size) else { continue }
+            // Only a complete file is here, so another content is not that of the pointer.
+            let records = try? offer.file.records(in: blob)
+            try transaction { transaction in
+                guard let records else { return try transaction.giveUp(offer) }
+                if let news = try transaction.take(
+                    offer, changes: records.changes, cards: records.cards)
+                {
+                    try events(news, offer.from, transaction)
+                }
+            }
+            blob.remove()
+        }
+    }
+}
