@@ -166,6 +166,14 @@ package struct GroupLog: Sendable {
         changes.lastIndex { $0.by == member && $0.act.isEntry }
     }
 
+    /// Returns the ids of the effective invitations of a person.
+    package func invitations(of id: SessionID) -> [GroupID] {
+        let places = changes.indices.filter { changes[$0].act.invites(id) }
+        guard !places.isEmpty else { return [] }
+        let fold = GroupFold(rules)
+        return places.filter { fold.isEffective($0) }.map { changes[$0].id }
+    }
+
     /// Returns the ids of all changes before some changes, and of these.
     package func past(of ids: [GroupID]) -> Set<GroupID> {
         guard let places = places(ids) else { return [] }
@@ -173,6 +181,16 @@ package struct GroupLog: Sendable {
             changes.indices.filter { number in
                 places.contains { $0 == number || rules.graph.isBefore(number, $0) }
             }.map { changes[$0].id })
+    }
+
+    /// Returns the ids of some changes and of those before them, the earliest first, for a person whose log has the heads
+    /// `known`: without these and those before them. Without heads, only the changes themselves. Ids that the log lacks are ignored.
+    package func answers(to wanted: [GroupID], known: [GroupID]) -> [GroupID] {
+        let wanted = wanted.filter { contains($0) }
+        guard !known.isEmpty, !wanted.isEmpty else { return wanted }
+        let past = past(of: known.filter { contains($0) })
+        let needed = self.past(of: wanted)
+        return changes.map(\.id).filter { needed.contains($0) && !past.contains($0) }
     }
 
     /// Returns the changes of some numbers that are before no other of them.
