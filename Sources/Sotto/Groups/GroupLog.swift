@@ -166,12 +166,16 @@ package struct GroupLog: Sendable {
         changes.lastIndex { $0.by == member && $0.act.isEntry }
     }
 
-    /// Returns the ids of the effective invitations of a person.
-    package func invitations(of id: SessionID) -> [GroupID] {
-        let places = changes.indices.filter { changes[$0].act.invites(id) }
-        guard !places.isEmpty else { return [] }
+    /// Returns the ids of the effective removals and invitations of a person. A person who is no member may know these changes and
+    /// those before them.
+    package func horizon(of id: SessionID) -> [GroupID] {
         let fold = GroupFold(rules)
-        return places.filter { fold.isEffective($0) }.map { changes[$0].id }
+        return changes.enumerated().compactMap { number, change in
+            let isRemoval =
+                change.act.removal(of: id) != nil && fold.power[number] >= .moderator
+            let isInvitation = change.act.invites(id) && fold.isEffective(number)
+            return isRemoval || isInvitation ? change.id : nil
+        }
     }
 
     /// Returns the ids of all changes before some changes, and of these.

@@ -149,9 +149,7 @@ extension StateTransaction {
         let (group, note) = (dues.group, dues.note(of: person))
         let removals = group.log.changes.filter { $0.act.removal(of: person) != nil }
         let past =
-            note.wanted.isEmpty
-            ? []
-            : group.log.past(of: removals.map(\.id) + group.log.invitations(of: person))
+            note.wanted.isEmpty ? [] : group.log.past(of: group.log.horizon(of: person))
         let answers = past.intersection(note.wanted)
         let untold = removals.filter {
             $0.by == owner.id && (group.places[$0.id] ?? 0) > note.told && !answers.contains($0.id)
