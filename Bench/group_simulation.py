@@ -355,10 +355,10 @@ class Simulation:
             status, output = self.run(member, "group", command, "-q", *words)
             if status is None and command == "leave":
                 member.was_told = False
-            if status == 75:
+            if status == 75 and command != "accept":
                 self.receive(member)
                 status = None
-        if status == 0:
+        if status == 0 or status == 75:
             self.post(member, output)
         self.counts[f"changes {'made' if status == 0 else 'refused'}"] += 1
         return status
@@ -524,9 +524,13 @@ class Simulation:
         if waiting:
             member = self.members[self.random.choice(waiting)]
         self.read(member)
-        if self.change(member, "accept", self.group, "--nickname", f"nick {self.number} of {member.name}") == 0:
+        status = self.change(member, "accept", self.group, "--nickname", f"nick {self.number} of {member.name}")
+        if status == 0:
             member.has_left, member.was_told, member.entered = False, True, self.number
-        self.invited.discard(member.name)
+        if status == 75:  # A part of the invitation is missing, and the inviter is asked for it.
+            self.counts["questions for an invitation"] += 1
+        else:
+            self.invited.discard(member.name)
         self.flush(member)
 
     def act_decline(self, member):
@@ -768,7 +772,7 @@ class Judge:
             return "read"
         if message.copies[member.name] in member.refused:
             return "refused"
-        if message.label in self.deleted:
+        if message.label in self.deleted or message.target in self.deleted:
             return "deleted"
         if fates[message.copies[member.name]] == "dropped":
             return "lost"

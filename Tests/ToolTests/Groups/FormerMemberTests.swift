@@ -142,6 +142,39 @@ import Testing
         #expect(try standing(circle, "carol") == "member")
     }
 
+    /// A person who was never a member asks for the lost part after accepting, and not before.
+    @Test func acceptAsksForALostPartOfAnInvitation() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob")
+        for number in 0..<12 {
+            let text = "\(number) " + String(repeating: "a", count: 1_900)
+            try circle.group("alice", "about", "team", text)
+        }
+        try circle.settle()
+        try circle.group("alice", "invite", "team", "carol")
+        let known = try changes(circle, "alice")
+        var invitation = circle.take("carol")
+        #expect(invitation.count > 1)
+        invitation.removeFirst()
+        try circle.read("carol", invitation)
+        try circle.group("alice", "rename", "team", "crew")
+        try circle.settle()
+        #expect(try circle.must("carol", "group", ["sync"]).stdout.isEmpty)
+        let group = try circle.onlyGroup("carol")
+        let run = try circle["carol"].run("group", ["accept", group])
+        #expect(run.status == 75, "\(run.stderr)")
+        try circle.post("carol", run.stdout)
+        try circle.settle()
+        try circle.group("alice", "sync")
+        try circle.settle()
+        #expect(try changes(circle, "carol") == known)
+        try circle.group("carol", "accept", group)
+        try circle.settle()
+        try sync(circle, "alice", "carol")
+        #expect(try standing(circle, "carol") == "member")
+        #expect(try circle.state("alice", group) == circle.state("carol", group))
+    }
+
     /// The records of `group leave` can be lost before they are encrypted.
     @Test func aLostLeaveIsToldAgain() throws {
         let circle = try Circle("alice", "bob", "carol")
