@@ -19,7 +19,8 @@ At the end all members talk without loss. Then a judge, which wrote down for eac
   - deletions, edits and reactions agree
   - every exit status is a documented one
 The last lines are the summary as JSON. The exit status is 0 only if all of this holds. A message whose envelope was lost,
-or the envelope with its chain, counts as lost; with --require-recovery it is an error.
+or the envelope with its chain, counts as lost. With --require-recovery, members ask for lost keys at the end, and a lost
+message between two members is an error, if its reader was a member all the time since then.
 """
 import argparse, collections, json, os, pathlib, random, shutil, signal, socket, subprocess, sys, tempfile, time
 from group_rules import RANKS, Change, Fold
@@ -57,6 +58,7 @@ class Member:
         self.stored = 0  # the number of changes that the member has
         self.is_modified = False
         self.has_left = False
+        self.entered = 0  # the number of messages when the member last joined
         self.was_told = True  # false if a kill took the records of `leave`
         self.lost_keys = False  # whether a kill took envelopes since the last message
 
@@ -66,6 +68,7 @@ class Message:
 
     def __init__(self, label, author, kind, readers, stored):
         self.label, self.author, self.kind, self.readers, self.stored = label, author, kind, readers, stored
+        self.number = int(label.split()[0])
         self.target = None  # the label of the message that an edit, a deletion or a reaction changes
         self.needs_pin = False  # whether it deletes the message of another member
         self.copies = {}  # name of the reader -> id of the envelope
@@ -340,7 +343,8 @@ class Simulation:
             self.receive(member)
 
     def sync(self, member):
-        self.post(member, self.must(member, "group", "sync", "-q", self.group))
+        keys = ["--keys"] if self.calm and self.options.require_recovery else []
+        self.post(member, self.must(member, "group", "sync", "-q", *keys, self.group))
 
     # Changes and messages
 
@@ -351,10 +355,10 @@ class Simulation:
             status, output = self.run(member, "group", command, "-q", *words)
             if status is None and command == "leave":
                 member.was_told = False
-            if status == 75:
+            if status == 75 and command != "accept":
                 self.receive(member)
                 status = None
-        if status == 0:
+        if status == 0 or status == 75:
             self.post(member, output)
         self.counts[f"changes {'made' if status == 0 else 'refused'}"] += 1
         return status
@@ -520,9 +524,13 @@ class Simulation:
         if waiting:
             member = self.members[self.random.choice(waiting)]
         self.read(member)
-        if self.change(member, "accept", self.group, "--nickname", f"nick {self.number} of {member.name}") == 0:
-            member.has_left, member.was_told = False, True
-        self.invited.discard(member.name)
+        status = self.change(member, "accept", self.group, "--nickname", f"nick {self.number} of {member.name}")
+        if status == 0:
+            member.has_left, member.was_told, member.entered = False, True, self.number
+        if status == 75:  # A part of the invitation is missing, and the inviter is asked for it.
+            self.counts["questions for an invitation"] += 1
+        else:
+            self.invited.discard(member.name)
         self.flush(member)
 
     def act_decline(self, member):
@@ -643,7 +651,7 @@ class Judge:
 
     @property
     def is_satisfied(self):
-        lost = self.counts["lost"] + self.counts["lost with the chain"] if self.simulation.options.require_recovery else 0
+        lost = self.counts["lost between members"] if self.simulation.options.require_recovery else 0
         return not self.wrong and not self.simulation.problems and not self.counts["unread"] and not lost
 
     def error(self, text):
@@ -741,7 +749,21 @@ class Judge:
                 self.error(f"{member.name} opened {message.label}, and may not read it")
             return
         self.counts["copies"] += 1
-        self.counts[self.outcome(message, member, has)] += 1
+        outcome = self.outcome(message, member, has)
+        self.counts[outcome] += 1
+        if outcome.startswith("lost") and member in self.members and message.author in self.members:
+            self.note_loss(message, member, outcome)
+
+    def note_loss(self, message, member, outcome):
+        """Counts a lost message between two members. A reader who came back meanwhile may not ask for it."""
+        if member.entered > message.number:
+            self.counts["lost before the reader came back"] += 1
+        elif message.author.entered > message.number:
+            self.counts["lost before the author came back"] += 1
+        else:
+            self.counts["lost between members"] += 1
+            if self.simulation.options.require_recovery:
+                print(f"group_simulation: {member.name} has not {message.label} ({message.kind}): {outcome}", file=sys.stderr)
 
     def outcome(self, message, member, has):
         """Names what became of a copy. A copy that nothing explains is an error."""
@@ -750,7 +772,7 @@ class Judge:
             return "read"
         if message.copies[member.name] in member.refused:
             return "refused"
-        if message.label in self.deleted:
+        if message.label in self.deleted or message.target in self.deleted:
             return "deleted"
         if fates[message.copies[member.name]] == "dropped":
             return "lost"

@@ -1,3 +1,4 @@
+import Glibc
 import Sotto
 public import SottoState
 import SottoWire
@@ -24,12 +25,14 @@ public struct GroupFileFetch {
                 let known = relays.first(where: { unpinnedRelay($0) == unpinnedRelay(noted) }),
                 let relay = try? RelayAddress.read(known, authorities: authorities)
             else { continue }
+            let download = BlobDownload(file.pointer, id: place.id, into: folder)
             do throws(ClientError) {
-                try BlobDownload(file.pointer, id: place.id, into: folder)
-                    .run(at: relay, timeout: timeout)
+                try download.run(at: relay, timeout: timeout)
             } catch {
                 switch error {
-                case .noBlob, .forgedBlob: try store.transaction { try $0.giveUp(file) }
+                case .noBlob, .forgedBlob:
+                    try store.transaction { try $0.giveUp(file) }
+                    unlink(download.path)
                 default: continue
                 }
             }

@@ -97,6 +97,20 @@ struct AcceptCommand: Program {
 
     func execute() throws {
         let (groups, found) = try group.open()
+        do {
+            let (joined, records) = try join(found, groups)
+            let count = counted(joined.members.count, "member")
+            group.options.note("joined \(joined.name), with \(count)")
+            try groups.print(records)
+        } catch GroupError.refused {
+            try askForInvitation(found, groups)
+        }
+    }
+
+    /// Joins a group. Returns it, and the records for its members. Throws ``GroupError/refused`` without a valid invitation.
+    private func join(
+        _ found: StoredGroup, _ groups: OpenGroups
+    ) throws -> (StoredGroup, [JSONObject]) {
         let card = groups.owner.card()
         guard let record = card.record else { throw Failure(.bug, "the own card has no signature") }
         let isWaiting = try groups.store.transaction { try $0.wantFiles(of: found) }
@@ -107,7 +121,7 @@ struct AcceptCommand: Program {
                     "fetch them with sotto recv | sotto decrypt, and accept again: sotto group accept \(shellWord(found.name))"
             )
         }
-        let (joined, records) = try groups.store.transaction { transaction in
+        return try groups.store.transaction { transaction in
             guard let group = try transaction.group(found.id) else { throw GroupError.unknown }
             guard group.standing != .member else {
                 throw Failure(.no, "you are a member of \(group.name) already")
@@ -116,9 +130,7 @@ struct AcceptCommand: Program {
             let entry = GroupChange.Entry(
                 card: sha256(JSON.object(record).canonical()), nickname: nickname)
             let joined = try transaction.write(.join(entry), in: group)
-            guard joined.standing == .member else {
-                throw Failure(.untrusted, "the invitation to \(group.name) is no longer valid")
-            }
+            guard joined.standing == .member else { throw GroupError.refused }
             let bodies = StateTransaction.bodies(
                 of: found.id, Array(joined.log.changes.suffix(1)), cards: [card])
             let others = joined.members.map(\.id).filter { $0 != groups.owner.id }
@@ -127,8 +139,24 @@ struct AcceptCommand: Program {
             }
             return (joined, records)
         }
-        group.options.note("joined \(joined.name), with \(counted(joined.members.count, "member"))")
-        try groups.print(records)
+    }
+
+    /// Prints questions for the changes that an invitation without effect lacks, and throws a failure with status 75. If it lacks
+    /// none, the status is 12.
+    private func askForInvitation(_ found: StoredGroup, _ groups: OpenGroups) throws {
+        let questions = try groups.store.preview { transaction -> [JSONObject]? in
+            guard let group = try transaction.group(found.id),
+                try transaction.missingChanges(of: group) > 0
+            else { return nil }
+            return try groups.news(of: group, transaction)
+        }
+        guard let questions else {
+            throw Failure(.untrusted, "the invitation to \(found.name) is no longer valid")
+        }
+        try groups.print(questions)
+        throw Failure(
+            .tryAgain, "changes before the invitation to \(found.name) are missing",
+            hint: "send the questions for them, and accept again after the answer")
     }
 }
 

@@ -228,14 +228,14 @@ struct SyncCommand: Program {
     func execute() throws {
         let groups = try options.open()
         let chosen = try names.isEmpty ? groups.store.groups() : names.map { try groups.group($0) }
-        let joined = chosen.filter { $0.standing == .member }
-        let rooms = joined.filter { $0.state.policy.door != nil }
+        let inTouch = chosen.filter(\.isInTouch)
+        let rooms = inTouch.filter { $0.standing == .member && $0.state.policy.door != nil }
         let card = rooms.isEmpty ? nil : groups.owner.card()
         let work: (StateTransaction) throws -> [JSONObject] = { transaction in
-            try joined.flatMap { found in
+            try inTouch.flatMap { found in
                 guard var group = try transaction.group(found.id) else { return [JSONObject]() }
                 var records: [JSONObject] = []
-                if let card, group.state.policy.door != nil {
+                if let card, group.standing == .member, group.state.policy.door != nil {
                     group = try transaction.admitWaiting(to: group)
                     let room = try transaction.publication(of: group, card: card)
                     records += [room].compactMap { $0 }

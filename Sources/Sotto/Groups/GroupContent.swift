@@ -110,6 +110,9 @@ package struct GroupBody: Sendable {
     package var room: JSONObject?
     /// Changes that the sender asks for.
     package var request: [GroupID] = []
+    /// The heads of the sender's log, if the sender asks for changes. The answer has all changes after them that the requested
+    /// ones need.
+    package var heads: [GroupID] = []
     /// Whether the sender asks for the present chain, because messages without a known chain arrived.
     package var asksForChain = false
     /// The ids of messages of the receiver that the sender asks for, because they did not arrive.
@@ -135,15 +138,15 @@ package struct GroupBody: Sendable {
         func list(_ objects: [JSONObject]) -> JSON? {
             objects.isEmpty ? nil : .array(objects.map { .object($0) })
         }
+        func list(_ ids: [GroupID]) -> JSON? {
+            ids.isEmpty ? nil : .array(ids.map { .string($0.description) })
+        }
         return JSONObject([
             ("type", .string(Self.type)), ("group", .string(group.description)),
             ("changes", list(changes)), ("cards", list(cards)),
             ("file", file.map { .object($0.object) }),
             ("chain", chain.map { .object($0) }), ("room", room.map { .object($0) }),
-            (
-                "request",
-                request.isEmpty ? nil : .array(request.map { .string($0.description) })
-            ),
+            ("request", list(request)), ("heads", list(heads)),
             ("chainRequest", asksForChain ? .bool(true) : nil),
             (
                 "messageRequest",
@@ -172,11 +175,13 @@ package struct GroupBody: Sendable {
         isComplete = try fields["complete"].optional?.bool() ?? false
         chain = try fields["chain"].optional?.object()
         room = try fields["room"].optional?.object()
-        let wanted = try fields["request"].optional?.array() ?? []
-        request = wanted.compactMap { $0.string.flatMap { GroupID($0) } }
-        guard request.count == wanted.count, request.count <= Self.most else {
-            throw .member("request")
+        func ids(_ name: String) throws(GroupChangeError) -> [GroupID] {
+            let wanted = try fields[name].optional?.array() ?? []
+            let ids = wanted.compactMap { $0.string.flatMap { GroupID($0) } }
+            guard ids.count == wanted.count, ids.count <= Self.most else { throw .member(name) }
+            return ids
         }
+        (request, heads) = (try ids("request"), try ids("heads"))
         asksForChain = try fields["chainRequest"].optional?.bool() ?? false
         let messages = try fields["messageRequest"].optional?.array() ?? []
         messageRequest = messages.compactMap { $0.string.flatMap { Envelope.isID($0) ? $0 : nil } }

@@ -166,6 +166,18 @@ package struct GroupLog: Sendable {
         changes.lastIndex { $0.by == member && $0.act.isEntry }
     }
 
+    /// Returns the ids of the effective removals and invitations of a person. A person who is no member may know these changes and
+    /// those before them.
+    package func horizon(of id: SessionID) -> [GroupID] {
+        let fold = GroupFold(rules)
+        return changes.enumerated().compactMap { number, change in
+            let isRemoval =
+                change.act.removal(of: id) != nil && fold.power[number] >= .moderator
+            let isInvitation = change.act.invites(id) && fold.isEffective(number)
+            return isRemoval || isInvitation ? change.id : nil
+        }
+    }
+
     /// Returns the ids of all changes before some changes, and of these.
     package func past(of ids: [GroupID]) -> Set<GroupID> {
         guard let places = places(ids) else { return [] }
@@ -173,6 +185,16 @@ package struct GroupLog: Sendable {
             changes.indices.filter { number in
                 places.contains { $0 == number || rules.graph.isBefore(number, $0) }
             }.map { changes[$0].id })
+    }
+
+    /// Returns the ids of some changes and of those before them, the earliest first, for a person whose log has the heads
+    /// `known`: without these and those before them. Without heads, only the changes themselves. Ids that the log lacks are ignored.
+    package func answers(to wanted: [GroupID], known: [GroupID]) -> [GroupID] {
+        let wanted = wanted.filter { contains($0) }
+        guard !known.isEmpty, !wanted.isEmpty else { return wanted }
+        let past = past(of: known.filter { contains($0) })
+        let needed = self.past(of: wanted)
+        return changes.map(\.id).filter { needed.contains($0) && !past.contains($0) }
     }
 
     /// Returns the changes of some numbers that are before no other of them.

@@ -19,6 +19,9 @@ package struct GroupDues {
     /// The members whom the owner asks for their chains.
     fileprivate var chainRequests: Set<SessionID> = []
 
+    /// The most questions of a former member without an answer, about three days.
+    private static let mostQuestionsOfFormer: UInt8 = 10
+
     func note(of id: SessionID) -> GroupMemberNote { notes[id] ?? GroupMemberNote(id: id) }
 
     /// Returns the signed cards of the people who enter the group with some changes.
@@ -28,18 +31,23 @@ package struct GroupDues {
         }.filter { !$0.isEmpty }
     }
 
+    /// Whether the owner is a member.
+    var isMember: Bool { group.rank > .nobody }
+
     /// Returns the bodies with the questions for what a person has and the owner lacks, unless the person was asked a short
-    /// time ago.
+    /// time ago. A former member does not ask without end: members answer only those whom a change brought back.
     fileprivate func asking(_ note: GroupMemberNote, with bodies: [GroupBody]) -> [GroupBody] {
         var question = GroupBody(group.id)
         question.request = Array(
             note.missing.filter { !group.log.contains($0) }.suffix(GroupBody.most))
+        if !question.request.isEmpty { question.heads = group.heads }
         question.asksForChain = chainRequests.contains(note.id)
         question.messageRequest = messageRequests[note.id] ?? []
-        guard question.isRequest, time.seconds - note.asked >= Self.askAgain(after: note.asks)
+        guard question.isRequest, time.seconds - note.asked >= Self.askAgain(after: note.asks),
+            isMember || note.asks < Self.mostQuestionsOfFormer
         else { return bodies }
         guard var first = bodies.first else { return [question] }
-        first.request = question.request
+        (first.request, first.heads) = (question.request, question.heads)
         (first.asksForChain, first.messageRequest) =
             (question.asksForChain, question.messageRequest)
         return [first] + bodies.dropFirst()
@@ -79,15 +87,19 @@ extension StateTransaction {
 
     /// Returns all that the members of a group lack, and those who are members no longer. `also` are further people who are told
     /// of their removal. With `asksForKeys`, members are asked for the keys of messages that wait for them.
+    ///
+    /// An owner who is a member no longer tells and asks for changes, and sends no keys and no messages.
     package func news(
         of group: StoredGroup, also: [SessionID] = [], asksForKeys: Bool = false,
         at time: Timestamp = .now()
     ) throws(StateError) -> [(to: SessionID, body: GroupBody)] {
         var dues = try dues(in: group, at: time)
-        dues.messageRequests = try messageRequests(in: group, dues.notes)
-        if asksForKeys { dues.chainRequests = try chainRequests(in: group, dues.notes) }
+        if dues.isMember {
+            dues.messageRequests = try messageRequests(in: group, dues.notes)
+            if asksForKeys { dues.chainRequests = try chainRequests(in: group, dues.notes) }
+        }
         let readers = Set(Self.entitled(group, dues.notes))
-        let own = try ownChain(of: group)
+        let own = dues.isMember ? try ownChain(of: group) : nil
         var news: [(to: SessionID, body: GroupBody)] = []
         for member in group.members.map(\.id) where member != owner.id {
             var bodies = try due(to: member, in: dues)
@@ -133,6 +145,7 @@ extension StateTransaction {
             body.room = room.object
             bodies.append(body)
         }
+        guard dues.isMember else { return bodies }
         let answers = try answers(to: note, in: group)
         if !answers.isEmpty { bodies += Self.bodies(of: group.id, history: answers) }
         guard group.shows(to: note), !note.hasHistory else { return bodies }
@@ -158,11 +171,13 @@ extension StateTransaction {
     }
 
     /// Returns the bodies for a person who is no member: the owner's changes that removed them, a question for changes that they
-    /// have, and of the changes for which they asked those before a removal. They do not learn of later changes.
+    /// have, and of the changes for which they asked those before a removal or an invitation. They do not learn of later
+    /// changes.
     private func farewell(to person: SessionID, in dues: GroupDues) -> [GroupBody] {
         let (group, note) = (dues.group, dues.note(of: person))
         let removals = group.log.changes.filter { $0.act.removal(of: person) != nil }
-        let past = note.wanted.isEmpty ? [] : group.log.past(of: removals.map(\.id))
+        let past =
+            note.wanted.isEmpty ? [] : group.log.past(of: group.log.horizon(of: person))
         let answers = past.intersection(note.wanted)
         let untold = removals.filter {
             $0.by == owner.id && (group.places[$0.id] ?? 0) > note.told && !answers.contains($0.id)

@@ -58,7 +58,7 @@ extension StateTransaction {
     ) throws(StateError) {
         let isInvitation = group.standing == .invited
         guard file.pointer.place != nil, sender != owner.id,
-            isInvitation || group.standing == .member && group.state.ranks[sender] != nil
+            isInvitation || group.isInTouch && group.state.ranks[sender] != nil
         else { return }
         try connection.run(
             "DELETE FROM group_file WHERE time < ?", time.seconds - Self.fileDays * Self.day)
@@ -126,7 +126,7 @@ extension StateTransaction {
     /// Gives up a file that its relay does not have. Its last change is asked for in a message.
     package func giveUp(_ offer: OfferedGroupFile) throws(StateError) {
         try end(offer)
-        guard let group = try group(offer.group), group.standing == .member else { return }
+        guard let group = try group(offer.group) else { return }
         try note(missing: [offer.file.last], of: offer.from, in: group)
     }
 

@@ -44,7 +44,7 @@ extension StateTransaction {
         if let file = body.file { try note(file, from: sender, in: group, at: time) }
         if !received.missing.isEmpty || !body.request.isEmpty {
             try note(
-                wanted: body.request.filter { group.log.contains($0) },
+                wanted: group.log.answers(to: body.request, known: body.heads),
                 missing: received.missing, of: sender, in: group)
         }
         try note(body, asks: sender, in: group, at: time)
@@ -166,7 +166,9 @@ extension StateTransaction {
         var note = try note(of: member, in: group)
         // A person whom no change names gets no answer.
         if group.log.names(member) {
-            note.wanted += wanted.filter { !note.wanted.contains($0) }
+            note.wanted += wanted.prefix(GroupMemberNote.mostWanted).filter {
+                !note.wanted.contains($0)
+            }
         }
         note.missing.removeAll { group.log.contains($0) }
         note.missing += missing.filter { !note.missing.contains($0) }

@@ -45,6 +45,12 @@ package struct StoredGroup: Sendable {
         return log.hasEntered(owner) && !isInvitedAgain ? .left : .invited
     }
 
+    /// Whether the owner asks and answers members: as a member, and as a former one, because a change that did not arrive can have
+    /// made the owner a member again.
+    package var isInTouch: Bool {
+        rank > .nobody || !isDeclined && log.hasEntered(owner) && !isUnconfirmed
+    }
+
     /// Whether an invitation followed the owner's last change.
     private var isInvitedAgain: Bool {
         let last = log.changes.lastIndex { $0.by == owner } ?? -1
