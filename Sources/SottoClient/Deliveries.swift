@@ -30,6 +30,10 @@ public final class Deliveries: Sendable {
     private struct State {
         var deliveries: [String: Delivery] = [:]
         var isFinished = false
+        /// The relays whose deliveries have ended.
+        var ended: Set<String> = []
+        /// The relays whose deliveries wait for blobs at other relays.
+        var waiting: Set<String> = []
     }
 
     private let outbox: Outbox
@@ -60,8 +64,41 @@ public final class Deliveries: Sendable {
     /// nothing if there are ``relayLimit`` other relays already.
     public func submit(_ items: [Outbox.Item], to relay: RelayURL) throws(StateError) -> Bool {
         guard let delivery = try delivery(to: relay) else { return false }
-        delivery.submit(items)
+        let blobs = items.filter { $0.kind == .blob }
+        if !blobs.isEmpty {
+            // An envelope for another relay can follow, and must find the blob in the outbox.
+            let numbers = try outbox.append(blobs, relay: relay.outboxName, url: relay.text)
+            delivery.submit(stored: Array(zip(numbers, blobs)))
+        }
+        let others = items.filter { $0.kind != .blob }
+        if !others.isEmpty { delivery.submit(others) }
         return true
+    }
+
+    /// Returns whether the delivery to a relay waits for blobs that go to other relays: a delivery to one of these can still store
+    /// them.
+    private func waits(_ relay: String, for relays: Set<String>) -> Bool {
+        state.withLock { state in
+            if state.waiting.insert(relay).inserted {
+                // Two deliveries do not wait for each other.
+                for other in state.waiting where other != relay { state.deliveries[other]?.wake() }
+            }
+            let isWaiting = relays.contains { other in
+                state.deliveries[other] != nil && !state.ended.contains(other)
+                    && !state.waiting.contains(other)
+            }
+            return isWaiting
+        }
+    }
+
+    /// Lets the deliveries to other relays look again for envelopes that can be sent.
+    private func wakeOthers(than relay: String) {
+        state.withLock { state in
+            for (name, delivery) in state.deliveries where name != relay {
+                state.waiting.remove(name)
+                delivery.wake()
+            }
+        }
     }
 
     /// Makes ``run(_:)`` call its closure, and returns when it has, so that the closure can report something other than
@@ -121,16 +158,24 @@ public final class Deliveries: Sendable {
         let known = state.withLock { $0.deliveries[relay.outboxName] }
         if let known { return known }
         guard state.withLock({ $0.deliveries.count }) < Self.relayLimit else { return nil }
+        let name = relay.outboxName
         let new = try Delivery(
             outbox: outbox, relay: relay, lockTimeout: lockTimeout, blobs: blobs,
-            progress: progress)
+            progress: progress
+        ) { [weak self] relays in self?.waits(name, for: relays) ?? false }
         state.withLock { $0.deliveries[relay.outboxName] = new }
         DispatchQueue(label: "send.\(relay.outboxName)").async { [self] in
             let result = Result {
                 try new.run(on: group) { results in
-                    if !results.isEmpty { report(results) }
+                    guard !results.isEmpty else { return }
+                    report(results)
+                    if results.contains(where: \.isBlob) {
+                        wakeOthers(than: name)
+                    }
                 }
             }
+            state.withLock { _ = $0.ended.insert(name) }
+            wakeOthers(than: name)
             events.put(.ended(relay, result))
         }
         return new

@@ -11,7 +11,11 @@ public import SottoWire
 public final class Delivery: Sendable {
     enum Event: Sendable {
         case items([Outbox.Item])
+        /// Items that are in the outbox already.
+        case stored([(number: Int64, item: Outbox.Item)])
         case end
+        /// Another relay got a blob, or the delivery to it ended.
+        case other
         case connected(Result<RelayLink, ClientError>)
         case link(RelayLink.Event, generation: Int)
         case uploaded(Int64, BlobUploader.Ending)
@@ -44,14 +48,27 @@ public final class Delivery: Sendable {
     let blobs: BlobFolder?
     /// Is told the uploaded bytes of a blob, its length and its id, on any thread.
     let progress: @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void
+    /// Returns whether to wait for blobs that go to other relays. Without it, a delivery does not wait for them.
+    let waits: (@Sendable (_ relays: Set<String>) -> Bool)?
 
     /// Creates a delivery of `outbox` to `relay`; its blobs are in the folder `blobs`.
-    public init(
+    public convenience init(
         outbox: Outbox, relay: RelayURL, lockTimeout: Double, blobs: BlobFolder? = nil,
         progress: @escaping @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void = {
             _, _, _ in
         }
     ) throws(StateError) {
+        try self.init(
+            outbox: outbox, relay: relay, lockTimeout: lockTimeout, blobs: blobs,
+            progress: progress, waits: nil)
+    }
+
+    init(
+        outbox: Outbox, relay: RelayURL, lockTimeout: Double, blobs: BlobFolder?,
+        progress: @escaping @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void,
+        waits: (@Sendable (_ relays: Set<String>) -> Bool)?
+    ) throws(StateError) {
+        self.waits = waits
         self.outbox = outbox
         self.relay = relay
         self.blobs = blobs
@@ -65,6 +82,12 @@ public final class Delivery: Sendable {
         room.wait()
         events.put(.items(items))
     }
+
+    /// Adds items that are in the outbox already.
+    func submit(stored items: [(number: Int64, item: Outbox.Item)]) { events.put(.stored(items)) }
+
+    /// Makes the delivery look again for envelopes that can be sent.
+    func wake() { events.put(.other) }
 
     /// Marks the end of the items.
     public func finish() { events.put(.end) }

@@ -33,6 +33,8 @@ public struct DeliveryResult: Sendable, Equatable {
     public let to: String?
     /// Whether it is an envelope with a time to live of 0.
     public let isSignal: Bool
+    /// Whether it is a blob.
+    let isBlob: Bool
     /// Its status.
     public let status: Status
     /// The relay's reason.
@@ -45,6 +47,7 @@ public struct DeliveryResult: Sendable, Equatable {
     ) {
         id = item.id
         isSignal = item.kind == .signal
+        isBlob = item.kind == .blob
         switch item.kind {
         case .envelope, .signal, .blob: to = item.to
         case .prekeys, .record: to = nil
@@ -58,7 +61,7 @@ public struct DeliveryResult: Sendable, Equatable {
     public init(droppedID id: String) {
         self.id = id
         to = nil
-        isSignal = false
+        (isSignal, isBlob) = (false, false)
         status = .dropped
         refusal = nil
         relay = nil

@@ -81,9 +81,12 @@ extension Delivery {
                 let kept = items.filter { $0.kind != .signal }
                 let numbers = try delivery.outbox.append(
                     kept, relay: outboxName, url: delivery.relay.text)
-                for (number, item) in zip(numbers, kept) { own[number] = item }
-                if kept.contains(where: { $0.kind == .blob }) { uploads.mayWait = true }
-                if !kept.isEmpty { wasGiven = true }
+                add(Array(zip(numbers, kept)))
+            case .stored(let items): add(items)
+            case .other:
+                // An envelope before the cursor may have waited for a blob at the other relay.
+                cursor = 0
+                try forgetRejected()
             case .end:
                 inputEnded = true
                 // One more attempt is made now, whatever failed before.
@@ -105,6 +108,19 @@ extension Delivery {
             }
         }
 
+        private mutating func add(_ items: [(number: Int64, item: Outbox.Item)]) {
+            for (number, item) in items { own[number] = item }
+            if items.contains(where: { $0.item.kind == .blob }) { uploads.mayWait = true }
+            if !items.isEmpty { wasGiven = true }
+        }
+
+        /// Forgets the items that another delivery reported, because the relay with their blob refused it.
+        private mutating func forgetRejected() throws(StateError) {
+            guard own.values.contains(where: { $0.needs != nil }) else { return }
+            let left = try delivery.outbox.numbers(relay: outboxName)
+            own = own.filter { left.contains($0.key) || $0.value.needs == nil }
+        }
+
         /// Takes the result of an upload.
         private mutating func take(
             _ ending: BlobUploader.Ending, of number: Int64
@@ -113,10 +129,10 @@ extension Delivery {
             switch ending {
             case .stored(let isNew):
                 done(number, item, isNew ? .stored : .duplicate)
-                released += try delivery.outbox.items(needing: item.id)
+                released += try delivery.outbox.items(needing: item.id, relay: outboxName)
             case .rejected(let refusal):
                 done(number, item, .rejected, refusal)
-                for (number, item) in try delivery.outbox.items(needing: item.id) {
+                for (number, item) in try delivery.outbox.items(needing: item.id, relay: nil) {
                     done(number, item, .rejected, refusal)
                 }
             case .deferred(let refusal):
@@ -251,7 +267,7 @@ extension Delivery {
                 lockSince = nil
                 // Another process can send until more input comes.
                 delivery.lock.unlock()
-                if inputEnded { return try end(isDone: uploads.error == nil) }
+                if try isOver() { return try end(isDone: uploads.error == nil) }
                 try collect()
                 return nil
             }
@@ -280,9 +296,18 @@ extension Delivery {
             sendSignals()
             if inFlight.isEmpty, try !hasWork() {
                 delivery.lock.unlock()
-                if inputEnded { return try end(isDone: uploads.error == nil) }
+                if try isOver() { return try end(isDone: uploads.error == nil) }
             }
             return nil
+        }
+
+        /// Whether the run ends, as no work is left: no items follow, and no envelope waits for a blob that is being uploaded to
+        /// another relay.
+        private func isOver() throws(StateError) -> Bool {
+            guard inputEnded else { return false }
+            guard let waits = delivery.waits else { return true }
+            let relays = try delivery.outbox.relaysOfBlobs(neededAt: outboxName)
+            return relays.isEmpty || !waits(relays)
         }
 
         /// Whether a connection that had made progress was lost, so that one more attempt is worthwhile.

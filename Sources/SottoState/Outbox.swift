@@ -171,14 +171,35 @@ public final class Outbox: Sendable {
         ) { row throws(StateError) in (row.integer(0), try item(row)) }
     }
 
-    /// Returns the waiting envelopes that need a blob.
-    public func items(needing blob: String) throws(StateError) -> [(number: Int64, item: Item)] {
+    /// Returns the waiting envelopes that need a blob: those for a relay, or for all relays.
+    public func items(
+        needing blob: String, relay: String?
+    ) throws(StateError) -> [(number: Int64, item: Item)] {
         try read(
             """
             SELECT number, id, recipient, envelope, kind, expires FROM outbox
-            WHERE needs = ? AND needs IS NOT NULL AND outcome IS NULL ORDER BY number
-            """, blob
+            WHERE needs = ?1 AND needs IS NOT NULL AND outcome IS NULL
+                AND relay = coalesce(?2, relay)
+            ORDER BY number
+            """, blob, relay
         ) { row throws(StateError) in (row.integer(0), try item(row)) }
+    }
+
+    /// Returns the other relays that do not have the blobs yet which envelopes for a relay need.
+    package func relaysOfBlobs(neededAt relay: String) throws(StateError) -> Set<String> {
+        Set(
+            try read(
+                """
+                SELECT DISTINCT blob.relay FROM outbox JOIN outbox AS blob
+                    ON blob.kind = 4 AND blob.id = outbox.needs AND blob.outcome IS NULL
+                WHERE outbox.relay = ?1 AND outbox.outcome IS NULL AND blob.relay != ?1
+                """, relay
+            ) { $0.text(0) })
+    }
+
+    /// Returns the numbers of the items for a relay.
+    package func numbers(relay: String) throws(StateError) -> Set<Int64> {
+        Set(try read("SELECT number FROM outbox WHERE relay = ?", relay) { $0.integer(0) })
     }
 
     private func item(_ row: PreparedStatement<StateError>) throws(StateError) -> Item {

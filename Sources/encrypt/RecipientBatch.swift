@@ -88,7 +88,8 @@ extension Recipients {
         if var file = body.file, file.pointer.place == nil {
             guard let groupFiles, transaction != nil else {
                 throw Failure(
-                    .usage, "a file with changes of a group needs the state and a relay of your own")
+                    .usage, "a file with changes of a group needs the state and a relay of your own"
+                )
             }
             upload = try groupFiles.place(&file)
             body.file = file

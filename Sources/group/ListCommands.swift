@@ -33,7 +33,8 @@ struct ListCommand: Program {
                 group.standing == .member
                     ? group.rank.name
                     : group.standing == .invited
-                        ? "by \(try groups.inviter(of: group).map { try groups.name(of: $0) } ?? "?")" : "-",
+                        ? "by \(try groups.inviter(of: group).map { try groups.name(of: $0) } ?? "?")"
+                        : "-",
             ])
         }
         let output = try Output(path: "-", content: .text)

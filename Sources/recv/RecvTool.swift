@@ -227,9 +227,12 @@ struct RecvTool: CoreProgram {
         reception.invitation = try invitation.map { try Self.code($0) }
         if !dead, exec == nil, let store { try noteUnfinished(store) }
         let stock = noBundles || dead ? nil : store.map { BundleStock($0, authorities: ca) }
-        let files = try dead ? nil : store.map { store in
-            GroupFileFetch(store, authorities: ca, into: try BlobFolder(directory: .standard()))
-        }
+        let files =
+            try dead
+            ? nil
+            : store.map { store in
+                GroupFileFetch(store, authorities: ca, into: try BlobFolder(directory: .standard()))
+            }
         // No envelope depends on these claims and files, so their errors are ignored.
         reception.whenIdle = {
             try? stock?.fill(within: Self.idleBundleSeconds)

@@ -35,7 +35,9 @@ extension MessageOpening {
             var message = recorded.message
             let contact = try transaction.contact(of: message)
             let verdict = try senderPolicy.decide(&message, contact: contact, hasContacts: false)
-            if verdict == .accepted { lines.append(.message(message, number: recorded.number, seen: false)) }
+            if verdict == .accepted {
+                lines.append(.message(message, number: recorded.number, seen: false))
+            }
         }
         return try lines + openHeld(transaction)
     }

@@ -42,8 +42,10 @@ extension StateTransaction {
     ) throws(StateError) -> GroupFile? {
         let bytes = (changes.map(\.bytes.count) + cards.map(\.count)).reduce(0, +)
         guard bytes > GroupBacklogs.messageBytes, Int64(bytes) < GroupFile.limit,
-            owner.relay != nil, let last = changes.last
+            owner.relay != nil
         else { return nil }
+        let parents = Set(changes.flatMap(\.parents))
+        let heads = changes.map(\.id).filter { !parents.contains($0) }
         var lines: [UInt8] = []
         lines.reserveCapacity(bytes + changes.count + cards.count)
         for line in changes.map(\.bytes) + cards { lines += line + [UInt8(ascii: "\n")] }
@@ -52,7 +54,7 @@ extension StateTransaction {
         func hash(_ label: String) -> [UInt8] { keyedHash(Array(label.utf8) + digest, key: key) }
         do {
             let (file, blob) = try GroupFile.seal(
-                lines, last: last.id, key: hash("key 1 ") + hash("key 2 "), nonce: hash("nonce "))
+                lines, heads: heads, key: hash("key 1 ") + hash("key 2 "), nonce: hash("nonce "))
             try store.blobs.keep(composed: blob, digest: file.pointer.digest)
             return file
         } catch let error as StateError {

@@ -307,7 +307,8 @@ extension StateTransaction {
                 note.told = max(note.told, place)
             }
         }
-        if let file = body.file { note.told = max(note.told, group.places[file.last] ?? 0) }
+        let told = body.file?.heads.compactMap { group.places[$0] }.max() ?? 0
+        note.told = max(note.told, told)
         if note.needsLog {
             let last = group.log.changes.filter { $0.by != person }.compactMap {
                 group.places[$0.id]

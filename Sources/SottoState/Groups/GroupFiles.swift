@@ -52,7 +52,7 @@ extension StateTransaction {
     /// Days for which the row of a file is kept.
     private static let fileDays: Int64 = 30
 
-    /// Notes a file that a person offers. Without room for it, its last change is asked for in a message.
+    /// Notes a file that a person offers. Without room for it, its changes are asked for in messages.
     func note(
         _ file: GroupFile, from sender: SessionID, in group: StoredGroup, at time: Timestamp
     ) throws(StateError) {
@@ -73,7 +73,7 @@ extension StateTransaction {
             "SELECT count(*) FROM group_file WHERE team = ? AND device = ? AND time > ?",
             group.number, device, time.seconds - Self.day)
         guard waiting < Self.mostWaitingFiles, recent < Self.mostFilesOfDay else {
-            return try note(missing: [file.last], of: sender, in: group)
+            return try note(missing: file.heads, of: sender, in: group)
         }
         try connection.run(
             """
@@ -123,11 +123,11 @@ extension StateTransaction {
         return wanted
     }
 
-    /// Gives up a file that its relay does not have. Its last change is asked for in a message.
+    /// Gives up a file that its relay does not have. Its changes are asked for in messages.
     package func giveUp(_ offer: OfferedGroupFile) throws(StateError) {
         try end(offer)
         guard let group = try group(offer.group) else { return }
-        try note(missing: [offer.file.last], of: offer.from, in: group)
+        try note(missing: offer.file.heads, of: offer.from, in: group)
     }
 
     fileprivate func end(_ offer: OfferedGroupFile) throws(StateError) {

@@ -3,11 +3,11 @@ import Testing
 
 /// The file with changes and cards.
 @Suite struct GroupFileTests {
-    private let last = GroupID([UInt8](repeating: 7, count: 32))
+    private let heads = [GroupID([UInt8](repeating: 7, count: 32))]
 
     private func sealed(_ lines: String) throws -> (file: GroupFile, blob: [UInt8]) {
         try GroupFile.seal(
-            Array(lines.utf8), last: last, key: [UInt8](repeating: 1, count: 32),
+            Array(lines.utf8), heads: heads, key: [UInt8](repeating: 1, count: 32),
             nonce: [UInt8](repeating: 2, count: 16))
     }
 
@@ -55,7 +55,8 @@ import Testing
         let (file, _) = try sealed(#"{"type":"contact"}"#)
         for (name, value) in [
             ("size", JSON.integer(0)), ("size", .integer(GroupFile.limit + 1)),
-            ("size", .integer(file.size + 100_000)), ("last", .string("00")),
+            ("size", .integer(file.size + 100_000)), ("heads", .string("00")),
+            ("heads", .array([.string("00")])),
             ("blob", .object([:])), ("blob", .string("x")),
         ] as [(String, JSON)] {
             var object = file.object
