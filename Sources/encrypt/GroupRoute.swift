@@ -5,39 +5,95 @@ import SottoTool
 
 /// A group that gets messages, and the routes to its members.
 struct GroupRoute {
-    let id: GroupID
-    /// The place of the last change of the group that the routes know.
+    /// The group, for which the routes were found.
+    let group: StoredGroup
+    /// The place of its last change.
     let last: Int64
     /// The members with a route, without the owner.
     let destinations: [SessionID: Destination]
+    /// The mailboxes of further members. They get copies, which need no session.
+    let mailboxes: [SessionID: MemberMailbox]
+
+    var id: GroupID { group.id }
+
+    /// Returns whether a member gets messages.
+    func reaches(_ member: SessionID) -> Bool {
+        destinations[member] != nil || mailboxes[member] != nil
+    }
+
+    /// Returns a copy's line.
+    func line(_ copy: Envelope, to member: SessionID) -> JSONObject? {
+        destinations[member]?.line(copy) ?? mailboxes[member]?.line(copy)
+    }
 }
 
+/// The mailbox of a member of a group who is no contact, from the member's card.
+struct MemberMailbox {
+    /// The address in place of the id, or `nil`.
+    let address: SessionID?
+    /// The relay to which the mail goes, or `nil`.
+    let relay: String?
+
+    /// Reads the mailbox of a card. Mail goes only to a relay among `relays`.
+    init(card: [UInt8], relays: Set<String>) {
+        let card = try? JSON.object(parsing: card)
+        address = card?["address"]?.string.flatMap { SessionID($0) }
+        relay = card?["relay"]?.string.flatMap { relay in
+            (1...Correspondent.relayLimit).contains(relay.utf8.count)
+                && relays.contains(unpinnedRelay(relay)) ? relay : nil
+        }
+    }
+
+    /// Returns a copy's line.
+    func line(_ copy: Envelope) -> JSONObject {
+        var record = copy.record
+        if let address { record["to"] = .string(address.description) }
+        if let relay { record["relay"] = .string(relay) }
+        return record
+    }
+}
+
+/// A member without a route gets a body: another program changed the group after the routes were found.
+struct MissingGroupRoute: Error {}
+
 extension RecipientDirectory {
-    /// Returns the routes to the members of a group, by its name or id. Begins sessions with members whose bundles are here.
+    /// Returns the routes to the members of a group, by its name or id. Begins sessions with members who are told something
+    /// before the message and whose bundles are here; with `toAll`, with all members.
     ///
     /// A member without a route is reported and left out. The routes are found again after a change of the group, which another
     /// program can store while this one runs.
-    func group(_ name: String) throws -> GroupRoute {
+    func group(_ name: String, toAll: Bool = false) throws -> GroupRoute {
         guard let store else {
             throw Failure(.usage, "a group requires the state directory", hint: "omit --stateless")
         }
         try store.takeGroupFiles()
-        if let known = groups[name],
+        if !toAll, let known = groups[name],
             try store.preview({ try $0.lastPlace(of: known.id) }) == known.last
         {
             return known
         }
         let group = try book.requiredGroup(name)
         guard group.standing == .member else { throw GroupError.notMember }
-        let (notes, last) = try store.preview {
-            (try $0.notes(of: group), try $0.lastPlace(of: group.id))
+        let (sending, last) = try store.preview { transaction in
+            (
+                try transaction.prepareMessage(to: group, at: .now()),
+                try transaction.lastPlace(of: group.id)
+            )
         }
+        let (notes, told) = (sending.notes, Set(sending.bodies.map(\.to)))
         let contacts = Dictionary(
             try store.contacts().map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         let relays = group.state.policy.relays(and: try book.identity().relay)
         var destinations: [SessionID: Destination] = [:]
+        var mailboxes: [SessionID: MemberMailbox] = [:]
         for member in group.members.map(\.id) where member != own {
             let contact = contacts[member]
+            if contact == nil, !toAll, !told.contains(member), admitsMembers,
+                let note = notes[member]
+            {
+                mailboxes[member] = MemberMailbox(card: note.cardBytes, relays: relays)
+                continue
+            }
             let person = Correspondent(
                 id: member, card: contact?.card ?? notes[member]?.card, contact: contact)
             switch try result({ try self.member(person) }) {
@@ -48,11 +104,17 @@ extension RecipientDirectory {
                 warn("\(person.name) does not get the message: \(failure.message)")
             }
         }
-        let route = GroupRoute(id: group.id, last: last, destinations: destinations)
+        let route = GroupRoute(
+            group: group, last: last, destinations: destinations, mailboxes: mailboxes)
         groups[name] = route
         // The messages of --group name it by its id.
         groups[group.id.description] = route
         return route
+    }
+
+    /// Finds the routes to all members of the known groups.
+    func findAllRoutes() throws {
+        for id in Set(groups.values.map(\.id.description)) { _ = try group(id, toAll: true) }
     }
 
     /// Reports the members who get the key of a group in a sealed message.

@@ -151,7 +151,9 @@ extension Recipients {
     private func seal(
         _ job: Job, to route: GroupRoute, _ transaction: StateTransaction
     ) throws -> [[UInt8]] {
-        guard let group = try transaction.group(route.id) else { throw GroupError.unknown }
+        guard let group = try transaction.group(route.group, readAt: route.last) else {
+            throw GroupError.unknown
+        }
         let milliseconds = Timestamp.milliseconds()
         var body = job.message.body
         if case .timer(let seconds)? = group.state.values["timer"], seconds > 0,
@@ -165,12 +167,15 @@ extension Recipients {
         var lines: [JSONObject] = blob.map { [$0.record] } ?? []
         var sealedNames: [String] = []
         // The message is encrypted first: if it is refused, no member is told anything.
-        let readers = sending.readers.filter { route.destinations[$0] != nil }
+        let readers = sending.readers.filter(route.reaches)
         let draft = Draft(
             body: body, extra: job.message.extra, milliseconds: milliseconds, ttl: job.ttl)
         let sealed = try transaction.seal(draft, sending, to: readers)
         for (member, body) in sending.bodies {
-            guard let destination = route.destinations[member] else { continue }
+            guard let destination = route.destinations[member] else {
+                if route.mailboxes[member] != nil { throw MissingGroupRoute() }
+                continue
+            }
             lines += try tell(body, .empty, to: destination, transaction)
             if body.chain != nil, case .suite = destination.route {
                 sealedNames.append(destination.recipient?.name ?? member.description)
@@ -178,7 +183,7 @@ extension Recipients {
         }
         directory?.noteSealed(sealedNames)
         for (member, envelope) in zip(readers, sealed.envelopes) {
-            guard var line = route.destinations[member]?.line(envelope) else { continue }
+            guard var line = route.line(envelope, to: member) else { continue }
             if let blob { line["blob"] = .string(blob.name) }
             lines.append(line)
         }

@@ -138,6 +138,12 @@ final class RecipientDirectory {
         return destination
     }
 
+    /// Whether a member of a group who is no contact gets messages without further checks.
+    var admitsMembers: Bool {
+        guard case nil = mailboxes.session.given else { return false }
+        return mailboxes.trust == nil || mailboxes.trust == .any
+    }
+
     /// Prints a note on standard error.
     func warn(_ text: String) {
         if !mailboxes.quiet { Terminal.say("\(EncryptTool.toolName): note: \(text)") }
@@ -220,7 +226,7 @@ extension Int64? {
 
 extension Correspondent {
     /// The maximum length of a relay address on an envelope's line.
-    private static let relayLimit = 512
+    static let relayLimit = 512
 
     /// The relay on the card, if the card is signed by its owner.
     var notedRelay: String? {

@@ -185,6 +185,18 @@ struct Recipients {
     /// messages are in the history when this returns, except those with a time to live of 0. A thrown error ends the whole
     /// run: nothing was encrypted.
     func seal(_ messages: [MessageText]) throws -> [Result<[[UInt8]], Failure>] {
+        do {
+            return try sealWithRoutes(messages)
+        } catch is MissingGroupRoute {
+            // Another program changed a group meanwhile. Nothing was stored.
+            try directory?.findAllRoutes()
+            return try sealWithRoutes(messages)
+        }
+    }
+
+    private func sealWithRoutes(
+        _ messages: [MessageText]
+    ) throws -> [Result<[[UInt8]], Failure>] {
         // The address book cannot be read within the transaction.
         let jobs = try messages.map { message in try result { try job(message) } }
         let isAnyRecorded = jobs.contains { (try? $0.get())?.isRecorded ?? false }

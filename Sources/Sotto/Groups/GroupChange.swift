@@ -187,19 +187,21 @@ package struct GroupChange: Sendable {
 
     /// Parses a change and verifies its signatures.
     package init(_ record: JSONObject) throws(GroupChangeError) {
-        try self.init(record, isVerified: false)
+        try self.init(record, JSON.object(record).canonical(), isVerified: false)
     }
 
-    /// Parses the bytes of a change whose signatures were verified when it was stored.
+    /// Parses the canonical bytes of a change whose signatures were verified when it was stored.
     package init(stored bytes: [UInt8]) throws(GroupChangeError) {
         guard let object = try? JSON.object(parsing: bytes) else { throw .member("type") }
-        try self.init(object, isVerified: true)
+        try self.init(object, bytes, isVerified: true)
     }
 
-    private init(_ record: JSONObject, isVerified: Bool) throws(GroupChangeError) {
+    private init(
+        _ record: JSONObject, _ bytes: [UInt8], isVerified: Bool
+    ) throws(GroupChangeError) {
         let fields = Fields<GroupChangeError>(record)
         try fields.header(Self.type)
-        bytes = JSON.object(record).canonical()
+        self.bytes = bytes
         guard bytes.count <= Self.limit else { throw .tooLong(limit: Self.limit) }
         id = GroupID(sha256(bytes))
         by = try fields["by"].sessionID()

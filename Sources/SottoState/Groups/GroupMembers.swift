@@ -5,7 +5,7 @@ import SottoDatabase
 package struct GroupMemberNote: Sendable {
     package let id: SessionID
     /// The bytes of the member's signed card, or nothing.
-    var cardBytes: [UInt8] = []
+    package internal(set) var cardBytes: [UInt8] = []
     /// The number of the own chain that the member has, or 0.
     var holds: Int64 = 0
     /// The place of the last change that was sent to the member.

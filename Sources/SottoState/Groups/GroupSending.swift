@@ -50,6 +50,8 @@ extension OwnGroupChain {
 package struct GroupSending {
     let group: StoredGroup
     let own: OwnGroupChain
+    /// The notes about members.
+    package let notes: [SessionID: GroupMemberNote]
     /// The notes about people who could read the chain before this one, and cannot read this one.
     let former: [GroupMemberNote]
     /// The members who read the message, without the owner.
@@ -84,7 +86,7 @@ extension StateTransaction {
             former = dues.notes.values.filter { $0.unreadUntil != nil && !readers.contains($0.id) }
         }
         return GroupSending(
-            group: group, own: own, former: former, readers: readers, bodies: bodies)
+            group: group, own: own, notes: dues.notes, former: former, readers: readers, bodies: bodies)
     }
 
     /// Returns the members who may read what the owner writes, without the owner.

@@ -171,6 +171,14 @@ extension StateTransaction {
         return group
     }
 
+    /// Returns a group that was read when its last change had the place `last`. It is read again only if it has changed.
+    package func group(
+        _ known: StoredGroup, readAt last: Int64
+    ) throws(StateError) -> StoredGroup? {
+        if groups[known.id] == nil, try lastPlace(of: known.id) == last { groups[known.id] = known }
+        return try group(known.id)
+    }
+
     /// Returns the place of the last stored change of a group, or 0. It grows with each change.
     package func lastPlace(of id: GroupID) throws(StateError) -> Int64 {
         try connection.integer(
