@@ -86,7 +86,8 @@ extension StateTransaction {
             former = dues.notes.values.filter { $0.unreadUntil != nil && !readers.contains($0.id) }
         }
         return GroupSending(
-            group: group, own: own, notes: dues.notes, former: former, readers: readers, bodies: bodies)
+            group: group, own: own, notes: dues.notes, former: former, readers: readers,
+            bodies: bodies)
     }
 
     /// Returns the members who may read what the owner writes, without the owner.
