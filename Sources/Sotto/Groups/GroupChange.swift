@@ -265,6 +265,19 @@ extension GroupChange.Act {
     /// Whether it only unites heads.
     package var isMerge: Bool { if case .merge = self { true } else { false } }
 
+    /// Whether a full log has space for it, if its author is a moderator.
+    var usesReserve: Bool {
+        if case .policy = self { true } else { isCut }
+    }
+
+    /// The limits of a change by which people leave.
+    var limits: [GroupChange.Limit] {
+        switch self {
+        case .leave(let limits), .remove(_, let limits), .ban(_, let limits): limits
+        default: []
+        }
+    }
+
     /// Whether it can take a rank away.
     package var isCut: Bool {
         switch self {
@@ -274,6 +287,7 @@ extension GroupChange.Act {
     }
 
     /// Whether it invites a person.
+    /// Whether a change invites a person.
     package func invites(_ id: SessionID) -> Bool {
         if case .invite(let who, _) = self { who.contains(id) } else { false }
     }

@@ -104,7 +104,7 @@ extension StateTransaction {
         }
         let rank = group.log.rank(
             of: place.author, at: content.heads, chain: chain.id,
-            iteration: place.message.iteration)
+            iteration: place.message.iteration, in: group.state)
         let body = try? MessageBody(content.body)
         guard rank > .nobody, rank >= group.state.policy.post,
             body.map({ group.permits($0, by: place.author, rank: rank) }) ?? true

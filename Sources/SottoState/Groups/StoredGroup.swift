@@ -153,7 +153,7 @@ extension StateTransaction {
         guard let first = stored.first, var log = GroupLog(first.change) else { return nil }
         var places = [first.change.id: first.place]
         for each in stored.dropFirst() {
-            guard log.add(each.change) == .stored else {
+            guard log.add(each.change, wasStored: true) == .stored else {
                 throw .unsealable(path: store.database.path)
             }
             places[each.change.id] = each.place
