@@ -266,7 +266,7 @@ extension GroupChange.Act {
     package var isMerge: Bool { if case .merge = self { true } else { false } }
 
     /// Whether a full log has space for it, if its author is a moderator.
-    var usesReserve: Bool {
+    package var usesReserve: Bool {
         if case .policy = self { true } else { isCut }
     }
 
@@ -301,8 +301,25 @@ extension GroupChange.Act {
         }
     }
 
+    /// The people whom a change removes or bans.
+    package var removed: [SessionID] {
+        switch self {
+        case .remove(let who, _), .ban(let who, _): who
+        default: []
+        }
+    }
+
+    /// The rank above which a change takes its author's own rank away, or `nil`.
+    package func leaves(_ author: SessionID) -> GroupRank? {
+        switch self {
+        case .leave: .nobody
+        case .role(author, let rank): rank
+        default: nil
+        }
+    }
+
     /// The door of a `door-join`, 32 bytes.
-    var door: [UInt8]? { if case .doorJoin(_, let door, _) = self { door } else { nil } }
+    package var door: [UInt8]? { if case .doorJoin(_, let door, _) = self { door } else { nil } }
 
     /// The same as the rules see it. `number` returns the number of a member.
     func rule(_ number: (SessionID) -> Int) -> GroupRules.Act {

@@ -36,13 +36,13 @@ package struct GroupLog: Sendable {
     private(set) var members: [SessionID] = []
     private var memberNumbers: [SessionID: Int] = [:]
     /// For each device and `seq` the changes, usually one.
-    private var sequence: [Place: [Int]] = [:]
+    private var sequence: [Turn: [Int]] = [:]
     /// The highest `seq` of each device.
     private var lastSeq: [SessionID: Int64] = [:]
     /// For each person the last change with which they entered.
     private var entries: [SessionID: Int] = [:]
 
-    private struct Place: Hashable {
+    private struct Turn: Hashable {
         let device: SessionID
         let seq: Int64
     }
@@ -61,6 +61,24 @@ package struct GroupLog: Sendable {
     /// The changes that are no parent of another one: the parents of the next change.
     package var heads: [GroupID] { rules.graph.heads.map { changes[$0].id } }
 
+    /// Returns the changes that no other change has as a parent, without the last changes of some people: those that no
+    /// change of another person is after. `left` is the number of these.
+    package func heads(without people: Set<SessionID>) -> (heads: [GroupID], left: Int) {
+        var isParent = Array(repeating: false, count: changes.count)
+        var (heads, left): ([GroupID], Int) = ([], 0)
+        for (number, change) in changes.enumerated().reversed() {
+            if !isParent[number], number > 0 {
+                guard !people.contains(change.by) else {
+                    left += 1
+                    continue
+                }
+            }
+            if !isParent[number] { heads.append(change.id) }
+            for parent in rules.graph.parents[number] { isParent[parent] = true }
+        }
+        return (heads.reversed(), left)
+    }
+
     /// Returns whether the log has a change.
     package func contains(_ id: GroupID) -> Bool { numbers[id] != nil }
 
@@ -70,39 +88,68 @@ package struct GroupLog: Sendable {
     /// Returns the number of the next change of a device.
     package func nextSeq(of device: SessionID) -> Int64 { (lastSeq[device] ?? 0) + 1 }
 
-    /// Adds a change whose signature was verified. One that `wasStored` before has space.
-    package mutating func add(_ change: GroupChange, wasStored: Bool = false) -> Outcome {
-        if numbers[change.id] != nil { return .known }
-        guard changes.isEmpty || change.group == group else { return .refused }
+    /// Returns what adding a change whose signature was verified would give.
+    package func outcome(of change: GroupChange) -> Outcome {
+        switch place(for: change, wasStored: false) {
+        case .success: .stored
+        case .failure(let obstacle): obstacle.outcome
+        }
+    }
+
+    /// The parents of a change, and these with all changes before them.
+    private typealias Place = (parents: [Int], past: ChangeSet)
+
+    private struct Obstacle: Error { let outcome: Outcome }
+
+    private func place(
+        for change: GroupChange, wasStored: Bool
+    ) -> Result<Place, Obstacle> {
+        func obstacle(_ outcome: Outcome) -> Result<Place, Obstacle> {
+            .failure(Obstacle(outcome: outcome))
+        }
+        if numbers[change.id] != nil { return obstacle(.known) }
+        guard changes.isEmpty || change.group == group else { return obstacle(.refused) }
         let missing = change.parents.filter { numbers[$0] == nil }
-        guard missing.isEmpty else { return .waits(missing) }
+        guard missing.isEmpty else { return obstacle(.waits(missing)) }
         let parents = change.parents.compactMap { numbers[$0] }
         let past = rules.graph.past(of: parents)
         guard followsItsDevice(change, past),
             rules.admits(memberNumbers[change.by], door: change.act.door, after: past),
             wasStored || hasSpace(for: change, after: parents)
-        else { return .refused }
+        else { return obstacle(.refused) }
+        return .success((parents, past))
+    }
+
+    /// Adds a change whose signature was verified. One that `wasStored` before has space.
+    package mutating func add(_ change: GroupChange, wasStored: Bool = false) -> Outcome {
+        let place: Place
+        switch self.place(for: change, wasStored: wasStored) {
+        case .success(let found): place = found
+        case .failure(let obstacle): return obstacle.outcome
+        }
         let author = number(of: change.by)
         let act = change.act.rule { number(of: $0) }
         let rule = GroupRules.Change(author: author, act: act)
-        guard let place = rules.add(rule, parents: parents, past: past) else { return .refused }
+        guard let number = rules.add(rule, parents: place.parents, past: place.past) else {
+            return .refused
+        }
         changes.append(change)
-        numbers[change.id] = place
+        numbers[change.id] = number
         byteCount += change.bytes.count
         lastSeq[change.device] = max(lastSeq[change.device] ?? 0, change.seq)
-        if change.act.isEntry { entries[change.by] = place }
-        let key = Place(device: change.device, seq: change.seq)
+        if change.act.isEntry { entries[change.by] = number }
+        let key = Turn(device: change.device, seq: change.seq)
         if let others = sequence[key], others.count == 1 {
             forks.append((changes[others[0]].id, change.id))
         }
-        sequence[key, default: []].append(place)
+        sequence[key, default: []].append(number)
         return .stored
     }
 
     /// Whether the previous change of the device is in the past of a change.
     private func followsItsDevice(_ change: GroupChange, _ past: ChangeSet) -> Bool {
         guard change.seq > 1 else { return true }
-        let previous = sequence[Place(device: change.device, seq: change.seq - 1)] ?? []
+        let previous = sequence[Turn(device: change.device, seq: change.seq - 1)] ?? []
         return previous.contains { past.contains($0) }
     }
 
@@ -173,7 +220,7 @@ package struct GroupLog: Sendable {
         return min(Self.power(of: author, with: rules.past(of: parents)), .member)
     }
 
-    /// Whether a `join` would make its author a member. `state` is that of the log.
+    /// Whether a `join`, whose parents the log has, would make its author a member. `state` is that of the log.
     package func admits(_ join: GroupChange, in state: GroupState) -> Bool {
         guard let author = memberNumbers[join.by], let parents = places(join.parents) else {
             return false
