@@ -1,5 +1,6 @@
 import Arguments
 package import Sotto
+import SottoState
 package import SottoTool
 
 /// The options for the form of texts.
