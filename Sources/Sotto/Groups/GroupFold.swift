@@ -77,7 +77,8 @@ package struct GroupFold: Sendable {
         case .leave:
             cut(author, .nobody)
             members[author].leaves.append(number)
-        case .remove(let removed): for member in removed where member != author { cut(member, .nobody) }
+        case .remove(let removed):
+            for member in removed where member != author { cut(member, .nobody) }
         case .ban(let banned):
             for member in banned where member != author { cut(member, .nobody, isLasting: true) }
         case .role(let member, let rank):

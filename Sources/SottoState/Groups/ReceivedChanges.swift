@@ -37,7 +37,9 @@ extension StateTransaction {
         var intake = ChangeIntake(group, pending: ChangeIntake.sorted(pending), isNew: isNew)
         let direct = changes.filter { $0.by == sender } + waiting.map(\.change)
         intake.left = try changesLeft(to: Set(direct.map(\.by)), in: group, time)
-        intake.relayed = Set(changes.filter { $0.by != sender }.map(\.id))
+        if let sender, group.state.ranks[sender] != nil {
+            intake.relayed = Set(changes.filter { $0.by != sender }.map(\.id))
+        }
         var count: Int
         repeat {
             count = intake.pending.count
@@ -134,7 +136,7 @@ struct ChangeIntake {
     var pending: [GroupChange]
     /// How many more changes of a person are stored although no other member names or sent them. Others may have any number.
     var left: [SessionID: Int] = [:]
-    /// The changes that another person than their author sent.
+    /// The changes that another member than their author sent.
     var relayed: Set<GroupID> = []
     private let isNew: Bool
     private var folds = 0
@@ -189,6 +191,13 @@ struct ChangeIntake {
     /// member; a `door-join` waits too.
     mutating func add(_ change: GroupChange) -> GroupLog.Outcome {
         let rank = group.state.ranks[change.by]
+        if group.log.isFull, change.act.usesReserve {
+            // The log before the change is folded.
+            guard mayFold, (rank ?? .nobody) >= .moderator || named.contains(change.id) else {
+                return .waits([])
+            }
+            folds += 1
+        }
         if !isNew, rank == nil, !named.contains(change.id) {
             let outcome = group.log.outcome(of: change)
             guard outcome == .stored else { return outcome }
@@ -200,13 +209,6 @@ struct ChangeIntake {
             !isNamedByOthers(change)
         {
             return .waits([])
-        }
-        if group.log.isFull, change.act.usesReserve {
-            // The log before the change is folded.
-            guard mayFold, (rank ?? .nobody) >= .moderator || named.contains(change.id) else {
-                return .waits([])
-            }
-            folds += 1
         }
         let outcome = group.log.add(change)
         if outcome == .stored { noteStored(change, rank) }

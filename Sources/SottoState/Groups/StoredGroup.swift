@@ -276,7 +276,8 @@ extension StateTransaction {
     ) throws {
         // The own last change comes first: the limit of the number of parents must not cut it off.
         let last = group.log.changes.last { $0.by == owner.id }?.id
-        let parents = heads.filter { $0 == last } + heads.filter { $0 != last }
+        let isFirst = heads.count > GroupChange.mostParents || heads.contains { $0 == last }
+        let parents = (isFirst ? [last].compactMap(\.self) : []) + heads.filter { $0 != last }
         let change = try GroupChange(
             act, in: group.id, by: owner.signingKey, seq: group.log.nextSeq(of: owner.id),
             parents: Array(parents.prefix(GroupChange.mostParents)), time: time)

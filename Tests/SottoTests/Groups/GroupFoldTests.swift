@@ -55,7 +55,9 @@ struct GroupFoldTests {
             let rules = Replica(log.lines).rules
             let fold = GroupFold(rules)
             for member in 0..<rules.memberCount {
-                let parents = [log.random(0..<rules.changes.count), log.random(0..<rules.changes.count)]
+                let parents = [
+                    log.random(0..<rules.changes.count), log.random(0..<rules.changes.count),
+                ]
                 let past = rules.graph.past(of: parents)
                 func added(_ act: GroupRules.Act) -> (fold: GroupFold, number: Int)? {
                     var rules = rules
