@@ -65,10 +65,11 @@ extension ConnectionState {
         case .record(let record):
             guard policy.clock.isCurrent(record.issued) else { throw .badFields }
             let change = Change(record)
-            if change.isRoom {
-                guard policy.clock.isReached(record.issued, within: WireLimits.roomSeconds) else {
-                    throw .badFields
-                }
+            if case .room(_, let seq) = record.kind {
+                // A number is a time too, so that nobody takes all higher ones.
+                guard policy.clock.isReached(record.issued, within: WireLimits.roomSeconds),
+                    policy.clock.isReached(seq, within: WireLimits.roomSeconds)
+                else { throw .badFields }
                 guard policy.rates.admits(record.id, at: now) else { throw .tooMany }
             }
             publish(change, of: record.id, requestID, at: now, to: sink)

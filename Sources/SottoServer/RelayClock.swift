@@ -60,7 +60,12 @@ final class RelayClock: Sendable {
 
     /// Whether a time is at most some seconds in the future.
     func isReached(_ time: Timestamp, within seconds: Int64) -> Bool {
-        time.seconds <= minute * 60 + 59 + seconds
+        isReached(time.seconds, within: seconds)
+    }
+
+    /// Whether a time, in seconds since 1970, is at most some seconds in the future.
+    func isReached(_ time: Int64, within seconds: Int64) -> Bool {
+        time <= minute * 60 + 59 + seconds
     }
 
     /// The elapsed minutes by the monotonic clock.

@@ -68,6 +68,9 @@ extension MessageView {
     func marks(_ reactions: [(emoji: String, name: String)]) -> [String] {
         var marks: [String] = []
         if entry.isImported { marks.append("imported") }
+        if entry.record["details"]?.object?["group"]?.object?["late"]?.bool == true {
+            marks.append("late")
+        }
         if isEdited { marks.append("edited") }
         if pin != nil { marks.append("pinned") }
         marks += reactions.map { "\($0.emoji) \($0.name)" }

@@ -91,6 +91,10 @@ import Testing
         let now = Timestamp.now().seconds
         let ahead = keys.record(.closed, seq: 1, issued: Timestamp(seconds: now + 600))
         #expect(send(ahead) == .error(Refusal(.badFields)))
+        // The highest number would keep all later records out.
+        for seq in [now + 600, 1 << 53] {
+            #expect(send(keys.record(.closed, seq: seq)) == .error(Refusal(.badFields)))
+        }
         var forged = keys.record(.closed, seq: 1)
         forged["seq"] = .integer(2)
         #expect(send(forged) == .error(Refusal(.badSignature)))
@@ -101,6 +105,7 @@ import Testing
         long["more"] = .string(String(repeating: "a", count: WireLimits.roomBytes))
         #expect(send(long) == .rejected(Refusal(.tooLarge)))
         #expect(client.ask(.room(keys.door)) == .error(Refusal(.noRoom)))
+        #expect(send(keys.record(.closed, seq: now)) == .stored)
     }
 
     /// C19: another key does not replace the record, although its holder knows the phrase.

@@ -75,6 +75,12 @@ struct ShainyTests {
         ("correct horse battery staple", 30..<60), ("abcdefghijklmnopqrstuvwxyz", 0..<40),
         ("la la la la la la la la", 0..<20), ("Sommer2024!", 10..<40),
         ("9f2c7a41e6b80d53c1f4a7e29b6d8035", 80..<128), ("ключевая фраза", 10..<40),
+        (String(repeating: "ha", count: 60), 0..<20),
+        (String(repeating: "a b ", count: 60), 0..<20),
+        (String(repeating: "Passwort1! ", count: 12), 10..<40),
+        (String(repeating: "abcXYZ", count: 30), 0..<30),
+        (String(repeating: "哈", count: 99), 0..<20),
+        ("travel tomato bright kangaroo velvet orbit pencil", 75..<110),
     ])
     func p2AWeakPhraseIsDetected(_ phrase: String, _ range: Range<Double>) {
         #expect(range.contains(PhraseStrength.bits(of: phrase)), "\(phrase)")

@@ -267,6 +267,19 @@ extension GroupChange.Act {
     /// Whether it only unites heads.
     package var isMerge: Bool { if case .merge = self { true } else { false } }
 
+    /// Whether a full log has space for it, if its author is a moderator.
+    package var usesReserve: Bool {
+        if case .policy = self { true } else { isCut }
+    }
+
+    /// The limits of a change by which people leave.
+    var limits: [GroupChange.Limit] {
+        switch self {
+        case .leave(let limits), .remove(_, let limits), .ban(_, let limits): limits
+        default: []
+        }
+    }
+
     /// Whether it can take a rank away.
     package var isCut: Bool {
         switch self {
@@ -276,6 +289,7 @@ extension GroupChange.Act {
     }
 
     /// Whether it invites a person.
+    /// Whether a change invites a person.
     package func invites(_ id: SessionID) -> Bool {
         if case .invite(let who, _) = self { who.contains(id) } else { false }
     }
@@ -289,8 +303,25 @@ extension GroupChange.Act {
         }
     }
 
+    /// The people whom a change removes or bans.
+    package var removed: [SessionID] {
+        switch self {
+        case .remove(let who, _), .ban(let who, _): who
+        default: []
+        }
+    }
+
+    /// The rank above which a change takes its author's own rank away, or `nil`.
+    package func leaves(_ author: SessionID) -> GroupRank? {
+        switch self {
+        case .leave: .nobody
+        case .role(author, let rank): rank
+        default: nil
+        }
+    }
+
     /// The door of a `door-join`, 32 bytes.
-    var door: [UInt8]? { if case .doorJoin(_, let door, _) = self { door } else { nil } }
+    package var door: [UInt8]? { if case .doorJoin(_, let door, _) = self { door } else { nil } }
 
     /// The same as the rules see it. `number` returns the number of a member.
     func rule(_ number: (SessionID) -> Int) -> GroupRules.Act {

@@ -8,223 +8,213 @@ package struct GroupFold: Sendable {
     package private(set) var power: [GroupRank]
     /// For each member, by number, the rank at the end of the log.
     package private(set) var ranks: [GroupRank]
-    /// For each member the change that gives ``ranks``, or `nil`.
-    package private(set) var grants: [Int?]
     /// The effective policies that are before no other effective one.
     package private(set) var policies: [Int] = []
+    /// The policy at the end of the log: the highest ranks of ``policies``, and their door if it is the same.
+    package private(set) var policy = GroupRules.Policy(add: .owner, edit: .owner)
 
-    /// A change that gives a member a rank.
-    private struct Grant {
-        let change: Int
-        let gives: GroupRank
-        let isRole: Bool
-        /// Whether it counts without a `join` of the member.
-        let needsConsent: Bool
-        let isDoorJoin: Bool
-    }
-
-    /// A change that takes grants of a member away.
-    private struct Cut {
-        let change: Int
-        /// The highest rank that stays.
-        let leaves: GroupRank
-        /// Whether the member made it.
-        let isOwn: Bool
-        /// Whether it also forbids later grants of lower ranks.
-        let isLasting: Bool
-    }
-
-    private let log: GroupRules
-    private var grantsOf: [[Grant]]
-    private var cutsOf: [[Cut]]
-    private var joinsOf: [[Int]]
-    private var leavesOf: [[Int]]
-    /// The policies that are effective, in order.
-    private var effectivePolicies: [Int] = []
-    /// For each invitation and `door-join`, whether it is effective, once that is known.
-    private var admits: [Bool?]
+    private let memberCount: Int
+    private var members: [GroupMemberChanges]
+    /// For each rank the grants that give it, in order.
+    private var grants: [[(member: Int, grant: GroupGrant)]]
+    private var governing = GoverningPolicies()
+    /// For each invitation, `door-join` and value, whether it is effective, once that is known.
+    private var isAllowed: [Bool?]
+    /// For each member the grants that no change takes away, the highest rank first.
+    private var standing: [[GroupStanding]]
 
     /// Folds a log.
     package init(_ log: GroupRules) {
-        self.log = log
         let changes = log.changes
+        memberCount = log.memberCount
         power = Array(repeating: .nobody, count: changes.count)
-        ranks = Array(repeating: .nobody, count: log.memberCount)
-        grants = Array(repeating: nil, count: log.memberCount)
-        grantsOf = Array(repeating: [], count: log.memberCount)
-        cutsOf = Array(repeating: [], count: log.memberCount)
-        joinsOf = Array(repeating: [], count: log.memberCount)
-        leavesOf = Array(repeating: [], count: log.memberCount)
-        admits = Array(repeating: nil, count: changes.count)
+        ranks = Array(repeating: .nobody, count: memberCount)
+        members = Array(repeating: GroupMemberChanges(), count: memberCount)
+        grants = Array(repeating: [], count: GroupRank.allCases.count)
+        isAllowed = Array(repeating: nil, count: changes.count)
+        standing = Array(repeating: [], count: memberCount)
         for (number, change) in changes.enumerated() { index(number, change) }
         // A pass needs only what higher passes and earlier changes decided.
         for rank in GroupRank.allCases.reversed() where rank > .nobody {
             // Only owners and admins change policies.
-            if rank == .moderator { findPolicies() }
-            for number in changes.indices {
-                if power[number] == .nobody, holds(rank, at: number) { power[number] = rank }
-                if rank == .member, changes[number].admits { admits[number] = isEffective(number) }
+            if rank == .moderator { findPolicies(log) }
+            pass(rank, log)
+        }
+        for number in changes.indices {
+            if case .set = changes[number].act {
+                isAllowed[number] = power[number] >= demand(on: number, log).edit
             }
         }
-        policies = log.graph.latest(of: effectivePolicies)
-        for member in 0..<log.memberCount { rank(member) }
+        findPolicy(log)
+        governing = GoverningPolicies()
+        grants = []
     }
 
     private mutating func index(_ number: Int, _ change: GroupRules.Change) {
         let author = change.author
+        members[author].own.append(number)
+        func cut(_ member: Int, _ leaves: GroupRank, isLasting: Bool = false) {
+            members[member].cuts.append(
+                GroupCut(
+                    change: number, leaves: leaves, isOwn: member == author, isLasting: isLasting))
+        }
         func grant(
-            _ gives: GroupRank, isRole: Bool = false, needsConsent: Bool = true,
+            _ member: Int, _ gives: GroupRank, isRole: Bool = false, needsConsent: Bool = true,
             isDoorJoin: Bool = false
-        ) -> Grant {
-            Grant(
+        ) {
+            let grant = GroupGrant(
                 change: number, gives: gives, isRole: isRole, needsConsent: needsConsent,
                 isDoorJoin: isDoorJoin)
-        }
-        func cut(_ leaves: GroupRank, of member: Int, isLasting: Bool) -> Cut {
-            Cut(
-                change: number, leaves: leaves, isOwn: member == author, isLasting: isLasting)
+            grants[gives.rawValue].append((member, grant))
         }
         switch change.act {
-        case .create: grantsOf[author].append(grant(.owner, needsConsent: false))
-        case .invite(let members, let rank):
-            for member in members { grantsOf[member].append(grant(rank)) }
-        case .join: joinsOf[author].append(number)
+        case .create: grant(author, .owner, needsConsent: false)
+        case .invite(let invited, let rank): for member in invited { grant(member, rank) }
+        case .join: members[author].joins.append(number)
         case .doorJoin:
-            grantsOf[author].append(grant(.member, needsConsent: false, isDoorJoin: true))
-            joinsOf[author].append(number)
+            grant(author, .member, needsConsent: false, isDoorJoin: true)
+            members[author].joins.append(number)
         case .leave:
-            cutsOf[author].append(cut(.nobody, of: author, isLasting: false))
-            leavesOf[author].append(number)
-        case .remove(let members):
-            for member in members where member != author {
-                cutsOf[member].append(cut(.nobody, of: member, isLasting: false))
-            }
-        case .ban(let members):
-            for member in members where member != author {
-                cutsOf[member].append(cut(.nobody, of: member, isLasting: true))
-            }
+            cut(author, .nobody)
+            members[author].leaves.append(number)
+        case .remove(let removed):
+            for member in removed where member != author { cut(member, .nobody) }
+        case .ban(let banned):
+            for member in banned where member != author { cut(member, .nobody, isLasting: true) }
         case .role(let member, let rank):
-            grantsOf[member].append(grant(rank, isRole: true))
-            cutsOf[member].append(cut(rank, of: member, isLasting: rank <= .reader))
+            grant(member, rank, isRole: true)
+            cut(member, rank, isLasting: rank <= .reader)
+            if rank == .owner { members[author].ownershipGifts.append(number) }
         case .policy, .set, .other: break
         }
     }
 
-    // MARK: Rules
+    // MARK: Passes
 
-    /// Whether the author of a change had exactly this rank for it, in the pass of this rank.
-    private func holds(_ rank: GroupRank, at number: Int) -> Bool {
-        let author = log.changes[number].author
-        return grantsOf[author].contains { grant in
-            grant.gives == rank && log.graph.isBefore(grant.change, number)
-                && isConsented(grant, by: author, before: number)
-                && isEffective(grant.change) && !isCut(grant, of: author, for: number)
+    /// Decides which changes have exactly a power, and which members have exactly a rank.
+    private mutating func pass(_ rank: GroupRank, _ log: GroupRules) {
+        let granted = grants[rank.rawValue]
+        var last = Array(repeating: -1, count: log.changes.count)
+        var candidates: [GroupCandidates?] = Array(repeating: nil, count: memberCount)
+        for (member, _) in granted where candidates[member] == nil {
+            let made = GroupCandidates(rank, of: members[member], power: power)
+            made.findLastCuts(of: members[member], in: log.graph, &last)
+            candidates[member] = made
+        }
+        var next = 0
+        for (number, change) in log.changes.enumerated() {
+            if power[number] == .nobody,
+                candidates[change.author]?.count(
+                    for: number, isGift: change.act.givesOwnership, last: last[number],
+                    in: log.graph) ?? false
+            {
+                power[number] = rank
+            }
+            if rank == .member, change.admits { isAllowed[number] = admits(number, log) }
+            while next < granted.count, granted[next].grant.change == number {
+                if isEffective(number, log) {
+                    candidates[granted[next].member]?.add(
+                        granted[next].grant, power: power[number], in: log.graph)
+                }
+                next += 1
+            }
+        }
+        for member in candidates.indices {
+            if let candidates = candidates[member] { close(candidates, of: member, rank, log) }
         }
     }
 
     /// Sets the rank of a member at the end of the log.
-    private mutating func rank(_ member: Int) {
-        for grant in grantsOf[member] where grant.gives > ranks[member] {
-            guard isConsented(grant, by: member, before: nil), isEffective(grant.change),
-                !isCut(grant, of: member, for: nil)
-            else { continue }
-            ranks[member] = grant.gives
-            grants[member] = grant.change
+    private mutating func close(
+        _ candidates: GroupCandidates, of member: Int, _ rank: GroupRank, _ log: GroupRules
+    ) {
+        let grants = candidates.standing
+        guard !grants.isEmpty else { return }
+        standing[member] += grants
+        guard ranks[member] == .nobody else { return }
+        let joins = log.graph.past(of: members[member].joins)
+        if grants.contains(where: { $0.isConsented || joins.contains($0.change) }) {
+            ranks[member] = rank
         }
     }
 
-    /// Whether the member consented to a grant, before a change or at all.
-    private func isConsented(_ grant: Grant, by member: Int, before number: Int?) -> Bool {
-        guard grant.needsConsent else { return true }
-        return joinsOf[member].contains { join in
-            if log.graph.isBefore(grant.change, join) {
-                return number.map { log.graph.isBefore(join, $0) } ?? true
-            }
-            return grant.isRole && log.graph.isBefore(join, grant.change)
-                && !leavesOf[member].contains {
-                    log.graph.isBefore(join, $0) && log.graph.isBefore($0, grant.change)
-                }
-        }
-    }
+    // MARK: Effects
 
-    /// Whether a change takes a grant away: one that is neither `number` nor after it, or any change.
-    private func isCut(_ grant: Grant, of member: Int, for number: Int?) -> Bool {
-        cutsOf[member].contains { cut in
-            guard cut.leaves < grant.gives else { return false }
-            if let number, cut.change == number || log.graph.isBefore(number, cut.change) {
-                return false
-            }
-            let isEarlier = log.graph.isBefore(cut.change, grant.change)
-            guard !cut.isOwn else {
-                // A member who leaves does not take back ownership that they gave.
-                if let number, givesOwnership(number), !log.graph.isBefore(cut.change, number) {
-                    return false
-                }
-                return !isEarlier
-            }
-            let power = power[cut.change]
-            return power >= .moderator && power > grant.gives
-                && (!isEarlier || grant.isDoorJoin
-                    || cut.isLasting && power > self.power[grant.change])
-        }
-    }
-
-    private func givesOwnership(_ number: Int) -> Bool {
-        if case .role(_, .owner) = log.changes[number].act { true } else { false }
-    }
-
-    /// Whether a change may do what it does.
-    package func isEffective(_ number: Int) -> Bool {
-        if let admits = admits[number] { return admits }
+    /// Whether a change may do what it does, once all higher powers are known.
+    private func isEffective(_ number: Int, _ log: GroupRules) -> Bool {
         let power = power[number]
         switch log.changes[number].act {
-        case .create: return true
-        case .invite:
-            return power >= .member && governing(number).allSatisfy { power >= $0.add }
-        case .doorJoin(let door): return governing(number).allSatisfy { $0.door == door }
+        case .invite, .doorJoin, .set: return isAllowed[number] ?? false
         case .role(_, let rank):
             return power >= .moderator && power > rank || power == .owner && rank == .owner
         case .policy: return power >= .admin
-        case .set: return governing(number).allSatisfy { power >= $0.edit }
-        case .join, .leave, .remove, .ban, .other: return true
+        case .create, .join, .leave, .remove, .ban, .other: return true
         }
     }
 
-    private mutating func findPolicies() {
-        effectivePolicies = log.changes.indices.filter { number in
-            switch log.changes[number].act {
-            case .create, .policy: isEffective(number)
-            default: false
-            }
+    /// Whether a value is effective.
+    package func isEffective(value number: Int) -> Bool { isAllowed[number] ?? false }
+
+    /// Whether an invitation or a `door-join` is effective.
+    private mutating func admits(_ number: Int, _ log: GroupRules) -> Bool {
+        if case .doorJoin(let door) = log.changes[number].act {
+            return demand(on: number, log).opens(door)
         }
+        let power = power[number]
+        return power >= .member && power >= demand(on: number, log).add
     }
 
-    /// Returns the policies that a change must obey: the latest before it, and the latest that are not after it.
-    private func governing(_ number: Int) -> [GroupRules.Policy] {
-        let graph = log.graph
-        let before = graph.latest(of: effectivePolicies.filter { graph.isBefore($0, number) })
-        let others = graph.latest(
-            of: effectivePolicies.filter { $0 != number && !graph.isBefore(number, $0) })
-        return (before + others).map { policy(of: $0) }
-    }
+    private mutating func demand(
+        on number: Int, _ log: GroupRules
+    ) -> GoverningPolicies.Demand { governing.demand(on: number, in: log) }
 
-    /// Returns the policy of a change that has one.
-    private func policy(of number: Int) -> GroupRules.Policy {
-        switch log.changes[number].act {
-        case .create(let policy), .policy(let policy): policy
-        default: GroupRules.Policy(add: .owner)
+    private mutating func findPolicies(_ log: GroupRules) {
+        let effective = log.changes.indices.filter {
+            log.changes[$0].act.policy != nil && isEffective($0, log)
         }
+        governing = GoverningPolicies(effective)
     }
 
-    /// The policy at the end of the log: the highest ranks of ``policies``, and their door if it is the same.
-    package var policy: GroupRules.Policy {
-        let latest = policies.map { policy(of: $0) }
-        var strictest = latest.first ?? GroupRules.Policy(add: .owner, edit: .owner)
+    private mutating func findPolicy(_ log: GroupRules) {
+        policies = log.graph.latest(of: governing.changes)
+        let latest = policies.compactMap { log.changes[$0].act.policy }
+        guard var strictest = latest.first else { return }
         for policy in latest.dropFirst() {
             strictest.add = max(strictest.add, policy.add)
             strictest.edit = max(strictest.edit, policy.edit)
             if policy.door != strictest.door { strictest.door = nil }
         }
-        return strictest
+        policy = strictest
+    }
+
+    // MARK: Messages
+
+    /// Returns the power of a change that has no effect, by a member, after some changes. `past` are these and all before
+    /// them. It is not in the log.
+    package func power(of member: Int, after past: ChangeSet, in graph: GroupGraph) -> GroupRank {
+        guard member < standing.count else { return .nobody }
+        let joins = members[member].joins.filter { past.contains($0) }
+        return standing[member].first { grant in
+            past.contains(grant.change)
+                && (grant.isConsented || joins.contains { graph.isBefore(grant.change, $0) })
+        }?.rank ?? .nobody
+    }
+
+    /// Whether a `join` of a member after some changes makes the author a member. It is not in the log.
+    package func admits(_ member: Int, after past: ChangeSet) -> Bool {
+        guard member < standing.count else { return false }
+        return ranks[member] > .nobody || standing[member].contains { past.contains($0.change) }
+    }
+
+    /// The changes by which a member left, or was removed or banned with enough power.
+    package func removals(of member: Int, in log: GroupRules) -> [Int] {
+        guard member < members.count else { return [] }
+        return members[member].cuts.map(\.change).filter { number in
+            switch log.changes[number].act {
+            case .leave: true
+            case .remove, .ban: power[number] >= .moderator
+            default: false
+            }
+        }
     }
 }

@@ -2,10 +2,8 @@
 ///
 /// A change has a number, in the order in which the changes were added. Its parents have smaller numbers.
 package struct GroupGraph: Sendable {
-    private static let bits = UInt64.bitWidth
-
-    /// For each change the set of its ancestors, a bit each.
-    private var ancestors: [[UInt64]] = []
+    /// For each change the set of its ancestors.
+    private(set) var ancestors: [ChangeSet] = []
     /// For each change its parents.
     private(set) var parents: [[Int]] = []
     /// The changes that are no parent of another one, in order.
@@ -16,36 +14,47 @@ package struct GroupGraph: Sendable {
 
     package init() {}
 
-    /// Adds a change, and returns its number.
-    @discardableResult
-    package mutating func add(parents: [Int]) -> Int {
+    /// Adds a change, and returns its number. `past` are the parents and all changes before them.
+    mutating func add(parents: [Int], past: ChangeSet) -> Int {
         let number = count
-        var row = [UInt64](repeating: 0, count: (number + Self.bits - 1) / Self.bits)
-        for parent in parents {
-            precondition(parent < number)
-            for (index, word) in ancestors[parent].enumerated() { row[index] |= word }
-            row[parent / Self.bits] |= 1 << (parent % Self.bits)
-        }
-        ancestors.append(row)
+        ancestors.append(past)
         self.parents.append(parents)
-        heads.removeAll { parents.contains($0) }
+        for parent in parents { removeHead(parent) }
         heads.append(number)
         return number
     }
 
-    /// Whether `a` is an ancestor of `b`.
-    package func isBefore(_ a: Int, _ b: Int) -> Bool {
-        a < b && ancestors[b][a / Self.bits] >> (a % Self.bits) & 1 == 1
+    private mutating func removeHead(_ number: Int) {
+        var (low, high) = (0, heads.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if heads[middle] < number { low = middle + 1 } else { high = middle }
+        }
+        if low < heads.count, heads[low] == number { heads.remove(at: low) }
     }
+
+    /// Returns some changes and those before them.
+    package func past(of changes: [Int]) -> ChangeSet {
+        var past = ChangeSet()
+        // The past of a late change usually has the others.
+        for change in changes.sorted(by: >) where !past.contains(change) {
+            precondition(change < count)
+            past.insert(change)
+            past.formUnion(ancestors[change])
+        }
+        return past
+    }
+
+    /// Whether `a` is an ancestor of `b`.
+    package func isBefore(_ a: Int, _ b: Int) -> Bool { ancestors[b].contains(a) }
 
     /// Returns those of some changes that are before no other of them. The changes are in order.
     package func latest(of changes: [Int]) -> [Int] {
-        var covered = [UInt64](repeating: 0, count: (count + Self.bits - 1) / Self.bits)
+        var covered = ChangeSet()
         var latest: [Int] = []
-        for change in changes.reversed()
-        where covered[change / Self.bits] >> (change % Self.bits) & 1 == 0 {
+        for change in changes.reversed() where !covered.contains(change) {
             latest.append(change)
-            for (index, word) in ancestors[change].enumerated() { covered[index] |= word }
+            covered.formUnion(ancestors[change])
         }
         return latest.reversed()
     }

@@ -11,11 +11,19 @@ package struct GroupLog: Sendable {
         case refused
     }
 
-    /// The most changes of a log.
-    package static let mostChanges = 20_000
-    /// The most bytes of all changes.
-    package static let mostBytes = 16 << 20
+    /// The most changes of a log and their bytes.
+    package struct Limits: Sendable {
+        package var changes = 20_000
+        package var bytes = 16 << 20
+        /// Further changes and bytes for each rank from moderator on: a full log still has space for a removal, and a
+        /// higher rank has space that a lower one cannot use.
+        package var reservedChanges = 1_000
+        package var reservedBytes = 1 << 20
 
+        package init() {}
+    }
+
+    private let limits: Limits
     /// The changes, in the order in which they were stored.
     package private(set) var changes: [GroupChange] = []
     /// The bytes of all changes.
@@ -28,15 +36,20 @@ package struct GroupLog: Sendable {
     private(set) var members: [SessionID] = []
     private var memberNumbers: [SessionID: Int] = [:]
     /// For each device and `seq` the changes, usually one.
-    private var sequence: [Place: [Int]] = [:]
+    private var sequence: [Turn: [Int]] = [:]
+    /// The highest `seq` of each device.
+    private var lastSeq: [SessionID: Int64] = [:]
+    /// For each person the last change with which they entered.
+    private var entries: [SessionID: Int] = [:]
 
-    private struct Place: Hashable {
+    private struct Turn: Hashable {
         let device: SessionID
         let seq: Int64
     }
 
     /// Begins a log with its first change, or returns `nil` if that is not a `create`.
-    package init?(_ create: GroupChange) {
+    package init?(_ create: GroupChange, limits: Limits = Limits()) {
+        self.limits = limits
         guard case .create = create.act, create.seq == 1, add(create) == .stored else {
             return nil
         }
@@ -48,6 +61,24 @@ package struct GroupLog: Sendable {
     /// The changes that are no parent of another one: the parents of the next change.
     package var heads: [GroupID] { rules.graph.heads.map { changes[$0].id } }
 
+    /// Returns the changes that no other change has as a parent, without the last changes of some people: those that no
+    /// change of another person is after. `left` is the number of these.
+    package func heads(without people: Set<SessionID>) -> (heads: [GroupID], left: Int) {
+        var isParent = Array(repeating: false, count: changes.count)
+        var (heads, left): ([GroupID], Int) = ([], 0)
+        for (number, change) in changes.enumerated().reversed() {
+            if !isParent[number], number > 0 {
+                guard !people.contains(change.by) else {
+                    left += 1
+                    continue
+                }
+            }
+            if !isParent[number] { heads.append(change.id) }
+            for parent in rules.graph.parents[number] { isParent[parent] = true }
+        }
+        return (heads.reversed(), left)
+    }
+
     /// Returns whether the log has a change.
     package func contains(_ id: GroupID) -> Bool { numbers[id] != nil }
 
@@ -55,48 +86,97 @@ package struct GroupLog: Sendable {
     package func names(_ id: SessionID) -> Bool { memberNumbers[id] != nil }
 
     /// Returns the number of the next change of a device.
-    package func nextSeq(of device: SessionID) -> Int64 {
-        var seq: Int64 = 1
-        while sequence[Place(device: device, seq: seq)] != nil { seq += 1 }
-        return seq
+    package func nextSeq(of device: SessionID) -> Int64 { (lastSeq[device] ?? 0) + 1 }
+
+    /// Returns what adding a change whose signature was verified would give.
+    package func outcome(of change: GroupChange) -> Outcome {
+        switch place(for: change, wasStored: false) {
+        case .success: .stored
+        case .failure(let obstacle): obstacle.outcome
+        }
     }
 
-    /// Adds a change whose signature was verified.
-    package mutating func add(_ change: GroupChange) -> Outcome {
-        if numbers[change.id] != nil { return .known }
-        guard changes.isEmpty || change.group == group else { return .refused }
+    /// The parents of a change, and these with all changes before them.
+    private typealias Place = (parents: [Int], past: ChangeSet)
+
+    private struct Obstacle: Error { let outcome: Outcome }
+
+    private func place(
+        for change: GroupChange, wasStored: Bool
+    ) -> Result<Place, Obstacle> {
+        func obstacle(_ outcome: Outcome) -> Result<Place, Obstacle> {
+            .failure(Obstacle(outcome: outcome))
+        }
+        if numbers[change.id] != nil { return obstacle(.known) }
+        guard changes.isEmpty || change.group == group else { return obstacle(.refused) }
         let missing = change.parents.filter { numbers[$0] == nil }
-        guard missing.isEmpty else { return .waits(missing) }
-        guard changes.count < Self.mostChanges, byteCount + change.bytes.count <= Self.mostBytes
-        else { return .refused }
+        guard missing.isEmpty else { return obstacle(.waits(missing)) }
         let parents = change.parents.compactMap { numbers[$0] }
-        guard followsItsDevice(change, parents) else { return .refused }
-        guard
-            rules.admits(memberNumbers[change.by], door: change.act.door, after: parents)
-        else { return .refused }
+        let past = rules.graph.past(of: parents)
+        guard followsItsDevice(change, past),
+            rules.admits(memberNumbers[change.by], door: change.act.door, after: past),
+            wasStored || hasSpace(for: change, after: parents)
+        else { return obstacle(.refused) }
+        return .success((parents, past))
+    }
+
+    /// Adds a change whose signature was verified. One that `wasStored` before has space.
+    package mutating func add(_ change: GroupChange, wasStored: Bool = false) -> Outcome {
+        let place: Place
+        switch self.place(for: change, wasStored: wasStored) {
+        case .success(let found): place = found
+        case .failure(let obstacle): return obstacle.outcome
+        }
         let author = number(of: change.by)
         let act = change.act.rule { number(of: $0) }
-        guard
-            let place = rules.add(GroupRules.Change(author: author, act: act), parents: parents)
-        else { return .refused }
+        let rule = GroupRules.Change(author: author, act: act)
+        guard let number = rules.add(rule, parents: place.parents, past: place.past) else {
+            return .refused
+        }
         changes.append(change)
-        numbers[change.id] = place
+        numbers[change.id] = number
         byteCount += change.bytes.count
-        let key = Place(device: change.device, seq: change.seq)
+        lastSeq[change.device] = max(lastSeq[change.device] ?? 0, change.seq)
+        if change.act.isEntry { entries[change.by] = number }
+        let key = Turn(device: change.device, seq: change.seq)
         if let others = sequence[key], others.count == 1 {
             forks.append((changes[others[0]].id, change.id))
         }
-        sequence[key, default: []].append(place)
+        sequence[key, default: []].append(number)
         return .stored
     }
 
     /// Whether the previous change of the device is in the past of a change.
-    private func followsItsDevice(_ change: GroupChange, _ parents: [Int]) -> Bool {
+    private func followsItsDevice(_ change: GroupChange, _ past: ChangeSet) -> Bool {
         guard change.seq > 1 else { return true }
-        let previous = sequence[Place(device: change.device, seq: change.seq - 1)] ?? []
-        return previous.contains { number in
-            parents.contains { $0 == number || rules.graph.isBefore(number, $0) }
-        }
+        let previous = sequence[Turn(device: change.device, seq: change.seq - 1)] ?? []
+        return previous.contains { past.contains($0) }
+    }
+
+    // MARK: Space
+
+    /// Whether the log has space for no more than what ``Limits/reservedChanges`` is for.
+    package var isFull: Bool { changes.count >= limits.changes || byteCount >= limits.bytes }
+
+    /// Whether the log has space for a change. A full log has some for a member who has at least the rank moderator with
+    /// only the changes before this one.
+    private func hasSpace(for change: GroupChange, after parents: [Int]) -> Bool {
+        let bytes = byteCount + change.bytes.count
+        if changes.count < limits.changes, bytes <= limits.bytes { return true }
+        guard change.act.usesReserve, let author = memberNumbers[change.by] else { return false }
+        let rank = Self.power(of: author, with: rules.past(of: parents))
+        let shares = rank.rawValue - GroupRank.member.rawValue
+        return shares > 0 && changes.count < limits.changes + shares * limits.reservedChanges
+            && bytes <= limits.bytes + shares * limits.reservedBytes
+    }
+
+    /// Returns the power of a member after some changes, with only these and those before them.
+    private static func power(
+        of member: Int, with past: (rules: GroupRules, changes: [Int])
+    ) -> GroupRank {
+        let graph = past.rules.graph
+        return GroupFold(past.rules).power(
+            of: member, after: graph.past(of: past.changes), in: graph)
     }
 
     private mutating func number(of member: SessionID) -> Int {
@@ -119,52 +199,43 @@ package struct GroupLog: Sendable {
     /// GROUPS.
     ///
     /// The message is judged as a change with its heads as parents. A message of a former member counts if each change
-    /// that removed them keeps it: `chain` and `iteration` are its place. The log must have the heads.
+    /// that removed them keeps it: `chain` and `iteration` are its place. The log must have the heads. `state` is that of the
+    /// log.
     package func rank(
-        of member: SessionID, at heads: [GroupID], chain: [UInt8], iteration: UInt32
+        of member: SessionID, at heads: [GroupID], chain: [UInt8], iteration: UInt32,
+        in state: GroupState
     ) -> GroupRank {
         guard let author = memberNumbers[member], let parents = places(heads) else {
             return .nobody
         }
-        func power(_ rules: GroupRules, _ parents: [Int]) -> GroupRank {
-            var rules = rules
-            let message = GroupRules.Change(author: author, act: .other)
-            guard let place = rules.add(message, parents: parents) else { return .nobody }
-            return GroupFold(rules).power[place]
-        }
-        let rank = power(rules, parents)
+        let rank = state.fold.power(
+            of: author, after: rules.graph.past(of: parents), in: rules.graph)
         guard rank == .nobody else { return rank }
-        let limits = cuts(of: member).map { cut in
-            cut.first { $0.device == member && $0.chain == chain }?.iteration
+        let limits = state.fold.removals(of: author, in: rules).map { number in
+            changes[number].act.limits.first { $0.device == member && $0.chain == chain }?.iteration
         }
         guard !limits.isEmpty, limits.allSatisfy({ $0.map { iteration <= $0 } ?? false }) else {
             return .nobody
         }
-        let past = rules.past(of: parents)
-        return min(power(past.rules, past.changes), .member)
+        return min(Self.power(of: author, with: rules.past(of: parents)), .member)
     }
 
-    /// Returns the limits of each change by which a member left or was removed.
-    private func cuts(of member: SessionID) -> [[GroupChange.Limit]] {
-        let fold = GroupFold(rules)
-        return changes.enumerated().compactMap { number, change in
-            if case .leave(let limits) = change.act { return change.by == member ? limits : nil }
-            return fold.power[number] >= .moderator ? change.act.removal(of: member) : nil
+    /// Whether a `join`, whose parents the log has, would make its author a member. `state` is that of the log.
+    package func admits(_ join: GroupChange, in state: GroupState) -> Bool {
+        guard let author = memberNumbers[join.by], let parents = places(join.parents) else {
+            return false
         }
+        return state.fold.admits(author, after: rules.graph.past(of: parents))
     }
 
     /// Whether the last join of one member is before that of another.
     package func joined(_ a: SessionID, before b: SessionID) -> Bool {
-        guard let first = lastJoin(of: a), let second = lastJoin(of: b) else { return false }
+        guard let first = entries[a], let second = entries[b] else { return false }
         return rules.graph.isBefore(first, second)
     }
 
     /// Whether a person has ever entered the group.
-    package func hasEntered(_ id: SessionID) -> Bool { lastJoin(of: id) != nil }
-
-    private func lastJoin(of member: SessionID) -> Int? {
-        changes.lastIndex { $0.by == member && $0.act.isEntry }
-    }
+    package func hasEntered(_ id: SessionID) -> Bool { entries[id] != nil }
 
     /// Returns the ids of the effective removals and invitations of a person. A person who is no member may know these changes and
     /// those before them.
@@ -181,10 +252,8 @@ package struct GroupLog: Sendable {
     /// Returns the ids of all changes before some changes, and of these.
     package func past(of ids: [GroupID]) -> Set<GroupID> {
         guard let places = places(ids) else { return [] }
-        return Set(
-            changes.indices.filter { number in
-                places.contains { $0 == number || rules.graph.isBefore(number, $0) }
-            }.map { changes[$0].id })
+        let past = rules.graph.past(of: places)
+        return Set(changes.indices.filter { past.contains($0) }.map { changes[$0].id })
     }
 
     /// Returns the ids of some changes and of those before them, the earliest first, for a person whose log has the heads
@@ -210,8 +279,10 @@ package struct GroupState: Sendable {
     package let values: [String: GroupChange.Value]
     /// The members' names in the group.
     package let nicknames: [SessionID: String]
+    let fold: GroupFold
 
     init(_ log: GroupLog, _ fold: GroupFold) {
+        self.fold = fold
         var ranks: [SessionID: GroupRank] = [:]
         for (member, rank) in zip(log.members, fold.ranks) where rank > .nobody {
             ranks[member] = rank
@@ -230,7 +301,7 @@ package struct GroupState: Sendable {
         for (number, change) in log.changes.enumerated() {
             switch change.act {
             case .set(.nickname(let name)): named[change.by, default: []].append((number, name))
-            case .set(let value) where fold.isEffective(number):
+            case .set(let value) where fold.isEffective(value: number):
                 setters[value.key, default: []].append(number)
             case .join(let entry), .doorJoin(let entry, _, _):
                 if let name = entry.nickname {

@@ -63,9 +63,14 @@ package struct GroupRules: Sendable {
     /// Adds a change after its parents. Returns its number, or `nil` if the rules refuse it: only the first change, which is
     /// a `create`, has no parents, and a grant before a change names its author.
     package mutating func add(_ change: Change, parents: [Int]) -> Int? {
+        add(change, parents: parents, past: graph.past(of: parents))
+    }
+
+    /// Adds a change like ``add(_:parents:)``. `past` are the parents and all changes before them.
+    mutating func add(_ change: Change, parents: [Int], past: ChangeSet) -> Int? {
         guard change.act.isCreate == changes.isEmpty else { return nil }
-        guard admits(change.author, door: change.act.door, after: parents) else { return nil }
-        let number = graph.add(parents: parents)
+        guard admits(change.author, door: change.act.door, after: past) else { return nil }
+        let number = graph.add(parents: parents, past: past)
         changes.append(change)
         switch change.act {
         case .create(let policy):
@@ -90,28 +95,24 @@ package struct GroupRules: Sendable {
         namedBy[member].append(number)
     }
 
-    /// Whether the rules store a change with these parents. `author` is `nil` for one who is new, and `door` is that of a
-    /// `door-join`.
-    package func admits(_ author: Int?, door: [UInt8]?, after parents: [Int]) -> Bool {
-        guard !changes.isEmpty else { return parents.isEmpty }
-        guard !parents.isEmpty else { return false }
-        func isBefore(_ number: Int) -> Bool {
-            parents.contains { $0 == number || graph.isBefore(number, $0) }
-        }
-        if let door, doors[door]?.contains(where: isBefore) ?? false { return true }
+    /// Whether the rules store a change after some changes. `past` are these and all before them. `author` is `nil` for one who
+    /// is new, and `door` is that of a `door-join`.
+    package func admits(_ author: Int?, door: [UInt8]?, after past: ChangeSet) -> Bool {
+        guard !changes.isEmpty else { return past.isEmpty }
+        if let door, doors[door]?.contains(where: { past.contains($0) }) ?? false { return true }
         guard let author, author < namedBy.count else { return false }
-        return namedBy[author].contains(where: isBefore)
+        return namedBy[author].contains { past.contains($0) }
     }
 }
 
 extension GroupRules {
     /// Returns the rules with only some changes and those before them, and the new numbers of these changes.
     func past(of changes: [Int]) -> (rules: GroupRules, changes: [Int]) {
+        let isIncluded = graph.past(of: changes)
         var past = GroupRules()
         var numbers: [Int: Int] = [:]
         for number in self.changes.indices {
-            let isIncluded = changes.contains { $0 == number || graph.isBefore(number, $0) }
-            guard isIncluded else { continue }
+            guard isIncluded.contains(number) else { continue }
             let parents = graph.parents[number].compactMap { numbers[$0] }
             numbers[number] = past.add(self.changes[number], parents: parents)
         }

@@ -90,9 +90,21 @@ extension MessageOpening {
         }
     }
 
-    /// Opens the held messages of groups after a chain or changes arrived in this transaction.
+    /// Opens the held messages of groups if a chain or changes arrived in this transaction, and ends those that waited too
+    /// long.
     func openHeld(_ transaction: StateTransaction) throws -> [OpenedLine] {
-        guard try transaction.triesHeldMessages() else { return [] }
+        var opened = try transaction.triesHeldMessages() ? openWaiting(transaction) : []
+        for envelope in try transaction.endHolds() {
+            let failure = Failure(
+                .untrusted,
+                "the message names changes of its group that nobody supplied for a week: it is lost",
+                hint: "ask its author to write it again")
+            opened.append(.failed(failure, id: envelope.id, isFinal: true))
+        }
+        return opened
+    }
+
+    private func openWaiting(_ transaction: StateTransaction) throws -> [OpenedLine] {
         var opened: [OpenedLine] = []
         for envelope in try transaction.held() {
             let content: Result<Envelope, Failure> = .success(envelope)

@@ -1,5 +1,6 @@
 import Arguments
 package import Sotto
+import SottoState
 package import SottoTool
 
 /// The options for the form of texts.
@@ -182,7 +183,9 @@ package final class MessagePrinter {
                 )
             }
             let place = group?["name"]?.string.map { " in \(Self.quoted($0))" } ?? ""
-            sender = "from \(name)\(place) (\(message.trust.rawValue))"
+            // A former member can have written it later.
+            let late = message.isLate ? ", late" : ""
+            sender = "from \(name)\(place) (\(message.trust.rawValue)\(late))"
         } else {
             let chat = message.details?["chat"]?.object
             let name = (chat?["name"] ?? chat?["id"])?.string

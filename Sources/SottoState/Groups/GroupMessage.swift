@@ -28,3 +28,15 @@ extension StoredGroup {
         return message
     }
 }
+
+extension Message {
+    /// Marks a message whose author was no member any more when it was opened: nothing proves that it was written before.
+    mutating func markLate() {
+        var group = details?["group"]?.object ?? [:]
+        group["late"] = .bool(true)
+        details?["group"] = .object(group)
+    }
+
+    /// Whether the author was no member of the group any more when the message was opened.
+    package var isLate: Bool { details?["group"]?.object?["late"]?.bool ?? false }
+}

@@ -19,7 +19,7 @@ extension StateTransaction {
         let before = try group(body.group)
         let changes = body.changes.compactMap { try? GroupChange($0) }
         guard before != nil || changes.contains(where: { $0.id == body.group }) else { return nil }
-        let received = try receive(changes, of: body.group, at: time)
+        let received = try receive(changes, of: body.group, from: sender, at: time)
         guard var group = try group(body.group) else { return nil }
         if group.isDeclined, received.stored.contains(where: { $0.act.invites(owner.id) }) {
             try decline(group, false)

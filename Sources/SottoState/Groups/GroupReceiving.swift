@@ -104,16 +104,17 @@ extension StateTransaction {
         }
         let rank = group.log.rank(
             of: place.author, at: content.heads, chain: chain.id,
-            iteration: place.message.iteration)
+            iteration: place.message.iteration, in: group.state)
         let body = try? MessageBody(content.body)
         guard rank > .nobody, rank >= group.state.policy.post,
             body.map({ group.permits($0, by: place.author, rank: rank) }) ?? true
         else { throw GroupError.refused }
         var members = content.members
         for name in ["heads", "state"] { members[name] = nil }
-        let message = group.message(
+        var message = group.message(
             id: place.id, from: place.author, rank: rank, time: content.time,
             body: content.body, members: members)
+        if group.state.ranks[place.author] == nil { message.markLate() }
         let isSame = Set(content.heads) == Set(group.log.heads)
         return GroupStep(
             message: message, chain: chain, number: place.tag,
@@ -153,10 +154,10 @@ extension StateTransaction {
             try note(missing: missing, of: author, in: group)
         }
         let mark = store.mark(envelope: envelope.id)
-        let (source, limit): ([UInt8], Int64) =
+        let source =
             switch wait {
-            case .chain: (Self.chainSource, Self.mostHeldForChains)
-            case .changes(_, let author, _): (store.mark(author), Self.mostHeldOfAuthor)
+            case .chain: Self.chainSource
+            case .changes(_, let author, _): store.mark(author)
             }
         try connection.run(
             """
@@ -164,13 +165,39 @@ extension StateTransaction {
             ON CONFLICT (mark) DO UPDATE SET source = excluded.source
             """, mark, source, time.seconds,
             store.seal(envelope.record.serialized(), .heldMessage(mark: mark)))
+        switch wait {
+        case .chain: try dropHeldForChains()
+        case .changes:
+            try connection.run(
+                """
+                DELETE FROM held WHERE source = ?1 AND number <= (
+                    SELECT number FROM held WHERE source = ?1
+                    ORDER BY number DESC LIMIT 1 OFFSET ?2)
+                """, source, Self.mostHeldOfAuthor)
+        }
+    }
+
+    /// Deletes messages above the limit that wait for a chain. Strangers can send some, so chance decides which: the latest
+    /// ones displace no message for certain, and the first ones keep none out.
+    private func dropHeldForChains() throws(StateError) {
+        let count = try connection.integer(
+            "SELECT count(*) FROM held WHERE source = ?", Self.chainSource)
+        guard count > Self.mostHeldForChains else { return }
         try connection.run(
             """
-            DELETE FROM held WHERE source = ?1 AND number <= (
-                SELECT number FROM held WHERE source = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
-            """, source, limit)
-        try connection.run(
-            "DELETE FROM held WHERE time < ?", time.seconds - Self.heldDays * Self.day)
+            DELETE FROM held WHERE number IN (
+                SELECT number FROM held WHERE source = ?1 ORDER BY random() LIMIT ?2)
+            """, Self.chainSource, count - Self.mostHeldForChains)
+    }
+
+    /// Deletes the messages that waited too long. Returns those that waited for changes: their author is a member, or was
+    /// one. A message without a chain can be from a stranger.
+    package func endHolds(at time: Timestamp = .now()) throws(StateError) -> [Envelope] {
+        let end = time.seconds - Self.heldDays * Self.day
+        let ended = try held(
+            "WHERE time < ? AND source <> ? ORDER BY number", end, Self.chainSource)
+        try connection.run("DELETE FROM held WHERE time < ?", end)
+        return ended
     }
 
     /// Stores the changes for which a message waits, if they wait until a member names them, as the message does. Returns
@@ -179,12 +206,16 @@ extension StateTransaction {
         guard case .changes(let id, let author, let heads) = wait,
             try group(id)?.state.ranks[author] != nil
         else { return false }
-        return try !receive([], of: id, named: heads, at: time).stored.isEmpty
+        return try !receive([], of: id, from: author, named: heads, at: time).stored.isEmpty
     }
 
     /// Returns the held envelopes, the oldest first.
-    package func held() throws(StateError) -> [Envelope] {
-        try connection.rows("SELECT mark, sealed FROM held ORDER BY number") {
+    package func held() throws(StateError) -> [Envelope] { try held("ORDER BY number") }
+
+    private func held<each Value: DatabaseValue>(
+        _ condition: String, _ values: repeat each Value
+    ) throws(StateError) -> [Envelope] {
+        try connection.rows("SELECT mark, sealed FROM held " + condition, repeat each values) {
             row throws(StateError) in
             try store.unseal(row.bytes(1), .heldMessage(mark: row.integer(0)))
         }.compactMap { bytes in

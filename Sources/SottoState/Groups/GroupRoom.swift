@@ -142,7 +142,12 @@ extension StateTransaction {
         _ changes: [GroupChange], to group: StoredGroup, at time: Timestamp
     ) throws -> StoredGroup {
         var group = group
-        for change in changes where change.act.isDoorJoin && !group.log.contains(change.id) {
+        let door = group.state.policy.door
+        let entering = changes.filter {
+            $0.act.isDoorJoin && $0.act.door == door && !group.log.contains($0.id)
+        }
+        // Each is tried with a fold of the log.
+        for change in entering.prefix(Self.mostAdmitted) {
             guard group.rank >= .member,
                 admitted(by: group, since: time.seconds - 3_600)
                     < Self.mostAdmitted

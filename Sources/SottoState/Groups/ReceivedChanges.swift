@@ -9,13 +9,14 @@ extension StateTransaction {
     static let asideDays: Int64 = 30
 
     /// Adds received changes, whose signatures were verified, in any order. A change waits for its parents. A change
-    /// of a person without a rank waits until a change of a member names it. Returns the stored ones, and the ids that are missing.
+    /// of a person without a rank waits until a change of a member names it, and so does one of a member who signed many in
+    /// the last hour. Returns the stored ones, and the ids that are missing.
     ///
-    /// `named` are changes that a message of a member names. Changes of an unknown group are stored only with its first
-    /// change. Throws ``GroupError``.
+    /// `sender` sent them; `nil` for a room's record. `named` are changes that a message of the sender names. Changes of an
+    /// unknown group are stored only with its first change. Throws ``GroupError``.
     package func receive(
-        _ changes: [GroupChange], of id: GroupID, named heads: [GroupID] = [],
-        at time: Timestamp = .now()
+        _ changes: [GroupChange], of id: GroupID, from sender: SessionID? = nil,
+        named heads: [GroupID] = [], at time: Timestamp = .now()
     ) throws -> (stored: [GroupChange], missing: [GroupID]) {
         var group: StoredGroup
         var stored: [GroupChange] = []
@@ -33,69 +34,77 @@ extension StateTransaction {
         pending += waiting.map(\.change).filter { !known.contains($0.id) }
         // All changes of an invitation count as named by a member.
         let isNew = !stored.isEmpty
+        var intake = ChangeIntake(group, pending: ChangeIntake.sorted(pending), isNew: isNew)
+        let direct = changes.filter { $0.by == sender } + waiting.map(\.change)
+        intake.left = try changesLeft(to: Set(direct.map(\.by)), in: group, time)
+        if let sender, group.state.ranks[sender] != nil {
+            intake.relayed = Set(changes.filter { $0.by != sender }.map(\.id))
+        }
         var count: Int
         repeat {
-            count = pending.count
-            let members = group.state.ranks
-            let named = Self.past(
-                of: pending.filter { members[$0.by] != nil }.flatMap(\.parents) + heads,
-                among: pending)
-            var aside: [GroupChange] = []
-            for change in pending {
-                let isTrusted =
-                    isNew || named.contains(change.id) || group.state.ranks[change.by] != nil
-                switch try add(change, to: &group, isTrusted: isTrusted, time) {
-                case .stored:
-                    stored.append(change)
-                    if !isNew, change.act.isCut { try fold(&group) }
-                case .waits: aside.append(change)
-                case .known, .refused: break
-                }
-            }
-            pending = aside
+            count = intake.pending.count
+            stored += try take(&intake, named: heads, by: sender, time)
             // Newcomers of this pass are members in the next one.
-            if pending.count < count { try fold(&group) }
-        } while pending.count < count && !pending.isEmpty
-        try setAside(pending, in: group, time)
-        let waitingIDs = Set(pending.map(\.id))
-        let missing = Set(pending.flatMap(\.parents)).filter {
+            if intake.pending.count < count { try fold(&intake) }
+        } while intake.pending.count < count && !intake.pending.isEmpty && intake.mayFold
+        group = intake.group
+        try setAside(intake.pending, in: group, time)
+        let waitingIDs = Set(intake.pending.map(\.id))
+        let missing = Set(intake.pending.flatMap(\.parents)).filter {
             !group.log.contains($0) && !waitingIDs.contains($0)
         }
         return (stored, missing.sorted())
     }
 
-    /// Returns some ids, and those of the changes before them, as far as they are among `changes`.
-    private static func past(of ids: [GroupID], among changes: [GroupChange]) -> Set<GroupID> {
-        let parents = Dictionary(changes.map { ($0.id, $0.parents) }) { first, _ in first }
-        var past = Set(ids)
-        var next = ids
-        while let id = next.popLast() {
-            next += (parents[id] ?? []).filter { past.insert($0).inserted }
-        }
-        return past
-    }
-
-    /// Adds a change to the log. A change that is not trusted, because its author has no rank, is stored only if it
-    /// makes its author a member; a `door-join` waits too.
-    private func add(
-        _ change: GroupChange, to group: inout StoredGroup, isTrusted: Bool, _ time: Timestamp
-    ) throws(StateError) -> GroupLog.Outcome {
-        let outcome: GroupLog.Outcome
-        if isTrusted {
-            outcome = group.log.add(change)
-        } else {
-            var log = group.log
-            outcome = log.add(change)
-            if outcome == .stored {
-                guard case .join = change.act, log.fold().ranks[change.by] != nil else {
-                    return .waits([])
-                }
-                group.log = log
+    /// Adds those of the pending changes that can be stored, each after its parents. Returns them.
+    private func take(
+        _ intake: inout ChangeIntake, named heads: [GroupID], by sender: SessionID?,
+        _ time: Timestamp
+    ) throws -> [GroupChange] {
+        var stored: [GroupChange] = []
+        var aside: [GroupChange] = []
+        intake.findNamed(heads, by: sender)
+        for change in intake.pending {
+            if intake.mustFold(before: change) { try fold(&intake) }
+            switch intake.add(change) {
+            case .stored:
+                intake.group.places[change.id] = try store(
+                    change, of: intake.group.number, aside: false, time)
+                stored.append(change)
+            case .waits: aside.append(change)
+            case .known, .refused: break
             }
         }
-        guard outcome == .stored else { return outcome }
-        group.places[change.id] = try store(change, of: group.number, aside: false, time)
-        return .stored
+        intake.pending = aside
+        return stored
+    }
+
+    private func fold(_ intake: inout ChangeIntake) throws(StateError) {
+        try fold(&intake.group)
+        intake.noteFold()
+    }
+
+    /// Returns how many more changes of each of some people are stored now. A person who is not among them may have any
+    /// number: an admin, and all people while the owner has just joined.
+    private func changesLeft(
+        to people: Set<SessionID>, in group: StoredGroup, _ time: Timestamp
+    ) throws(StateError) -> [SessionID: Int] {
+        let limited = people.filter {
+            $0 != owner.id && group.state.ranks[$0] ?? .nobody < .admin
+        }
+        guard !limited.isEmpty, group.standing == .member else { return [:] }
+        let recent = Set(
+            try connection.rows(
+                "SELECT place FROM group_change WHERE team = ? AND aside = 0 AND time > ?",
+                group.number, time.seconds - 3_600
+            ) { $0.integer(0) })
+        var left = Dictionary(uniqueKeysWithValues: limited.map { ($0, ChangeIntake.mostPerHour) })
+        for change in group.log.changes {
+            guard let place = group.places[change.id], recent.contains(place) else { continue }
+            if change.by == owner.id, change.act.isJoin { return [:] }
+            left[change.by]? -= 1
+        }
+        return left
     }
 
     /// Keeps changes that wait, the newest ``mostAside`` of a group for ``asideDays``.
@@ -113,5 +122,137 @@ extension StateTransaction {
                 SELECT place FROM group_change WHERE team = ?1 AND aside = 1
                 ORDER BY place DESC LIMIT 1 OFFSET ?3))
             """, group.number, time.seconds - Self.asideDays * Self.day, Self.mostAside)
+    }
+}
+
+/// The changes that arrived, and the decision which of them are stored now.
+struct ChangeIntake {
+    /// The most changes of a member in an hour that are stored although no other member names them.
+    static let mostPerHour = 200
+    /// The most times that the log is folded for the changes of one body.
+    private static let mostFolds = 32
+
+    var group: StoredGroup
+    var pending: [GroupChange]
+    /// How many more changes of a person are stored although no other member names or sent them. Others may have any number.
+    var left: [SessionID: Int] = [:]
+    /// The changes that another member than their author sent.
+    var relayed: Set<GroupID> = []
+    private let isNew: Bool
+    private var folds = 0
+    /// The authors of stored changes that can have taken ranks from others since the last fold.
+    private var cutters: Set<SessionID> = []
+    /// Whether a change took its author's own rank away since the last fold.
+    private var hasLeft = false
+    /// The changes that members name, and for a person those that others name.
+    private var named: Set<GroupID> = []
+    private var namedByOthers: [SessionID: Set<GroupID>] = [:]
+    /// The changes that a message names, and its author.
+    private var heads: (ids: [GroupID], by: SessionID?) = ([], nil)
+
+    init(_ group: StoredGroup, pending: [GroupChange], isNew: Bool) {
+        (self.group, self.pending, self.isNew) = (group, pending, isNew)
+    }
+
+    /// Whether the log may be folded again.
+    var mayFold: Bool { folds < Self.mostFolds }
+
+    /// Whether a stored change can have taken the rank of the author of the next one.
+    func mustFold(before change: GroupChange) -> Bool {
+        !isNew && mayFold && (hasLeft || !cutters.isSubset(of: [change.by]))
+    }
+
+    mutating func noteFold() {
+        folds += 1
+        (cutters, hasLeft) = ([], false)
+    }
+
+    /// Finds the pending changes that members name. `heads` are those that a message of the sender names.
+    mutating func findNamed(_ heads: [GroupID], by sender: SessionID?) {
+        self.heads = (heads, sender)
+        namedByOthers = [:]
+        let ranks = group.state.ranks
+        let naming = pending.filter { ranks[$0.by] != nil }
+        named = Self.past(of: naming.flatMap(\.parents) + heads, among: pending)
+    }
+
+    /// Whether another member than its author names a change.
+    private mutating func isNamedByOthers(_ change: GroupChange) -> Bool {
+        if let known = namedByOthers[change.by] { return known.contains(change.id) }
+        let ranks = group.state.ranks
+        let naming = pending.filter { $0.by != change.by && ranks[$0.by] != nil }
+        let ids = naming.flatMap(\.parents) + (heads.by == change.by ? [] : heads.ids)
+        let found = Self.past(of: ids, among: pending)
+        namedByOthers[change.by] = found
+        return found.contains(change.id)
+    }
+
+    /// Adds a change to the log if it is trusted. A change that is not trusted is stored only if it makes its author a
+    /// member; a `door-join` waits too.
+    mutating func add(_ change: GroupChange) -> GroupLog.Outcome {
+        let rank = group.state.ranks[change.by]
+        if group.log.isFull, change.act.usesReserve {
+            // The log before the change is folded.
+            guard mayFold, (rank ?? .nobody) >= .moderator || named.contains(change.id) else {
+                return .waits([])
+            }
+            folds += 1
+        }
+        if !isNew, rank == nil, !named.contains(change.id) {
+            let outcome = group.log.outcome(of: change)
+            guard outcome == .stored else { return outcome }
+            guard case .join = change.act, group.log.admits(change, in: group.state) else {
+                return .waits([])
+            }
+        }
+        if let left = left[change.by], left <= 0, !relayed.contains(change.id),
+            !isNamedByOthers(change)
+        {
+            return .waits([])
+        }
+        let outcome = group.log.add(change)
+        if outcome == .stored { noteStored(change, rank) }
+        return outcome
+    }
+
+    private mutating func noteStored(_ change: GroupChange, _ rank: GroupRank?) {
+        left[change.by]? -= 1
+        guard change.act.isCut else { return }
+        if let left = change.act.leaves(change.by) {
+            if left < rank ?? .nobody { hasLeft = true }
+        } else if rank.map({ $0 >= .moderator }) ?? true {
+            cutters.insert(change.by)
+        }
+    }
+
+    /// Returns changes, each after its parents.
+    static func sorted(_ changes: [GroupChange]) -> [GroupChange] {
+        let byID = Dictionary(changes.map { ($0.id, $0) }) { first, _ in first }
+        var sorted: [GroupChange] = []
+        var seen: Set<GroupID> = []
+        for change in changes {
+            // The second visit to a change, after its parents, appends it.
+            var stack = [(change: change, isReady: false)]
+            while let (next, isReady) = stack.popLast() {
+                if isReady {
+                    sorted.append(next)
+                } else if seen.insert(next.id).inserted {
+                    stack.append((next, true))
+                    stack += next.parents.reversed().compactMap { byID[$0] }.map { ($0, false) }
+                }
+            }
+        }
+        return sorted
+    }
+
+    /// Returns some ids, and those of the changes before them, as far as they are among `changes`.
+    private static func past(of ids: [GroupID], among changes: [GroupChange]) -> Set<GroupID> {
+        let parents = Dictionary(changes.map { ($0.id, $0.parents) }) { first, _ in first }
+        var past = Set(ids)
+        var next = ids
+        while let id = next.popLast() {
+            next += (parents[id] ?? []).filter { past.insert($0).inserted }
+        }
+        return past
     }
 }

@@ -77,6 +77,19 @@ package struct StoredGroup: Sendable {
     }
 }
 
+extension StoredGroup {
+    /// The most last changes of people that their removal comes after.
+    private static let mostLastChanges = 256
+
+    /// Returns the parents of a change if they are not all heads: those of a removal in a full log, or of people who signed
+    /// many changes that nobody named. Other members may not have these, and would not store the removal.
+    fileprivate func headsForRemoval(_ act: GroupChange.Act) -> [GroupID]? {
+        guard !act.removed.isEmpty || log.isFull else { return nil }
+        let (heads, left) = log.heads(without: Set(act.removed))
+        return log.isFull || left > Self.mostLastChanges ? heads : nil
+    }
+}
+
 /// A group without its log, which takes longer to read.
 package struct GroupHeader: Sendable {
     package let id: GroupID
@@ -159,7 +172,7 @@ extension StateTransaction {
         guard let first = stored.first, var log = GroupLog(first.change) else { return nil }
         var places = [first.change.id: first.place]
         for each in stored.dropFirst() {
-            guard log.add(each.change) == .stored else {
+            guard log.add(each.change, wasStored: true) == .stored else {
                 throw .unsealable(path: store.database.path)
             }
             places[each.change.id] = each.place
@@ -228,10 +241,14 @@ extension StateTransaction {
         _ act: GroupChange.Act, in group: StoredGroup, at time: Timestamp = .now()
     ) throws -> StoredGroup {
         var group = group
-        while group.log.heads.count > GroupChange.mostParents {
-            try sign(.merge, in: &group, at: time)
+        if let heads = group.headsForRemoval(act) {
+            try sign(act, after: heads, in: &group, at: time)
+        } else {
+            while group.log.heads.count > GroupChange.mostParents {
+                try sign(.merge, after: group.log.heads, in: &group, at: time)
+            }
+            try sign(act, after: group.log.heads, in: &group, at: time)
         }
-        try sign(act, in: &group, at: time)
         try fold(&group)
         return group
     }
@@ -268,12 +285,13 @@ extension StateTransaction {
     }
 
     private func sign(
-        _ act: GroupChange.Act, in group: inout StoredGroup, at time: Timestamp
+        _ act: GroupChange.Act, after heads: [GroupID], in group: inout StoredGroup,
+        at time: Timestamp
     ) throws {
         // The own last change comes first: the limit of the number of parents must not cut it off.
         let last = group.log.changes.last { $0.by == owner.id }?.id
-        let heads = group.log.heads
-        let parents = heads.filter { $0 == last } + heads.filter { $0 != last }
+        let isFirst = heads.count > GroupChange.mostParents || heads.contains { $0 == last }
+        let parents = (isFirst ? [last].compactMap(\.self) : []) + heads.filter { $0 != last }
         let change = try GroupChange(
             act, in: group.id, by: owner.signingKey, seq: group.log.nextSeq(of: owner.id),
             parents: Array(parents.prefix(GroupChange.mostParents)), time: time)

@@ -26,18 +26,67 @@ struct GroupFoldTests {
     /// The rules as definitions give the same ranks and powers.
     @Test func theNaiveRulesConcludeTheSame() {
         forEachLog(count: 3_000) { log in
-            let replica = Replica(log.lines)
-            let naive = NaiveRules(replica.rules)
-            let fold = GroupFold(replica.rules)
-            for number in replica.rules.changes.indices
-            where fold.power[number] != naive.power(of: number) {
+            Self.difference(Replica(log.lines).rules)
+        }
+    }
+
+    /// Returns a difference between the fold and the definitions, or `nil`.
+    private static func difference(_ rules: GroupRules) -> String? {
+        let (fold, naive) = (GroupFold(rules), NaiveRules(rules))
+        for (number, change) in rules.changes.enumerated() {
+            if fold.power[number] != naive.power(of: number) {
                 return "another power of change \(number)"
             }
-            for member in fold.ranks.indices where fold.ranks[member] != naive.rank(of: member) {
-                return "another rank of member \(member)"
+            if case .set = change.act,
+                fold.isEffective(value: number) != naive.isEffective(number)
+            {
+                return "another effect of change \(number)"
+            }
+        }
+        for member in fold.ranks.indices where fold.ranks[member] != naive.rank(of: member) {
+            return "another rank of member \(member)"
+        }
+        return nil
+    }
+
+    /// A message has the power of a change that is added to the log, and a `join` the effect that the fold foretells.
+    @Test func aMessageIsJudgedAsAChange() {
+        forEachLog(count: 3_000) { log in
+            let rules = Replica(log.lines).rules
+            let fold = GroupFold(rules)
+            for member in 0..<rules.memberCount {
+                let parents = [
+                    log.random(0..<rules.changes.count), log.random(0..<rules.changes.count),
+                ]
+                let past = rules.graph.past(of: parents)
+                func added(_ act: GroupRules.Act) -> (fold: GroupFold, number: Int)? {
+                    var rules = rules
+                    let number = rules.add(
+                        GroupRules.Change(author: member, act: act),
+                        parents: Array(Set(parents)).sorted())
+                    return number.map { (GroupFold(rules), $0) }
+                }
+                guard let message = added(.other), let join = added(.join) else { continue }
+                let power = fold.power(of: member, after: past, in: rules.graph)
+                if power != message.fold.power[message.number] {
+                    return "another power of a message of \(member)"
+                }
+                if fold.admits(member, after: past) != (join.fold.ranks[member] > .nobody) {
+                    return "another effect of a join of \(member)"
+                }
             }
             return nil
         }
+    }
+
+    /// C15: what members sign to slow down the others is folded like the definitions say, and in time.
+    @Test(arguments: HostileLog.allCases)
+    func c15HostileLogsAreFoldedInTime(_ log: HostileLog) {
+        #expect(Self.difference(log.rules(60)) == nil)
+        let rules = log.rules(908)
+        let time = ContinuousClock().measure { _ = GroupFold(rules) }
+        // The debug build is 30 times slower than the release build.
+        #expect(time < .seconds(5), "\(log)")
     }
 
     /// C3: each power comes from a grant before the change, whose author had enough power to give it.

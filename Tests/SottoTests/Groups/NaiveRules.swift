@@ -143,11 +143,12 @@ final class NaiveRules {
         return (latest(policies(past[change].sorted())) + latest(policies(others))).map(policy)
     }
 
-    private func isEffective(_ change: Int) -> Bool {
+    func isEffective(_ change: Int) -> Bool {
         switch changes[change].act {
         case .invite: governing(change).allSatisfy { has(max(.member, $0.add), change) }
         case .doorJoin(let door): governing(change).allSatisfy { $0.door == door }
         case .role(_, .owner): has(.owner, change)
+        case .set: governing(change).allSatisfy { $0.edit == .nobody || has($0.edit, change) }
         case .role(_, let rank): hasMore(than: max(rank, .member), change)
         default: true
         }

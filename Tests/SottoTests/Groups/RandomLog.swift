@@ -33,12 +33,38 @@ struct RandomLog {
                     change: GroupRules.Change(author: author, act: act()),
                     parents: parents.sorted()))
         }
+        if Int.random(in: 0..<3, using: &generator) == 0 { flood() }
+    }
+
+    /// Adds many changes of one member about their own rank, each after the one before it or at an old head, and some of the
+    /// others meanwhile.
+    private mutating func flood() {
+        let author = Int.random(in: 0..<members, using: &generator)
+        var last = Int.random(in: 0..<lines.count, using: &generator)
+        let ranks: [GroupRank] = [.nobody, .reader, .reader, .member, .moderator, .owner]
+        for _ in 0..<Int.random(in: 4...16, using: &generator) {
+            let acts: [GroupRules.Act] = [
+                .role(author, ranks.randomElement(using: &generator)!), .leave, .join, .join,
+                .invite([author], .member), .set, act(),
+            ]
+            let isOther = Int.random(in: 0..<5, using: &generator) == 0
+            let other = Int.random(in: 0..<lines.count, using: &generator)
+            let parents: Set<Int> = Int.random(in: 0..<4, using: &generator) == 0 ? [other] : [last]
+            lines.append(
+                Line(
+                    change: GroupRules.Change(
+                        author: isOther ? 0 : author,
+                        act: isOther ? act() : acts.randomElement(using: &generator)!),
+                    parents: parents.sorted()))
+            last = lines.count - 1
+        }
     }
 
     private mutating func policy() -> GroupRules.Policy {
         let door = Int.random(in: 0..<4, using: &generator)
         return GroupRules.Policy(
             add: GroupRank(rawValue: Int.random(in: 0...4, using: &generator))!,
+            edit: GroupRank(rawValue: Int.random(in: 0...4, using: &generator))!,
             door: door < 2 ? Self.doors[door] : nil)
     }
 

@@ -1,0 +1,123 @@
+import Sotto
+import SottoDatabase
+import SottoState
+import TestSupport
+import Testing
+
+/// Members who send too much, too late, or name what nobody has.
+@Suite(.timeLimit(.minutes(10))) struct GroupFloodTests {
+    /// Signs nicknames of a person, each after the one before it.
+    private func nicknames(
+        _ circle: Circle, _ who: String, _ count: Int
+    ) throws -> [GroupChange] {
+        let log = try circle.must(who, "group", ["log", "team"]).records.map { try GroupChange($0) }
+        let author = circle[who].identity
+        var last = try #require(log.last)
+        var seq = Int64(log.count { $0.by == author.id })
+        return try (0..<count).map { number in
+            seq += 1
+            last = try GroupChange(
+                .set(.nickname("\(who) \(number)")), in: log[0].group, by: author.signingKey,
+                seq: seq, parents: [last.id])
+            return last
+        }
+    }
+
+    /// Sends changes from one person to another.
+    private func send(
+        _ circle: Circle, _ changes: [GroupChange], from sender: String, to reader: String
+    ) throws {
+        for start in stride(from: 0, to: changes.count, by: 50) {
+            var body = GroupBody(changes[0].group)
+            body.changes = try changes[start..<min(start + 50, changes.count)].map {
+                try JSON.object(parsing: $0.bytes)
+            }
+            let line: JSONObject = [
+                "v": .integer(1), "type": .string("message"),
+                "to": .string(circle[reader].identity.id.description),
+                "body": .object(body.record),
+            ]
+            try circle.post(sender, line.serialized() + [10])
+        }
+    }
+
+    private func count(_ circle: Circle, _ who: String, by author: String) throws -> Int {
+        let id = circle[author].identity.id
+        return try circle.must(who, "group", ["log", "team"]).records.count {
+            $0["by"] == .string(id.description)
+        }
+    }
+
+    /// C15: of many changes of one member, some are stored at once, and the rest after another member names or sends them.
+    @Test func c15AFloodOfChangesWaits() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        let first = try count(circle, "alice", by: "bob")
+        let flood = try nicknames(circle, "bob", 300)
+        try send(circle, flood, from: "bob", to: "alice")
+        try circle.settle()
+        #expect(try count(circle, "alice", by: "bob") == 200)
+        // Another message does not let in more.
+        try circle.say("carol", "hello")
+        try circle.group("carol", "nickname", "team", "cc")
+        try circle.settle()
+        #expect(try count(circle, "alice", by: "bob") == 200)
+        try send(circle, flood, from: "carol", to: "alice")
+        try circle.settle()
+        #expect(try count(circle, "alice", by: "bob") == first + 300)
+        try circle.group("alice", "remove", "team", "bob")
+        #expect(
+            try !circle.must("alice", "group", ["participants", "team"]).text.contains("bob"))
+    }
+
+    /// C17: a message of a former member that arrives after the removal is marked: nothing proves that it was written before.
+    @Test func c17ALateMessageIsMarked() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.say("carol", "one")
+        let early = circle.take("bob")
+        try circle.texts("alice")
+        try circle.group("alice", "remove", "team", "carol")
+        try circle.texts("bob")
+        let text = try circle.read("bob", early, ["--text"])
+        #expect(text.status == 0 && text.stderr.contains(", late)"), "\(text.stderr)")
+        let record = try #require(circle["bob"].history("team").first)
+        #expect(record["details"]?.object?["group"]?.object?["late"] == .bool(true))
+        #expect(try circle.must("bob", "history", ["team", "--text"]).text.contains("[late]"))
+        // The message of a member has no mark.
+        let member = try #require(circle["alice"].history("team").first)
+        #expect(member["details"]?.object?["group"]?.object?["late"] == nil)
+    }
+
+    /// A message whose changes nobody supplies for a week ends with an error.
+    @Test func aMessageWithUnknownChangesEndsWithAnError() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.say("alice", "before")
+        try circle.settle()
+        try circle.group("alice", "rename", "team", "crew")
+        _ = circle.take("bob")
+        try circle.say("alice", "after", to: "crew")
+        let lines = circle.take("bob").filter { $0.contains("\"suite\":\"group\"") }
+        #expect(lines.count == 1)
+        let waiting = try circle.read("bob", lines)
+        #expect(waiting.status == 0 && waiting.stdout.isEmpty, "\(waiting.stderr)")
+        func age(_ days: Int64) throws {
+            try circle["bob"].state { connection throws(StateError) in
+                try connection.run("UPDATE held SET time = time - ?", days * 86_400)
+            }
+        }
+        func readOther(_ text: String) throws -> Run {
+            let sealed = try circle["alice"].encrypt(text, to: circle["bob"])
+            return try circle["bob"].run("decrypt", stdin: sealed.stdout)
+        }
+        try age(6)
+        #expect(try readOther("six days").status == 0)
+        try age(2)
+        let ended = try readOther("eight days")
+        let error = try #require(ended.records.first { $0["type"] == .string("error") })
+        #expect(error["status"] == .integer(12) && ended.stderr.contains("week"), "\(ended)")
+        // It is reported once.
+        #expect(try readOther("nine days").status == 0)
+    }
+}
