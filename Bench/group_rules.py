@@ -216,7 +216,7 @@ class Fold:
         return rank >= max(1, self.needed("post"), self.needed("pin") if needs_pin else 0)
 
     def former_rank(self, author, heads, id):
-        """Returns the rank of a message of a former member: each removal must keep it."""
+        """Returns the rank of a message of a former member, at most member: each removal must keep it."""
         removals = [
             change for number, change in enumerate(self.changes)
             if change.act == "leave" and change.by == author
@@ -225,7 +225,7 @@ class Fold:
             return 0
         past = self.past_of(heads)
         changes = [change for number, change in enumerate(self.changes) if past >> number & 1]
-        return Fold(changes).message_power(author, heads)
+        return min(Fold(changes).message_power(author, heads), 2)
 
     @staticmethod
     def keeps(change, author, id):

@@ -156,7 +156,7 @@ struct AcceptCommand: Program {
         try groups.print(questions)
         throw Failure(
             .tryAgain, "changes before the invitation to \(found.name) are missing",
-            hint: "send the questions for them, and accept again after the answer")
+            hint: "pass the printed questions on, and accept again after the answer")
     }
 }
 
