@@ -83,7 +83,9 @@ extension FuzzTarget {
     }
 
     private static func read(distribution object: JSONObject) {
-        guard let distribution = try? GroupChainDistribution(object, from: reader.id) else { return }
+        guard let distribution = try? GroupChainDistribution(object, from: reader.id) else {
+            return
+        }
         let again = try? GroupChainDistribution(distribution.object(), from: reader.id)
         precondition(again?.chain == distribution.chain && again?.previous == distribution.previous)
         let chain = ReceivedGroupChain(distribution)

@@ -25,6 +25,7 @@ extension FuzzTarget {
     /// The door of the first vector in room.json.
     private static let door = RoomDoor(
         root: SecretBytes(
-            copying: bytes(hex: "75e90f812a2e2d4e49162b20ac5bfe4f877401f15e937da17ed1429350770738")!))
+            copying: bytes(
+                hex: "75e90f812a2e2d4e49162b20ac5bfe4f877401f15e937da17ed1429350770738")!))
     private static let keys = RoomKeys(door, relay: "tls://relay.example.org")
 }

@@ -292,7 +292,8 @@ final class MessageOpening<Input: MessageInput> {
         }
         if let body, verdict == .accepted {
             return try take(
-                body, message, isAdmitted: isAdmitted, step, (attempt.id, repeatID, attempt.digest), transaction)
+                body, message, isAdmitted: isAdmitted, step,
+                (attempt.id, repeatID, attempt.digest), transaction)
         }
         if isPreview { return .message(message, number: nil, seen: false) }
         if verdict == .request, let sender = message.from {
