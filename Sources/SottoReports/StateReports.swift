@@ -29,6 +29,10 @@ extension StateError: FailureError {
             Failure(
                 .ioError, "a record in \(path) cannot be decrypted with this identity",
                 hint: Self.lostHint)
+        case .damagedGroup(let id, let path):
+            Failure(
+                .ioError, "the group \(id) cannot be read: its changes in \(path) are damaged",
+                hint: "restore a backup; the other groups are not concerned")
         }
     }
 

@@ -69,6 +69,9 @@ extension IdentityStore {
         }
     }
 
+    /// Returns the number of bytes by which ``seal(_:_:)`` makes a value longer.
+    static func overhead(_ context: Context) -> Int { 24 + 16 + context.bytes.count }
+
     /// Encrypts a value: nonce (24 bytes) ‖ secretbox of context ‖ content.
     func seal(_ content: [UInt8], _ context: Context) -> [UInt8] {
         let nonce = publicRandomBytes(24)

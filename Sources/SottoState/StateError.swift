@@ -12,6 +12,8 @@ public enum StateError: Error, Sendable, Equatable {
     case shared(path: String)
     /// An encrypted record in `path` cannot be decrypted with this identity.
     case unsealable(path: String)
+    /// A change of a group in `path` is damaged. `id` is the beginning of the group's id.
+    case damagedGroup(id: String, path: String)
 }
 
 extension StateError: DatabaseFailure {

@@ -18,6 +18,8 @@ public final class StateTransaction {
     var groups: [GroupID: StoredGroup] = [:]
     /// Whether a chain or a change arrived, so that held messages may open.
     package internal(set) var hasGroupNews = false
+    /// The forks of logs that were learned and not reported yet.
+    var forks: [GroupFork] = []
     /// Whether the history has an event that changes another message, after it was looked up.
     var hasEvents: Bool?
     /// Whether an event waits for its target, after it was looked up.

@@ -54,7 +54,7 @@ struct FileCommand: Program {
             description.file(path), blob: folder.new(), uploads: nil,
             announcer: quiet ? nil : ComposeTool.toolName, form: .chunks(nil))
         var body = try MessageBody(attachment.message(text: text).body)
-        if let shared { body.content.reply = shared.quotation }
+        if let shared { body.content.reply = try shared.quotation(context.history()) }
         try attachment.finish()
         guard case .file(let file) = body.kind, let blob = file.blob else {
             throw Failure(.bug, "the message has no blob")

@@ -39,9 +39,13 @@ struct SharedTarget {
     /// The maximum length of a quotation in characters.
     static let quotationLength = 160
 
-    /// The member `reply` of a message that replies to this one.
-    var quotation: ContentMembers.Reply {
-        ContentMembers.Reply(reference, text: quotedText)
+    /// Returns the member `reply` of a message that replies to this one. In a group that permits no quotations it has no text.
+    func quotation(_ store: IdentityStore) throws -> ContentMembers.Reply {
+        let group = try conversation.group.flatMap { id in
+            try store.preview { try $0.group(id) }
+        }
+        let text = group?.permitsQuotations ?? true ? quotedText : nil
+        return ContentMembers.Reply(reference, text: text)
     }
 
     /// The beginning of the message's text, or `nil` if it has none or must not outlive the message.

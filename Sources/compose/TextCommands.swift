@@ -39,7 +39,7 @@ struct ReplyCommand: Program {
         usage: "compose reply [--with WHO] TARGET",
         discussion: """
             The reply quotes the first \(SharedTarget.quotationLength) characters of the message. A message that is deleted after \
-            some time is not quoted.
+            some time is not quoted, and in a group with the visibility granted no message is.
             """)
 
     @OptionGroup var target: TargetOptions
@@ -52,7 +52,7 @@ struct ReplyCommand: Program {
         let shared = try SharedTarget(
             target.targets([text], context)[0], owner: context.owner)
         var body = try readContent()
-        body.content.reply = shared.quotation
+        body.content.reply = try shared.quotation(context.history())
         try context.print([ComposedMessage(in: shared.conversation, body)])
     }
 }

@@ -155,7 +155,7 @@ extension Recipients {
             throw GroupError.unknown
         }
         let milliseconds = Timestamp.milliseconds()
-        var body = job.message.body
+        var body = group.sendable(job.message.body)
         if case .timer(let seconds)? = group.state.values["timer"], seconds > 0,
             body["expires"] == nil, ["text", "data", "file"].contains(body["type"]?.string)
         {

@@ -17,13 +17,16 @@ struct ListCommand: Program {
 
     func execute() throws {
         let groups = try options.open()
-        let all = try groups.store.groups()
-        guard !all.isEmpty else {
+        let (all, unreadable) = try groups.store.groups()
+        guard !all.isEmpty || !unreadable.isEmpty else {
             throw Failure(
                 .no, options.quiet ? "" : "there are no groups",
                 hint: options.quiet ? nil : "create one: group create --help")
         }
-        guard !json else { return try groups.print(try all.map { try $0.record(groups) }) }
+        guard !json else {
+            return try groups.print(
+                try all.map { try $0.record(groups) } + unreadable.map(\.record))
+        }
         var table = Table()
         for group in all {
             table.add([
@@ -37,6 +40,12 @@ struct ListCommand: Program {
                         : "-",
             ])
         }
+        for group in unreadable {
+            table.add([
+                group.name.isEmpty ? "-" : Table.cut(group.name, to: Table.nameWidth),
+                group.id?.short ?? "-", "cannot be read", "-", "-",
+            ])
+        }
         let output = try Output(path: "-", content: .text)
         try output.writeText(table.text)
         try output.finish()
@@ -47,6 +56,17 @@ extension OpenGroups {
     /// Returns the member who invited the owner to a group, or `nil`. The invitation itself can be in a file.
     fileprivate func inviter(of group: StoredGroup) throws -> SessionID? {
         try group.inviter ?? store.preview { try $0.offerer(of: group) }
+    }
+}
+
+extension UnreadableGroup {
+    /// The record that `list` prints.
+    fileprivate var record: JSONObject {
+        JSONObject([
+            ("v", .integer(1)), ("type", .string("group")),
+            ("id", id.map { .string($0.description) }), ("name", .string(name)),
+            ("standing", .string("unreadable")),
+        ])
     }
 }
 

@@ -236,13 +236,7 @@ extension MembersArgument {
             )
         }
         try groups.change(found, also: who) { group, transaction in
-            let limits = try who.flatMap { try transaction.limits(of: $0, in: group) }
-            let changed = try transaction.write(
-                act(who, Array(limits.suffix(GroupChange.mostMembers))), in: group)
-            guard who.allSatisfy({ changed.state.ranks[$0] == nil }) else {
-                throw GroupError.refused
-            }
-            return changed
+            try transaction.cut(who, in: group, act)
         }
     }
 }

@@ -227,7 +227,8 @@ struct SyncCommand: Program {
 
     func execute() throws {
         let groups = try options.open()
-        let chosen = try names.isEmpty ? groups.store.groups() : names.map { try groups.group($0) }
+        let (chosen, unreadable) =
+            try names.isEmpty ? groups.store.groups() : (names.map { try groups.group($0) }, [])
         let inTouch = chosen.filter(\.isInTouch)
         let rooms = inTouch.filter { $0.standing == .member && $0.state.policy.door != nil }
         let card = rooms.isEmpty ? nil : groups.owner.card()
@@ -246,5 +247,10 @@ struct SyncCommand: Program {
         // Only a room is changed here.
         try groups.print(
             rooms.isEmpty ? groups.store.preview(work) : groups.store.transaction(work))
+        guard let first = unreadable.first else { return }
+        let name = first.name.isEmpty ? first.id?.short ?? "" : first.name
+        throw Failure(
+            .ioError, "the group \(name) cannot be read: its changes are damaged",
+            hint: "the other groups were synchronised; restore a backup")
     }
 }

@@ -21,14 +21,13 @@ struct BlobFetch {
 
     func run() throws {
         let book = AddressBook(identity.load, lockTimeout: lockTimeout)
-        guard case .blob(let pointer, _) = try AttachedFile.find(record, in: book),
-            let place = pointer.place
-        else {
+        let file = try AttachedFile.file(record, in: book)
+        guard case .blob(let pointer, _) = try file.validForm(), let place = pointer.place else {
             throw Failure(
                 .noInput, "the file of the message is not at a relay",
                 hint: "ask the sender for it, and open it with decrypt --attachment")
         }
-        let address = try address(place.relay, book)
+        let address = try address(place.relay, file.group, book)
         let folder = try BlobFolder(directory: .standard())
         let download = BlobDownload(pointer, id: place.id, into: folder)
         // A terminal is refused before the transfer.
@@ -42,8 +41,11 @@ struct BlobFetch {
         unlink(download.path)
     }
 
-    /// Returns the relay to ask. The sender chose the one in the message, so it must be the user's own or a contact's.
-    private func address(_ noted: String?, _ book: AddressBook) throws -> RelayURL {
+    /// Returns the relay to ask. The sender chose the one in the message, so it must be the user's own, a contact's, or one
+    /// that the rules of the message's group list.
+    private func address(
+        _ noted: String?, _ group: GroupID?, _ book: AddressBook
+    ) throws -> RelayURL {
         let given = try RelayAddress.given(relay, authorities: authorities)
         guard relay == nil, let noted else {
             return try given
@@ -55,7 +57,9 @@ struct BlobFetch {
             throw untrusted(noted)
         }
         if let given, given.outboxName == asked.outboxName { return given }
-        let known = try [book.identity().relay] + contacts(book).map { $0.card?.relay }
+        let known =
+            try [book.identity().relay] + contacts(book).map { $0.card?.relay }
+            + listed(in: group, book)
         for address in known.compactMap(\.self) {
             if let own = try? choice.relay(noted: address), own.outboxName == asked.outboxName {
                 return own
@@ -68,10 +72,18 @@ struct BlobFetch {
         try book.store()?.contacts().filter { !$0.isBlocked } ?? []
     }
 
+    /// Returns the relays that the rules of a group list. The user must be a member.
+    private func listed(in id: GroupID?, _ book: AddressBook) throws -> [String] {
+        guard let id, let store = try book.store(),
+            let group = try store.preview({ try $0.group(id) }), group.standing == .member
+        else { return [] }
+        return group.state.policy.relays
+    }
+
     private func untrusted(_ relay: String) -> Failure {
         Failure(
             .untrusted,
-            "the message names a relay that is neither yours nor that of a contact: \(relay)",
+            "the message names a relay that is neither yours, nor that of a contact or of the group: \(relay)",
             hint: "if you know this relay, name it with --relay")
     }
 }

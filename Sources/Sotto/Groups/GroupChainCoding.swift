@@ -33,6 +33,11 @@ extension GroupChain {
 }
 
 extension ReceivedGroupChain {
+    /// The length of ``encoded()`` without skipped keys.
+    package static let fixedBytes = 167
+    /// The length of a skipped key in ``encoded()``.
+    package static let skippedBytes = 34
+
     /// Returns the chain's bytes. The caller wipes them.
     package func encoded() -> [UInt8] {
         var out = [version] + group.bytes + device.publicKey + iteration.bigEndianBytes

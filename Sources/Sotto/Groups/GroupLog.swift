@@ -33,7 +33,7 @@ package struct GroupLog: Sendable {
     private var numbers: [GroupID: Int] = [:]
     private var rules = GroupRules()
     /// The members and all whom a change named, by their numbers.
-    private(set) var members: [SessionID] = []
+    package private(set) var members: [SessionID] = []
     private var memberNumbers: [SessionID: Int] = [:]
     /// For each device and `seq` the changes, usually one.
     private var sequence: [Turn: [Int]] = [:]

@@ -3,7 +3,7 @@ import SottoPadding
 /// A chain of another device, with which a reader opens its messages. It is a value: it is changed as a copy, which is kept
 /// only if the message was authentic.
 package struct ReceivedGroupChain: Sendable {
-    struct SkippedKey: Sendable {
+    package struct SkippedKey: Sendable {
         let iteration: UInt32
         let key: MessageKey
     }
@@ -18,7 +18,7 @@ package struct ReceivedGroupChain: Sendable {
     /// The number of the next message.
     package private(set) var iteration: UInt32
     /// Oldest first.
-    private(set) var skipped: [SkippedKey]
+    package private(set) var skipped: [SkippedKey]
 
     /// The ids of the messages that were skipped and are not open yet.
     package var skippedMessages: [String] {

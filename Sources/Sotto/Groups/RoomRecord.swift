@@ -118,7 +118,7 @@ package struct RoomContent: Sendable {
     }
 
     /// Reads the bytes. Throws ``RoomError/member(_:)``.
-    init(_ bytes: [UInt8]) throws(RoomError) {
+    package init(_ bytes: [UInt8]) throws(RoomError) {
         guard let record = try? JSON.object(parsing: bytes) else { throw .member("type") }
         let fields = Fields<RoomError>(record)
         try fields.header("room-content")
@@ -137,7 +137,7 @@ package struct RoomContent: Sendable {
     }
 
     /// The padded bytes.
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var record: JSONObject = ["v": .integer(1), "type": .string("room-content")]
         if let group {
             record["group"] = .string(group.description)

@@ -18,6 +18,8 @@ package struct AttachedFile {
     package let size: Int64?
     /// The form with its key; `nil` if the record lacks a valid key.
     package let form: Form?
+    /// The group of the message, or `nil`.
+    package private(set) var group: GroupID?
     private let isWhisper2: Bool
     /// The words for a person about a picture or a recording, such as `4032×3024`; empty if nothing is known.
     private var facts = ""
@@ -31,6 +33,7 @@ package struct AttachedFile {
     /// Creates the file of a message record; `nil` without an attachment.
     package init?(record: JSONObject) {
         self.init(body: record["body"]?.object, details: record["details"]?.object)
+        group = record["group"]?.string.flatMap { GroupID($0) }
     }
 
     private init?(body: JSONObject?, details: JSONObject?) {

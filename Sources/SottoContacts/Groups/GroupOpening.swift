@@ -5,8 +5,11 @@ import SottoTool
 /// Opens the messages of groups, and the messages about groups.
 extension MessageOpening {
     /// Takes the body about a group of a message. The record that is stored and printed has the events, and no keys.
+    ///
+    /// `isAdmitted` tells that the sender's messages are accepted for another reason than the group. Of another sender whom the
+    /// group does not name nothing is stored: neither the session nor the message.
     func take(
-        _ body: GroupBody, _ message: Message, _ step: StateTransaction.Step?,
+        _ body: GroupBody, _ message: Message, isAdmitted: Bool, _ step: StateTransaction.Step?,
         _ envelope: (id: String, repeatID: String, digest: [UInt8]),
         _ transaction: StateTransaction
     ) throws -> OpenedLine {
@@ -15,14 +18,15 @@ extension MessageOpening {
             return .message(message.redacted(body.group, events: []), number: nil, seen: false)
         }
         let news = try transaction.take(body, from: sender)
-        if let step { try transaction.keep(step) }
+        if let step, isAdmitted || news?.isSenderNamed == true { try transaction.keep(step) }
+        try transaction.forgetRequest(id: envelope.id)
+        guard news?.isRecorded ?? isAdmitted else { return .dropped }
         let events = news?.events ?? []
         let redacted = message.redacted(body.group, events: events)
         let number = try transaction.recordOpened(
             id: envelope.repeatID, digest: envelope.digest, redacted)
-        try transaction.forgetRequest(id: envelope.id)
         let isBlocked = try transaction.contact(of: message)?.isBlocked ?? false
-        guard !events.isEmpty, !isBlocked else { return .dropped }
+        guard !events.isEmpty, !isBlocked || redacted.groupDoubt != nil else { return .dropped }
         return .message(redacted, number: number, seen: false)
     }
 
@@ -56,6 +60,11 @@ extension MessageOpening {
                     .replay, "a message with this id was opened before, with different content")
             }
             let step = try transaction.open(place, of: envelope)
+            guard !step.isRefused else {
+                // It is judged once. Its author is not asked for it again.
+                if !isPreview { try transaction.keep(step) }
+                throw GroupError.refused
+            }
             var message = step.message
             if step.isStateDifferent {
                 message.details?["state"] = .string("different")
@@ -114,7 +123,7 @@ extension MessageOpening {
                 isWaiting = line == nil
                 return line ?? .dropped
             }
-            guard !isWaiting else { continue }
+            guard !isWaiting, !line.isOfDamagedGroup else { continue }
             try transaction.release(envelope)
             opened.append(line)
         }
@@ -144,6 +153,41 @@ extension IdentityStore {
             _ = try transaction.record(news, from: sender)
             try transaction.leaveHeldMessages()
         }
+    }
+}
+
+extension OpenedLine {
+    /// Whether the line waits until its group can be read again.
+    fileprivate var isOfDamagedGroup: Bool {
+        if case .failed(let failure, _, false) = self { failure.status == .ioError } else { false }
+    }
+}
+
+extension Message {
+    /// The failure to report of a message that is printed: its sender has another state of the group, or it proves that a
+    /// member told two people different things.
+    var groupDoubt: Failure? {
+        if details?["state"]?.string == "different" {
+            return Failure(
+                .untrusted,
+                "printed, but the sender has another state of the group with the same changes",
+                hint: "compare the member state of both: group show")
+        }
+        let fork = body["events"]?.array?.lazy.compactMap(\.object).first {
+            $0["event"]?.string == "fork"
+        }
+        guard body["type"]?.string == GroupBody.type, let fork else { return nil }
+        let name = fork["name"] ?? fork["nickname"] ?? fork["who"]
+        return .fork(by: name?.string ?? "a member")
+    }
+}
+
+extension Failure {
+    /// The report of a fork.
+    static func fork(by name: String) -> Failure {
+        Failure(
+            .untrusted, "\(name) signed two different changes of a group with one number",
+            hint: "compare what the members were told: group show, group log")
     }
 }
 

@@ -67,6 +67,7 @@ extension MessageBody {
                     + " the rank \(text("role") ?? "?")"
             case "history":
                 return "\(who) shows you earlier messages: \(event["count"]?.integer ?? 0)"
+            case "fork": return "\(who) signed two different changes with one number"
             case "renamed": return "the group has the name \(text("name") ?? "?")"
             default: return "the group was changed"
             }

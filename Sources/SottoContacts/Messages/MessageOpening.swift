@@ -178,12 +178,18 @@ final class MessageOpening<Input: MessageInput> {
         do {
             return try body(try content.get())
         } catch let error as StateError {
-            throw error
+            // The mail of a damaged group waits, and other mail is opened.
+            guard case .damagedGroup = error, let failure = Failure(core: error) else {
+                throw error
+            }
+            return .failed(failure, id: id, isFinal: false)
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
             // A message that a suite refuses without a reason may open after another chat or contact is added.
             let isRefused = (error as? SuiteError) == .refused
-            return .failed(failure, id: id, isFinal: !isRefused && final.contains(failure.status))
+            // The rules of a group refuse a message for good.
+            let isFinal = (error as? GroupError) == .refused || final.contains(failure.status)
+            return .failed(failure, id: id, isFinal: !isRefused && isFinal)
         }
     }
 
@@ -267,6 +273,7 @@ final class MessageOpening<Input: MessageInput> {
         var verdict = try decision(&message, step, attempt.id, transaction)
         let body = ahead?.isPlain == true ? nil : try? GroupBody(in: message)
         // A block or a request hides the messages of a member, but not the changes of a known group.
+        let isAdmitted = verdict == .accepted
         if let body, let sender = message.from, try transaction.expects(body, from: sender) {
             verdict = .accepted
         }
@@ -285,7 +292,8 @@ final class MessageOpening<Input: MessageInput> {
         }
         if let body, verdict == .accepted {
             return try take(
-                body, message, step, (attempt.id, repeatID, attempt.digest), transaction)
+                body, message, isAdmitted: isAdmitted, step,
+                (attempt.id, repeatID, attempt.digest), transaction)
         }
         if isPreview { return .message(message, number: nil, seen: false) }
         if verdict == .request, let sender = message.from {

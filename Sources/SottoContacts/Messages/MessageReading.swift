@@ -211,6 +211,7 @@ package struct MessageReading<Lines: MessageInput> {
         try opening.prepare(batch, store)
         let results: [OpenedLine]
         var late: [OpenedLine] = []
+        var forks: [GroupFork] = []
         if let store {
             var done: [String] = []
             let work: (StateTransaction) throws -> [OpenedLine] = { transaction in
@@ -218,6 +219,7 @@ package struct MessageReading<Lines: MessageInput> {
                 if !plan.preview {
                     late = try opening.openReachable(transaction, &done)
                     late += try opening.openHeld(transaction)
+                    forks = transaction.takeForks()
                 }
                 return results
             }
@@ -231,6 +233,7 @@ package struct MessageReading<Lines: MessageInput> {
             try print(result, ofLine: line.number, records?[place], &outcome)
         }
         for result in late { try print(result, ofLine: 0, nil, &outcome) }
+        for fork in forks { outcome.doubted(.fork(by: fork.device.short + "…"), line: 0) }
         outcome.endBatch()
         try lines.finish(batch, results)
         if !output.isFile {
@@ -292,6 +295,9 @@ package struct MessageReading<Lines: MessageInput> {
             if message.isUnproven, !plan.takesUnproven {
                 if announcer != nil { try output.flush() }
                 outcome.doubted(.unproven, line: line)
+            } else if !seen, let doubt = message.groupDoubt {
+                if announcer != nil { try output.flush() }
+                outcome.doubted(doubt, line: line)
             } else {
                 outcome.succeeded()
             }

@@ -34,6 +34,11 @@ package struct GroupDues {
     /// Whether the owner is a member.
     var isMember: Bool { group.rank > .nobody }
 
+    /// Returns the changes that a person asked for and gets now. They are limited in number for each hour.
+    fileprivate func answers(to note: GroupMemberNote) -> Set<GroupID> {
+        Set(note.wanted.prefix(note.answers.changesLeft(at: time)))
+    }
+
     /// Returns the bodies with the questions for what a person has and the owner lacks, unless the person was asked a short
     /// time ago. A former member does not ask without end: members answer only those whom a change brought back.
     fileprivate func asking(_ note: GroupMemberNote, with bodies: [GroupBody]) -> [GroupBody] {
@@ -122,7 +127,7 @@ extension StateTransaction {
         to member: SessionID, in dues: GroupDues
     ) throws(StateError) -> [GroupBody] {
         let (group, note) = (dues.group, dues.note(of: member))
-        let wanted = Set(note.wanted)
+        let wanted = dues.answers(to: note)
         let backlog = try dues.backlogs.backlog(of: note) { () throws(StateError) in
             try self.backlog(of: note, in: dues)
         }
@@ -146,7 +151,7 @@ extension StateTransaction {
             bodies.append(body)
         }
         guard dues.isMember else { return bodies }
-        let answers = try answers(to: note, in: group)
+        let answers = try answers(to: note, in: group, at: dues.time)
         if !answers.isEmpty { bodies += Self.bodies(of: group.id, history: answers) }
         guard group.shows(to: note), !note.hasHistory else { return bodies }
         let earlier = try earlierMessages(of: group)
@@ -170,18 +175,23 @@ extension StateTransaction {
         return GroupBacklog(changes: changes, file: try file(of: changes, cards: cards))
     }
 
-    /// Returns the bodies for a person who is no member: the owner's changes that removed them, a question for changes that they
-    /// have, and of the changes for which they asked those before a removal or an invitation. They do not learn of later
-    /// changes.
+    /// Returns the bodies for a person who is no member: the owner's changes that removed them and those before, a question for
+    /// changes that they have, and of the changes for which they asked those before a removal or an invitation. They do not
+    /// learn of later changes.
     private func farewell(to person: SessionID, in dues: GroupDues) -> [GroupBody] {
         let (group, note) = (dues.group, dues.note(of: person))
         let removals = group.log.changes.filter { $0.act.removal(of: person) != nil }
         let past =
             note.wanted.isEmpty ? [] : group.log.past(of: group.log.horizon(of: person))
-        let answers = past.intersection(note.wanted)
-        let untold = removals.filter {
-            $0.by == owner.id && (group.places[$0.id] ?? 0) > note.told && !answers.contains($0.id)
+        let answers = past.intersection(dues.answers(to: note))
+        func isUntold(_ change: GroupChange) -> Bool {
+            change.by == owner.id && (group.places[change.id] ?? 0) > note.told
+                && !answers.contains(change.id)
         }
+        // A removal waits for the changes before it, such as the removal of others by the same command.
+        let ending = removals.filter(isUntold).map(\.id)
+        let before = ending.isEmpty ? [] : group.log.past(of: ending)
+        let untold = group.log.changes.filter { before.contains($0.id) && isUntold($0) }
         let changes = group.log.changes.filter { answers.contains($0.id) } + untold
         return dues.asking(note, with: Self.bodies(of: group.id, changes, cards: []))
     }
@@ -200,7 +210,7 @@ extension StateTransaction {
             let events = try store.events(on: id, in: row, connection)
             let view = MessageView(entry, events: events, owner: owner.id)
             guard let body = view.body, body["expires"] == nil else { continue }
-            if let message = entry.shown(body) { messages.append(message) }
+            if let message = entry.shown(group.sendable(body)) { messages.append(message) }
         }
         var bodies = Self.bodies(of: group.id, history: messages)
         bodies[bodies.count - 1].isComplete = true
@@ -294,15 +304,19 @@ extension StateTransaction {
     }
 
     /// Records that a body for a person was encrypted in this transaction.
-    package func noteSealed(_ body: GroupBody, to person: SessionID) throws(StateError) {
+    package func noteSealed(
+        _ body: GroupBody, to person: SessionID, at time: Timestamp = .now()
+    ) throws(StateError) {
         guard let group = try group(body.group) else { return }
         var note = try note(of: person, in: group)
+        var answered: [GroupID] = []
         for record in body.changes {
             let id = GroupID(sha256(JSON.object(record).canonical()))
             guard let place = group.places[id] else { continue }
             if let index = note.wanted.firstIndex(of: id) {
                 // The person asked for it, so earlier changes may be missing there.
                 note.wanted.remove(at: index)
+                answered.append(id)
             } else {
                 note.told = max(note.told, place)
             }
@@ -317,7 +331,7 @@ extension StateTransaction {
         }
         if body.room != nil { note.hasRoom = true }
         if body.isRequest {
-            note.asked = Timestamp.now().seconds
+            note.asked = time.seconds
             note.asks = min(note.asks, UInt8.max - 1) + 1
         }
         if body.isComplete { note.hasHistory = true }
@@ -325,11 +339,13 @@ extension StateTransaction {
             body.history.compactMap {
                 $0["place"]?.object.flatMap { GroupContent.Place($0) }?.id(group.id, owner.id)
             })
+        let answeredMessages = note.wantedMessages.filter { shown.contains($0) }
         note.wantedMessages.removeAll { shown.contains($0) }
+        note.answers.add(answered, answeredMessages, at: time)
         if body.chain != nil {
             note.holds = try chainSerial(of: group)
             if note.wantsChain {
-                (note.wantsChain, note.answered) = (false, Timestamp.now().seconds)
+                (note.wantsChain, note.answered) = (false, time.seconds)
             }
             if note.unreadUntil == nil { note.unreadUntil = try lastSentMessage(to: group) }
         }

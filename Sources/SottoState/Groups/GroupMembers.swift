@@ -30,6 +30,8 @@ package struct GroupMemberNote: Sendable {
     var wantsChain = false
     /// When the member last got the owner's chain as an answer, in seconds since 1970.
     var answered: Int64 = 0
+    /// The answers that the member got.
+    var answers = GroupAnswers()
     /// The ids of the owner's messages that the member asked for.
     var wantedMessages: [String] = []
     /// The ids of the member's messages before the chain, which the owner may have missed.
@@ -72,6 +74,16 @@ package struct GroupMemberNote: Sendable {
             (wantedMessages, missedMessages) = (wanted, missed)
             unreadUntil = until.first
         }
+        if flags & 64 != 0 {
+            guard let hour = reader.integer(UInt64.self), let day = reader.integer(UInt64.self),
+                let count = reader.integer(UInt16.self),
+                let changes = list(32, { GroupID(Array($0)) }),
+                let messages = list(16, UUIDText.text)
+            else { return nil }
+            answers = GroupAnswers(
+                hour: Int64(clamping: hour), day: Int64(clamping: day), messagesOfDay: Int(count),
+                changes: changes, messages: messages)
+        }
         wantsChain = flags & 32 != 0
         id = SessionID(publicKey: Array(key))
         (isGranted, hasHistory) = (flags & 1 != 0, flags & 2 != 0)
@@ -82,22 +94,31 @@ package struct GroupMemberNote: Sendable {
     }
 
     /// flags (1) ‖ public key (32) ‖ ``asked`` (8) ‖ ``wanted`` ‖ ``missing`` ‖ ``asks`` (1) ‖ ``answered`` (8) ‖
-    /// ``wantedMessages`` ‖ ``missedMessages`` ‖ ``unreadUntil`` ‖ card. A list follows its number (2).
+    /// ``wantedMessages`` ‖ ``missedMessages`` ‖ ``unreadUntil`` ‖ ``answers`` ‖ card. A list follows its number (2).
     var encoded: [UInt8] {
         func list(_ ids: [[UInt8]]) -> [UInt8] {
             UInt16(ids.count).bigEndianBytes + ids.flatMap(\.self)
         }
         func list(_ ids: [String]) -> [UInt8] { list(ids.map { Envelope.idBytes($0) }) }
-        // A note of an earlier version has no fields after `missing`.
-        let facts = [isGranted, hasHistory, hasRoom, needsLog, true, wantsChain]
+        // A note of an earlier version has no fields after `missing` or after `unreadUntil`.
+        let facts = [
+            isGranted, hasHistory, hasRoom, needsLog, true, wantsChain, !answers.isEmpty,
+        ]
         let flags = facts.enumerated().reduce(UInt8(0)) {
             $0 | ($1.element ? 1 << UInt8($1.offset) : 0)
         }
         let changes = list(wanted.map(\.bytes)) + list(missing.map(\.bytes))
         let messages =
             list(wantedMessages) + list(missedMessages) + list([unreadUntil].compactMap(\.self))
+        var got: [UInt8] = []
+        if !answers.isEmpty {
+            got =
+                UInt64(answers.hour).bigEndianBytes + UInt64(answers.day).bigEndianBytes
+                + UInt16(answers.messagesOfDay).bigEndianBytes
+                + list(answers.changes.map(\.bytes)) + list(answers.messages)
+        }
         return [flags] + id.publicKey + UInt64(asked).bigEndianBytes + changes + [asks]
-            + UInt64(answered).bigEndianBytes + messages + cardBytes
+            + UInt64(answered).bigEndianBytes + messages + got + cardBytes
     }
 
     /// The member's card, or `nil`. Its signature was verified before the note was stored.
@@ -107,8 +128,70 @@ package struct GroupMemberNote: Sendable {
     }
 }
 
+/// The answers that a member got in the present hour and day. Each change and each message is an answer once an hour.
+struct GroupAnswers: Sendable {
+    /// When the hour began, in seconds since 1970.
+    private(set) var hour: Int64 = 0
+    /// When the day began, in seconds since 1970.
+    private(set) var day: Int64 = 0
+    /// The number of messages in the day.
+    private(set) var messagesOfDay = 0
+    /// The changes in the hour.
+    private(set) var changes: [GroupID] = []
+    /// The ids of the messages in the hour.
+    private(set) var messages: [String] = []
+
+    /// The most messages that a member gets again in a day.
+    static let mostMessagesOfDay = 200
+    /// The most changes that a member gets again in an hour.
+    static let mostChangesOfHour = GroupMemberNote.mostWanted
+    private static let hourSeconds: Int64 = 3_600
+    private static let daySeconds: Int64 = 86_400
+
+    /// Whether the member got no answer.
+    var isEmpty: Bool { hour == 0 }
+
+    /// Returns the changes that are not answered again now.
+    func changes(at time: Timestamp) -> [GroupID] { isHourOver(time) ? [] : changes }
+
+    /// Returns the messages that are not answered again now.
+    func messages(at time: Timestamp) -> [String] { isHourOver(time) ? [] : messages }
+
+    /// Returns the number of changes that the member can still get in this hour.
+    func changesLeft(at time: Timestamp) -> Int {
+        max(0, Self.mostChangesOfHour - changes(at: time).count)
+    }
+
+    /// Returns the number of messages that the member can still get in this day.
+    func messagesLeft(at time: Timestamp) -> Int {
+        isDayOver(time) ? Self.mostMessagesOfDay : max(0, Self.mostMessagesOfDay - messagesOfDay)
+    }
+
+    /// Counts answers.
+    mutating func add(_ changes: [GroupID], _ messages: [String], at time: Timestamp) {
+        guard !changes.isEmpty || !messages.isEmpty else { return }
+        if isHourOver(time) { (hour, self.changes, self.messages) = (time.seconds, [], []) }
+        if isDayOver(time) { (day, messagesOfDay) = (time.seconds, 0) }
+        self.changes += changes
+        self.messages += messages
+        messagesOfDay += messages.count
+    }
+
+    // A clock that was set back begins a new hour and a new day.
+    private func isHourOver(_ time: Timestamp) -> Bool {
+        !(hour..<hour + Self.hourSeconds).contains(time.seconds)
+    }
+
+    private func isDayOver(_ time: Timestamp) -> Bool {
+        !(day..<day + Self.daySeconds).contains(time.seconds)
+    }
+}
+
 /// The notes about members of groups.
 extension StateTransaction {
+    /// The most people whom no change names and whose cards a group has.
+    private static let mostUnnamed = 1_000
+
     /// Returns what is known of the members of a group.
     package func notes(of group: StoredGroup) throws(StateError) -> [SessionID: GroupMemberNote] {
         let notes = try connection.rows(
@@ -168,6 +251,46 @@ extension StateTransaction {
             """, group.number, mark, note.holds, note.told,
             store.seal(
                 note.encoded, .groupMember(team: group.number, mark: mark)))
+    }
+
+    /// Stores the cards that a person sent about people whom changes name.
+    ///
+    /// The card of another person is kept if it can come before its change: the owner has not entered the group yet, a member
+    /// sent the card, or the person waits at the door. It is not kept if the group has ``mostUnnamed`` such cards.
+    func note(
+        _ records: [JSONObject], from sender: SessionID, in group: StoredGroup
+    ) throws(StateError) {
+        guard !records.isEmpty else { return }
+        let cards = records.compactMap { try? Card(record: $0) }
+        for card in cards where group.log.names(card.id) { try note(card, in: group) }
+        let others = cards.filter { !group.log.names($0.id) }
+        guard !others.isEmpty else { return }
+        let waiting = try Set(changes(of: group.number, aside: true).map { $0.change.by })
+        let isTrusted = group.state.ranks[sender] != nil || !group.log.hasEntered(owner.id)
+        for card in others where isTrusted || waiting.contains(card.id) {
+            guard try hasSpace(forUnnamedIn: group, except: waiting) else { return }
+            try note(card, in: group)
+        }
+    }
+
+    /// Whether the group takes a further card of a person whom no change names. If it has the most, the cards of those who do not
+    /// wait at the door are deleted.
+    private func hasSpace(
+        forUnnamedIn group: StoredGroup, except waiting: Set<SessionID>
+    ) throws(StateError) -> Bool {
+        func isFull() throws(StateError) -> Bool {
+            let count = try connection.integer(
+                "SELECT count(*) FROM group_member WHERE team = ?", group.number)
+            return count >= group.log.members.count + Self.mostUnnamed
+        }
+        guard try isFull() else { return true }
+        for id in try notes(of: group).keys
+        where !group.log.names(id) && !waiting.contains(id) {
+            try connection.run(
+                "DELETE FROM group_member WHERE team = ? AND mark = ?", group.number,
+                store.mark(id))
+        }
+        return try !isFull()
     }
 
     /// Stores the signed card of a member, or of an invited person. An older card does not replace a newer one.

@@ -1,6 +1,27 @@
-import Sotto
+package import Sotto
+
+extension JSONObject {
+    /// The body of a message without quoted text: its reply, and that of the new body of an edit, name the message only.
+    fileprivate var withoutQuotation: JSONObject {
+        var body = self
+        if var reply = body["reply"]?.object {
+            reply["text"] = nil
+            body["reply"] = .object(reply)
+        }
+        if let edited = body["body"]?.object { body["body"] = .object(edited.withoutQuotation) }
+        return body
+    }
+}
 
 extension StoredGroup {
+    /// Whether a reply may quote: in a group with the visibility `granted` its readers may not be permitted to read the message.
+    package var permitsQuotations: Bool { state.policy.visibility != .granted }
+
+    /// Returns a body of the owner as the members get it.
+    package func sendable(_ body: JSONObject) -> JSONObject {
+        permitsQuotations ? body : body.withoutQuotation
+    }
+
     /// Whether a member of a rank may write a body. A moderator deletes and pins the messages of others. A body about a group
     /// is for one person.
     func permits(_ body: MessageBody, by author: SessionID, rank: GroupRank) -> Bool {

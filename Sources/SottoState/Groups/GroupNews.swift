@@ -4,15 +4,20 @@ import SottoDatabase
 /// The effect of a body about a group: what changed for its members.
 package struct GroupNews: Sendable {
     package let group: StoredGroup
-    /// Objects with the member `event`: `invited`, `joined`, `left`, `role`, `renamed`, `changed`, `history`.
+    /// Objects with the member `event`: `invited`, `joined`, `left`, `role`, `renamed`, `changed`, `history`, `fork`.
     package let events: [JSONObject]
+    /// Whether the log names the sender. The session with another sender is not kept.
+    package let isSenderNamed: Bool
+    /// Whether the history has the body: it had an effect, or a member sent it.
+    package let isRecorded: Bool
 }
 
 extension StateTransaction {
     /// Takes what a person says about a group: changes, cards, a chain, a request. Returns `nil` if the group is unknown
     /// and the body does not begin it.
     ///
-    /// A chain of another person, and a malformed change or card, are ignored: the rest counts. Throws ``GroupError``.
+    /// A chain of another person, and a malformed change or card, are ignored: the rest counts. A person whom the log does not
+    /// name brings changes and nothing else. Throws ``GroupError``.
     package func take(
         _ body: GroupBody, from sender: SessionID, at time: Timestamp = .now()
     ) throws -> GroupNews? {
@@ -25,10 +30,8 @@ extension StateTransaction {
             try decline(group, false)
             group.isDeclined = false
         }
-        for record in body.cards {
-            if let card = try? Card(record: record) { try note(card, in: group) }
-        }
         group = try admit(changes.filter { $0.by == sender }, to: group, at: time)
+        try note(body.cards, from: sender, in: group)
         if let object = body.room, let keys = try? RoomKeys(object),
             group.state.ranks[sender] ?? .nobody >= .moderator,
             keys.door.publicKey == group.state.policy.door, try room(of: group) == nil
@@ -42,10 +45,11 @@ extension StateTransaction {
             try receive(distribution)
         }
         if let file = body.file { try note(file, from: sender, in: group, at: time) }
-        if !received.missing.isEmpty || !body.request.isEmpty {
+        let isSenderNamed = group.log.names(sender)
+        if isSenderNamed, !received.missing.isEmpty || !body.request.isEmpty {
             try note(
                 wanted: group.log.answers(to: body.request, known: body.heads),
-                missing: received.missing, of: sender, in: group)
+                missing: received.missing, of: sender, in: group, at: time)
         }
         try note(body, asks: sender, in: group, at: time)
         if !changes.isEmpty || body.chain != nil || !body.history.isEmpty {
@@ -55,11 +59,19 @@ extension StateTransaction {
         if !received.stored.isEmpty || !changes.isEmpty && group.state.ranks[sender] != nil {
             hasGroupNews = true
         }
-        var events = events(before, group, from: sender)
+        var events = events(before, group, from: sender) + takeForks().map(Self.event)
         if let event = try show(body.history, of: sender, in: group, at: time) {
             events.insert(event, at: 0)
         }
-        return GroupNews(group: group, events: try events.map { try named($0, in: group) })
+        return GroupNews(
+            group: group, events: try events.map { try named($0, in: group) },
+            isSenderNamed: isSenderNamed,
+            isRecorded: !events.isEmpty || !received.stored.isEmpty
+                || group.state.ranks[sender] != nil)
+    }
+
+    private static func event(_ fork: GroupFork) -> JSONObject {
+        ["event": .string("fork"), "who": .string(fork.device.description)]
     }
 
     /// Whether a body is about a group here, or from a member of a group here and about a new group that continues it.
@@ -79,8 +91,8 @@ extension StateTransaction {
     }
 
     private func hasContinuation(of id: GroupID) throws(StateError) -> Bool {
-        for header in try groupHeaders() where try group(header.id)?.continued == id {
-            return true
+        for header in try groupHeaders() {
+            if case .group(let group) = try readGroup(header), group.continued == id { return true }
         }
         return false
     }
@@ -161,15 +173,13 @@ extension StateTransaction {
 
     /// Adds to the changes that a member asks for, and to those for which the owner asks the member.
     package func note(
-        wanted: [GroupID] = [], missing: [GroupID], of member: SessionID, in group: StoredGroup
+        wanted: [GroupID] = [], missing: [GroupID], of member: SessionID, in group: StoredGroup,
+        at time: Timestamp = .now()
     ) throws(StateError) {
         var note = try note(of: member, in: group)
-        // A person whom no change names gets no answer.
-        if group.log.names(member) {
-            note.wanted += wanted.prefix(GroupMemberNote.mostWanted).filter {
-                !note.wanted.contains($0)
-            }
-        }
+        let answered = note.answers.changes(at: time)
+        let new = wanted.filter { !note.wanted.contains($0) && !answered.contains($0) }
+        note.wanted += new.prefix(GroupMemberNote.mostWanted)
         note.missing.removeAll { group.log.contains($0) }
         note.missing += missing.filter { !note.missing.contains($0) }
         note.wanted = Array(note.wanted.suffix(GroupMemberNote.mostWanted))

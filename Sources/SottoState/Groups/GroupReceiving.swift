@@ -7,6 +7,12 @@ extension StateTransaction {
     static let chainsPerMember: Int64 = 64
     /// The most skipped messages of a chain whose keys are kept.
     static let skippedPerChain = 1_000
+    /// The most skipped messages of a group whose keys are kept.
+    static let skippedPerGroup = 20_000
+    /// The length of a stored chain without skipped keys.
+    static let emptyChainBytes = Int64(
+        IdentityStore.overhead(.groupChain(tag: [UInt8](repeating: 0, count: 16)))
+            + ReceivedGroupChain.fixedBytes)
     /// The most messages that wait for a chain, and the most of one author that wait for changes.
     static let mostHeldForChains: Int64 = 1_000
     static let mostHeldOfAuthor: Int64 = 100
@@ -36,6 +42,9 @@ extension StateTransaction {
         fileprivate let number: [UInt8]
         /// Whether the author has the same changes but another state.
         package let isStateDifferent: Bool
+        /// Whether the rules of the group refuse the message. Its key is used up.
+        package let isRefused: Bool
+        fileprivate let hasSkipped: Bool
     }
 
     /// A reason to keep a message of a group until more arrives.
@@ -44,14 +53,16 @@ extension StateTransaction {
         case changes(GroupID, author: SessionID, missing: [GroupID])
     }
 
-    /// Stores the distribution of a chain that came from `device`. A second distribution of a known chain is ignored.
+    /// Stores the distribution of a chain that came from `device`. A second distribution of a known chain is ignored, also
+    /// with another wrap secret: the chain is known by its group, device and id.
     package func receive(_ distribution: GroupChainDistribution) throws(StateError) {
         guard let group = try group(distribution.group), group.log.names(distribution.device)
         else { return }
         let chain = ReceivedGroupChain(distribution)
         let tag = store.mark(tag: chain.tag(for: owner.id))
-        guard try !connection.exists("SELECT 1 FROM group_chain WHERE tag = ?", tag) else { return }
-        try noteGaps(distribution, in: group)
+        let known = try chains(of: distribution.device, in: group)
+        guard !known.contains(where: { $0.chain.id == chain.id }) else { return }
+        try noteGaps(distribution, known, in: group)
         let device = store.mark(distribution.device)
         var bytes = chain.encoded()
         defer { wipe(&bytes) }
@@ -88,8 +99,7 @@ extension StateTransaction {
 
     /// Opens a message without changing the state; ``keep(_:)`` stores the step of the chain.
     ///
-    /// Throws ``GroupWait/changes(_:author:missing:)`` if a change that the message names is unknown, ``GroupError/refused`` if its
-    /// author may not write it, and ``GroupChainError``.
+    /// Throws ``GroupWait/changes(_:author:missing:)`` if a change that the message names is unknown, and ``GroupChainError``.
     package func open(_ place: GroupPlace, of envelope: Envelope) throws -> GroupStep {
         var chain = place.chain
         let content = try GroupContent(try chain.open(place.message))
@@ -106,9 +116,9 @@ extension StateTransaction {
             of: place.author, at: content.heads, chain: chain.id,
             iteration: place.message.iteration, in: group.state)
         let body = try? MessageBody(content.body)
-        guard rank > .nobody, rank >= group.state.policy.post,
-            body.map({ group.permits($0, by: place.author, rank: rank) }) ?? true
-        else { throw GroupError.refused }
+        let isPermitted =
+            rank > .nobody && rank >= group.state.policy.post
+            && body.map { group.permits($0, by: place.author, rank: rank) } ?? true
         var members = content.members
         for name in ["heads", "state"] { members[name] = nil }
         var message = group.message(
@@ -118,12 +128,65 @@ extension StateTransaction {
         let isSame = Set(content.heads) == Set(group.log.heads)
         return GroupStep(
             message: message, chain: chain, number: place.tag,
-            isStateDifferent: isSame && content.state != group.state.digest)
+            isStateDifferent: isSame && content.state != group.state.digest,
+            isRefused: !isPermitted,
+            hasSkipped: chain.skipped.count > place.chain.skipped.count)
     }
 
     /// Stores the step of a chain.
     package func keep(_ step: GroupStep) throws(StateError) {
         try write(step.chain, tag: step.number)
+        if step.hasSkipped { try limitSkipped(in: step.chain.group) }
+    }
+
+    /// Deletes the oldest keys of skipped messages, so that a group keeps at most ``skippedPerGroup``. The member with the
+    /// most keys loses them.
+    func limitSkipped(in id: GroupID) throws(StateError) {
+        guard let group = try group(id) else { return }
+        var counts = try skippedCounts(in: group)
+        var excess = counts.values.reduce(0, +) - Self.skippedPerGroup
+        while excess > 0, let (device, count) = counts.max(by: { $0.value < $1.value }) {
+            let second = counts.filter { $0.key != device }.values.max() ?? 0
+            // The next one loses keys too when both have the same number.
+            let cut = min(excess, max(count - second, 1))
+            try deleteSkipped(cut, ofDevice: device, in: group)
+            counts[device] = count - cut
+            excess -= cut
+        }
+    }
+
+    /// Returns the number of skipped keys by the mark of the device. The length of a stored chain tells it.
+    private func skippedCounts(
+        in group: StoredGroup
+    ) throws(StateError) -> [[UInt8]: Int] {
+        let rows = try connection.rows(
+            """
+            SELECT device, sum(length(sealed) - ?2) FROM group_chain WHERE team = ?1
+            GROUP BY device
+            """, group.number, Self.emptyChainBytes
+        ) { ($0.bytes(0), Int($0.integer(1)) / ReceivedGroupChain.skippedBytes) }
+        return Dictionary(rows) { first, _ in first }
+    }
+
+    /// Deletes the oldest skipped keys of a device, in its oldest chains first.
+    private func deleteSkipped(
+        _ count: Int, ofDevice device: [UInt8], in group: StoredGroup
+    ) throws(StateError) {
+        let tags = try connection.rows(
+            """
+            SELECT tag, sealed FROM group_chain WHERE team = ? AND device = ? AND length(sealed) > ?
+            ORDER BY number
+            """, group.number, device,
+            Self.emptyChainBytes
+        ) { (tag: $0.bytes(0), sealed: $0.bytes(1)) }
+        var left = count
+        for (tag, sealed) in tags where left > 0 {
+            var chain = try received(sealed, tag: tag)
+            let skipped = chain.skipped.count
+            chain.keepSkipped(max(0, skipped - left))
+            left -= skipped - chain.skipped.count
+            try write(chain, tag: tag)
+        }
     }
 
     /// Returns the chains of a member in a group, the oldest first, with the marks of their tags.

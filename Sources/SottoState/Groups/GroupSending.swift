@@ -8,19 +8,26 @@ struct OwnGroupChain {
     let serial: Int64
     /// When it was made, in seconds since 1970.
     let made: Int64
-    /// The chain before this one.
-    var previous: GroupChainDistribution.PreviousChain?
+    /// The chains before this one, at most ``mostEarlier``, the last one last.
+    var earlier: [GroupChainDistribution.PreviousChain] = []
 
     /// Adds the chain to the bodies for a member. A member who has the chain before it sees where that ended.
     func add(to bodies: inout [GroupBody], for member: GroupMemberNote) {
         var distribution = chain.distribution
-        if member.holds == serial - 1 { distribution.previous = previous }
+        if member.holds == serial - 1 { distribution.previous = earlier.last }
         if bodies.isEmpty { bodies.append(GroupBody(chain.group)) }
         bodies[bodies.count - 1].chain = distribution.object()
     }
 
     /// Seconds after which a chain ends.
     static let lifetime: Int64 = 7 * 86_400
+    /// The most chains before the present one that are kept.
+    static let mostEarlier = 64
+
+    /// The chains before the next one.
+    fileprivate var all: [GroupChainDistribution.PreviousChain] {
+        Array((earlier + [.init(chain: chain.id, count: chain.iteration)]).suffix(Self.mostEarlier))
+    }
 }
 
 extension OwnGroupChain {
@@ -31,18 +38,17 @@ extension OwnGroupChain {
             let chain = GroupChain(encoded: Array(first))
         else { return nil }
         self.init(chain: chain, serial: serial, made: made)
-        if reader.remaining.isEmpty { return }
-        guard let id = reader.bytes(32), let count = reader.integer(UInt32.self),
-            reader.remaining.isEmpty
-        else { return nil }
-        previous = .init(chain: Array(id), count: count)
+        while !reader.remaining.isEmpty {
+            guard let id = reader.bytes(32), let count = reader.integer(UInt32.self) else {
+                return nil
+            }
+            earlier.append(.init(chain: Array(id), count: count))
+        }
     }
 
-    /// The chain's bytes ‖ the id (32) and the number of messages (4) of ``previous``, if it exists. The caller wipes them.
+    /// The chain's bytes ‖ the id (32) and the number of messages (4) of each chain of ``earlier``. The caller wipes them.
     var encoded: [UInt8] {
-        var bytes = chain.encoded()
-        if let previous { bytes += previous.chain + previous.count.bigEndianBytes }
-        return bytes
+        chain.encoded() + earlier.flatMap { $0.chain + $0.count.bigEndianBytes }
     }
 }
 
@@ -52,7 +58,7 @@ package struct GroupSending {
     let own: OwnGroupChain
     /// The notes about members.
     package let notes: [SessionID: GroupMemberNote]
-    /// The notes about people who could read the chain before this one, and cannot read this one.
+    /// The notes about people who could read an earlier message, and cannot read this one.
     let former: [GroupMemberNote]
     /// The members who read the message, without the owner.
     package let readers: [SessionID]
@@ -80,10 +86,9 @@ extension StateTransaction {
             if note.holds != own.serial || note.wantsChain { own.add(to: &parts, for: note) }
             bodies += parts.map { (to: reader, body: $0) }
         }
-        var former: [GroupMemberNote] = []
-        if try own.serial != chainSerial(of: group) {
-            let readers = Set(readers)
-            former = dues.notes.values.filter { $0.unreadUntil != nil && !readers.contains($0.id) }
+        let present = Set(readers)
+        let former = dues.notes.values.filter {
+            $0.unreadUntil != nil && !present.contains($0.id)
         }
         return GroupSending(
             group: group, own: own, notes: dues.notes, former: former, readers: readers,
@@ -130,8 +135,7 @@ extension StateTransaction {
         }
         return OwnGroupChain(
             chain: GroupChain(group: group.id, device: owner.id), serial: (own?.serial ?? 0) + 1,
-            made: time.seconds,
-            previous: own.map { .init(chain: $0.chain.id, count: $0.chain.iteration) })
+            made: time.seconds, earlier: own?.all ?? [])
     }
 
     /// Encrypts a message to a group for some of its readers. Returns its record and the envelopes, in the order of
@@ -206,20 +210,66 @@ extension StateTransaction {
     }
 
     /// Returns the limits for a member who is removed: the last message of each of the member's chains that is here. For the
-    /// owner, who leaves, the last message sent.
+    /// owner, who leaves, the last message sent in each own chain.
     package func limits(
         of member: SessionID, in group: StoredGroup
     ) throws(StateError) -> [GroupChange.Limit] {
         if member == owner.id {
-            guard let own = try ownChain(of: group), own.chain.iteration > 0 else { return [] }
-            return [
-                GroupChange.Limit(
-                    device: member, chain: own.chain.id, iteration: own.chain.iteration - 1)
-            ]
+            let own = try ownChain(of: group)?.all ?? []
+            return own.filter { $0.count > 0 }.map {
+                GroupChange.Limit(device: member, chain: $0.chain, iteration: $0.count - 1)
+            }
         }
         return try chains(of: member, in: group).map(\.chain).filter { $0.iteration > 0 }
-            .suffix(GroupChange.mostMembers).map {
-                GroupChange.Limit(device: member, chain: $0.id, iteration: $0.iteration - 1)
+            .map { GroupChange.Limit(device: member, chain: $0.id, iteration: $0.iteration - 1) }
+    }
+
+    /// Removes or bans members with one change, or with several if their limits need more space than one has. Each
+    /// change has all limits of its targets. Throws ``GroupError/refused`` if a member stays.
+    package func cut(
+        _ members: [SessionID], in group: StoredGroup,
+        _ act: ([SessionID], [GroupChange.Limit]) -> GroupChange.Act
+    ) throws -> StoredGroup {
+        var group = group
+        // Many parents would leave little space.
+        if group.log.heads.count > Self.mostHeadsOfCut { group = try write(.merge, in: group) }
+        for part in try cuts(of: members, in: group) {
+            group = try write(act(part.members, part.limits), in: group)
+        }
+        guard members.allSatisfy({ group.state.ranks[$0] == nil }) else { throw GroupError.refused }
+        return group
+    }
+
+    /// The most heads before a removal is written.
+    private static let mostHeadsOfCut = 16
+    /// The most bytes of the members and limits of one removal, and the bytes of one of them in canonical JSON.
+    private static let cutBytes = GroupChange.limit - 3 << 10
+    private static let memberBytes = 72
+    private static let limitBytes = 200
+
+    /// Distributes members over changes.
+    private func cuts(
+        of members: [SessionID], in group: StoredGroup
+    ) throws(StateError) -> [(members: [SessionID], limits: [GroupChange.Limit])] {
+        var parts: [(members: [SessionID], limits: [GroupChange.Limit])] = []
+        for member in members {
+            let limits = try limits(of: member, in: group)
+            if let last = parts.last, Self.fits(last, limits.count) {
+                parts[parts.count - 1].members.append(member)
+                parts[parts.count - 1].limits += limits
+            } else {
+                parts.append(([member], limits))
             }
+        }
+        return parts
+    }
+
+    /// Whether a removal has space for a further member with a number of limits.
+    private static func fits(
+        _ part: (members: [SessionID], limits: [GroupChange.Limit]), _ limits: Int
+    ) -> Bool {
+        let (members, limits) = (part.members.count + 1, part.limits.count + limits)
+        return max(members, limits) <= GroupChange.mostMembers
+            && members * memberBytes + limits * limitBytes <= cutBytes
     }
 }

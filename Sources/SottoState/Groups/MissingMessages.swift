@@ -10,19 +10,39 @@ extension StateTransaction {
     /// Seconds after which a question for the chain is answered again.
     private static let chainAgain: Int64 = 3_600
 
-    /// Returns the ids of the messages that did not arrive although later messages of their chains did, by author.
+    /// The most skipped messages of an author that are looked up.
+    private static let mostLookedUp = 2 * GroupMemberNote.mostWanted
+
+    /// Returns the ids of the messages that did not arrive although later messages of their chains did, by author: the newest
+    /// ``GroupMemberNote/mostWanted`` of each.
     package func missingMessages(
         of group: StoredGroup
     ) throws(StateError) -> [SessionID: [String]] {
         let chains = try connection.rows(
-            "SELECT tag, sealed FROM group_chain WHERE team = ?", group.number
+            """
+            SELECT tag, sealed FROM group_chain WHERE team = ? AND length(sealed) > ?
+            ORDER BY number DESC
+            """, group.number, Self.emptyChainBytes
         ) { row throws(StateError) in try self.received(row.bytes(1), tag: row.bytes(0)) }
-        var missing: [SessionID: [String]] = [:]
+        var skipped: [SessionID: [String]] = [:]
         for chain in chains where group.state.ranks[chain.device] != nil {
-            let ids = try absent(chain.skippedMessages, of: chain.device)
-            if !ids.isEmpty { missing[chain.device, default: []] += ids }
+            let space = Self.mostLookedUp - (skipped[chain.device]?.count ?? 0)
+            skipped[chain.device, default: []] += chain.skippedMessages.reversed().prefix(space)
+        }
+        var missing: [SessionID: [String]] = [:]
+        for (author, ids) in skipped {
+            let absent = try newestAbsent(ids, of: author)
+            if !absent.isEmpty { missing[author] = absent }
         }
         return missing
+    }
+
+    /// Returns the newest ids that no message of an author has. `ids` begin with the newest, the result with the oldest.
+    private func newestAbsent(
+        _ ids: [String], of author: SessionID
+    ) throws(StateError) -> [String] {
+        try absent(Array(ids.prefix(Self.mostLookedUp)), of: author)
+            .prefix(GroupMemberNote.mostWanted).reversed()
     }
 
     /// Returns the number of changes that members named and that are not here.
@@ -60,8 +80,11 @@ extension StateTransaction {
     func messageRequests(
         of author: SessionID, in group: StoredGroup
     ) throws(StateError) -> [String] {
-        let skipped = try chains(of: author, in: group).flatMap(\.chain.skippedMessages)
-        return try absent(skipped + note(of: author, in: group).missedMessages, of: author)
+        let skipped = try chains(of: author, in: group).reversed().flatMap {
+            $0.chain.skippedMessages.reversed()
+        }
+        let missed = try note(of: author, in: group).missedMessages
+        return try newestAbsent(skipped, of: author) + absent(missed, of: author)
     }
 
     /// Returns the members whom the owner asks for their chains: some, if messages wait whose chain is unknown. Nothing
@@ -94,16 +117,18 @@ extension StateTransaction {
 
     /// Notes the messages that the owner missed before a chain arrived: the last ones of the chain before it, and, if
     /// messages wait for a chain, those at its beginning.
-    func noteGaps(_ distribution: GroupChainDistribution, in group: StoredGroup) throws(StateError)
-    {
+    func noteGaps(
+        _ distribution: GroupChainDistribution,
+        _ chains: [(tag: [UInt8], chain: ReceivedGroupChain)], in group: StoredGroup
+    ) throws(StateError) {
         var missed: [String] = []
         if let previous = distribution.previous {
-            let chains = try chains(of: distribution.device, in: group)
             if let known = chains.first(where: { $0.chain.id == previous.chain }) {
                 var chain = known.chain
                 chain.skip(to: previous.count)
                 chain.keepSkipped(Self.skippedPerChain)
                 try write(chain, tag: known.tag)
+                try limitSkipped(in: group.id)
             } else {
                 missed += Self.messages(of: previous.chain, before: previous.count)
             }
@@ -150,14 +175,17 @@ extension StateTransaction {
         if body.asksForChain, time.seconds - note.answered >= Self.chainAgain {
             note.wantsChain = true
         }
-        if !body.messageRequest.isEmpty { note.wantedMessages = body.messageRequest }
+        if !body.messageRequest.isEmpty {
+            let answered = Set(note.answers.messages(at: time))
+            note.wantedMessages = body.messageRequest.filter { !answered.contains($0) }
+        }
         try write(note, of: group)
     }
 
     /// Returns the messages that a member asked for and may read, as the owner wrote them, without those that are deleted after
-    /// some time.
+    /// some time. They are limited in number for each day.
     func answers(
-        to note: GroupMemberNote, in group: StoredGroup
+        to note: GroupMemberNote, in group: StoredGroup, at time: Timestamp
     ) throws(StateError) -> [JSONObject] {
         guard !note.wantedMessages.isEmpty else { return [] }
         var first: Int64 = 0
@@ -166,10 +194,12 @@ extension StateTransaction {
             first = try sentMessage(until, in: group)?.number ?? 0
         }
         var answers: [JSONObject] = []
+        let left = note.answers.messagesLeft(at: time)
         for id in note.wantedMessages {
+            guard answers.count < left else { break }
             guard let entry = try sentMessage(id, in: group), entry.number > first,
                 let body = entry.record["body"]?.object, body["expires"] == nil,
-                let answer = entry.shown(body)
+                let answer = entry.shown(group.sendable(body))
             else { continue }
             answers.append(answer)
         }

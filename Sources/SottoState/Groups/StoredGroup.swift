@@ -117,13 +117,41 @@ package struct GroupHeader: Sendable {
     var encoded: [UInt8] { id.bytes + [isDeclined ? 1 : 0] + Array(name.utf8) }
 }
 
+/// A proof that a device signed two different changes with one number.
+package struct GroupFork: Sendable, Equatable {
+    package let group: GroupID
+    package let device: SessionID
+}
+
+/// A group whose log or name is damaged.
+package struct UnreadableGroup: Sendable {
+    /// The id, or `nil` if it cannot be read.
+    package let id: GroupID?
+    /// The name, or an empty text.
+    package let name: String
+}
+
+/// A group as it was read.
+enum ReadGroup {
+    case group(StoredGroup)
+    case unreadable(UnreadableGroup)
+}
+
 /// The groups.
 extension IdentityStore {
-    /// Returns all groups, by name.
-    package func groups() throws -> [StoredGroup] {
-        try preview { transaction in
-            try transaction.groupHeaders().compactMap { try transaction.group($0.id) }
-        }.sorted { ($0.name.lowercased(), $0.id) < ($1.name.lowercased(), $1.id) }
+    /// Returns all groups that can be read, by name, and the others.
+    package func groups() throws -> (groups: [StoredGroup], unreadable: [UnreadableGroup]) {
+        let all = try preview { try $0.readGroups() }
+        var groups: [StoredGroup] = []
+        var unreadable: [UnreadableGroup] = []
+        for found in all {
+            switch found {
+            case .group(let group): groups.append(group)
+            case .unreadable(let group): unreadable.append(group)
+            }
+        }
+        groups.sort { ($0.name.lowercased(), $0.id) < ($1.name.lowercased(), $1.id) }
+        return (groups, unreadable)
     }
 
     /// Returns the keyed hash of a group, 16 bytes.
@@ -144,10 +172,35 @@ extension StateTransaction {
     /// The most groups that the state has.
     package static let mostGroups: Int64 = 1_000
 
-    /// Returns the headers of all groups, in the order in which they were stored.
+    /// Returns the headers of all groups, in the order in which they were stored. A damaged one is left out.
     package func groupHeaders() throws(StateError) -> [GroupHeader] {
-        try connection.rows("SELECT mark, sealed FROM group_log ORDER BY number") {
-            row throws(StateError) in try self.header(row.bytes(1), mark: row.bytes(0))
+        try readHeaders().compactMap { $0 }
+    }
+
+    /// Returns the headers of all groups, and `nil` for each damaged one.
+    private func readHeaders() throws(StateError) -> [GroupHeader?] {
+        try connection.rows("SELECT mark, sealed FROM group_log ORDER BY number") { row in
+            try? self.header(row.bytes(1), mark: row.bytes(0))
+        }
+    }
+
+    fileprivate func readGroups() throws(StateError) -> [ReadGroup] {
+        try readHeaders().map { header throws(StateError) in
+            guard let header else { return .unreadable(UnreadableGroup(id: nil, name: "")) }
+            return try readGroup(header)
+        }
+    }
+
+    /// Reads the group of a header. A damaged group does not end the work on the others.
+    func readGroup(_ header: GroupHeader) throws(StateError) -> ReadGroup {
+        let unreadable = UnreadableGroup(id: header.id, name: header.name)
+        do throws(StateError) {
+            guard let group = try group(header.id) else { return .unreadable(unreadable) }
+            return .group(group)
+        } catch .damagedGroup {
+            return .unreadable(unreadable)
+        } catch {
+            throw error
         }
     }
 
@@ -158,9 +211,19 @@ extension StateTransaction {
         return header
     }
 
-    /// Returns a group, or `nil`.
+    /// Returns a group, or `nil`. Throws ``StateError/damagedGroup(id:path:)`` if a part of it cannot be read.
     package func group(_ id: GroupID) throws(StateError) -> StoredGroup? {
         if let known = groups[id] { return known }
+        do throws(StateError) {
+            return try read(id)
+        } catch .unsealable(let path) {
+            throw .damagedGroup(id: id.short, path: path)
+        } catch {
+            throw error
+        }
+    }
+
+    private func read(_ id: GroupID) throws(StateError) -> StoredGroup? {
         let mark = store.mark(id)
         let found = try connection.first(
             "SELECT number, sealed FROM group_log WHERE mark = ?", mark
@@ -257,10 +320,26 @@ extension StateTransaction {
     func fold(_ group: inout StoredGroup) throws(StateError) {
         let before = group.state
         let name = group.name
+        noteForks(in: group)
         group.state = group.log.fold()
         groups[group.id] = group
         if group.name != name { try writeHeader(of: group) }
         try endGrants(of: group, since: before)
+    }
+
+    /// Notes the forks that the log did not have before.
+    private func noteForks(in group: StoredGroup) {
+        let known = groups[group.id]?.log.forks.count ?? 0
+        for (first, _) in group.log.forks.dropFirst(known) {
+            guard let change = group.log.changes.first(where: { $0.id == first }) else { continue }
+            forks.append(GroupFork(group: group.id, device: change.device))
+        }
+    }
+
+    /// Returns the forks that were learned since the last call.
+    package func takeForks() -> [GroupFork] {
+        defer { forks = [] }
+        return forks
     }
 
     private func writeHeader(of group: StoredGroup) throws(StateError) {
