@@ -4,7 +4,7 @@ package enum PhraseStrength {
     package static let recommended = 80.0
 
     /// The shortest repetition that counts as one, in characters, and its bits.
-    private static let shortestRepetition = 3
+    private static let shortestRepetition = 5
     private static let bitsOfRepetition = 3.0
     /// The characters of a phrase that count. More are strong enough, or a repetition.
     private static let most = 1_000
@@ -13,7 +13,7 @@ package enum PhraseStrength {
     ///
     /// A letter counts 2 bits, as in words, an ideograph 6, a digit 3, a space 0, any other character 4. A change
     /// between upper and lower case adds 1. A character that repeats or follows the previous one counts 1, as does a
-    /// repeated word or number of more than one character. Three or more characters that the phrase had before, without regard
+    /// repeated word or number of more than one character. Five or more characters that the phrase had before, without regard
     /// to spaces and case, count 3 together, however many they are. Four common words have about 45 bits, 32 random hexadecimal
     /// digits about 85: random text is stronger than its estimate.
     package static func bits(of phrase: String) -> Double {

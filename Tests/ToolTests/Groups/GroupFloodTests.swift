@@ -12,14 +12,16 @@ import Testing
     ) throws -> [GroupChange] {
         let log = try circle.must(who, "group", ["log", "team"]).records.map { try GroupChange($0) }
         let author = circle[who].identity
-        var last = try #require(log.last)
+        let known = Set(log.flatMap(\.parents))
+        var parents = log.map(\.id).filter { !known.contains($0) }
         var seq = Int64(log.count { $0.by == author.id })
         return try (0..<count).map { number in
             seq += 1
-            last = try GroupChange(
+            let change = try GroupChange(
                 .set(.nickname("\(who) \(number)")), in: log[0].group, by: author.signingKey,
-                seq: seq, parents: [last.id])
-            return last
+                seq: seq, parents: parents)
+            parents = [change.id]
+            return change
         }
     }
 
