@@ -23,7 +23,7 @@ import Testing
     }
 
     /// Bob does not know Carol, who has another relay. He fetches her file if the rules of the group list that relay.
-    @Test(.disabled("send delivers copies that wait for a file to the relay of the file"))
+    @Test
     func aFileIsFetchedFromARelayOfTheGroup() throws {
         let world = try Correspondence()
         defer { world.stop() }
