@@ -175,6 +175,12 @@ public final class IdentityStore: Sendable {
         CREATE INDEX held_source ON held(source, number);
         """,
         "CREATE TABLE group_room (team INTEGER PRIMARY KEY, sealed BLOB NOT NULL)",
+        """
+        CREATE TABLE dropped (
+            target INTEGER NOT NULL, author INTEGER NOT NULL, count INTEGER NOT NULL,
+            PRIMARY KEY (target, author)
+        ) WITHOUT ROWID
+        """,
     ]
 
     /// The version of the schema.
