@@ -52,6 +52,7 @@ package struct ContactImport {
         contact.suite = entry.suite
         contact.getsReceipts = entry.getsReceipts
         contact.getsTyping = entry.getsTyping
+        contact.getsPresence = entry.getsPresence
         contact.changed = entry.changed
         contact.compared = entry.compared
         contact.takeAddresses(of: entry)

@@ -20,12 +20,14 @@ package final class DurableDatabase: @unchecked Sendable {
     ///
     /// `migrations` are SQL scripts; `PRAGMA user_version` is the number of scripts that were run. A file with a higher
     /// number is from a later version: it is not written to, and ``DatabaseError/newerVersion(path:)`` is thrown. Waits at
-    /// most `lockTimeout` seconds for other processes that write. With `erases`, deleted content is overwritten.
+    /// most `lockTimeout` seconds for other processes that write. With `erases`, deleted content is overwritten, and a
+    /// file of an earlier version is rebuilt.
     package convenience init(
         path: String, migrations: [String], lockTimeout: Double, erases: Bool = false
     ) throws(DatabaseError) {
         try self.init(
             path: path, version: migrations.count, lockTimeout: lockTimeout, erases: erases)
+        if erases { try rebuild(before: migrations.count) }
         try migrate(migrations) { _, _ throws(DatabaseError) in }
     }
 
@@ -75,6 +77,14 @@ package final class DurableDatabase: @unchecked Sendable {
                 throw .notDurable(path: path)
             }
             if erases { try connection.run("PRAGMA secure_delete = ON") }
+        }
+    }
+
+    /// Rebuilds a file of an earlier version: such a version may have deleted content without overwriting it.
+    private func rebuild(before version: Int) throws(DatabaseError) {
+        try use { connection throws(DatabaseError) in
+            let present = try connection.integer("PRAGMA user_version")
+            if present > 0, present < version { try connection.run("VACUUM") }
         }
     }
 

@@ -163,10 +163,10 @@ public final class Output {
     }
 
     /// Writes received text and a line feed. On a terminal, lines after the first are indented and marked, see
-    /// ``TerminalParagraph``; otherwise the text is unchanged.
+    /// ``TerminalParagraph``, and a long text is cut; otherwise the text is unchanged.
     public func writeParagraph(_ text: String) throws(Failure) {
         guard isTerminal else { return try write(Array((text + "\n").utf8)) }
-        let shown = TerminalParagraph.show(text, width: terminalWidth)
+        let shown = TerminalParagraph.beginning(text, width: terminalWidth)
         try write(Array((shown + "\n").utf8))
     }
 

@@ -8,6 +8,19 @@ public enum TerminalParagraph {
     /// The width in columns below which the terminal wraps lines itself.
     private static let leastWidth = 20
 
+    /// The maximum number of lines of one text on a terminal.
+    public static let lineLimit = 100
+
+    /// Returns `text` as ``show(_:width:)`` does, at most ``lineLimit`` lines. A last line without a mark has the number
+    /// of the others.
+    public static func beginning(_ text: String, width: Int?) -> String {
+        let shown = show(text, width: width)
+        let lines = shown.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count > lineLimit else { return shown }
+        return lines.prefix(lineLimit).joined(separator: "\n")
+            + "\n[\(lines.count - lineLimit) more lines]"
+    }
+
     /// Returns `text`, escaped, in lines of at most `width` columns, without a final line feed.
     ///
     /// An ASCII word that is longer than a line is not broken, so that an address can be copied. It cannot imitate a

@@ -19,9 +19,10 @@ public struct BlobFolder: Sendable {
         }
     }
 
-    /// The folder beside the file of a state. It is created when a file is stored.
-    init(beside file: String) {
-        path = String(file.prefix(upTo: file.lastIndex(of: "/") ?? file.startIndex)) + "/blobs"
+    /// Returns the folder beside a database of the state. It is created when a file is stored.
+    init(besideDatabase path: String) {
+        let directory = path.lastIndex(of: "/").map { path[..<$0] } ?? "."
+        self.path = directory + "/blobs"
     }
 
     /// Returns the path of a blob that waits to be sent.
@@ -107,22 +108,34 @@ public struct BlobFolder: Sendable {
         close(descriptor)
     }
 
+    /// Whether a blob is being fetched, or was fetched.
+    var hasIncoming: Bool { names.contains { $0.hasPrefix("in-") } }
+
     /// Removes the files that were not changed for ``days``, except those whose paths are in `used`.
     public func removeOld(except used: Set<String>) {
-        guard let folder = opendir(path) else { return }
-        defer { closedir(folder) }
         let limit = time(nil) - Self.days * 86_400
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
+        for name in names {
             let file = path + "/" + name
             var status = stat()
-            guard !name.hasPrefix("."), !used.contains(file), stat(file, &status) == 0,
+            guard !used.contains(file), stat(file, &status) == 0,
                 Int(status.st_mtim.tv_sec) < limit
             else { continue }
             unlink(file)
         }
+    }
+
+    /// The names of the files.
+    private var names: [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
     }
 }
 

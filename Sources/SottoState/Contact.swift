@@ -18,6 +18,8 @@ public struct Contact: Sendable, Equatable {
     public var getsReceipts = false
     /// Whether the contact gets signals that the user types.
     public var getsTyping = false
+    /// Whether the contact gets signals that the user is online.
+    public var getsPresence = false
     /// Accounts in other messengers, learned from the messengers' own codes and not from a card, by the messengers'
     /// names. The state does not interpret them.
     public var accounts = JSONObject()
@@ -73,9 +75,9 @@ public struct Contact: Sendable, Equatable {
         self.added = added
     }
 
-    /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","receipts","typing","added",
-    /// "profiles","compared","address","formerAddresses","card","changed"}`. A card that was given as a URI is a string;
-    /// an address is its salt, which is useless without the identity.
+    /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","receipts","typing",
+    /// "presence","added","profiles","compared","address","formerAddresses","card","changed"}`. A card that was given as
+    /// a URI is a string; an address is its salt, which is useless without the identity.
     public var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("contact-entry")), ("name", .string(name)),
@@ -83,6 +85,7 @@ public struct Contact: Sendable, Equatable {
             ("blocked", .bool(isBlocked)), ("suite", suite.map { .string($0.rawValue) }),
             ("receipts", getsReceipts ? .bool(true) : nil),
             ("typing", getsTyping ? .bool(true) : nil),
+            ("presence", getsPresence ? .bool(true) : nil),
             ("added", .string(added.description)),
             ("profiles", accounts.members.isEmpty ? nil : .object(accounts)),
             ("compared", compared.isEmpty ? nil : compared.json),
@@ -116,6 +119,7 @@ public struct Contact: Sendable, Equatable {
         }
         getsReceipts = try fields["receipts"].optional?.bool() ?? false
         getsTyping = try fields["typing"].optional?.bool() ?? false
+        getsPresence = try fields["presence"].optional?.bool() ?? false
         accounts = try fields["profiles"].optional?.object() ?? JSONObject()
         compared = try fields["compared"].optional?.value { ComparedKeys($0) } ?? ComparedKeys()
         address = try fields["address"].optional?.value(Self.address)

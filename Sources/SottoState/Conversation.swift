@@ -31,7 +31,7 @@ public enum Conversation: Sendable, Hashable {
     }
 
     /// Returns the conversation of a message of the identity `owner`, as for its record.
-    init(of message: Message, owner: SessionID) {
+    package init(of message: Message, owner: SessionID) {
         if let group = message.group.flatMap({ GroupID($0) }) {
             self = .group(group)
         } else if message.from == nil || message.from == owner,

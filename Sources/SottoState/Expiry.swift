@@ -54,15 +54,18 @@ extension IdentityStore {
     }
 
     private func erase(at now: Timestamp) throws(StateError) -> Int {
-        try database.transaction { (connection: StateConnection) throws(StateError) in
+        let (count, blobs) = try database.transaction {
+            (connection: StateConnection) throws(StateError) in
             let transaction = StateTransaction(store: self, connection: connection)
             let count =
                 try transaction.eraseExpired(at: now, limit: Self.erasedAtOnce)
                 + transaction.eraseOld(at: now, limit: Self.erasedAtOnce)
                 + transaction.dropWaiting(at: now, limit: Self.erasedAtOnce)
             try transaction.writeConversations()
-            return count
+            return (count, transaction.erasedBlobs)
         }
+        removeFetched(blobs)
+        return count
     }
 
     /// Empties the log. Rebuilds the file if at least 1,000 messages and a quarter of all were erased since it was last

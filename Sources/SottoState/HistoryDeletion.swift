@@ -1,19 +1,23 @@
+import Glibc
 public import Sotto
 import SottoDatabase
 
 /// Deletion of messages. A deleted message leaves its number, the hash of its id, and its state.
 extension StateTransaction {
-    /// Erases the content of a message, and of the edits of it. Returns whether it was there.
+    /// Erases the content of a message, and of the edits of it. Returns whether it was there. The fetched file of the
+    /// message is removed after the transaction.
     @discardableResult
     public func delete(
         _ entry: HistoryEntry, _ state: HistoryEntry.State = .deleted, at time: Timestamp = .now()
     ) throws(StateError) -> Bool {
         guard try erase(entry.number, state, at: time) else { return false }
+        eraseBlob(of: entry)
         var row = try row(of: entry.conversation)
         if let id = entry.id {
             for event in try store.events(on: id, in: row, connection) {
                 guard case .edit = event.body?.kind else { continue }
                 try erase(event.number, state, at: time)
+                eraseBlob(of: event)
             }
         }
         if entry.direction == .received, entry.kind == .content, entry.number > row.read {
@@ -30,6 +34,7 @@ extension StateTransaction {
         of conversation: Conversation, at time: Timestamp = .now()
     ) throws(StateError) -> Int {
         var row = try row(of: conversation)
+        try eraseBlobs(of: row)
         try connection.run(
             """
             UPDATE message SET sealed = NULL, state = ?, changed = ?, expires = NULL
@@ -41,6 +46,27 @@ extension StateTransaction {
         row.isChanged = true
         conversations[conversation] = row
         return count
+    }
+
+    /// Notes the blob of a message with a file.
+    private func eraseBlob(of entry: HistoryEntry) {
+        if let id = entry.body?.blobID { erasedBlobs.insert(id) }
+    }
+
+    /// Notes the blobs of a conversation. Its messages are decrypted only if a blob was fetched.
+    private func eraseBlobs(of row: ConversationRow) throws(StateError) {
+        guard store.blobs.hasIncoming else { return }
+        var last: Int64 = 0
+        while true {
+            let entries = try store.entries(
+                """
+                WHERE conversation = ? AND sealed IS NOT NULL AND number > ?
+                ORDER BY number LIMIT 1000
+                """, row.number, last, connection: connection, isErasing: true)
+            guard let end = entries.last?.number else { return }
+            for entry in entries { eraseBlob(of: entry) }
+            last = end
+        }
     }
 
     /// Returns the number of received messages after a number that are not deleted.
@@ -66,7 +92,28 @@ extension StateTransaction {
     }
 }
 
+extension MessageBody {
+    /// The id of the blob of a file, also in an edit.
+    fileprivate var blobID: [UInt8]? {
+        switch kind {
+        case .file(let file): file.blob?.place?.id
+        case .edit(_, let content): content.blobID
+        default: nil
+        }
+    }
+}
+
 extension IdentityStore {
+    /// The folder of fetched files, which may not exist.
+    var blobs: BlobFolder { BlobFolder(besideDatabase: database.path) }
+
+    /// Removes the fetched files of erased messages. If the program ends before, ``BlobFolder/removeOld(except:)``
+    /// removes them later.
+    func removeFetched(_ ids: Set<[UInt8]>) {
+        let blobs = blobs
+        for id in ids { unlink(blobs.incoming(id)) }
+    }
+
     /// Copies the log into the file and empties it, so that no deleted content is left there. Does nothing while
     /// another process reads.
     public func checkpoint() throws(StateError) {

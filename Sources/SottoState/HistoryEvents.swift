@@ -4,7 +4,7 @@ import SottoDatabase
 /// Events: messages that change others. A deletion erases its target when both are here, in either order; receipts
 /// change the state of sent messages. The rest is applied when a message is shown, by ``MessageView``.
 extension StateTransaction {
-    /// The maximum number of events of one author on one message. Above it, the oldest are no longer found.
+    /// The maximum number of events of one author on one message. Above it, the oldest are erased and counted.
     package static let eventsPerAuthor: Int64 = 64
     /// Days for which an event waits for its target.
     static let waitingDays: Int64 = 60
@@ -20,7 +20,7 @@ extension StateTransaction {
         for id in body.targetIDs {
             let target = store.mark(target: id, conversation: row.number)
             let mark = author.map { store.mark(author: $0, isImported: isImported) } ?? 0
-            try link(number, to: target, author: mark)
+            try link(number, to: target, author: mark, at: time)
             try connection.run(
                 "UPDATE message SET changed = ? WHERE mark IN (?, ?) AND conversation = ?",
                 time.seconds, store.mark(envelope: id), store.mark(sent: id), row.number)
@@ -68,11 +68,12 @@ extension StateTransaction {
             ORDER BY message DESC LIMIT -1 OFFSET ?
             """, row.number, Self.waitingLimit
         ) { (target: $0.integer(0), message: $0.integer(1)) }
-        for each in oldest { try drop(each.message, waitingFor: each.target, at: time) }
+        for each in oldest { try drop(each.message, on: each.target, at: time) }
     }
 
+    /// Removes an event from a target, and erases the event if it has no other target.
     private func drop(
-        _ number: Int64, waitingFor target: Int64, at time: Timestamp
+        _ number: Int64, on target: Int64, at time: Timestamp
     ) throws(StateError) {
         try connection.run("DELETE FROM waiting WHERE target = ? AND message = ?", target, number)
         try connection.run("DELETE FROM event WHERE target = ? AND message = ?", target, number)
@@ -91,7 +92,7 @@ extension StateTransaction {
             WHERE time < ? ORDER BY number LIMIT ?
             """, first, limit
         ) { (target: $0.integer(0), message: $0.integer(1)) }
-        for each in old { try drop(each.message, waitingFor: each.target, at: now) }
+        for each in old { try drop(each.message, on: each.target, at: now) }
         return old.count
     }
 
@@ -104,17 +105,28 @@ extension StateTransaction {
             store.mark(target: id, conversation: row.number))
     }
 
-    private func link(_ number: Int64, to target: Int64, author: Int64) throws(StateError) {
+    /// Makes an event findable by its target. Erases the author's oldest events on the target above
+    /// ``eventsPerAuthor``.
+    private func link(
+        _ number: Int64, to target: Int64, author: Int64, at time: Timestamp
+    ) throws(StateError) {
         hasEvents = true
         try connection.run(
             "INSERT OR IGNORE INTO event (target, author, message) VALUES (?, ?, ?)", target,
             author, number)
+        let displaced = try connection.rows(
+            """
+            SELECT message FROM event WHERE target = ? AND author = ?
+            ORDER BY message DESC LIMIT -1 OFFSET ?
+            """, target, author, Self.eventsPerAuthor
+        ) { $0.integer(0) }
+        guard !displaced.isEmpty else { return }
+        for event in displaced { try drop(event, on: target, at: time) }
         try connection.run(
             """
-            DELETE FROM event WHERE target = ?1 AND author = ?2 AND message <= (
-                SELECT message FROM event WHERE target = ?1 AND author = ?2
-                ORDER BY message DESC LIMIT 1 OFFSET ?3)
-            """, target, author, Self.eventsPerAuthor)
+            INSERT INTO dropped (target, author, count) VALUES (?1, ?2, ?3)
+            ON CONFLICT (target, author) DO UPDATE SET count = count + ?3
+            """, target, author, displaced.count)
     }
 
     /// Records a receipt for a message that was sent to the peer of the conversation.

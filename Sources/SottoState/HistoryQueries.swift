@@ -65,22 +65,41 @@ extension IdentityStore {
                 conversation == nil || $0.conversation == conversation
             }
             var found: [HistoryEntry] = []
-            for row in rows {
-                let pins = try entries(
-                    "WHERE conversation = ? AND kind = 2 ORDER BY number DESC LIMIT ?", row.number,
-                    limit, connection: connection)
-                for pin in pins {
-                    guard let target = pin.body?.target else { continue }
-                    let named = try historyEntries(id: target.id, in: row, connection).filter {
-                        $0.author(owner.id) == target.from
-                    }
-                    found += named.filter { entry in
-                        !found.contains { $0.number == entry.number }
-                    }
-                }
-            }
+            for row in rows { found += try pinned(in: row, limit, connection) }
             return Array(found.prefix(limit))
         }
+    }
+
+    /// The number of newest pins of a conversation that ``pinnedCount(in:)`` considers.
+    public static let countedPins = 1_000
+
+    /// Returns the number of messages of a conversation that are pinned now, by its newest ``countedPins`` pins.
+    public func pinnedCount(in conversation: Conversation) throws(StateError) -> Int {
+        let entries = try database.use { connection throws(StateError) -> [HistoryEntry] in
+            guard let row = try conversationRow(conversation, connection) else { return [] }
+            return try pinned(in: row, Self.countedPins, connection)
+        }
+        guard !entries.isEmpty else { return 0 }
+        return try views(of: entries).count { $0.pin != nil }
+    }
+
+    private func pinned(
+        in row: ConversationRow, _ limit: Int, _ connection: StateConnection
+    ) throws(StateError) -> [HistoryEntry] {
+        let pins = try entries(
+            """
+            WHERE conversation = ? AND kind = 2 AND sealed IS NOT NULL
+            ORDER BY number DESC LIMIT ?
+            """, row.number, limit, connection: connection)
+        var found: [HistoryEntry] = []
+        var known: Set<Int64> = []
+        for pin in pins {
+            guard let target = pin.body?.target else { continue }
+            found += try historyEntries(id: target.id, in: row, connection).filter {
+                $0.author(owner.id) == target.from && known.insert($0.number).inserted
+            }
+        }
+        return found
     }
 
     /// Returns the received messages of a conversation that were not marked as read, the oldest first.

@@ -35,6 +35,14 @@ public struct MessageView: Sendable {
         public let time: Timestamp?
     }
 
+    /// Events that were erased because their author wrote too many of them on the message.
+    public struct Dropped: Sendable, Hashable {
+        /// The author, or `nil` if they are not authenticated.
+        public let from: SessionID?
+        /// The number of the events.
+        public let count: Int
+    }
+
     /// An earlier or the present content.
     public struct Version: Sendable, Hashable {
         /// The content.
@@ -53,6 +61,8 @@ public struct MessageView: Sendable {
     public private(set) var pin: Pin?
     /// The receipts, the newest for each recipient.
     public private(set) var receipts: [Receipt] = []
+    /// The erased events above ``StateTransaction/eventsPerAuthor``, by author.
+    public fileprivate(set) var dropped: [Dropped] = []
 
     /// The present content, or `nil` if the message was deleted.
     public var body: JSONObject? { versions.last?.body }
@@ -139,12 +149,31 @@ extension IdentityStore {
                 if rows[entry.conversation] == nil {
                     rows[entry.conversation] = try conversationRow(entry.conversation, connection)
                 }
-                var events: [HistoryEntry] = []
-                if let id = entry.id, let row = rows[entry.conversation] {
-                    events = try self.events(on: id, in: row, connection)
+                guard let id = entry.id, let row = rows[entry.conversation] else {
+                    return MessageView(entry, events: [], owner: owner.id)
                 }
-                return MessageView(entry, events: events, owner: owner.id)
+                let events = try self.events(on: id, in: row, connection)
+                var view = MessageView(entry, events: events, owner: owner.id)
+                view.dropped = try dropped(on: id, in: row, events, connection)
+                return view
             }
         }
+    }
+
+    /// Returns the erased events on a message. `events` are those that remain, which name the authors.
+    private func dropped(
+        on id: String, in row: ConversationRow, _ events: [HistoryEntry],
+        _ connection: StateConnection
+    ) throws(StateError) -> [MessageView.Dropped] {
+        guard events.count >= StateTransaction.eventsPerAuthor else { return [] }
+        var authors: [Int64: SessionID] = [:]
+        for event in events {
+            guard let author = event.author(owner.id) else { continue }
+            authors[mark(author: author, isImported: event.isImported)] = author
+        }
+        return try connection.rows(
+            "SELECT author, count FROM dropped WHERE target = ? ORDER BY count DESC, author",
+            mark(target: id, conversation: row.number)
+        ) { MessageView.Dropped(from: authors[$0.integer(0)], count: Int($0.integer(1))) }
     }
 }

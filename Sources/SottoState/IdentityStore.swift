@@ -38,7 +38,7 @@ public final class IdentityStore: Sendable {
     }
 
     /// The folder of encrypted files.
-    var blobs: BlobFolder { BlobFolder(beside: database.path) }
+    var blobs: BlobFolder { BlobFolder(besideDatabase: database.path) }
 
     /// Opens the state like ``init(directory:identity:lockTimeout:)``, but returns `nil` and creates nothing if the
     /// file does not exist.
@@ -185,6 +185,12 @@ public final class IdentityStore: Sendable {
             sealed BLOB NOT NULL
         );
         CREATE INDEX group_file_team ON group_file(team, device);
+        """,
+        """
+        CREATE TABLE dropped (
+            target INTEGER NOT NULL, author INTEGER NOT NULL, count INTEGER NOT NULL,
+            PRIMARY KEY (target, author)
+        ) WITHOUT ROWID
         """,
     ]
 

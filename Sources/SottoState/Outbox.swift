@@ -1,8 +1,10 @@
 public import Sotto
 public import SottoDatabase
+import Synchronization
 
 /// The items that wait to be sent, in the file `outbox.db`: a queue for each relay. Any number of processes add to it.
-/// For each relay one process at a time, the holder of ``lock(of:)``, sends from it.
+/// For each relay one process at a time, the holder of ``lock(of:)``, sends from it. An item is overwritten after its
+/// delivery.
 public final class Outbox: Sendable {
     /// An envelope to send, or a record that its owner publishes.
     public struct Item: Sendable {
@@ -53,6 +55,10 @@ public final class Outbox: Sendable {
     private let lockPath: String
     /// Identifies the items of this process.
     private let owner = Envelope.newID()
+    /// When the log was last emptied, by the monotonic clock in seconds.
+    private let logEmptied = Mutex(-Double.infinity)
+    /// The least seconds between two times at which the log is emptied.
+    private static let logInterval = 10.0
 
     /// Opens or creates the outbox in `directory`.
     public init(directory: StateDirectory, lockTimeout: Double) throws(StateError) {
@@ -97,6 +103,8 @@ public final class Outbox: Sendable {
         CREATE INDEX outbox_needs ON outbox (needs) WHERE needs IS NOT NULL;
         CREATE INDEX outbox_waiting ON outbox (relay, number) WHERE kind = 4 AND outcome IS NULL;
         """,
+        // The new version rebuilds the file: earlier ones did not overwrite delivered envelopes.
+        "SELECT 1",
     ]
 
     /// Returns the lock of a relay's queue, not taken. The process that holds it sends. Its offset is a hash of the
@@ -237,6 +245,25 @@ public final class Outbox: Sendable {
                     "UPDATE outbox SET envelope = NULL, outcome = ? WHERE number = ?", outcome,
                     number)
             }
+        }
+        try emptyLog()
+    }
+
+    /// Empties the log after the last waiting item, so that no delivered envelope stays in it while this process runs.
+    private func emptyLog() throws(StateError) {
+        let now = Monotonic.seconds()
+        guard logEmptied.withLock({ now - $0 >= Self.logInterval }) else { return }
+        do throws(StateError) {
+            try database.use { connection throws(StateError) in
+                guard
+                    try !connection.exists(
+                        "SELECT 1 FROM outbox WHERE envelope IS NOT NULL LIMIT 1")
+                else { return }
+                try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+                logEmptied.withLock { $0 = now }
+            }
+        } catch .database(.full) {
+            // The log stays until a later time.
         }
     }
 

@@ -74,13 +74,13 @@ public struct StateDirectory: Sendable {
     /// Returns the path of a file in the directory.
     public func file(_ name: String) -> String { path + "/" + name }
 
-    /// Opens or creates a database in the directory.
+    /// Opens or creates a database in the directory. What is deleted from it is overwritten.
     func database(
         _ name: String, migrations: [String], lockTimeout: Double
     ) throws(StateError) -> DurableDatabase {
         do throws(DatabaseError) {
             return try DurableDatabase(
-                path: file(name), migrations: migrations, lockTimeout: lockTimeout)
+                path: file(name), migrations: migrations, lockTimeout: lockTimeout, erases: true)
         } catch {
             throw .database(error)
         }

@@ -33,6 +33,8 @@ public final class StateTransaction {
     var replaced: Set<Int64> = []
     /// The number of messages that this transaction erased.
     var erased = 0
+    /// The ids of the blobs of messages that this transaction erased. Their fetched files are removed after it.
+    var erasedBlobs: Set<[UInt8]> = []
     /// The total length in bytes of requests that are set aside, after it was computed.
     var bytesAside: Int64?
     /// The limit of ``bytesAside``; tests lower it.
@@ -50,13 +52,15 @@ public final class StateTransaction {
 extension IdentityStore {
     /// Runs `body` in one transaction. Waits first for another process that writes.
     public func transaction<T>(_ body: (StateTransaction) throws -> T) throws -> T {
-        try database.work { (connection: StateConnection) in
+        let (value, blobs) = try database.work { (connection: StateConnection) in
             let transaction = StateTransaction(store: self, connection: connection)
             let value = try body(transaction)
             try transaction.writeSessions()
             try transaction.writeConversations()
-            return value
+            return (value, transaction.erasedBlobs)
         }
+        removeFetched(blobs)
+        return value
     }
 
     /// Runs `body` and rolls back all changes.

@@ -14,7 +14,8 @@ struct ComposeTool: CoreProgram {
             compose delete TARGET ... | pin [--until TIME] TARGET | unpin TARGET
             compose forward TARGET --to WHO [--to WHO ...]
             compose read TARGET ... | read WHO
-            compose typing [--stop] WHO | timer WHO DURATION
+            compose typing [--stop] WHO | presence [--offline] WHO
+            compose timer WHO DURATION
             """,
         discussion: """
             The text of text, file, reply and edit is standard input. TARGET is the id of a message in the history, the \
@@ -36,7 +37,7 @@ struct ComposeTool: CoreProgram {
             TextCommand.self, FileCommand.self, ReplyCommand.self, EditCommand.self,
             ReactCommand.self,
             DeleteCommand.self, PinCommand.self, UnpinCommand.self, ForwardCommand.self,
-            ReadCommand.self, TypingCommand.self, TimerCommand.self,
+            ReadCommand.self, TypingCommand.self, PresenceCommand.self, TimerCommand.self,
         ])
 
     func execute() throws {

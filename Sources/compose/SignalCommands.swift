@@ -81,25 +81,53 @@ struct TypingCommand: Program {
     var who: String
 
     func execute() throws {
-        let context = try options.open()
-        let to = try context.recipient(who)
-        let contact = try context.book.store()?.contact(id: to)
-        guard let contact, contact.getsTyping, !contact.isBlocked else {
-            throw try SignalsOff.typing.failure(to, context.book.store())
-        }
-        try context.print([
-            ComposedMessage(
-                to: to, MessageBody(.typing(stop ? .stopped : .started, group: nil)))
-        ])
+        let body = MessageBody(.typing(stop ? .stopped : .started, group: nil))
+        try options.open().print(body, to: who, of: .typing) { $0.getsTyping }
+    }
+}
+
+/// `compose presence`: a signal that the user is online.
+struct PresenceCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "presence", abstract: "Write a signal that you are online.",
+        usage: "compose presence [--offline] WHO",
+        discussion: """
+            The other side shows it for 60 seconds, so a program that stays online repeats it. It is not stored \
+            anywhere: encrypt gives it a time to live of 0. A contact gets it only with presence=on (contact set).
+            """)
+
+    @Flag("--offline", help: "You are no longer online.")
+    var offline = false
+
+    @OptionGroup var options: ComposeOptions
+
+    @Argument("who", help: "The contact.")
+    var who: String
+
+    func execute() throws {
+        let body = MessageBody(.presence(offline ? .offline : .online, group: nil))
+        try options.open().print(body, to: who, of: .presence) { $0.getsPresence }
+    }
+}
+
+extension ComposeContext {
+    /// Prints a signal for a contact. Throws a failure with status 1 if the contact does not get it.
+    fileprivate func print(
+        _ body: MessageBody, to who: String, of kind: SignalsOff, isOn: (Contact) -> Bool
+    ) throws {
+        let to = try recipient(who)
+        guard let contact = try book.store()?.contact(id: to), isOn(contact), !contact.isBlocked
+        else { throw try kind.failure(to, book.store()) }
+        try print([ComposedMessage(to: to, body)])
     }
 }
 
 /// A kind of signal that a contact does not get.
 private enum SignalsOff: String {
-    case receipts, typing
+    case receipts, typing, presence
 
     func failure(_ id: SessionID, _ store: IdentityStore?) throws -> Failure {
-        let what = self == .typing ? "typing signals" : "receipts"
+        let what = self == .receipts ? "receipts" : "\(rawValue) signals"
         let contact = try store?.contact(id: id)
         guard let contact, !contact.name.isEmpty, !contact.isBlocked else {
             return Failure(.no, "only a contact that is not blocked gets \(what)")

@@ -56,6 +56,7 @@ struct AcceptKeyCommand: Program {
             new.suite = contact.suite
             new.getsReceipts = contact.getsReceipts
             new.getsTyping = contact.getsTyping
+            new.getsPresence = contact.getsPresence
             // The contact was given these addresses, and mail to them must not be lost.
             new.takeAddresses(of: contact)
             // Messages that used a session must not silently be sent without one.

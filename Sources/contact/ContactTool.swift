@@ -11,7 +11,7 @@ struct ContactTool: CoreProgram {
             contact list | show NAME | rename OLD NEW | remove NAME
             contact verify NAME NUMBER | verify NAME --scan [FILE] | unverify NAME
             contact block NAME | unblock NAME | set NAME --suite SUITE
-            contact set NAME receipts=on|off typing=on|off
+            contact set NAME receipts=on|off typing=on|off presence=on|off
             contact address [--relay URL] [--new] NAME | address --revoke NAME
             contact accept-key NAME [ID-OR-NUMBER] | keep-key NAME
             contact requests [ID] | requests --drop ID | requests --drop-all

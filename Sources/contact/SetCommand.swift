@@ -9,10 +9,12 @@ struct SetCommand: Program {
     static let configuration = CommandConfiguration(
         name: "set",
         abstract: "Set the suite of messages to a contact, and whether the contact gets receipts.",
-        usage: "contact set NAME [--suite SUITE] [receipts=on|off] [typing=on|off]",
+        usage:
+            "contact set NAME [--suite SUITE] [receipts=on|off] [typing=on|off] [presence=on|off]",
         discussion: """
             With receipts=on the contact learns which messages were decrypted and read here: decrypt --receipts and \
-            history read write receipts. With typing=on compose typing writes signals. Both are off by default.
+            history read write receipts. With typing=on and presence=on, compose typing and compose presence write \
+            signals. All are off by default.
             """)
 
     /// The values of `--suite`.
@@ -26,6 +28,8 @@ struct SetCommand: Program {
         case receiptsOff = "receipts=off"
         case typingOn = "typing=on"
         case typingOff = "typing=off"
+        case presenceOn = "presence=on"
+        case presenceOff = "presence=off"
 
         func apply(to contact: inout Contact) {
             switch self {
@@ -33,6 +37,8 @@ struct SetCommand: Program {
             case .receiptsOff: contact.getsReceipts = false
             case .typingOn: contact.getsTyping = true
             case .typingOff: contact.getsTyping = false
+            case .presenceOn: contact.getsPresence = true
+            case .presenceOff: contact.getsPresence = false
             }
         }
     }
@@ -46,7 +52,7 @@ struct SetCommand: Program {
     @Argument("name", help: "A name, an id, or the beginning of one.")
     var name: String
 
-    @Argument("setting", help: "receipts=on, receipts=off, typing=on or typing=off.")
+    @Argument("setting", help: "receipts=on, typing=on or presence=on, or one of them with off.")
     var settings: [Setting] = []
 
     func validate() throws {

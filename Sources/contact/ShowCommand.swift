@@ -91,7 +91,10 @@ struct ShowCommand: Program {
         if contact.isBlocked { table.add(["blocked", "yes"]) }
         let suite = protection.suite.rawValue
         table.add(["suite", contact.suite == nil ? "auto, now \(suite)" : suite])
-        let signals = [("receipts", contact.getsReceipts), ("typing", contact.getsTyping)]
+        let signals = [
+            ("receipts", contact.getsReceipts), ("typing", contact.getsTyping),
+            ("presence", contact.getsPresence),
+        ]
         for (name, isOn) in signals where isOn { table.add([name, "on"]) }
         let since = protection.since()
         table.add(["session", protection.session == nil ? since : "since \(since)"])

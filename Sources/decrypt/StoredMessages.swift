@@ -28,30 +28,30 @@ struct StoredMessages {
                 since: since ?? .number(0), after: last, limit: Self.batchSize)
             guard let end = messages.last else { break }
             last = end.number
-            count += try store.preview { transaction in
-                try messages.reduce(0) { count, message in
-                    try count + (print(message, senderPolicy, printer, transaction) ? 1 : 0)
-                }
+            let accepted = try store.preview { transaction in
+                try messages.compactMap { try accept($0, senderPolicy, transaction) }
             }
+            for (message, number) in accepted {
+                let quotation = printer.printsRecords ? try Quotation.name(of: message, store) : nil
+                try printer.print(message, number: number, seen: true, quotation: quotation)
+            }
+            count += accepted.count
             if !output.isFile { try output.flush() }
         }
         guard count > 0 else { throw Failure(.no, "") }
         try output.finish()
     }
 
-    /// Prints a message if its sender is accepted. Returns whether it was printed.
-    private func print(
+    /// Returns a message with the current trust of its sender, and its number, or `nil` if the sender is not accepted.
+    private func accept(
         _ opened: IdentityStore.OpenedMessage, _ senderPolicy: SenderPolicy,
-        _ printer: MessagePrinter,
         _ transaction: StateTransaction
-    ) throws -> Bool {
+    ) throws -> (Message, Int64)? {
         do {
             let (message, verdict) = try senderPolicy.recall(opened.record, transaction)
-            guard verdict == .accepted else { return false }
-            try printer.print(message, number: opened.number, seen: true)
-            return true
+            return verdict == .accepted ? (message, opened.number) : nil
         } catch let failure as Failure where failure.status == .untrusted {
-            return false
+            return nil
         }
     }
 }

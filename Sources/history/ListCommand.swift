@@ -8,7 +8,8 @@ import SottoTool
 struct ListCommand: Program {
     static let configuration = CommandConfiguration(
         name: "list",
-        abstract: "List the conversations: favourites first, then by the newest message.",
+        abstract:
+            "List the conversations: announcements first, then favourites, then by the newest message.",
         usage: "history list [--text] [-q]")
 
     @Flag("--text", help: "Print lines for people instead of records.")
@@ -18,25 +19,54 @@ struct ListCommand: Program {
 
     func execute() throws {
         let history = try options.open()
-        let conversations = try history.store.conversations()
+        let conversations = try conversations(history)
         guard !conversations.isEmpty else { throw history.nothing("the history is empty") }
         let output = try Output(path: "-", content: .text)
         var table = Table()
-        for summary in conversations {
+        for conversation in conversations {
             if text {
-                table.add(try row(summary, history))
+                table.add(try row(conversation, history))
             } else {
-                try output.writeRecord(try record(summary, history))
+                try output.writeRecord(try record(conversation, history))
             }
         }
         if text { try output.writeText(table.text) }
         try output.finish()
     }
 
-    private func record(
-        _ summary: ConversationSummary, _ history: OpenHistory
-    ) throws -> JSONObject {
+    /// A conversation with what the list adds.
+    private struct Listed {
+        let summary: ConversationSummary
+        /// The group, or `nil`.
+        let group: StoredGroup?
+        let pinned: Int
+
+        /// Whether only admins and owners post, so that the others only read.
+        var isAnnouncements: Bool { group.map { $0.state.policy.post >= .admin } ?? false }
+    }
+
+    /// Returns the conversations in the order of the list.
+    private func conversations(_ history: OpenHistory) throws -> [Listed] {
+        let summaries = try history.store.conversations()
+        let groups = try history.store.preview { transaction in
+            try summaries.map { summary in
+                try summary.conversation.group.flatMap { try transaction.group($0) }
+            }
+        }
+        let listed = try zip(summaries, groups).map { summary, group in
+            Listed(
+                summary: summary, group: group,
+                pinned: try history.store.pinnedCount(in: summary.conversation))
+        }
+        return listed.filter(\.isAnnouncements) + listed.filter { !$0.isAnnouncements }
+    }
+
+    private func record(_ listed: Listed, _ history: OpenHistory) throws -> JSONObject {
+        let summary = listed.summary
         var record = try summary.record(name: history.name(of: summary))
+        record["members"] = listed.group.map { .integer(Int64($0.members.count)) }
+        record["announcements"] = listed.isAnnouncements ? .bool(true) : nil
+        record["pinned"] = .integer(Int64(listed.pinned))
         if let last = try history.store.historyEntry(number: summary.last) {
             let view = try history.store.views(of: [last])[0]
             record["last"] = .object(
@@ -51,15 +81,8 @@ struct ListCommand: Program {
         return record
     }
 
-    private func row(
-        _ summary: ConversationSummary, _ history: OpenHistory
-    ) throws -> [String] {
-        var marks: [String] = []
-        if summary.settings.isFavourite { marks.append("favourite") }
-        if summary.settings.isMuted { marks.append("muted") }
-        if summary.settings.timer > 0 {
-            marks.append("messages end after \(Lifetime(seconds: summary.settings.timer))")
-        }
+    private func row(_ listed: Listed, _ history: OpenHistory) throws -> [String] {
+        let summary = listed.summary
         let last = try history.store.historyEntry(number: summary.last)
         let view = try last.map { try history.store.views(of: [$0])[0] }
         let text = view?.body?["text"]?.string ?? ""
@@ -69,8 +92,22 @@ struct ListCommand: Program {
             summary.unread > 0 ? "\(summary.unread) new" : "",
             summary.time.map(TextLayout.local).map { "\($0.day) \($0.minute)" } ?? "-",
             Table.cut(line, to: 40),
-            marks.joined(separator: ", "),
+            marks(listed).joined(separator: ", "),
         ]
+    }
+
+    private func marks(_ listed: Listed) -> [String] {
+        let settings = listed.summary.settings
+        var marks: [String] = []
+        if listed.isAnnouncements { marks.append("announcements") }
+        if settings.isFavourite { marks.append("favourite") }
+        if settings.isMuted { marks.append("muted") }
+        if let group = listed.group { marks.append(counted(group.members.count, "member")) }
+        if listed.pinned > 0 { marks.append("\(listed.pinned) pinned") }
+        if settings.timer > 0 {
+            marks.append("messages end after \(Lifetime(seconds: settings.timer))")
+        }
+        return marks
     }
 }
 

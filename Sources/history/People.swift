@@ -74,6 +74,8 @@ extension MessageView {
         if isEdited { marks.append("edited") }
         if pin != nil { marks.append("pinned") }
         marks += reactions.map { "\($0.emoji) \($0.name)" }
+        let count = dropped.reduce(0) { $0 + $1.count }
+        if count > 0 { marks.append("\(count) earlier changes dropped") }
         switch entry.state {
         case .delivered: marks.append("delivered")
         case .read: marks.append("read")

@@ -146,6 +146,16 @@ final class MessageShowing {
                     ("until", $0.until.map { .string($0.description) }),
                 ]))
         }
+        if !view.dropped.isEmpty {
+            record["dropped"] = .array(
+                view.dropped.map {
+                    .object(
+                        JSONObject([
+                            ("from", $0.from.map { .string($0.description) }),
+                            ("count", .integer(Int64($0.count))),
+                        ]))
+                })
+        }
         if !view.receipts.isEmpty {
             record["receipts"] = .array(
                 view.receipts.map {

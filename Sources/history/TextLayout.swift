@@ -17,8 +17,6 @@ struct TextLayout {
 
     /// The maximum width of the column of names.
     private static let maximalNameWidth = 16
-    /// The maximum number of lines of one message on a terminal.
-    private static let lineLimit = 100
     private static let together: Int64 = 60
 
     init(_ output: Output) {
@@ -94,9 +92,10 @@ struct TextLayout {
         let width = output.terminalWidth.map { max(24, $0 - indent) }
         let lines = TerminalParagraph.show(text, width: width)
             .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        guard lines.count > Self.lineLimit else { return lines }
-        let rest = lines.count - Self.lineLimit
-        return lines.prefix(Self.lineLimit) + [coloured("[\(rest) more lines]", .faint)]
+        let limit = TerminalParagraph.lineLimit
+        guard lines.count > limit else { return lines }
+        let rest = lines.count - limit
+        return lines.prefix(limit) + [coloured("[\(rest) more lines]", .faint)]
     }
 
     /// Returns the marks after the text.

@@ -152,8 +152,8 @@ package struct GroupFold: Sendable {
         }
     }
 
-    /// Whether a value is effective.
-    package func isEffective(value number: Int) -> Bool { isAllowed[number] ?? false }
+    /// Whether an invitation, a `door-join` or the setting of a value is effective.
+    package func isEffective(_ number: Int) -> Bool { isAllowed[number] ?? false }
 
     /// Whether an invitation or a `door-join` is effective.
     private mutating func admits(_ number: Int, _ log: GroupRules) -> Bool {

@@ -301,7 +301,7 @@ package struct GroupState: Sendable {
         for (number, change) in log.changes.enumerated() {
             switch change.act {
             case .set(.nickname(let name)): named[change.by, default: []].append((number, name))
-            case .set(let value) where fold.isEffective(value: number):
+            case .set(let value) where fold.isEffective(number):
                 setters[value.key, default: []].append(number)
             case .join(let entry), .doorJoin(let entry, _, _):
                 if let name = entry.nickname {

@@ -16,8 +16,8 @@ public struct Message: Sendable, Hashable {
         "seen",
         "details", "legacy", "body", "number",
         "direction", "received", "status", "unread", "deleted", "damaged", "expired", "expires",
-        "edited", "versions", "reactions", "pinned", "receipts", "imported", "digest",
-        "quotation", "group", "role",
+        "edited", "versions", "reactions", "pinned", "dropped", "receipts", "imported",
+        "digest", "quotation", "group", "role",
     ]
 
     /// The envelope's id.

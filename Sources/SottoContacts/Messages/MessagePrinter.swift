@@ -52,20 +52,27 @@ package final class MessagePrinter {
     }
 
     /// Whether records are printed, and not texts.
-    var printsRecords: Bool { !form.text }
+    package var printsRecords: Bool { !form.text }
 
-    /// Returns the record of a message. `number` is its number in the state; `nil` if it is not stored.
-    static func record(_ message: Message, number: Int64?, seen: Bool) -> JSONObject {
+    /// Returns the record of a message. `number` is its number in the state; `nil` if it is not stored. `quotation` is
+    /// ``Quotation/name``.
+    static func record(
+        _ message: Message, number: Int64?, seen: Bool, quotation: String?
+    ) -> JSONObject {
         var record = message.record
         record["number"] = number.map { .integer($0) }
         if seen { record["seen"] = .bool(true) }
+        record["quotation"] = quotation.map { .string($0) }
         return record
     }
 
-    /// Prints a message. `number` is its number in the state; `nil` if it is not stored.
-    package func print(_ message: Message, number: Int64?, seen: Bool) throws {
+    /// Prints a message as ``record(_:number:seen:quotation:)``, or its text.
+    package func print(
+        _ message: Message, number: Int64?, seen: Bool, quotation: String?
+    ) throws {
         guard form.text else {
-            try output.writeRecord(Self.record(message, number: number, seen: seen))
+            try output.writeRecord(
+                Self.record(message, number: number, seen: seen, quotation: quotation))
             return
         }
         try reportSender(message)

@@ -228,7 +228,7 @@ package struct MessageReading<Lines: MessageInput> {
         } else {
             results = try batch.map { try opening.open($0) }
         }
-        let records = serialized(results)
+        let records = try serialized(results)
         for (place, (line, result)) in zip(batch, results).enumerated() {
             try print(result, ofLine: line.number, records?[place], &outcome)
         }
@@ -271,14 +271,23 @@ package struct MessageReading<Lines: MessageInput> {
     }
 
     /// Returns the serialized records of messages, which the threads make, or `nil` if texts are printed.
-    private func serialized(_ results: [OpenedLine]) -> [[UInt8]?]? {
+    private func serialized(_ results: [OpenedLine]) throws -> [[UInt8]?]? {
         guard printer.printsRecords else { return nil }
-        return pool.started(results, slice: Self.slice) { slice in
-            slice.map { result in
+        let quoted = try results.map { (result: $0, quotation: try quotation(of: $0)) }
+        return pool.started(quoted, slice: Self.slice) { slice in
+            slice.map { result, quotation in
                 guard case .message(let message, let number, let seen) = result else { return nil }
-                return MessagePrinter.record(message, number: number, seen: seen).serialized()
+                return MessagePrinter.record(
+                    message, number: number, seen: seen, quotation: quotation
+                ).serialized()
             }
         }.results()
+    }
+
+    /// Compares the quoted text of a reply with the history. Returns `nil` for another message, and without a state.
+    private func quotation(of result: OpenedLine) throws -> String? {
+        guard let store, case .message(let message, _, _) = result else { return nil }
+        return try Quotation.name(of: message, store)
     }
 
     /// Prints a result. `record` is the serialized record of a message if it was made before.
@@ -290,7 +299,8 @@ package struct MessageReading<Lines: MessageInput> {
             if let record {
                 try output.writeRecord(serialized: record)
             } else {
-                try printer.print(message, number: number, seen: seen)
+                let quotation = printer.printsRecords ? try quotation(of: result) : nil
+                try printer.print(message, number: number, seen: seen, quotation: quotation)
             }
             if message.isUnproven, !plan.takesUnproven {
                 if announcer != nil { try output.flush() }

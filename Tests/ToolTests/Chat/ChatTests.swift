@@ -94,6 +94,50 @@ import Testing
         #expect(try terminal.waitFor("word").filter { $0 == "w" }.count >= 10)
     }
 
+    /// The signals of the other side are a line above the typed one, which ends by itself.
+    @Test func signalsEndByThemselves() throws {
+        let on = try they.bob.run("contact", ["set", "alice", "typing=on", "presence=on"])
+        #expect(on.status == 0)
+        func signal(_ words: String) throws {
+            try stage.must(they.bob, "compose \(words) alice | encrypt -q | send -q")
+        }
+        func shown(_ text: String, in terminal: TerminalEmulator) throws -> Bool {
+            try terminal.lines().contains { $0.contains(text) }
+        }
+        let terminal = try stage.chat(they.alice, with: "bob")
+        try terminal.waitFor(">")
+        // A message arrives when the chat is connected.
+        try tell(they.bob, "hello")
+        try terminal.waitFor("bob  hello")
+        try terminal.press("half", "Space", "a")
+        try signal("presence")
+        try terminal.waitFor("[bob is online]")
+        try signal("typing")
+        let start = ContinuousClock.now
+        try terminal.waitFor("[bob is online, bob is typing]")
+        let lines = try terminal.lines()
+        let place = try #require(lines.firstIndex { $0.hasPrefix("> half a") })
+        #expect(lines[place - 1] == "  [bob is online, bob is typing]")
+        for _ in 0..<600 where try shown("is typing", in: terminal) { usleep(50_000) }
+        let time = start.duration(to: .now)
+        #expect(time > .seconds(13) && time < .seconds(25), "\(time)")
+        try terminal.waitFor("[bob is online]")
+        // A message ends the signal of its author, and the other side can end both.
+        try signal("typing")
+        try terminal.waitFor("bob is typing")
+        try tell(they.bob, "there you are")
+        try terminal.waitFor("there you are")
+        for _ in 0..<200 where try shown("is typing", in: terminal) { usleep(50_000) }
+        #expect(try !shown("is typing", in: terminal))
+        try signal("presence --offline")
+        for _ in 0..<200 where try shown("is online", in: terminal) { usleep(50_000) }
+        #expect(try !shown("is online", in: terminal))
+        try terminal.press("Enter")
+        try terminal.waitFor("me   half a")
+        try terminal.press("C-d")
+        #expect(try terminal.waitFor("ended") == "ended 0")
+    }
+
     @Test func aFileIsSentAndSaved() throws {
         let (left, right) = (try chat(they.alice), try chat(they.bob))
         try left.waitFor(">")

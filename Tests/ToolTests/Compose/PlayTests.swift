@@ -133,9 +133,10 @@ import Testing
         #expect(try they.view().last?.body["type"] == .string("timer"))
     }
 
-    /// A typing signal reaches a connected recipient, and is stored nowhere.
-    @Test func typingReachesAConnectedRecipient() throws {
-        #expect(try alice.run("contact", ["set", "bob", "typing=on"]).status == 0)
+    /// Signals reach a connected recipient, and are stored nowhere.
+    @Test func signalsReachAConnectedRecipient() throws {
+        let on = try alice.run("contact", ["set", "bob", "typing=on", "presence=on"])
+        #expect(on.status == 0)
         let output = scratch("shown")
         let bash = try #require(Programs.find("bash"))
         let listener = ChildProcess(
@@ -160,6 +161,10 @@ import Testing
         waitFor(["ready", "[is typing]"])
         try shell(alice, "compose typing --stop bob | encrypt -q | send -q")
         waitFor(["ready", "[is typing]", "[stopped typing]"])
+        try shell(alice, "compose presence bob | encrypt -q | send -q")
+        waitFor(["ready", "[is typing]", "[stopped typing]", "[is online]"])
+        try shell(alice, "compose presence --offline bob | encrypt -q | send -q")
+        waitFor(["ready", "[is typing]", "[stopped typing]", "[is online]", "[is offline]"])
         listener.kill(SIGTERM)
         listener.wait()
         for (party, peer) in [(alice, "bob"), (bob, "alice")] {

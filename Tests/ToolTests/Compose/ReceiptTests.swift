@@ -3,7 +3,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// Receipts and typing signals: off unless the user set them for a contact.
+/// Receipts, typing and presence signals: off unless the user set them for a contact.
 struct ReceiptTests {
     let they: Conversing
     var alice: Party { they.alice }
@@ -31,19 +31,22 @@ struct ReceiptTests {
 
     // MARK: Settings
 
-    @Test func c10ReceiptsAndTypingAreOffUntilTheyAreSet() throws {
+    @Test func c10ReceiptsTypingAndPresenceAreOffUntilTheyAreSet() throws {
         func shown() throws -> [JSON?] {
             let record = try bob.run("contact", ["show", "--json", "alice"]).records[0]
-            return [record["receipts"], record["typing"]]
+            return [record["receipts"], record["typing"], record["presence"]]
         }
-        #expect(try shown() == [nil, nil])
-        try set(bob, "receipts=on", "typing=on")
-        #expect(try shown() == [.bool(true), .bool(true)])
+        #expect(try shown() == [nil, nil, nil])
+        try set(bob, "receipts=on", "typing=on", "presence=on")
+        #expect(try shown() == [.bool(true), .bool(true), .bool(true)])
         let text = try bob.run("contact", ["show", "alice"]).text
-        #expect(text.contains("receipts") && text.contains("typing"))
+        for name in ["receipts", "typing", "presence"] { #expect(text.contains(name)) }
         try set(bob, "typing=off", "--suite", "sealed")
-        #expect(try shown() == [.bool(true), nil])
-        for bad in [["receipts"], ["receipts=maybe"], ["receipts=on", "receipts=off"], []] {
+        #expect(try shown() == [.bool(true), nil, .bool(true)])
+        for bad in [
+            ["receipts"], ["receipts=maybe"], ["receipts=on", "receipts=off"],
+            ["presence=on", "presence=off"], ["presence"], [],
+        ] {
             #expect(try bob.run("contact", ["set", "alice"] + bad).status == 64)
         }
         // A backup restores them, and another person's file does not set them.
@@ -52,10 +55,10 @@ struct ReceiptTests {
         let entries = try bob.run("contact", ["show", "--json", "alice"]).stdout
         #expect(try bob.run("contact", ["remove", "alice"]).status == 0)
         #expect(try bob.run("contact", ["import"], stdin: entries).status == 0)
-        #expect(try shown() == [nil, nil])
+        #expect(try shown() == [nil, nil, nil])
         #expect(try bob.run("contact", ["remove", "alice"]).status == 0)
         #expect(try bob.run("contact", ["import", "backup"]).status == 0)
-        #expect(try shown() == [.bool(true), nil])
+        #expect(try shown() == [.bool(true), nil, .bool(true)])
     }
 
     // MARK: Delivered
@@ -218,22 +221,40 @@ struct ReceiptTests {
         #expect(own.status == 64 && own.stderr.contains("is your own"))
     }
 
-    // MARK: Typing
+    // MARK: Typing and presence
 
-    @Test func typingIsASignal() throws {
-        let off = try alice.run("compose", ["typing", "bob"])
+    /// C10: each signal needs its own setting, has a time to live of 0, and is stored nowhere.
+    @Test(arguments: [
+        Signal(name: "typing", off: "--stop", states: ["started", "stopped"]),
+        Signal(name: "presence", off: "--offline", states: ["online", "offline"]),
+    ])
+    func c10ASignalIsOffAndLeavesNothing(_ signal: Signal) throws {
+        try set(alice, "receipts=on", signal.name == "typing" ? "presence=on" : "typing=on")
+        let off = try alice.run("compose", [signal.name, "bob"])
         #expect(off.status == 1 && off.stdout.isEmpty)
-        #expect(off.stderr.contains("contact set bob typing=on"))
-        try set(alice, "typing=on")
-        for (arguments, state) in [
-            (["typing", "bob"], "started"), (["typing", "--stop", "bob"], "stopped"),
-        ] {
-            let opened = try they.say(alice, arguments, reading: ["--receipts", "r"])
+        #expect(off.stderr.contains("bob gets no \(signal.name) signals"))
+        #expect(off.stderr.contains("contact set bob \(signal.name)=on"))
+        try set(alice, "\(signal.name)=on")
+        for (arguments, state) in zip([[], [signal.off]], signal.states) {
+            let opened = try they.say(
+                alice, [signal.name] + arguments + ["bob"], reading: ["--receipts", "r"])
+            #expect(opened[0].body["type"] == .string(signal.name))
             #expect(opened[0].body["state"] == .string(state))
             #expect(opened[0]["ttl"] == .integer(0) && opened[0]["number"] == nil)
         }
         #expect(try alice.run("history").status == 1 && bob.run("history").status == 1)
-        let stranger = try alice.run("compose", ["typing", "me"])
+        let stranger = try alice.run("compose", [signal.name, "me"])
         #expect(stranger.status == 1 && stranger.stderr.contains("only a contact"))
+        #expect(try alice.run("contact", ["block", "bob"]).status == 0)
+        let blocked = try alice.run("compose", [signal.name, "bob"])
+        #expect(blocked.status == 1 && blocked.stderr.contains("not blocked"))
+    }
+
+    /// A kind of signal, the option that ends it, and its states.
+    struct Signal: Sendable, CustomTestStringConvertible {
+        let name: String
+        let off: String
+        let states: [String]
+        var testDescription: String { name }
     }
 }

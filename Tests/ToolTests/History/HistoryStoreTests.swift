@@ -143,6 +143,80 @@ import Testing
         #expect(try store.conversations().map(\.unread) == [1])
     }
 
+    /// C15: of a flood of events on one message, the oldest are erased and counted by author.
+    @Test func c15AFloodOfEventsIsErasedAndCounted() throws {
+        let store = try store()
+        let (limit, flood) = (Int(StateTransaction.eventsPerAuthor), 1_000)
+        let id = Envelope.newID()
+        let target = JSON.object(["id": .string(id), "from": .string(me.id.description)])
+        func sizes() throws -> (rows: Int64, bytes: Int64) {
+            try store.database.use { (connection: StateConnection) throws(StateError) in
+                (
+                    try connection.integer("SELECT count(*) FROM message WHERE sealed NOT NULL"),
+                    try connection.integer("SELECT sum(length(sealed)) FROM message")
+                )
+            }
+        }
+        try store.transaction { try send("hello", to: bob, in: $0, id: id) }
+        for number in 0..<flood {
+            try store.transaction { transaction in
+                for _ in 0..<2 {
+                    try receive(
+                        "", from: bob, in: transaction,
+                        body: [
+                            "type": .string("reaction"), "target": target,
+                            "emoji": .string(number % 2 == 0 ? "👍" : "👎"),
+                        ])
+                }
+            }
+        }
+        try store.transaction { transaction in
+            try send(
+                "", to: bob, in: transaction,
+                body: [
+                    "type": .string("reaction"), "target": target, "emoji": .string("❤️"),
+                ])
+        }
+        let after = try sizes()
+        #expect(after.rows == Int64(limit) + 2 && after.bytes < 40_000, "\(after)")
+        let entry = try #require(try store.historyEntries(id: id, in: .peer(bob.id)).first)
+        let view = try store.views(of: [entry])[0]
+        #expect(view.reactions.map(\.emoji) == ["👎", "❤️"])
+        #expect(view.dropped == [.init(from: bob.id, count: 2 * flood - limit)])
+    }
+
+    /// A receipt for several messages stays while one of them still needs it.
+    @Test func c15AnEventOfSeveralTargetsStaysForTheOthers() throws {
+        let store = try store()
+        let ids = [Envelope.newID(), Envelope.newID()]
+        func receipt(_ ids: [String]) -> JSONObject {
+            [
+                "type": .string("receipt"), "status": .string("delivered"),
+                "ids": .array(ids.map { .string($0) }),
+                "time": .string(Timestamp(seconds: 1_795_000_000).description),
+            ]
+        }
+        let first = try store.transaction { transaction in
+            for id in ids { try send("x", to: bob, in: transaction, id: id) }
+            return try receive("", from: bob, in: transaction, body: receipt(ids))
+        }
+        try store.transaction { transaction in
+            for _ in 0..<200 {
+                try receive("", from: bob, in: transaction, body: receipt([ids[0]]))
+            }
+        }
+        #expect(try store.historyEntry(number: first)?.isGone == false)
+        let with = Conversation.peer(bob.id)
+        #expect(try store.events(on: ids[1], in: with).map(\.number) == [first])
+        #expect(try store.events(on: ids[0], in: with).allSatisfy { $0.number != first })
+        try store.transaction { transaction in
+            for _ in 0..<200 {
+                try receive("", from: bob, in: transaction, body: receipt([ids[1]]))
+            }
+        }
+        #expect(try store.historyEntry(number: first)?.isGone == true)
+    }
+
     @Test func aNoteToOneselfIsThereOnce() throws {
         let store = try store()
         let id = Envelope.newID()

@@ -132,6 +132,54 @@ import Testing
         }
     }
 
+    /// C15: the author and the number of erased changes are shown.
+    @Test func c15DroppedChangesAreNamed() throws {
+        try tell(["target"], from: alice, to: bob)
+        let id = try #require(try records(alice, "bob")[0]["id"]?.string)
+        let from = alice.identity.id
+        let reactions = (0..<70).map { number in
+            """
+            {"body":{"type":"reaction","emoji":"\(number % 2 == 0 ? "👍" : "👎")",\
+            "target":{"id":"\(id)","from":"\(from)"}}}
+            """
+        }
+        try tell(reactions, from: bob, to: alice)
+        let shown = try records(alice, "show", id)[0]
+        #expect(
+            shown["dropped"]
+                == .array([
+                    .object([
+                        "from": .string(bob.identity.id.description), "count": .integer(6),
+                    ])
+                ]))
+        #expect(shown["reactions"]?.array?.count == 1)
+        let text = try alice.run("history", ["show", "--text", id]).text
+        #expect(text.contains("[6 earlier changes dropped]"))
+    }
+
+    /// A message with more lines than a terminal shows at once.
+    @Test func aMessageOfLineFeedsIsCutOnATerminal() throws {
+        // Each line feed takes two bytes of the 32 KiB of a message; a longer text becomes a file.
+        let text = String(repeating: "\n", count: 15_000) + "end"
+        let sealed = try alice.run("encrypt", ["--to", "bob"], stdin: Array(text.utf8))
+        #expect(sealed.status == 0, "\(sealed.stderr)")
+        two.home.files.write("sealed", sealed.stdout)
+        for (tool, arguments) in [
+            ("decrypt", ["--text", "-q", "sealed"]), ("history", ["alice", "--text"]),
+            ("history", ["show", "--text", "1"]),
+        ] {
+            let run = try TerminalSession(bob.command(tool, arguments), columns: 80).finish()
+            #expect(run.status == 0, "\(run.text)")
+            #expect(run.text.contains("[14901 more lines]"), "\(tool)")
+            // The day and the note have their own lines.
+            #expect((100...102).contains(run.lines.count), "\(tool) \(run.lines.count)")
+            #expect(!run.text.contains("end"))
+        }
+        // Elsewhere all of it is printed.
+        let whole = try bob.run("decrypt", ["--text", "-q", "sealed"])
+        #expect(whole.text == text + "\n")
+    }
+
     @Test func linesForPeopleHaveTheNameOnce() throws {
         try tell(["hello", #"{"text":"two\nlines"}"#], from: alice, to: bob)
         try tell(["answer"], from: bob, to: alice)

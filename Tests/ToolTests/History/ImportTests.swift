@@ -318,7 +318,7 @@ import Testing
     @Test func c8AQuotationIsComparedWithTheHistory() throws {
         let id = try they.tell(alice, "I said this")
         try they.say(bob, ["reply", id, "--with", "alice"], text: "fine")
-        func reply(_ text: String?, to target: String) throws {
+        func reply(_ text: String?, to target: String, is expected: String) throws {
             var quoted: JSONObject = [
                 "id": .string(target), "from": .string(alice.identity.id.description),
             ]
@@ -330,12 +330,24 @@ import Testing
             ]
             let sealed = try bob.run(
                 "encrypt", ["--to", "alice", "--jsonl"], stdin: record.serialized())
-            #expect(try alice.run("decrypt", stdin: sealed.stdout).status == 0)
+            // decrypt compares it too, also without storing the message and when it prints it again.
+            let preview = try alice.run("decrypt", ["--preview"], stdin: sealed.stdout)
+            let opened = try alice.run("decrypt", stdin: sealed.stdout)
+            let again = try alice.run("decrypt", stdin: sealed.stdout)
+            for run in [preview, opened, again] {
+                #expect(run.status == 0)
+                #expect(try run.records.map { $0["quotation"]?.string } == [expected])
+            }
         }
-        try reply("I said something else", to: id)
-        try reply("I said", to: id)
-        try reply(nil, to: id)
-        try reply("never seen", to: Envelope.newID())
+        try reply("I said something else", to: id, is: "different")
+        try reply("I said", to: id, is: "same")
+        try reply(nil, to: id, is: "same")
+        try reply("never seen", to: Envelope.newID(), is: "unknown")
+        let stored = try alice.run("decrypt", ["--again"]).records
+        #expect(
+            stored.map { $0["quotation"]?.string } == [
+                "same", "different", "same", "same", "unknown",
+            ])
         let names = try alice.history("bob").map { $0["quotation"]?.string }
         #expect(names == [nil, "same", "different", "same", "same", "unknown"])
         let text = try alice.run("history", ["bob", "--text"]).text

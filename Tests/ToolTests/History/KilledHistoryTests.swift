@@ -6,8 +6,8 @@ import Testing
 
 @testable import SottoState
 
-/// C16: `kill -9` in the middle of `encrypt`, `decrypt`, `history read`, expiry, and import. The history, the session and
-/// the outputs agree: nothing twice, nothing missing, nothing half.
+/// C16: `kill -9` in the middle of `encrypt`, `decrypt`, `send`, `history read`, expiry, and import. The history, the
+/// session, the outbox and the outputs agree: nothing twice, nothing missing, nothing half.
 @Suite(.timeLimit(.minutes(30))) struct KilledHistoryTests {
     static let kills = 50
     let they: Conversing
@@ -130,6 +130,68 @@ import Testing
             let records = try bob.history("alice", "--limit", "100000")
             #expect(records.filter { $0["expired"] == .bool(true) }.count == round * 30)
             try check(bob, random.comment)
+        }
+    }
+
+    /// The status in the history is that of the outbox: an envelope waits there, or it is stored, and never both.
+    @Test func c16KilledSendAgreesWithTheHistory() throws {
+        let stage = try ChatStage(they.home)
+        let environment = stage.environment(alice)
+        let directory = try StateDirectory(path: alice.home.files(alice.stateDirectory))
+        func statuses() throws -> [String: String?] {
+            let records = try alice.history("bob", "--limit", "100000")
+            let pairs = records.map { ($0["id"]?.string ?? "", $0["status"]?.string) }
+            return Dictionary(uniqueKeysWithValues: pairs)
+        }
+        try withGenerator { random in
+            var moment = KillMoment()
+            var (killed, round) = (0, 0)
+            var (expected, partial): ([String], Int) = ([], 0)
+            let earlier = try texts(bob)
+            let before = Set(try statuses().keys)
+            while killed < Self.kills {
+                let new = (0..<20).map { "\(round): \($0)" }
+                let sealed = try alice.write(new, to: bob)
+                let ids = Set(
+                    try sealed.compactMap {
+                        try JSON.object(parsing: Array($0.utf8))["id"]?.string
+                    })
+                let cut = try KillMoment.kill(
+                    they.home.command("send", ["-q"], environment: environment),
+                    lines(sealed), &moment, &random)
+                if cut.wasKilled == SIGKILL { killed += 1 }
+                let stored = Set(try statuses().filter { $0.value == "stored" }.keys)
+                    .intersection(ids)
+                let outbox = try Outbox(directory: directory, lockTimeout: 20)
+                let waiting = Set(
+                    try outbox.queues().flatMap {
+                        try outbox.waiting(relay: $0.relay, after: 0, limit: 1_000).map(\.item.id)
+                    })
+                #expect(waiting.isSubset(of: ids), random.comment)
+                #expect(stored.isDisjoint(with: waiting), random.comment)
+                let printed = Set(
+                    try cut.wholeLines.compactMap { line -> String? in
+                        let record = try JSON.object(parsing: Array(line.utf8))
+                        return record["status"] == .string("stored") ? record["id"]?.string : nil
+                    })
+                #expect(printed.isSubset(of: stored), random.comment)
+                if !waiting.isEmpty { partial += 1 }
+                // The lines that the killed process did not read are given again; the relay knows the others.
+                let again = try they.home.run(
+                    "send", ["-q"], stdin: .whole(lines(sealed)), environment: environment)
+                #expect(again.status == 0, "\(again.stderr)")
+                expected += new
+                round += 1
+                try #require(round < 20 * Self.kills, "the programs end before they can be killed")
+            }
+            #expect(partial > 0, "no process was killed while its outbox had envelopes")
+            let after = try statuses().filter { !before.contains($0.key) }
+            #expect(after.count == expected.count, random.comment)
+            #expect(after.values.allSatisfy { $0 == "stored" }, random.comment)
+            #expect(try Outbox(directory: directory, lockTimeout: 20).queues().isEmpty)
+            try stage.must(bob, "recv -q | decrypt -q > /dev/null")
+            #expect(try texts(bob) == earlier + expected, random.comment)
+            for party in [alice, bob] { try check(party, random.comment) }
         }
     }
 

@@ -1,9 +1,8 @@
-import Sotto
-import SottoContacts
-import SottoState
+package import Sotto
+package import SottoState
 
 /// The quotation of a reply. The quoted text is a claim of the reply's author.
-enum Quotation {
+package enum Quotation {
     /// The message is in this history, and has or had the quoted text.
     case known(MessageView)
     /// The message is in this history, and never had the quoted text.
@@ -12,12 +11,19 @@ enum Quotation {
     case unknown(claim: String?)
 
     /// Returns what a message quotes, or `nil` if it is no reply.
-    init?(_ view: MessageView, _ store: IdentityStore) throws {
-        let entry = view.entry
-        guard let body = view.body, body["reply"] != nil,
+    package init?(_ view: MessageView, _ store: IdentityStore) throws {
+        guard let body = view.body else { return nil }
+        try self.init(body, in: view.entry.conversation, store)
+    }
+
+    /// Returns what the body of a message of a conversation quotes, or `nil` if it is no reply.
+    package init?(
+        _ body: JSONObject, in conversation: Conversation, _ store: IdentityStore
+    ) throws {
+        guard body["reply"] != nil,
             let reply = (try? MessageBody(body, isLocal: true))?.content.reply
         else { return nil }
-        let target = try store.historyEntries(id: reply.target.id, in: entry.conversation).first {
+        let target = try store.historyEntries(id: reply.target.id, in: conversation).first {
             $0.author(store.owner.id) == reply.target.from
         }
         guard let found = try target.map({ try store.views(of: [$0])[0] }), found.body != nil else {
@@ -35,8 +41,15 @@ enum Quotation {
         self = isSame ? .known(found) : .different(found)
     }
 
+    /// Returns the member `quotation` of a message that was decrypted, or `nil` if it is no reply.
+    package static func name(of message: Message, _ store: IdentityStore) throws -> String? {
+        guard message.body["reply"] != nil else { return nil }
+        let conversation = Conversation(of: message, owner: store.owner.id)
+        return try Quotation(message.body, in: conversation, store)?.name
+    }
+
     /// The member `quotation` of a message record.
-    var name: String {
+    package var name: String {
         switch self {
         case .known: "same"
         case .different: "different"
@@ -45,7 +58,7 @@ enum Quotation {
     }
 
     /// The quoted message's present text, or the claim, and a note for the user.
-    var shown: (text: String, note: String?) {
+    package var shown: (text: String, note: String?) {
         switch self {
         case .known(let view): (Self.text(of: view.body ?? [:]), nil)
         case .different(let view):
@@ -55,7 +68,7 @@ enum Quotation {
     }
 
     /// The quoted message, if it is here.
-    var entry: HistoryEntry? {
+    package var entry: HistoryEntry? {
         switch self {
         case .known(let view), .different(let view): view.entry
         case .unknown: nil
@@ -63,7 +76,7 @@ enum Quotation {
     }
 
     /// Returns the text of a body, or a description of it. Version 0.1.0 stored malformed bodies too.
-    static func text(of body: JSONObject) -> String {
+    package static func text(of body: JSONObject) -> String {
         (try? MessageBody(body, isLocal: true))?.description ?? body["text"]?.string
             ?? "[malformed message]"
     }

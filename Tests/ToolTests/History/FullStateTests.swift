@@ -1,0 +1,140 @@
+import Glibc
+import Sotto
+import TestSupport
+import Testing
+
+/// C16: the state on a full disk. The error names the disk, nothing is half done, and the same command works after space
+/// is freed.
+@Suite(
+    .enabled(if: SmallDisk.canBeMounted, "a small disk cannot be mounted here"),
+    .timeLimit(.minutes(10)))
+struct FullStateTests {
+    let they: Conversing
+    let disk: SmallDisk
+    var alice: Party { they.alice }
+    var bob: Party { they.bob }
+
+    init() throws {
+        they = try Conversing()
+        disk = try #require(SmallDisk())
+        for (party, peer) in [(they.alice, they.bob), (they.bob, they.alice)] {
+            try must(party, "contact", ["add", peer.card])
+            try must(party, "contact", ["set", peer.name, "receipts=on"])
+        }
+        they.home.files.write("bundle", try must(bob, "keygen", ["prekeys", "--bundle"]).stdout)
+        let first = try must(alice, "encrypt", ["--to", "bob", "--bundle", "bundle"], "first")
+        try must(bob, "decrypt", [], first.text)
+    }
+
+    /// Runs a tool whose state is on the disk.
+    func run(_ party: Party, _ tool: String, _ arguments: [String], _ text: String = "") throws
+        -> Run
+    {
+        let state = ["SOTTO_HOME": disk.scratch(party.name)]
+        return try they.home.run(
+            tool, arguments, stdin: .whole(Array(text.utf8)),
+            environment: party.environment.merging(state) { $1 })
+    }
+
+    @discardableResult
+    func must(_ party: Party, _ tool: String, _ arguments: [String], _ text: String = "") throws
+        -> Run
+    {
+        let run = try run(party, tool, arguments, text)
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run
+    }
+
+    func history(_ party: Party) throws -> [JSONObject] {
+        try must(party, "history", [they.peer(of: party).name, "--limit", "10000"]).records
+    }
+
+    func texts(_ party: Party) throws -> [String?] {
+        try history(party).map { $0.body["text"]?.string }
+    }
+
+    /// Runs a tool on the full disk, which must fail without output. Then frees the space.
+    func refused(
+        _ party: Party, _ tool: String, _ arguments: [String], _ text: String = "",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let filler = disk.fill()
+        defer { unlink(filler) }
+        let run = try run(party, tool, arguments, text)
+        #expect(run.status == 74, "\(run.stderr)", sourceLocation: sourceLocation)
+        #expect(run.stdout.isEmpty, sourceLocation: sourceLocation)
+        #expect(
+            run.stderr.contains("no space left on the disk of \(disk.scratch(party.name))"),
+            "\(run.stderr)", sourceLocation: sourceLocation)
+        #expect(run.stderr.contains("free some space"), sourceLocation: sourceLocation)
+    }
+
+    @Test func c16EncryptOnAFullDisk() throws {
+        try refused(alice, "encrypt", ["--to", "bob"], "again")
+        #expect(try texts(alice) == ["first"])
+        let sealed = try must(alice, "encrypt", ["--to", "bob"], "again")
+        try must(bob, "decrypt", [], sealed.text)
+        for party in [alice, bob] { #expect(try texts(party) == ["first", "again"]) }
+    }
+
+    @Test func c16DecryptOnAFullDisk() throws {
+        let sealed = try must(alice, "encrypt", ["--to", "bob"], "again")
+        try refused(bob, "decrypt", ["--receipts", they.home.files("receipts")], sealed.text)
+        #expect(try texts(bob) == ["first"])
+        #expect((try? they.home.files.read("receipts"))?.isEmpty ?? true)
+        let opened = try must(bob, "decrypt", [], sealed.text).records
+        #expect(opened[0]["seen"] == nil && opened[0].body["text"] == .string("again"))
+        #expect(try texts(bob) == ["first", "again"])
+    }
+
+    @Test func c16ReadingOnAFullDisk() throws {
+        try refused(bob, "history", ["read", "alice"])
+        #expect(try must(bob, "history", ["unread", "--text"]).text == "1\n")
+        #expect(try must(bob, "history", ["read", "-q", "alice"]).lines.count == 1)
+        #expect(try run(bob, "history", ["unread", "--text"]).text == "0\n")
+    }
+
+    @Test func c16SendOnAFullDisk() throws {
+        let sealed = try must(alice, "encrypt", ["--to", "bob"], "again")
+        // Nothing listens there.
+        let relay = ["--relay", "tcp://127.0.0.1:1"]
+        try refused(alice, "send", relay, sealed.text)
+        #expect(try run(alice, "send", ["--list"]).status == 1)
+        #expect(try run(alice, "send", relay, sealed.text).status == 75)
+        #expect(try must(alice, "send", ["--list", "--json"]).lines.count == 1)
+    }
+
+    /// Fills the disk but for some bytes. Returns the path of the file that does.
+    func fill(leaving bytes: Int) -> String {
+        let path = disk.fill()
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_size > bytes)
+        #expect(truncate(path, status.st_size - bytes) == 0)
+        return path
+    }
+
+    /// The disk becomes full while many messages are encrypted and decrypted. What is printed is what is stored.
+    @Test func c16TheDiskBecomesFullInTheMiddle() throws {
+        let padding = String(repeating: "x", count: 400)
+        let new = (0..<3_000).map { "\($0) \(padding)" }
+        var filler = fill(leaving: 1_400_000)
+        let sealed = try run(
+            alice, "encrypt", ["--to", "bob", "--jsonl"], new.joined(separator: "\n"))
+        unlink(filler)
+        #expect(sealed.status == 74 && sealed.stderr.contains("no space left on the disk"))
+        let count = sealed.lines.count
+        #expect(count > 0 && count < new.count && sealed.text.hasSuffix("\n"))
+        #expect(try texts(alice) == ["first"] + new.prefix(count))
+        let last = try must(alice, "encrypt", ["--to", "bob"], "goes on").text
+        filler = fill(leaving: 300_000)
+        let opened = try run(bob, "decrypt", ["-q"], sealed.text + last)
+        unlink(filler)
+        #expect(opened.status == 74 && opened.stderr.contains("no space left on the disk"))
+        #expect(!opened.lines.isEmpty && opened.lines.count < count)
+        #expect(try texts(bob) == ["first"] + new.prefix(opened.lines.count))
+        let again = try must(bob, "decrypt", ["-q"], sealed.text + last).records
+        #expect(again.count { $0["seen"] != nil } == opened.lines.count)
+        #expect(try texts(bob) == ["first"] + new.prefix(count) + ["goes on"])
+        #expect(try texts(alice) == texts(bob))
+    }
+}
