@@ -37,9 +37,6 @@ public final class IdentityStore: Sendable {
         try expire()
     }
 
-    /// The folder of encrypted files.
-    var blobs: BlobFolder { BlobFolder(besideDatabase: database.path) }
-
     /// Opens the state like ``init(directory:identity:lockTimeout:)``, but returns `nil` and creates nothing if the
     /// file does not exist.
     public static func existing(

@@ -38,7 +38,7 @@ struct GroupFoldTests {
                 return "another power of change \(number)"
             }
             if case .set = change.act,
-                fold.isEffective(value: number) != naive.isEffective(number)
+                fold.isEffective(number) != naive.isEffective(number)
             {
                 return "another effect of change \(number)"
             }
