@@ -30,25 +30,10 @@ struct Members {
                 for person in people { try join(person, group) }
             }
         }
-        try tell(group)
         show([
             ("members", .integer(Int64(count))),
             ("joins", .integer(Int64(Double(count) / taking))),
         ])
-    }
-
-    /// Records that all members have all changes, as after `group sync | encrypt`. Each card for each member would be gigabytes.
-    private func tell(_ id: GroupID) throws {
-        try store.transaction { transaction in
-            guard let group = try transaction.group(id), let last = group.log.changes.last else {
-                throw GroupError.unknown
-            }
-            var body = GroupBody(id)
-            body.changes = [try JSON.object(parsing: last.bytes)]
-            for member in group.members where member.id != identity.id {
-                try transaction.noteSealed(body, to: member.id)
-            }
-        }
     }
 
     private func invite(_ people: [Identity], to id: GroupID) throws {

@@ -178,7 +178,7 @@ extension StateTransaction {
 extension IdentityStore {
     /// Returns the keyed hash of a file, 16 bytes.
     func mark(_ file: GroupFile) -> [UInt8] {
-        keyedHash(Array("group file ".utf8) + file.pointer.digest, key: lookupKey)
+        keyedHash(Array("file of a group ".utf8) + file.pointer.digest, key: lookupKey)
     }
 
     /// Takes the content of the files that were fetched. Returns what changed, and who offered it. `events` is called in

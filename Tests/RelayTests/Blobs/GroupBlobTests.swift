@@ -27,7 +27,7 @@ import Testing
     func aFileIsFetchedFromARelayOfTheGroup() throws {
         let world = try Correspondence()
         defer { world.stop() }
-        let other = try #require(RelayProcess(TemporaryDirectory()))
+        let other = try #require(RelayProcess(world.scratch, store: world.scratch("other.db")))
         defer { other.end() }
         let (here, there) = ("tcp://\(world.relay.address)", "tcp://\(other.address)")
         for (who, relay) in zip(Self.names, [here, here, there]) {

@@ -65,6 +65,13 @@ struct HintTests {
         "receive it first: sotto recv | sotto decrypt; or give --anyway":
             "needs mail that was received an hour ago; GroupToolTests run it",
         "make one: sotto group door --new-phrase …": "asks for a phrase on the terminal",
+        "compare the member state of both: group show":
+            "needs a member with other rules; GroupGuardTests",
+        "compare what the members were told: group show, group log":
+            "needs a member who signs two changes with one number; GroupGuardTests",
+        "fetch them with sotto recv | sotto decrypt, and accept again: sotto group accept …":
+            "needs a relay and a long log; GroupFileTests run it",
+        "print the records again: sotto group sync": "needs a file that was removed after 30 days",
         "the removed members know the phrase of the door; change it: sotto group door --new-phrase …":
             "asks for a phrase on the terminal",
         "keygen lock": "a note of keygen unlock, whose own tests run it",
