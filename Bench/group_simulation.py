@@ -238,9 +238,11 @@ class Simulation:
             if record["type"] == "envelope":
                 self.fates[record["id"]] = "made"
                 self.counts["envelopes"] += 1
+            elif record["type"] == "blob":
+                self.counts["files"] += 1
             elif record["type"] == "error":
                 self.refusals[f"encrypt {record['status']} {record['message']}"] += 1
-        member.outgoing += [line for line, record in zip(lines, records) if record["type"] == "envelope"]
+        member.outgoing += [line for line, record in zip(lines, records) if record["type"] in ("envelope", "blob")]
         return [record for record in records if record["type"] == "envelope"]
 
     def flush(self, member):
