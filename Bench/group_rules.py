@@ -217,15 +217,19 @@ class Fold:
 
     def former_rank(self, author, heads, id):
         """Returns the rank of a message of a former member, at most member: each removal must keep it."""
-        removals = [
-            change for number, change in enumerate(self.changes)
-            if change.act == "leave" and change.by == author
-            or change.act in ("remove", "ban") and author in change.who and change.by != author and self.power(number) >= 3]
-        if not removals or not all(self.keeps(change, author, id) for change in removals):
-            return 0
         past = self.past_of(heads)
         changes = [change for number, change in enumerate(self.changes) if past >> number & 1]
-        return min(Fold(changes).message_power(author, heads), 2)
+        former = Fold(changes).message_power(author, heads)
+        # The heads have the removals before them. A removal needs more power than the rank that it takes.
+        removals = [
+            change for number, change in enumerate(self.changes)
+            if not past >> number & 1
+            and (change.act == "leave" and change.by == author
+                 or change.act in ("remove", "ban") and author in change.who and change.by != author
+                 and self.power(number) >= max(3, former + 1))]
+        if not removals or not all(self.keeps(change, author, id) for change in removals):
+            return 0
+        return min(former, 2)
 
     @staticmethod
     def keeps(change, author, id):

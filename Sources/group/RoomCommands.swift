@@ -37,7 +37,7 @@ struct JoinCommand: Program {
         usage: "group join --nickname NAME [--phrase SOURCE] [--relay URL] [URI]",
         discussion: """
             The records go to at most three members of the room, who let you in when they decrypt them and write \
-            again. Until then group show says unconfirmed.
+            again. Until then group show says unconfirmed, and you can repeat the command if the records were lost.
             """)
 
     @Option("--nickname", value: "name", help: "Your name in the room.")
@@ -63,10 +63,9 @@ struct JoinCommand: Program {
         }
         let card = groups.owner.card()
         let (group, records) = try groups.store.transaction { transaction in
-            let (group, keepers) = try transaction.enter(
+            let (group, keepers, changes) = try transaction.enter(
                 content, by: door, nickname: nickname ?? "", card: card)
-            let bodies = StateTransaction.bodies(
-                of: group.id, Array(group.log.changes.suffix(1)), cards: [card])
+            let bodies = StateTransaction.bodies(of: group.id, changes, cards: [card])
             let records = keepers.flatMap { person in
                 bodies.map { groups.record($0, to: person) }
             }

@@ -206,13 +206,13 @@ package struct GroupFold: Sendable {
         return ranks[member] > .nobody || standing[member].contains { past.contains($0.change) }
     }
 
-    /// The changes by which a member left, or was removed or banned with enough power.
-    package func removals(of member: Int, in log: GroupRules) -> [Int] {
+    /// The changes by which a member left, or was removed or banned with enough power for a member with this rank.
+    package func removals(of member: Int, from rank: GroupRank, in log: GroupRules) -> [Int] {
         guard member < members.count else { return [] }
         return members[member].cuts.map(\.change).filter { number in
             switch log.changes[number].act {
             case .leave: true
-            case .remove, .ban: power[number] >= .moderator
+            case .remove, .ban: power[number] >= .moderator && power[number] > rank
             default: false
             }
         }

@@ -146,6 +146,14 @@ package struct GroupLog: Sendable {
         return .stored
     }
 
+    /// Returns the state after further changes, each after its parents, or `nil` if the rules refuse one of them. The log does
+    /// not change.
+    package func adding(_ changes: [GroupChange]) -> GroupState? {
+        var log = self
+        guard changes.allSatisfy({ log.add($0) == .stored }) else { return nil }
+        return log.fold()
+    }
+
     /// Whether the previous change of the device is in the past of a change.
     private func followsItsDevice(_ change: GroupChange, _ past: ChangeSet) -> Bool {
         guard change.seq > 1 else { return true }
@@ -208,16 +216,20 @@ package struct GroupLog: Sendable {
         guard let author = memberNumbers[member], let parents = places(heads) else {
             return .nobody
         }
-        let rank = state.fold.power(
-            of: author, after: rules.graph.past(of: parents), in: rules.graph)
+        let past = rules.graph.past(of: parents)
+        let rank = state.fold.power(of: author, after: past, in: rules.graph)
         guard rank == .nobody else { return rank }
-        let limits = state.fold.removals(of: author, in: rules).map { number in
+        let former = Self.power(of: author, with: rules.past(of: parents))
+        // The rank at the heads has the removals before them. Those that could not take it have no effect.
+        let limits = state.fold.removals(of: author, from: former, in: rules).filter {
+            !past.contains($0)
+        }.map { number in
             changes[number].act.limits.first { $0.device == member && $0.chain == chain }?.iteration
         }
         guard !limits.isEmpty, limits.allSatisfy({ $0.map { iteration <= $0 } ?? false }) else {
             return .nobody
         }
-        return min(Self.power(of: author, with: rules.past(of: parents)), .member)
+        return min(former, .member)
     }
 
     /// Whether a `join`, whose parents the log has, would make its author a member. `state` is that of the log.

@@ -108,20 +108,22 @@ extension StateTransaction {
 
     // MARK: Entering
 
-    /// Enters the group of a room by its door, and stores the group. Returns it, and the members to whom the newcomer
-    /// writes. `card` is the owner's.
+    /// Enters the group of a room by its door, and stores the group. Returns it, the members to whom the newcomer writes, and
+    /// the changes for them: the `door-join`, and those of the owner that the room lacks. `card` is the owner's.
+    ///
+    /// A newcomer whom no member let in yet can enter again: the changes are the same while the door is.
     ///
     /// Throws ``GroupError/refused`` if the door does not admit the owner, ``GroupError/unknown`` if the content has no
     /// group with this door, and ``GroupError/closed``.
     package func enter(
         _ content: RoomContent, by door: RoomDoor, nickname: String, card: Card,
         at time: Timestamp = .now()
-    ) throws -> (group: StoredGroup, doorkeepers: [SessionID]) {
+    ) throws -> (group: StoredGroup, doorkeepers: [SessionID], changes: [GroupChange]) {
         guard let id = content.group else { throw GroupError.closed }
         guard let record = card.record else { throw GroupError.refused }
         let changes = content.changes.compactMap { try? GroupChange($0) }
         _ = try receive(changes, of: id, at: time)
-        guard var group = try group(id), group.standing != .member else {
+        guard var group = try group(id), group.standing != .member || group.isUnconfirmed else {
             throw GroupError.member
         }
         guard group.state.policy.door == door.id.publicKey else { throw GroupError.unknown }
@@ -129,11 +131,15 @@ extension StateTransaction {
         for card in cards { try note(card, in: group) }
         let entry = GroupChange.Entry(
             card: sha256(JSON.object(record).canonical()), nickname: nickname)
-        group = try write(door.join(id, by: owner.id, entry), in: group, at: time)
+        if group.standing != .member {
+            group = try write(door.join(id, by: owner.id, entry), in: group, at: time)
+        }
         guard group.standing == .member else { throw GroupError.refused }
         let keepers = cards.map(\.id).filter { group.state.ranks[$0] ?? .nobody >= .member }
         guard !keepers.isEmpty else { throw GroupError.unknown }
-        return (group, Array(keepers.prefix(Self.mostDoorkeepers)))
+        let known = Set(changes.map(\.id))
+        let untold = group.log.changes.filter { $0.by == owner.id && !known.contains($0.id) }
+        return (group, Array(keepers.prefix(Self.mostDoorkeepers)), untold)
     }
 
     /// Lets in a person who enters by the present door: stores the `door-join`, and names it in a `merge`. Does nothing if
@@ -146,16 +152,24 @@ extension StateTransaction {
         let entering = changes.filter {
             $0.act.isDoorJoin && $0.act.door == door && !group.log.contains($0.id)
         }
+        guard !entering.isEmpty else { return group }
+        let waiting = try self.changes(of: group.number, aside: true).map(\.change)
         // Each is tried with a fold of the log.
         for change in entering.prefix(Self.mostAdmitted) {
             guard group.rank >= .member,
                 admitted(by: group, since: time.seconds - 3_600)
                     < Self.mostAdmitted
             else { break }
-            var log = group.log
-            guard log.add(change) == .stored, log.fold().ranks[change.by] != nil else { continue }
-            group.log = log
-            group.places[change.id] = try store(change, of: group.number, aside: false, time)
+            // The newcomer may have signed changes before, which wait too.
+            let known = Set(changes.map(\.id))
+            let all = ChangeIntake.sorted(changes + waiting.filter { !known.contains($0.id) })
+            let past = ChangeIntake.past(of: [change.id], among: all)
+            let needed = all.filter { past.contains($0.id) && !group.log.contains($0.id) }
+            guard group.log.adding(needed)?.ranks[change.by] != nil else { continue }
+            for change in needed {
+                _ = group.log.add(change)
+                group.places[change.id] = try store(change, of: group.number, aside: false, time)
+            }
             hasGroupNews = true
             try fold(&group)
             group = try write(.merge, in: group, at: time)

@@ -174,6 +174,22 @@ struct ChangeIntake {
         let ranks = group.state.ranks
         let naming = pending.filter { ranks[$0.by] != nil }
         named = Self.past(of: naming.flatMap(\.parents) + heads, among: pending)
+        nameEntries()
+    }
+
+    /// Names the changes of people who enter again: their pending `join` comes after changes that they wrote before they learned of
+    /// their removal, and that no member names.
+    private mutating func nameEntries() {
+        for join in pending {
+            guard case .join = join.act, mayFold, group.state.ranks[join.by] == nil,
+                !named.contains(join.id), !join.parents.allSatisfy(group.log.contains)
+            else { continue }
+            folds += 1
+            let past = Self.past(of: [join.id], among: pending)
+            guard group.log.adding(pending.filter { past.contains($0.id) })?.ranks[join.by] != nil
+            else { continue }
+            named.formUnion(past)
+        }
     }
 
     /// Whether another member than its author names a change.
@@ -246,7 +262,7 @@ struct ChangeIntake {
     }
 
     /// Returns some ids, and those of the changes before them, as far as they are among `changes`.
-    private static func past(of ids: [GroupID], among changes: [GroupChange]) -> Set<GroupID> {
+    static func past(of ids: [GroupID], among changes: [GroupChange]) -> Set<GroupID> {
         let parents = Dictionary(changes.map { ($0.id, $0.parents) }) { first, _ in first }
         var past = Set(ids)
         var next = ids

@@ -122,6 +122,42 @@ import Testing
         #expect(again.status == 1 && again.stderr.contains("a member of the group already"))
     }
 
+    /// The records of a newcomer are lost. The same command prints them again.
+    @Test func aNewcomerEntersAgain() throws {
+        try create()
+        try shell("bob", "group join --phrase @FILE:phrase --nickname Bo -q >lost")
+        try sync("bob")
+        try read("alice")
+        #expect(try show("bob")["unconfirmed"] == .bool(true))
+        try enter("bob", "Bo")
+        #expect(try show("bob")["unconfirmed"] == nil)
+        #expect(try show("bob")["state"] == (try show("alice")["state"]))
+        let log = try run("bob", "group log climbing").records
+        #expect(log.filter { $0["act"] == .string("door-join") }.count == 1)
+    }
+
+    /// The door changes before a member reads the `door-join`. The newcomer enters by the new door, after that change.
+    @Test func aNewcomerEntersByANewDoor() throws {
+        try create()
+        try shell(
+            "bob", "group join --phrase @FILE:phrase --nickname Bo -q | encrypt -q | send -q")
+        home.files.write("other", Array("tundra mosaic ribbon ledger cactus violin harbour".utf8))
+        try shell(
+            "alice", "group door --new-phrase --phrase @FILE:other climbing -q | encrypt -q | send -q")
+        try read("alice")
+        try shell(
+            "bob", "group join --phrase @FILE:other --nickname Bo -q | encrypt -q | send -q")
+        for _ in 0..<2 {
+            try read("alice")
+            try sync("alice")
+            try read("bob")
+        }
+        #expect(try show("bob")["unconfirmed"] == nil)
+        #expect(try show("bob")["state"] == (try show("alice")["state"]))
+        try say("bob", "in by the new door")
+        #expect(try texts("alice").contains("in by the new door"))
+    }
+
     /// Each author decides who reads their messages, and earlier messages come with the grant.
     @Test func anAuthorGrants() throws {
         try create()
