@@ -86,7 +86,7 @@ public final class AddressBook {
 
     /// Returns the identity's state for writing like ``writableStore()``, or `nil` if the identity cannot be read without
     /// a prompt.
-    public func storeWithoutPrompt(_ options: IdentityOptions) throws -> IdentityStore? {
+    public func storeWithoutPrompt(_ options: some IdentitySource) throws -> IdentityStore? {
         openWithoutPrompt(options)
         return loaded.isReady ? try writableStore() : nil
     }
@@ -274,7 +274,7 @@ public final class AddressBook {
     }
 
     /// Reads the identity if no passphrase prompt is needed, so that contacts are known.
-    public func openWithoutPrompt(_ options: IdentityOptions) {
+    public func openWithoutPrompt(_ options: some IdentitySource) {
         guard options.needsNoPrompt else { return }
         _ = try? loaded.get()
     }

@@ -8,16 +8,16 @@ package struct Table {
     /// The maximum displayed width of a name, in columns.
     package static let nameWidth = 32
 
-    /// Adds a row. Line feeds and other control characters are escaped, because a card's owner chose some of the text
-    /// and must not imitate further lines.
+    /// Adds a row. Line feeds, bidirectional formatting and other invisible characters are escaped, because a card's owner chose
+    /// some of the text and must not imitate further lines or other names.
     package mutating func add(_ row: [String]) { rows.append(row.map(Self.onOneLine)) }
 
     private static func onOneLine(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { out, scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .lineSeparator, .paragraphSeparator:
+            if scalar.isInvisible {
                 out += "\\u{" + String(scalar.value, radix: 16) + "}"
-            default: out.unicodeScalars.append(scalar)
+            } else {
+                out.unicodeScalars.append(scalar)
             }
         }
     }

@@ -39,6 +39,11 @@ public enum TerminalParagraph {
         return (isPlain ? "" : mark) + shown.joined(separator: "\n" + mark)
     }
 
+    /// Returns the lines of `text`, escaped, for lines of people in a pipe: none of them has a line end or a control character.
+    public static func escapedLines(of text: String) -> [String] {
+        lines(of: text).map { TerminalEscapes.escaping($0, as: .text) }
+    }
+
     /// Returns whether a line begins with a word and a colon, or a character that looks like a colon.
     private static func looksLikeALineOfATool(_ line: String) -> Bool {
         let word = line.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " }

@@ -47,7 +47,13 @@ extension GroupError: FailureError {
         case .unknown: Failure(.noInput, "the group is not in this state")
         case .tooMany:
             Failure(
-                .tryAgain, "the state has its most groups: \(StateTransaction.mostGroups)")
+                .tryAgain, "the state has its most groups: \(StateTransaction.mostGroups)",
+                hint: "delete one that you left or did not enter: sotto group forget GROUP")
+        case .tooManyInvitations:
+            Failure(
+                .untrusted,
+                "the sender has \(StateTransaction.mostInvitations) invitations here that are not answered; this one is dropped",
+                hint: "accept or decline them: sotto group list")
         case .refused: Failure(.untrusted, "the rules of the group do not permit it")
         case .notMember: Failure(.untrusted, "you are not a member of the group")
         case .member: Failure(.no, "you are a member of the group already")

@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoState
 import SottoTool
 
 /// Decrypts the input: an age file or messages, which its content decides.
@@ -27,6 +28,10 @@ struct InputDecryption {
         } else if try Self.hasEnvelopes(source, beginning) {
             try given.check(for: DecryptMode.messages)
             try openMessages(input, source)
+        } else if beginning.isEmpty, try hasFetchedFiles() {
+            // They belong to groups. recv fetches them also if no envelope waits.
+            try given.check(for: DecryptMode.messages)
+            try openMessages(input, source)
         } else if beginning.isEmpty {
             throw Failure(.no, messages.form.text ? "" : "the input is empty")
         } else {
@@ -34,6 +39,14 @@ struct InputDecryption {
                 .malformed, "the input is neither an age file nor envelopes",
                 hint: "give the output of encrypt")
         }
+    }
+
+    /// Whether `recv` has fetched files about groups. A state that needs a passphrase first is not read.
+    private func hasFetchedFiles() throws -> Bool {
+        guard !messages.stateless, !messages.preview, chats.isEmpty,
+            let store = try messages.book().storeWithoutPrompt(messages.identity)
+        else { return false }
+        return try store.hasFetchedFiles()
     }
 
     private func openMessages(_ input: Input, _ source: any ByteSource) throws {

@@ -80,6 +80,8 @@ final class RecipientDirectory {
     /// The groups that were looked up.
     var groups: [String: GroupRoute] = [:]
     private var people: [String: Result<Correspondent, Failure>] = [:]
+    /// The relays to which mail of people may go who are members of groups and no contacts.
+    private var memberRelays: [SessionID: Set<String>] = [:]
     private var known: [Key: Result<Destination, Failure>] = [:]
     private var hasNotedURI = false
 
@@ -121,7 +123,8 @@ final class RecipientDirectory {
         if let known = known[key] { return try known.get() }
         let found = try result {
             let destination = Destination(
-                recipient: person, route: try route(to: person, isShort: key.isShort))
+                recipient: person, route: try route(to: person, isShort: key.isShort),
+                relays: memberRelays[person.id])
             try begin(destination, isShort: key.isShort)
             return destination
         }
@@ -173,8 +176,12 @@ final class RecipientDirectory {
                 .noInput, "the recipient in the record is not a contact",
                 hint: "list the contacts: contact list")
         }
-        return Correspondent(
-            id: id, card: try store?.preview { try $0.groupCard(of: id) }, contact: nil)
+        guard let member = try store?.preview({ try $0.groupCard(of: id) }) else {
+            return Correspondent(id: id, card: nil, contact: nil)
+        }
+        let relay = try book.identity().relay
+        memberRelays[id] = Set(member.policies.flatMap { $0.relays(and: relay) })
+        return Correspondent(id: id, card: member.card, contact: nil)
     }
 
     // MARK: Routes

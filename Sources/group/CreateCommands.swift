@@ -22,7 +22,7 @@ struct CreateCommand: Program {
             switch self {
             case .open: GroupPolicy()
             case .kecalek: GroupPolicy(add: .member, edit: .owner, post: .member, pin: .owner)
-            case .announcements: GroupPolicy(post: .admin, pin: .admin)
+            case .announcements: GroupPolicy(post: .admin, pin: .admin, visibility: .global)
             case .room: GroupPolicy(visibility: .granted)
             }
         }
@@ -37,7 +37,7 @@ struct CreateCommand: Program {
             """,
         discussion: """
             WHO are contacts. The presets are open (members write; admins invite, rename and remove), kecalek \
-            (everybody invites; only the creator renames and removes), announcements (admins write, everybody reads) \
+            (everybody invites; only the creator renames and removes), announcements (admins write, everybody reads, newcomers also what was written before) \
             and room. With the visibility granted, a later member reads your messages only after group grant.
 
             A room has a phrase, and whoever knows it can enter with group join. Its visibility is granted. Its record \
@@ -72,6 +72,9 @@ struct CreateCommand: Program {
     func validate() throws {
         guard isRoom || room.relay == nil else {
             throw UsageError("--relay is for a room: --preset room, or --phrase")
+        }
+        guard !isRoom || nickname != nil else {
+            throw UsageError("--nickname is required: the members of a room see it")
         }
     }
 

@@ -9,7 +9,7 @@ struct GroupTool: CoreProgram {
         usage: """
             group create [--preset PRESET] [--visibility WHO] [--nickname NAME] NAME [WHO ...]
             group invite [--reader] GROUP WHO ...
-            group accept [--nickname NAME] GROUP | decline GROUP | leave GROUP
+            group accept [--nickname NAME] GROUP | decline GROUP | leave GROUP | forget GROUP
             group remove GROUP WHO ... | ban GROUP WHO ... | role GROUP WHO RANK
             group rename GROUP NAME | about GROUP TEXT | timer GROUP DURATION
             group nickname GROUP NAME | policy GROUP [KEY=VALUE ...] | grant GROUP WHO ...
@@ -38,7 +38,8 @@ struct GroupTool: CoreProgram {
         version: sottoVersion,
         subcommands: [
             CreateCommand.self, InviteCommand.self, AcceptCommand.self, DeclineCommand.self,
-            LeaveCommand.self, RemoveCommand.self, BanCommand.self, RoleCommand.self,
+            LeaveCommand.self, ForgetCommand.self, RemoveCommand.self, BanCommand.self,
+            RoleCommand.self,
             RenameCommand.self, AboutCommand.self, TimerCommand.self, NicknameCommand.self,
             AvatarCommand.self, ContinueCommand.self,
             PolicyCommand.self, GrantCommand.self, ListCommand.self, ShowCommand.self,

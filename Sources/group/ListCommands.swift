@@ -53,9 +53,9 @@ struct ListCommand: Program {
 }
 
 extension OpenGroups {
-    /// Returns the member who invited the owner to a group, or `nil`. The invitation itself can be in a file.
+    /// Returns the member who invited the owner to a group, or `nil`.
     fileprivate func inviter(of group: StoredGroup) throws -> SessionID? {
-        try group.inviter ?? store.preview { try $0.offerer(of: group) }
+        try store.preview { try $0.inviter(of: group) }
     }
 }
 
@@ -182,6 +182,7 @@ struct ParticipantsCommand: Program {
                         ("id", .string(member.id.description)), ("role", .string(member.rank.name)),
                         ("nickname", found.state.nicknames[member.id].map { .string($0) }),
                         ("name", .string(try groups.name(of: member.id))),
+                        ("joined", found.log.joined(member.id).map { .string($0.description) }),
                         ("me", member.id == groups.owner.id ? .bool(true) : nil),
                         ("seesMe", .bool(sees(member.id))),
                     ])

@@ -26,12 +26,19 @@ struct Invited {
 }
 
 extension OpenGroups {
+    /// The most members of a group, and people who are invited.
+    private static let mostMembers = 1_000
+
     /// Invites people with a rank.
     func invite(
         _ people: [Invited], _ rank: GroupRank, to group: StoredGroup,
         _ transaction: StateTransaction
     ) throws -> StoredGroup {
         guard group.rank >= max(group.state.policy.add, .member) else { throw GroupError.refused }
+        guard group.members.count + people.count <= Self.mostMembers else {
+            throw Failure(
+                .usage, "a group has at most \(Self.mostMembers) members")
+        }
         for person in people { try transaction.note(person.card, in: group) }
         var group = group
         for start in stride(from: 0, to: people.count, by: GroupChange.mostMembers) {
@@ -175,6 +182,31 @@ struct DeclineCommand: Program {
         }
         try groups.store.transaction { try $0.decline(found) }
         group.options.note("declined the invitation to \(found.name)")
+    }
+}
+
+/// `group forget`: deletes a group of which one is not a member.
+struct ForgetCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "forget", abstract: "Delete a group that you left, declined or did not enter.",
+        usage: "group forget GROUP",
+        discussion: """
+            The messages stay in the history; history delete erases them. A later invitation begins the group anew.
+            """)
+
+    @OptionGroup var group: GroupArgument
+
+    func execute() throws {
+        let (groups, found) = try group.open()
+        guard found.standing != .member else {
+            throw Failure(
+                .usage, "you are a member of \(found.name)",
+                hint:
+                    "leave it first: sotto group leave \(shellWord(found.name)) | sotto encrypt | sotto send"
+            )
+        }
+        try groups.store.transaction { try $0.forget(found) }
+        group.options.note("deleted \(found.name), id \(found.id.short)")
     }
 }
 

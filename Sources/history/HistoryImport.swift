@@ -222,8 +222,9 @@ private struct ImportedRecord {
         let from = try fields["from"].optional?.sessionID()
         let to = try fields["to"].optional?.sessionID()
         let chat = record["details"]?.object?["chat"]?.object
+        let group = try fields["group"].optional?.text { GroupID($0) }
         let isSent = try direction(from: from) == .sent
-        guard isSent || to == nil || to == owner || chat != nil else {
+        guard isSent || to == nil || to == owner || chat != nil || group != nil else {
             throw Failure(
                 .untrusted, "the message was neither sent nor received by this identity",
                 hint: "name the identity of the export with -i")
@@ -232,7 +233,13 @@ private struct ImportedRecord {
             name.utf8.count <= Contact.nameLimit
                 && !name.unicodeScalars.contains(where: \.isInvisible) ? name : nil
         }
-        let details: JSONObject? = chat.map { chat in
+        let nickname = record["details"]?.object?["group"]?.object?["nickname"]?.string
+        let groupDetails: JSONObject? = nickname.flatMap { nickname in
+            nickname.utf8.count <= Self.idLimit
+                && !nickname.unicodeScalars.contains(where: \.isInvisible)
+                ? ["group": .object(["nickname": .string(nickname)])] : nil
+        }
+        let chatDetails: JSONObject? = chat.map { chat in
             [
                 "chat": .object(
                     JSONObject(
@@ -241,8 +248,10 @@ private struct ImportedRecord {
                         }))
             ]
         }
+        let details = group == nil ? chatDetails : groupDetails
         let stored = JSONObject([
             ("v", .integer(1)), ("type", .string("message")), ("id", record["id"]),
+            ("group", group.map { .string($0.description) }),
             ("from", from.map { .string($0.description) }), ("name", name.map { .string($0) }),
             ("to", to.map { .string($0.description) }),
             ("time", (try fields["time"].optional?.time()).map { .string($0.description) }),

@@ -50,7 +50,7 @@ struct ListCommand: Program {
         let summaries = try history.store.conversations()
         let groups = try history.store.preview { transaction in
             try summaries.map { summary in
-                try summary.conversation.group.flatMap { try transaction.group($0) }
+                try summary.conversation.group.flatMap { try transaction.readableGroup($0) }
             }
         }
         let listed = try zip(summaries, groups).map { summary, group in

@@ -64,7 +64,7 @@ final class MessageShowing {
     private func name(of entry: HistoryEntry, isLabel: Bool = false) throws -> String {
         try (isLabel ? people.label(of: entry) : people.author(of: entry)) ?? entry.chatName.map {
             "[\($0)]"
-        } ?? "unknown sender"
+        } ?? (entry.isGone ? "-" : "unknown sender")
     }
 
     /// Returns the name in a list of several conversations: a sent message has its recipient.
@@ -85,6 +85,11 @@ final class MessageShowing {
                 let parties = [history.store.owner.id, peer].map { JSON.string($0.description) }
                 let isSent = entry.direction == .sent
                 (record["from"], record["to"]) = (parties[isSent ? 0 : 1], parties[isSent ? 1 : 0])
+            } else {
+                if entry.direction == .sent {
+                    record["from"] = .string(history.store.owner.id.description)
+                }
+                record["group"] = entry.conversation.group.map { .string($0.description) }
             }
         } else if let author = entry.author(history.store.owner.id) {
             record["name"] = name == author.description ? nil : .string(name)

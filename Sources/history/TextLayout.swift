@@ -6,8 +6,8 @@ import SottoTool
 
 /// Messages for people: `09:30 bob  text`, with the date before the first message of a day.
 ///
-/// The sender's name is printed once for messages that follow within 60 seconds. Colours, the terminal's width and
-/// escapes apply only on a terminal.
+/// The sender's name is printed once for messages that follow within 60 seconds. Colours and the terminal's width apply only
+/// on a terminal. Control characters are escaped everywhere: a text must not imitate a line of another sender.
 struct TextLayout {
     private let output: Output
     private let isColoured: Bool
@@ -86,9 +86,7 @@ struct TextLayout {
             return [coloured("[\(view.placeholder)]", .faint)]
         }
         let text = Quotation.text(of: body)
-        guard output.isTerminal else {
-            return text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        }
+        guard output.isTerminal else { return TerminalParagraph.escapedLines(of: text) }
         let width = output.terminalWidth.map { max(24, $0 - indent) }
         let lines = TerminalParagraph.show(text, width: width)
             .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

@@ -36,8 +36,11 @@ package struct GroupChainDistribution: Sendable {
     /// The chain's Ed25519 key, 32 bytes.
     package let signingKey: [UInt8]
     let wrapSecret: RatchetSecret
-    /// The device's chain before this one, for a reader who has it.
-    package var previous: PreviousChain?
+    /// The device's last chains before this one, at most ``mostPrevious``, for a reader who got them.
+    package var previous: [PreviousChain] = []
+
+    /// The most earlier chains that a distribution names.
+    package static let mostPrevious = 8
 
     /// A chain that has ended.
     package struct PreviousChain: Sendable, Equatable {
@@ -77,10 +80,13 @@ package struct GroupChainDistribution: Sendable {
             "iteration": .integer(Int64(iteration)), "chainKey": .base64(key),
             "signingKey": .base64(signingKey), "wrap": .base64(wrap),
         ]
-        if let previous {
-            object["previous"] = .object([
-                "chain": .string(hex(previous.chain)), "count": .integer(Int64(previous.count)),
-            ])
+        if !previous.isEmpty {
+            object["previous"] = .array(
+                previous.map {
+                    .object([
+                        "chain": .string(hex($0.chain)), "count": .integer(Int64($0.count)),
+                    ])
+                })
         }
         return object
     }
@@ -100,11 +106,15 @@ package struct GroupChainDistribution: Sendable {
         var wrap = try fields["wrap"].bytes(count: 32)
         defer { wipe(&wrap) }
         wrapSecret = RatchetSecret(wrap)
-        if let object = try fields["previous"].optional?.object() {
+        for member in try fields["previous"].optional?.array() ?? [] {
+            guard let object = member.object, previous.count < Self.mostPrevious else {
+                throw .member("previous")
+            }
             let fields = Fields<GroupChainError>(object)
-            previous = PreviousChain(
-                chain: try fields["chain"].hexBytes(count: 32),
-                count: try fields["count"].integer(in: 0...GroupChain.mostMessages))
+            previous.append(
+                PreviousChain(
+                    chain: try fields["chain"].hexBytes(count: 32),
+                    count: try fields["count"].integer(in: 0...GroupChain.mostMessages)))
         }
         guard try fields["chain"].hexBytes(count: 32) == Self.id(group, device, signingKey) else {
             throw .chainID

@@ -80,10 +80,14 @@ package struct GroupContent: Sendable {
             ["signingKey": .base64(signingKey), "iteration": .integer(Int64(iteration))]
         }
 
-        /// Returns the id of the message of an author.
+        /// Returns the id of an author's message with this place.
         package func id(_ group: GroupID, _ author: SessionID) -> String {
-            GroupContent.messageID(
-                chain: GroupChainDistribution.id(group, author, signingKey), iteration: iteration)
+            GroupContent.messageID(chain: chain(group, author), iteration: iteration)
+        }
+
+        /// Returns the id of the chain of an author.
+        package func chain(_ group: GroupID, _ author: SessionID) -> [UInt8] {
+            GroupChainDistribution.id(group, author, signingKey)
         }
     }
 

@@ -246,6 +246,9 @@ package struct GroupLog: Sendable {
         return rules.graph.isBefore(first, second)
     }
 
+    /// Returns when a person says to have entered the group, or `nil` for one who never entered it.
+    package func joined(_ id: SessionID) -> Timestamp? { entries[id].map { changes[$0].time } }
+
     /// Whether a person has ever entered the group.
     package func hasEntered(_ id: SessionID) -> Bool { entries[id] != nil }
 

@@ -17,7 +17,13 @@ extension MessageOpening {
         guard !isPreview else {
             return .message(message.redacted(body.group, events: []), number: nil, seen: false)
         }
-        let news = try transaction.take(body, from: sender)
+        let news: GroupNews?
+        do {
+            news = try transaction.take(body, from: sender)
+        } catch GroupError.tooManyInvitations {
+            if let step, isAdmitted { try transaction.keep(step) }
+            throw GroupError.tooManyInvitations
+        }
         if let step, isAdmitted || news?.isSenderNamed == true { try transaction.keep(step) }
         try transaction.forgetRequest(id: envelope.id)
         guard news?.isRecorded ?? isAdmitted else { return .dropped }

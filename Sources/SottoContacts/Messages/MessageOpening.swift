@@ -188,7 +188,9 @@ final class MessageOpening<Input: MessageInput> {
             // A message that a suite refuses without a reason may open after another chat or contact is added.
             let isRefused = (error as? SuiteError) == .refused
             // The rules of a group refuse a message for good.
-            let isFinal = (error as? GroupError) == .refused || final.contains(failure.status)
+            let isFinal =
+                [.refused, .tooManyInvitations].contains(error as? GroupError)
+                || final.contains(failure.status)
             return .failed(failure, id: id, isFinal: !isRefused && isFinal)
         }
     }

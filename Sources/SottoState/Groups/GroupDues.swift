@@ -110,7 +110,7 @@ extension StateTransaction {
             var bodies = try due(to: member, in: dues)
             let note = dues.note(of: member)
             if let own, note.wantsChain, readers.contains(member) {
-                own.add(to: &bodies, for: note)
+                own.add(to: &bodies, since: try firstChain(of: note, in: own))
             }
             news += bodies.map { (to: member, body: $0) }
         }

@@ -181,6 +181,15 @@ extension IdentityStore {
         keyedHash(Array("file of a group ".utf8) + file.pointer.digest, key: lookupKey)
     }
 
+    /// Whether a file was fetched whose content was not taken.
+    package func hasFetchedFiles() throws -> Bool {
+        try preview { try $0.wantedFiles() }.contains { offer, _ in
+            offer.pointer.place.map {
+                FetchedBlob(blobs.incoming($0.id), size: offer.pointer.size) != nil
+            } ?? false
+        }
+    }
+
     /// Takes the content of the files that were fetched. Returns what changed, and who offered it. `events` is called in
     /// the transaction with each of them.
     package func takeFetchedFiles(

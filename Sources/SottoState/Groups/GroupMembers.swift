@@ -302,12 +302,32 @@ extension StateTransaction {
         try write(note, of: group)
     }
 
-    /// Returns the card of a member of any group, or `nil`.
-    package func groupCard(of id: SessionID) throws(StateError) -> Card? {
-        try connection.rows(
-            "SELECT mark, holds, told, sealed, team FROM group_member WHERE mark = ?",
-            store.mark(id)
-        ) { row throws(StateError) in try self.note(row, of: row.integer(4)) }
-        .lazy.compactMap(\.card).first
+    /// Returns the card of a person in any group, the newest one, and the policies of the groups of which the owner is a member;
+    /// `nil` without a card.
+    package func groupCard(
+        of id: SessionID
+    ) throws(StateError) -> (card: Card, policies: [GroupPolicy])? {
+        let found = try connection.rows(
+            """
+            SELECT group_member.mark, holds, told, group_member.sealed, team, group_log.mark, group_log.sealed
+            FROM group_member JOIN group_log ON group_log.number = team WHERE group_member.mark = ?
+            """, store.mark(id)
+        ) { row throws(StateError) in
+            (
+                try self.note(row, of: row.integer(4)),
+                try? self.header(row.bytes(6), mark: row.bytes(5))
+            )
+        }
+        let card = found.compactMap(\.0.card).max {
+            ($0.issued?.seconds ?? 0) < ($1.issued?.seconds ?? 0)
+        }
+        guard let card else { return nil }
+        var policies: [GroupPolicy] = []
+        for header in found.compactMap(\.1) {
+            if case .group(let group) = try readGroup(header), group.standing == .member {
+                policies.append(group.state.policy)
+            }
+        }
+        return (card, policies)
     }
 }

@@ -11,10 +11,13 @@ struct OwnGroupChain {
     /// The chains before this one, at most ``mostEarlier``, the last one last.
     var earlier: [GroupChainDistribution.PreviousChain] = []
 
-    /// Adds the chain to the bodies for a member. A member who has the chain before it sees where that ended.
-    func add(to bodies: inout [GroupBody], for member: GroupMemberNote) {
+    /// Adds the chain to the bodies for a member. The member sees where the chains before it ended. `first` is the first chain
+    /// with a message that the member could read, or `nil`.
+    func add(to bodies: inout [GroupBody], since first: [UInt8]?) {
         var distribution = chain.distribution
-        if member.holds == serial - 1 { distribution.previous = earlier.last }
+        if let place = earlier.firstIndex(where: { $0.chain == first }) {
+            distribution.previous = earlier[place...].suffix(GroupChainDistribution.mostPrevious)
+        }
         if bodies.isEmpty { bodies.append(GroupBody(chain.group)) }
         bodies[bodies.count - 1].chain = distribution.object()
     }
@@ -83,7 +86,9 @@ extension StateTransaction {
         for reader in readers {
             var parts = try due(to: reader, in: dues)
             let note = dues.note(of: reader)
-            if note.holds != own.serial || note.wantsChain { own.add(to: &parts, for: note) }
+            if note.holds != own.serial || note.wantsChain {
+                own.add(to: &parts, since: try firstChain(of: note, in: own))
+            }
             bodies += parts.map { (to: reader, body: $0) }
         }
         let present = Set(readers)
@@ -136,6 +141,18 @@ extension StateTransaction {
         return OwnGroupChain(
             chain: GroupChain(group: group.id, device: owner.id), serial: (own?.serial ?? 0) + 1,
             made: time.seconds, earlier: own?.all ?? [])
+    }
+
+    /// Returns the id of the first chain with a message that a member could read since joining, or `nil` if no chain before the
+    /// present one has any.
+    func firstChain(
+        of member: GroupMemberNote, in own: OwnGroupChain
+    ) throws(StateError) -> [UInt8]? {
+        guard !own.earlier.isEmpty, let last = member.unreadUntil else { return nil }
+        if last == GroupMemberNote.nothing { return own.earlier[0].chain }
+        // The chain of the last message before it: the member can have got it later.
+        return try store.entries("WHERE mark = ?", store.mark(sent: last), connection: connection)
+            .first?.groupPlace?.chain(own.chain.group, owner.id)
     }
 
     /// Encrypts a message to a group for some of its readers. Returns its record and the envelopes, in the order of

@@ -115,14 +115,14 @@ extension StateTransaction {
 
     // MARK: Gaps
 
-    /// Notes the messages that the owner missed before a chain arrived: the last ones of the chain before it, and, if
+    /// Notes the messages that the owner missed before a chain arrived: the last ones of the chains before it, and, if
     /// messages wait for a chain, those at its beginning.
     func noteGaps(
         _ distribution: GroupChainDistribution,
         _ chains: [(tag: [UInt8], chain: ReceivedGroupChain)], in group: StoredGroup
     ) throws(StateError) {
         var missed: [String] = []
-        if let previous = distribution.previous {
+        for previous in distribution.previous {
             if let known = chains.first(where: { $0.chain.id == previous.chain }) {
                 var chain = known.chain
                 chain.skip(to: previous.count)

@@ -171,6 +171,8 @@ extension IdentityStore {
 extension StateTransaction {
     /// The most groups that the state has.
     package static let mostGroups: Int64 = 1_000
+    /// The most invitations of a person that are not answered.
+    package static let mostInvitations = 20
 
     /// Returns the headers of all groups, in the order in which they were stored. A damaged one is left out.
     package func groupHeaders() throws(StateError) -> [GroupHeader] {
@@ -204,7 +206,7 @@ extension StateTransaction {
         }
     }
 
-    private func header(_ sealed: [UInt8], mark: [UInt8]) throws(StateError) -> GroupHeader {
+    func header(_ sealed: [UInt8], mark: [UInt8]) throws(StateError) -> GroupHeader {
         guard let header = GroupHeader(try store.unseal(sealed, .group(mark: mark))) else {
             throw .unsealable(path: store.database.path)
         }
@@ -218,6 +220,17 @@ extension StateTransaction {
             return try read(id)
         } catch .unsealable(let path) {
             throw .damagedGroup(id: id.short, path: path)
+        } catch {
+            throw error
+        }
+    }
+
+    /// Returns a group, or `nil`, also for one that is damaged.
+    package func readableGroup(_ id: GroupID) throws(StateError) -> StoredGroup? {
+        do throws(StateError) {
+            return try group(id)
+        } catch .damagedGroup {
+            return nil
         } catch {
             throw error
         }
@@ -386,6 +399,38 @@ extension StateTransaction {
         try writeHeader(of: group)
     }
 
+    /// Deletes a group of which the owner is not a member. Its messages stay in the history. A later invitation begins it anew.
+    package func forget(_ group: StoredGroup) throws {
+        guard group.standing != .member else { throw GroupError.member }
+        for table in [
+            "group_change", "group_member", "own_chain", "group_chain", "group_room", "group_file",
+        ] {
+            try connection.run("DELETE FROM \(table) WHERE team = ?", group.number)
+        }
+        try connection.run("DELETE FROM group_log WHERE number = ?", group.number)
+        groups[group.id] = nil
+    }
+
+    /// Returns the person who invited the owner, or `nil`. The invitation itself can be in a file.
+    package func inviter(of group: StoredGroup) throws(StateError) -> SessionID? {
+        if let inviter = group.inviter { return inviter }
+        return try offerer(of: group)
+    }
+
+    /// Returns the number of invitations of a person that the owner did not answer.
+    func openInvitations(of person: SessionID) throws(StateError) -> Int {
+        let headers = try groupHeaders().filter { !$0.isDeclined }
+        guard headers.count >= Self.mostInvitations else { return headers.count }
+        var count = 0
+        for header in headers {
+            guard case .group(let group) = try readGroup(header), group.standing == .invited,
+                try inviter(of: group) == person
+            else { continue }
+            count += 1
+        }
+        return count
+    }
+
     func insert(_ log: GroupLog) throws -> StoredGroup {
         guard try connection.integer("SELECT count(*) FROM group_log") < Self.mostGroups else {
             throw GroupError.tooMany
@@ -427,6 +472,8 @@ package enum GroupError: Error, Sendable, Equatable {
     case unknown
     /// The state has too many groups.
     case tooMany
+    /// The sender has too many invitations that are not answered.
+    case tooManyInvitations
     /// The rules of the group refuse the change.
     case refused
     /// The owner is not a member.

@@ -117,6 +117,20 @@ import Testing
         #expect(events.count { $0.object?["event"] == .string("joined") } == 7, "\(opened)")
     }
 
+    /// `recv` prints nothing if it only fetched a file. `decrypt` still prints the events.
+    @Test func anEmptyPipeTakesAFile() throws {
+        try create()
+        try shell("alice", "group sync -q | encrypt -q | send -q")
+        _ = try read("p1")
+        let run = try run("p1", "set +o pipefail; recv -q | decrypt -q")
+        #expect(run.status == 0, "\(run)")
+        let events = try run.records.flatMap { $0.body["events"]?.array ?? [] }
+        #expect(events.count == Self.members.count - 1)
+        #expect(try show("p1")["state"] == show("alice")["state"])
+        let empty = try self.run("p1", "decrypt -q < /dev/null")
+        #expect(empty.status == 1)
+    }
+
     /// The log of an invitation is fetched after `group accept`, never before.
     @Test func aLongInvitationIsFetchedAfterAccepting() throws {
         try create()

@@ -179,6 +179,52 @@ import Testing
         #expect(try circle.history("alice") == ["first"])
     }
 
+    /// C15: a person who sends many invitations leaves space for those of others.
+    @Test func c15AFloodOfInvitationsIsDropped() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.must("alice", "contact", ["add", circle["carol"].card])
+        for number in 1...20 { try circle.group("bob", "create", "g\(number)", "alice") }
+        try circle.settle()
+        try circle.group("bob", "create", "g21", "alice")
+        let lines = circle.take("alice")
+        try circle["alice"].receive(lines)
+        let run = try circle.read("alice", lines)
+        #expect(run.status == 12 && run.stderr.contains("20 invitations"), "\(run)")
+        #expect(try circle["alice"].unread().isEmpty)
+        func names() throws -> [String] {
+            try circle.must("alice", "group", ["list", "--json"]).records.compactMap {
+                $0["name"]?.string
+            }
+        }
+        #expect(try names().count == 20)
+        try circle.group("carol", "create", "hut", "alice")
+        try circle.settle()
+        #expect(try names().contains("hut"))
+        // An answered invitation makes space, and a deleted group is gone.
+        try circle.must("alice", "group", ["decline", "g1"])
+        try circle.must("alice", "group", ["forget", "g1"])
+        #expect(try !names().contains("g1"))
+        try circle.group("bob", "create", "g22", "alice")
+        try circle.settle()
+        #expect(try names().contains("g22"))
+        try circle.group("alice", "accept", "hut")
+        try circle.settle()
+        #expect(try circle["alice"].run("group", ["forget", "hut"]).status == 64)
+        // The history stays, and a later invitation begins the group anew.
+        try circle.say("carol", "hello", to: "hut")
+        try circle.settle()
+        try circle.group("alice", "leave", "hut")
+        try circle.settle()
+        try circle.must("alice", "group", ["forget", "hut"])
+        try circle.group("carol", "invite", "hut", "alice")
+        try circle.settle()
+        try circle.group("alice", "accept", "hut")
+        try circle.settle()
+        try circle.say("carol", "again", to: "hut")
+        try circle.settle()
+        #expect(try circle.history("alice", "hut") == ["hello", "again"])
+    }
+
     /// C15: a member who begins many chains, each with many skipped messages, fills a limited space.
     @Test func c15AFloodOfChainsIsLimited() throws {
         let circle = try Circle("alice", "bob", "carol")
@@ -189,7 +235,7 @@ import Testing
             for _ in 0..<count {
                 let chain = GroupChain(group: group, device: circle[who].identity.id)
                 var distribution = chain.distribution
-                distribution.previous = last.map { .init(chain: $0.id, count: 1_000) }
+                distribution.previous = last.map { [.init(chain: $0.id, count: 1_000)] } ?? []
                 var body = GroupBody(group)
                 body.chain = distribution.object()
                 try circle.tell(who, "alice", body)
@@ -410,6 +456,7 @@ import Testing
         let sync = try circle["bob"].run("group", ["sync"])
         #expect(sync.status == 74 && sync.stderr.contains("first"), "\(sync)")
         #expect(try circle["bob"].run("group", ["show", "first"]).status == 74)
+        #expect(try circle.must("bob", "history", ["list"]).records.count == 3)
         // Mail of the damaged group waits, and other mail is opened.
         try circle.group("alice", "rename", "first", "third")
         try circle.say("alice", "one", to: "third")

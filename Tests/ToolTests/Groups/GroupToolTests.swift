@@ -409,6 +409,28 @@ import Testing
         #expect(try circle["bob"].run("history", ["unread"]).text.contains("1"))
     }
 
+    /// A welcome that was written before a newcomer joined waits unread for the newcomer.
+    @Test func aWelcomeWaitsForNewcomers() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.group("alice", "create", "--preset", "announcements", "team")
+        try circle.say("alice", "welcome")
+        try circle.group("alice", "invite", "team", "bob")
+        try circle.texts("bob")
+        try circle.group("bob", "accept", "team")
+        try circle.settle()
+        try circle.group("alice", "sync")
+        try circle.settle()
+        #expect(try circle.history("bob") == ["welcome"])
+        #expect(try circle["bob"].history("team")[0]["unread"] == .bool(true))
+    }
+
+    @Test func participantsSayWhenTheyJoined() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        let people = try circle.must("bob", "group", ["participants", "--json", "team"]).records
+        #expect(people.count == 2 && people.allSatisfy { $0["joined"]?.string != nil })
+    }
+
     @Test func theCreatorAloneRenamesInKecaleksPreset() throws {
         let circle = try Circle("alice", "bob")
         try circle.team("alice", "bob", options: ["--preset", "kecalek"])
@@ -525,6 +547,12 @@ import Testing
             return try sealed.records.last { $0["to"]?.string == id }?["relay"]
         }
         #expect(try relay() == nil)
+        // What tells members of a change goes no other way.
+        let named = try circle.must("bob", "group", ["nickname", "team", "Bobby"])
+        let told = try circle.must("bob", "encrypt", ["--jsonl"], named.text)
+        #expect(try told.records.contains { $0["to"]?.string == id })
+        #expect(try told.records.allSatisfy { $0["to"]?.string != id || $0["relay"] == nil })
+        try circle.deliver(told)
         try circle.settle()
         // The order of the list does not matter.
         try circle.group(
