@@ -176,6 +176,9 @@ extension StateTransaction {
         // With its place, the author can show the message to others.
         message.details?["place"] = .object(place.object)
         message.details?["copies"] = .integer(Int64(readers.count))
+        if group.state.ranks.count <= GroupReceipts.mostMembers {
+            message.details?["readers"] = .base64(store.readerMarks(readers))
+        }
         return (message, envelopes)
     }
 

@@ -148,6 +148,24 @@ import Testing
         }
     }
 
+    @Test func aReceiptCanBeEarlier() throws {
+        let one = try write("one")
+        let id = try #require(try circle["alice"].history("team")[0]["id"]?.string)
+        let group = try circle.onlyGroup("alice")
+        for who in ["bob", "carol", "dave"] {
+            let line = """
+                {"to":"\(circle["alice"].identity.id)","body":{"type":"receipt","status":"read",\
+                "ids":["\(id)"],"time":"2026-11-23T09:30:00Z","group":"\(group)"}}
+
+                """
+            try circle.post(who, Array(line.utf8))
+        }
+        try circle.settle()
+        #expect(try statuses() == ["read"])
+        try settle(one.map { ($0, "stored") })
+        #expect(try statuses() == ["read"] && outbox.outcomes().isEmpty && counted() == 0)
+    }
+
     /// A person who left has a note, so their copy has an outcome.
     @Test func theCopyOfAFormerMemberHasAnOutcome() throws {
         let one = try write("one")
