@@ -135,6 +135,15 @@ extension IdentityStore {
     func events(
         on id: String, in row: ConversationRow, _ connection: StateConnection
     ) throws(StateError) -> [HistoryEntry] {
+        var conversations: [Int64: Conversation] = [:]
+        return try events(on: id, in: row, connection, &conversations)
+    }
+
+    /// Returns the events on a message, as ``events(on:in:)`` does. `conversations` are those that were read before, by number.
+    func events(
+        on id: String, in row: ConversationRow, _ connection: StateConnection,
+        _ conversations: inout [Int64: Conversation]
+    ) throws(StateError) -> [HistoryEntry] {
         let rows = try connection.rows(
             """
             SELECT \(StoredMessage.columns) FROM message
@@ -143,7 +152,18 @@ extension IdentityStore {
         ) { StoredMessage($0) }
         let now = Timestamp.now().seconds
         var events: [HistoryEntry] = []
-        for stored in rows { events.append(try entry(stored, row.conversation, now: now)) }
+        // A receipt for a message of a group is in the conversation with the reader.
+        conversations[row.number] = row.conversation
+        for stored in rows {
+            if conversations[stored.conversation] == nil {
+                conversations[stored.conversation] =
+                    try conversationRow(number: stored.conversation, connection)?.conversation
+            }
+            guard let conversation = conversations[stored.conversation] else {
+                throw .unsealable(path: database.path)
+            }
+            events.append(try entry(stored, conversation, now: now))
+        }
         // The mail can arrive in another order than the one in which it was written.
         return events.sorted {
             let (a, b) = ($0.time?.seconds ?? 0, $1.time?.seconds ?? 0)

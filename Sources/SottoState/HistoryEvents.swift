@@ -17,6 +17,16 @@ extension StateTransaction {
         _ number: Int64, _ body: MessageBody, in row: ConversationRow, author: SessionID?,
         _ direction: HistoryEntry.Direction, at time: Timestamp, isImported: Bool = false
     ) throws(StateError) {
+        if case .receipt(let receipt) = body.kind {
+            if receipt.group != nil {
+                guard direction == .received, !isImported, let peer = row.conversation.peer else {
+                    return
+                }
+                return try apply(number, receipt, ofGroupFrom: peer, at: time)
+            }
+            // A receipt is for one person. All members of a group would see this one.
+            guard row.conversation.group == nil else { return }
+        }
         for id in body.targetIDs {
             let target = store.mark(target: id, conversation: row.number)
             let mark = author.map { store.mark(author: $0, isImported: isImported) } ?? 0
@@ -107,7 +117,7 @@ extension StateTransaction {
 
     /// Makes an event findable by its target. Erases the author's oldest events on the target above
     /// ``eventsPerAuthor``.
-    private func link(
+    func link(
         _ number: Int64, to target: Int64, author: Int64, at time: Timestamp
     ) throws(StateError) {
         hasEvents = true

@@ -59,7 +59,7 @@ public struct MessageView: Sendable {
     public private(set) var reactions: [Reaction] = []
     /// The pin, or `nil` if the message is not pinned now.
     public private(set) var pin: Pin?
-    /// The receipts, the newest for each recipient.
+    /// The receipts, one for each recipient: the first that tells of reading, or else the newest.
     public private(set) var receipts: [Receipt] = []
     /// The erased events above ``StateTransaction/eventsPerAuthor``, by author.
     public fileprivate(set) var dropped: [Dropped] = []
@@ -70,7 +70,8 @@ public struct MessageView: Sendable {
     public var isEdited: Bool { versions.count > 1 }
 
     /// Applies events to a message of the history of `owner`. An edit or a deletion counts only from the message's own
-    /// author, and a receipt only from the peer of its conversation. `now` is the time at which a pin may have ended.
+    /// author, and a receipt only from the peer of its conversation, or in a group from a reader, as the events are only those
+    /// that count for the message. `now` is the time at which a pin may have ended.
     public init(
         _ entry: HistoryEntry, events: [HistoryEntry], owner: SessionID, now: Timestamp = .now()
     ) {
@@ -109,13 +110,17 @@ public struct MessageView: Sendable {
         case .pin(_, let until): pin = Pin(from: from, time: event.time, until: until)
         case .unpin: pin = nil
         case .receipt(let receipt):
-            guard entry.direction == .sent, let from, from == entry.peer, from != author,
-                !receipts.contains(where: { $0.status == .read })
+            guard entry.direction == .sent, let from, from == event.peer, from != author,
+                receipt.group == entry.conversation.group?.description,
+                receipt.group != nil || from == entry.peer
             else { return }
-            receipts = [
-                Receipt(
-                    from: from, status: HistoryEntry.State(receipt.status), time: receipt.time)
-            ]
+            let new = Receipt(
+                from: from, status: HistoryEntry.State(receipt.status), time: receipt.time)
+            guard let known = receipts.firstIndex(where: { $0.from == from }) else {
+                receipts.append(new)
+                return
+            }
+            if receipts[known].status != .read { receipts[known] = new }
         case .text, .data, .file, .timer, .typing, .presence, .profile, .call, .other, .system,
             .unknown:
             return
@@ -145,6 +150,7 @@ extension IdentityStore {
     public func views(of entries: [HistoryEntry]) throws(StateError) -> [MessageView] {
         try database.use { connection throws(StateError) in
             var rows: [Conversation: ConversationRow] = [:]
+            var conversations: [Int64: Conversation] = [:]
             return try entries.map { entry throws(StateError) in
                 if rows[entry.conversation] == nil {
                     rows[entry.conversation] = try conversationRow(entry.conversation, connection)
@@ -152,7 +158,7 @@ extension IdentityStore {
                 guard let id = entry.id, let row = rows[entry.conversation] else {
                     return MessageView(entry, events: [], owner: owner.id)
                 }
-                let events = try self.events(on: id, in: row, connection)
+                let events = try self.events(on: id, in: row, connection, &conversations)
                 var view = MessageView(entry, events: events, owner: owner.id)
                 view.dropped = try dropped(on: id, in: row, events, connection)
                 return view

@@ -189,6 +189,12 @@ public final class IdentityStore: Sendable {
             PRIMARY KEY (target, author)
         ) WITHOUT ROWID
         """,
+        """
+        CREATE TABLE copy (
+            message INTEGER NOT NULL, copy INTEGER NOT NULL, stored INTEGER NOT NULL,
+            day INTEGER NOT NULL, PRIMARY KEY (message, copy)
+        ) WITHOUT ROWID
+        """,
     ]
 
     /// The version of the schema.

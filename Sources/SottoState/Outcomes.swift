@@ -10,26 +10,42 @@ extension IdentityStore {
     public func collectOutcomes(from outbox: Outbox) throws {
         let outcomes = try outbox.outcomes()
         guard !outcomes.isEmpty else { return }
-        let own = try preview { transaction in
-            try outcomes.filter { try transaction.hasSent($0.id) }
+        let found = try preview { transaction -> (own: [SentOutcome], copies: FoundCopies) in
+            let own = try outcomes.filter { try transaction.hasSent($0.id) }
+            guard own.count < outcomes.count, try transaction.hasGroups else {
+                return (own, FoundCopies())
+            }
+            let known = Set(own.map(\.id))
+            let others = outcomes.filter { !known.contains($0.id) }
+            return (own, try transaction.copies(with: others))
         }
-        guard !own.isEmpty else { return }
+        guard !found.own.isEmpty || found.copies.isNews else { return }
         try transaction { transaction in
-            for (id, outcome) in own { try transaction.record(outcome, of: id) }
+            for (id, outcome) in found.own { try transaction.record(outcome, of: id) }
+            try transaction.record(found.copies)
         }
-        try outbox.forgetOutcomes(of: own.map(\.id))
+        // If the program ends before this, the next one collects the same outcomes again.
+        let ids = found.own.map(\.id) + found.copies.ids
+        if !ids.isEmpty { try outbox.forgetOutcomes(of: ids) }
+    }
+
+    /// Returns the state of a sent envelope with an outcome, or `nil` for an unknown outcome.
+    static func state(of outcome: String) -> HistoryEntry.State? {
+        // The first word is the status of the result that `send` prints.
+        switch outcome.prefix(while: { $0 != " " }) {
+        case "stored", "duplicate": .stored
+        case "rejected", "dropped", "expired": .failed
+        default: nil
+        }
     }
 }
 
+/// The outcome of an envelope, and its id.
+typealias SentOutcome = (id: String, outcome: String)
+
 extension StateTransaction {
     fileprivate func record(_ outcome: String, of id: String) throws(StateError) {
-        let state: HistoryEntry.State
-        // The first word is the status of the result that `send` prints.
-        switch outcome.prefix(while: { $0 != " " }) {
-        case "stored", "duplicate": state = .stored
-        case "rejected", "dropped", "expired": state = .failed
-        default: return
-        }
+        guard let state = IdentityStore.state(of: outcome) else { return }
         // A receipt may be here already.
         try connection.run(
             "UPDATE message SET state = ? WHERE mark = ? AND state IN (?, ?)", state.rawValue,

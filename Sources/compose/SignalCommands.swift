@@ -15,12 +15,14 @@ struct ReadCommand: Program {
             """,
         discussion: """
             With WHO, for all unread messages of a conversation. Nothing is marked as read here; sotto history read \
-            does both. A contact gets receipts only with receipts=on (contact set).
+            does both. A contact gets receipts only with receipts=on (contact set), and for messages of a group only \
+            if it has at most 20 members.
             """)
 
     @OptionGroup var target: TargetOptions
 
-    @Argument("target", help: "Messages, such as -1, or a contact, an id or me.", values: .any)
+    @Argument(
+        "target", help: "Messages, such as -1, or a contact, an id, me or a group.", values: .any)
     var texts: [String]
 
     func execute() throws {
@@ -29,10 +31,10 @@ struct ReadCommand: Program {
         var receipts = Receipts(.read, store)
         var refused: SessionID?
         for entry in try entries(context, store) {
-            guard let peer = entry.peer, entry.direction == .received else {
+            guard let author = entry.author(context.owner), entry.direction == .received else {
                 throw TargetError.receiptForOwn
             }
-            if try !receipts.areSent(to: peer) { refused = peer }
+            if try !receipts.areSent(to: author) { refused = author }
             try receipts.add(entry)
         }
         let messages = receipts.messages
@@ -44,8 +46,10 @@ struct ReadCommand: Program {
     private func entries(
         _ context: ComposeContext, _ store: IdentityStore
     ) throws -> [HistoryEntry] {
-        if texts.count == 1, target.with == nil, let contact = try contact(texts[0], context) {
-            return try store.unread(in: .peer(contact))
+        if texts.count == 1, target.with == nil,
+            let conversation = try conversation(texts[0], context)
+        {
+            return try store.unread(in: conversation)
         }
         return try target.targets(texts, context).map { target in
             _ = try SharedTarget(target, owner: context.owner)
@@ -53,12 +57,13 @@ struct ReadCommand: Program {
         }
     }
 
-    /// Returns the contact that an argument names, or `nil` for the id of a message.
-    private func contact(_ text: String, _ context: ComposeContext) throws -> SessionID? {
+    /// Returns the conversation that an argument names, or `nil` for the id of a message.
+    private func conversation(_ text: String, _ context: ComposeContext) throws -> Conversation? {
         guard TargetLookup.countBack(text) == nil, !Envelope.isID(text.lowercased()) else {
             return nil
         }
-        return try context.book.lookUp(text)?.id
+        if let person = try context.book.lookUp(text)?.id { return .peer(person) }
+        return try context.book.group(named: text).map { .group($0.id) }
     }
 }
 

@@ -76,13 +76,22 @@ extension MessageView {
         marks += reactions.map { "\($0.emoji) \($0.name)" }
         let count = dropped.reduce(0) { $0 + $1.count }
         if count > 0 { marks.append("\(count) earlier changes dropped") }
+        if let progress { marks.append(progress) }
         switch entry.state {
-        case .delivered: marks.append("delivered")
-        case .read: marks.append("read")
+        case .delivered where entry.readerCount == nil: marks.append("delivered")
+        case .read where entry.readerCount == nil: marks.append("read")
         case .failed: marks.append("not accepted by the relay")
-        case .new, .stored, .deleted, .expired, .damaged: break
+        case .new, .stored, .delivered, .read, .deleted, .expired, .damaged: break
         }
         return marks
+    }
+
+    /// How many readers of an own message to a group have it, or `nil` without a receipt.
+    private var progress: String? {
+        guard let count = entry.readerCount, !receipts.isEmpty else { return nil }
+        let read = receipts.count { $0.status == .read }
+        return read > 0
+            ? "read by \(read) of \(count)" : "delivered to \(receipts.count) of \(count)"
     }
 
     /// The line for a message without content.

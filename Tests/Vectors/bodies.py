@@ -13,6 +13,7 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 ID = re.compile(r"05[0-9a-fA-F]{64}")
 TIME = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?Z")
 BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+GROUP = re.compile(r"[0-9a-f]{64}")
 YEAR = 365 * 24 * 60 * 60
 
 emoji = []
@@ -188,7 +189,8 @@ tables = dict(
     pin=members(target=target, until_=time),
     unpin=members(target=target),
     receipt=members(
-        status=one_of("delivered", "read"), ids=many(uuid, 1, 256), time=time),
+        status=one_of("delivered", "read"), ids=many(uuid, 1, 256), time=time,
+        group_=matching(GROUP)),
     timer=members(seconds=integer(0, YEAR)),
     typing=members(state=one_of("started", "stopped"), group_=text(128, line=True)),
     presence=members(state=one_of("online", "offline"), group_=text(128, line=True)),
@@ -262,6 +264,7 @@ bodies = [
     {"type": "pin", "target": hers},
     {"type": "unpin", "target": hers},
     {"type": "receipt", "status": "read", "ids": [an_id(1), an_id(2)], "time": when},
+    {"type": "receipt", "status": "delivered", "ids": [an_id(1)], "time": when, "group": "9f" * 32},
     {"type": "timer", "seconds": 604800},
     {"type": "typing", "state": "started", "group": "friends"},
     {"type": "presence", "state": "online"},
@@ -308,6 +311,7 @@ special = {
                    ["x" * 1023]],
     "body": [{"type": t, "target": hers, "emoji": "👍", "text": "x"} for t in
              ("edit", "reaction", "delete", "pin", "unpin", "group", "sync", "system", "text")],
+    "group": ["9F" * 32, "9f" * 31, "9f" * 33],
     "state": ["started", "stopped", "online", "offline", "away"],
 }
 

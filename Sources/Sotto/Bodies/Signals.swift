@@ -6,6 +6,9 @@ public struct Receipt: Sendable, Hashable {
     public let ids: [String]
     /// The time of the last of these events.
     public let time: Timestamp
+    /// The id of the group to which the messages were sent, 64 hexadecimal digits in lower case; `nil` for messages to one
+    /// recipient.
+    public let group: String?
 
     /// An event on the way of a message.
     public enum Status: String, Sendable {
@@ -16,10 +19,11 @@ public struct Receipt: Sendable, Hashable {
     }
 
     /// Creates a receipt.
-    public init(_ status: Status, ids: [String], time: Timestamp) {
+    public init(_ status: Status, ids: [String], time: Timestamp, group: String? = nil) {
         self.status = status
         self.ids = ids
         self.time = time
+        self.group = group
     }
 
     init(_ reader: inout BodyReader) throws(BodyError) {
@@ -30,12 +34,20 @@ public struct Receipt: Sendable, Hashable {
         guard let ids, !ids.isEmpty else { throw reader.malformed("ids") }
         self.ids = ids
         time = try reader.require("time").time()
+        group = try reader.take("group")?.text(Self.group)
+    }
+
+    /// Returns a text of 64 hexadecimal digits in lower case, or `nil`.
+    private static func group(_ text: String) -> String? {
+        guard let id = bytes(hex: text), id.count == 32, hex(id) == text else { return nil }
+        return text
     }
 
     var members: [(String, JSON?)] {
         [
             ("status", .string(status.rawValue)), ("ids", .array(ids.map { .string($0) })),
             ("time", .string(time.description)),
+            ("group", group.map { .string($0) }),
         ]
     }
 }

@@ -138,11 +138,14 @@ public struct Envelope: Sendable, Hashable {
     /// Returns an id for a record without one. It is derived from the ciphertext, so it is the same each time.
     package static func id(of bytes: [UInt8]) -> String { uuid(Array(sha256(bytes)[..<16])) }
 
-    private static func uuid(_ bytes: [UInt8]) -> String {
+    private static func uuid(_ bytes: [UInt8]) -> String { UUIDText.text(idBytes(of: bytes)[...]) }
+
+    /// Returns 16 bytes with the version and the variant of the ids that ``newID()`` makes.
+    package static func idBytes(of bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        return UUIDText.text(bytes[...])
+        return bytes
     }
 
     /// Returns the 16 bytes of an id that ``isID(_:)`` accepts.

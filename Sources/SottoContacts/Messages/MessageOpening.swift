@@ -279,6 +279,12 @@ final class MessageOpening<Input: MessageInput> {
         if let body, let sender = message.from, try transaction.expects(body, from: sender) {
             verdict = .accepted
         }
+        // A member of a group who is no contact tells the owner that a message arrived.
+        if verdict == .request, let sender = message.from,
+            try transaction.expectsReceipt(message.body, from: sender)
+        {
+            verdict = .accepted
+        }
         if case .different = earlier {
             throw Failure(
                 .replay, "a message with this id was opened before, with different content")

@@ -194,9 +194,14 @@ extension StateTransaction {
 
     /// Returns what is known of the members of a group.
     package func notes(of group: StoredGroup) throws(StateError) -> [SessionID: GroupMemberNote] {
+        try notes(ofGroup: group.number)
+    }
+
+    /// Returns what is known of the members of the group with this number in the state.
+    func notes(ofGroup team: Int64) throws(StateError) -> [SessionID: GroupMemberNote] {
         let notes = try connection.rows(
-            "SELECT mark, holds, told, sealed FROM group_member WHERE team = ?", group.number
-        ) { row throws(StateError) in try self.note(row, of: group.number) }
+            "SELECT mark, holds, told, sealed FROM group_member WHERE team = ?", team
+        ) { row throws(StateError) in try self.note(row, of: team) }
         return Dictionary(notes.map { ($0.id, $0) }) { first, _ in first }
     }
 

@@ -33,17 +33,19 @@ extension StoredGroup {
         }
     }
 
-    /// Returns the record of a message to the group, with the names of the group and of the author at this time.
+    /// Returns the record of a message to the group, with the names of the group and of the author, and the number of
+    /// members, at this time.
     func message(
         id: String, from author: SessionID, rank: GroupRank, time: Timestamp,
         trust: Message.Trust = .unverified, body: JSONObject, members: JSONObject = [:]
     ) -> Message {
-        let names = JSONObject([
+        let facts = JSONObject([
             ("name", .string(name)), ("nickname", state.nicknames[author].map { .string($0) }),
+            ("members", .integer(Int64(state.ranks.count))),
         ])
         var message = Message(
             id: id, from: author, to: nil, time: time, suite: .group, authenticated: true,
-            trust: trust, details: ["group": .object(names)], body: body, members: members)
+            trust: trust, details: ["group": .object(facts)], body: body, members: members)
         message.group = self.id.description
         message.role = rank.name
         return message
@@ -55,6 +57,13 @@ extension Message {
     mutating func markLate() {
         var group = details?["group"]?.object ?? [:]
         group["late"] = .bool(true)
+        details?["group"] = .object(group)
+    }
+
+    /// Removes the number of the group's members, so that the message gets no receipt.
+    mutating func forgetMemberCount() {
+        var group = details?["group"]?.object ?? [:]
+        group["members"] = nil
         details?["group"] = .object(group)
     }
 

@@ -142,8 +142,10 @@ extension StateTransaction {
             else { return false }
         }
         try removeOther(id, of: .group(group.id))
-        let earlier = group.message(
+        var earlier = group.message(
             id: id, from: author, rank: rank, time: written, body: content)
+        // The author sent no copy of another one to the owner, so it gets no receipt.
+        if !wanted.contains(id) { earlier.forgetMemberCount() }
         let imported = ImportedMessage(
             record: earlier.record, direction: .received, state: .new,
             received: Timestamp(seconds: min(written.seconds, time.seconds)), expires: nil,

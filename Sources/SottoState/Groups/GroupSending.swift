@@ -173,8 +173,10 @@ extension StateTransaction {
             body: draft.body, extra: draft.extra)
         let place = GroupContent.Place(next: own.chain)
         let sealed = try own.chain.seal(content.bytes)
+        let id = place.id(group.id, owner.id)
         let envelopes = readers.map { reader in
-            let address = GroupCopy.Address(id: Envelope.newID(), to: reader, time: draft.time)
+            let address = GroupCopy.Address(
+                id: store.copyID(of: id, for: reader), to: reader, time: draft.time)
             return Envelope(
                 id: address.id, suite: .group, to: reader, time: draft.time, ttl: draft.ttl,
                 payload: own.chain.copy(sealed, for: address).payload)
@@ -185,11 +187,15 @@ extension StateTransaction {
             try write(note, of: group)
         }
         var message = group.message(
-            id: place.id(group.id, owner.id), from: owner.id, rank: group.rank, time: draft.time,
+            id: id, from: owner.id, rank: group.rank, time: draft.time,
             trust: .verified, body: draft.body,
             members: JSONObject(draft.extra.map { ($0.name, $0.value) }))
         // With its place, the author can show the message to others.
         message.details?["place"] = .object(place.object)
+        message.details?["copies"] = .integer(Int64(readers.count))
+        if group.state.ranks.count <= GroupReceipts.mostMembers {
+            message.details?["readers"] = .base64(store.readerMarks(readers))
+        }
         return (message, envelopes)
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import Sotto
 import TestSupport
 import Testing
@@ -33,7 +34,8 @@ import Testing
         try middle.waitFor("[team: 3 members, your rank is member]")
         try right.waitFor("your rank is member")
         try left.enter("friday?")
-        #expect(try left.waitFor("friday?").hasSuffix("me  friday?"))
+        // The typed line has the text too until it is erased.
+        try left.waitFor("me  friday?")
         #expect(try middle.waitFor("friday?").hasSuffix("alice  friday?"))
         #expect(try right.waitFor("friday?").hasSuffix("alice  friday?"))
         try middle.enter("/reply at 7")
@@ -60,6 +62,30 @@ import Testing
         try again.enter("yes")
         try again.waitFor("me     yes")
         #expect(try bob.history("unread").last?["unread"] == .integer(0))
+    }
+
+    /// The author sees who read a message. The history counts also those who only got it.
+    @Test func theAuthorSeesWhoRead() throws {
+        for party in [bob, carol] {
+            try stage.must(party, "contact set alice receipts=on")
+        }
+        let (left, right) = (
+            try stage.chat(alice, with: "team"), try stage.chat(bob, with: "team")
+        )
+        try left.waitFor("3 members")
+        try right.waitFor("your rank is member")
+        try left.enter("friday?")
+        try right.waitFor("friday?")
+        try left.waitFor("[bob: ✓✓ read]")
+        func status() throws -> String? { try alice.history("team")[0]["status"]?.string }
+        for _ in 0..<500 where try status() != "stored" { usleep(20_000) }
+        #expect(try status() == "stored")
+        try stage.must(
+            carol, "recv -q | decrypt -q --receipts told > /dev/null && encrypt -q told | send -q")
+        for _ in 0..<500 where try status() != "delivered" { usleep(20_000) }
+        let receipts = try alice.history("team")[0]["receipts"]?.array ?? []
+        #expect(try status() == "delivered" && receipts.count == 2)
+        #expect(try !left.lines().contains { $0.contains("delivered") })
     }
 
     /// Members join, leave and rename the group while others talk. A program that runs already writes to newcomers.

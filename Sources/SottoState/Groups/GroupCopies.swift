@@ -1,0 +1,197 @@
+import Sotto
+import SottoDatabase
+
+/// The copies of the owner's messages to groups. The id of a copy is a keyed hash, so that a relay cannot tell which copies
+/// belong to one message, and the owner finds the message of an outcome.
+extension IdentityStore {
+    /// Returns the id of the envelope with the copy of an own message for a reader. It looks like a random one.
+    func copyID(of message: String, for reader: SessionID) -> String {
+        UUIDText.text(copyBytes(of: Envelope.idBytes(message), for: reader)[...])
+    }
+
+    /// Returns the 16 bytes of ``copyID(of:for:)``: the keyed hash of `copy ` ‖ message id (16) ‖ public key of the reader, with
+    /// the version and the variant of a random UUID.
+    fileprivate func copyBytes(of message: [UInt8], for reader: SessionID) -> [UInt8] {
+        Envelope.idBytes(
+            of: keyedHash(Array("copy ".utf8) + message + reader.publicKey, key: lookupKey))
+    }
+}
+
+/// The copies that ``StateTransaction/copies(with:)`` found.
+struct FoundCopies {
+    /// A message with the outcomes of some of its copies.
+    struct OfMessage {
+        /// The keyed hash of the message's id.
+        let mark: Int64
+        /// Its state before.
+        let state: HistoryEntry.State
+        /// The number of all its copies.
+        let count: Int
+        /// Whether a relay has stored a copy, by the first 8 bytes of the copy's id.
+        var outcomes: [Int64: Bool] = [:]
+    }
+
+    var messages: [OfMessage] = []
+    /// The ids of the copies with an outcome.
+    var ids: [String] = []
+    /// The hash of the outcomes that belong to no message, or `nil` if it is known already.
+    var rest: Int64?
+
+    /// Whether the state does not have it yet.
+    var isNews: Bool { !ids.isEmpty || rest != nil }
+}
+
+/// Outcomes of copies. The state counts the outcomes of a message until all its copies have one.
+extension StateTransaction {
+    /// The newest rows of the history that can be messages without outcomes.
+    private static let newestMessages: Int64 = 10_000
+    /// The most ids that are made at once: for 300 messages to 1,000 readers.
+    private static let mostIDs = 300_000
+    /// The most of them for messages that are stored. They have outcomes only if a program was killed.
+    private static let mostIDsOfStored = 20_000
+    /// The name of the hash of the outcomes that belong to no message.
+    private static let restName = "other outcomes"
+
+    /// Whether the state has a group.
+    var hasGroups: Bool {
+        get throws(StateError) { try connection.exists("SELECT 1 FROM group_log LIMIT 1") }
+    }
+
+    /// Finds the own messages to groups whose copies have these outcomes: first those that are not stored, and the newest
+    /// first. Older messages than ``Outbox/outcomeDays`` are left out.
+    ///
+    /// Does nothing if the outcomes are those that belonged to no message before: they can be of another identity.
+    func copies(with outcomes: [SentOutcome]) throws(StateError) -> FoundCopies {
+        var found = FoundCopies()
+        guard try remembered(Self.restName) != rest(of: outcomes) else { return found }
+        var left: [[UInt8]: SentOutcome] = [:]
+        for outcome in outcomes where Envelope.isID(outcome.id) {
+            guard IdentityStore.state(of: outcome.outcome) != nil else { continue }
+            left[Envelope.idBytes(outcome.id)] = outcome
+        }
+        var people: [GroupID: [SessionID]] = [:]
+        var (made, madeOfStored) = (0, 0)
+        for (row, conversation) in try sentToGroups() {
+            let isStored = row.state == HistoryEntry.State.stored.rawValue
+            guard !left.isEmpty, made < Self.mostIDs, madeOfStored < Self.mostIDsOfStored else {
+                break
+            }
+            let entry = try store.entry(row, conversation, now: .min)
+            guard let id = entry.id, Envelope.isID(id), let group = conversation.group,
+                let count = entry.record["details"]?.object?["copies"]?.integer
+            else { continue }
+            if people[group] == nil { people[group] = try self.people(of: group) }
+            var copies = FoundCopies.OfMessage(
+                mark: row.mark, state: entry.state, count: Int(count))
+            let message = Envelope.idBytes(id)
+            for person in people[group] ?? [] {
+                let copy = store.copyBytes(of: message, for: person)
+                guard let outcome = left.removeValue(forKey: copy) else { continue }
+                let mark = Int64(bitPattern: UInt64(bigEndianBytes: copy[..<8]) ?? 0)
+                copies.outcomes[mark] = IdentityStore.state(of: outcome.outcome) == .stored
+                found.ids.append(outcome.id)
+            }
+            made += people[group]?.count ?? 0
+            if isStored { madeOfStored += people[group]?.count ?? 0 }
+            if !copies.outcomes.isEmpty { found.messages.append(copies) }
+        }
+        let known = Set(found.ids)
+        found.rest = rest(of: outcomes.filter { !known.contains($0.id) })
+        return found
+    }
+
+    /// Records the outcomes of copies. A message has the state `stored` when all its copies have an outcome and a relay has
+    /// stored one, and `failed` when no relay has.
+    func record(_ found: FoundCopies) throws(StateError) {
+        guard found.isNews else { return }
+        let day = Timestamp.now().seconds / 86_400
+        for message in found.messages { try record(message, day) }
+        // The other copies of these messages have no outcome any more.
+        let last = day - Outbox.outcomeDays
+        try connection.run(
+            """
+            UPDATE message SET state = ? WHERE state = ?
+            AND mark IN (SELECT message FROM copy WHERE stored = 1 AND day < ?)
+            """, HistoryEntry.State.stored.rawValue, HistoryEntry.State.new.rawValue, last)
+        try connection.run("DELETE FROM copy WHERE day < ?", last)
+        if let rest = found.rest { try remember(Self.restName, rest) }
+    }
+
+    private func record(_ message: FoundCopies.OfMessage, _ day: Int64) throws(StateError) {
+        guard message.state == .new else {
+            // A copy was sent again after all had failed. Other outcomes came twice, or after the receipts.
+            if message.outcomes.values.contains(true) {
+                try connection.run(
+                    "UPDATE message SET state = ? WHERE mark = ? AND state = ?",
+                    HistoryEntry.State.stored.rawValue, message.mark,
+                    HistoryEntry.State.failed.rawValue)
+            }
+            try connection.run("DELETE FROM copy WHERE message = ?", message.mark)
+            return
+        }
+        let earlier = try connection.rows(
+            "SELECT copy, stored FROM copy WHERE message = ?", message.mark
+        ) { (copy: $0.integer(0), isStored: $0.integer(1) == 1) }
+        var outcomes = message.outcomes
+        for (copy, isStored) in earlier {
+            outcomes[copy] = isStored || outcomes[copy] == true
+        }
+        let isStored = outcomes.values.contains(true)
+        if outcomes.count >= message.count {
+            let state: HistoryEntry.State = isStored ? .stored : .failed
+            try connection.run(
+                "UPDATE message SET state = ? WHERE mark = ? AND state = ?", state.rawValue,
+                message.mark, HistoryEntry.State.new.rawValue)
+            try connection.run("DELETE FROM copy WHERE message = ?", message.mark)
+            return
+        }
+        for copy in message.outcomes.keys {
+            try connection.run(
+                "INSERT OR REPLACE INTO copy (message, copy, stored, day) VALUES (?, ?, ?, ?)",
+                message.mark, copy, outcomes[copy] == true ? 1 : 0, day)
+        }
+    }
+
+    /// Returns the own messages and events of groups that can have outcomes: first those that are not stored, and the newest
+    /// first.
+    private func sentToGroups() throws(StateError) -> [(StoredMessage, Conversation)] {
+        let groups = try store.conversationRows(connection).filter {
+            $0.conversation.group != nil
+        }
+        let conversations = Dictionary(
+            uniqueKeysWithValues: groups.map { ($0.number, $0.conversation) })
+        let last = try connection.integer("SELECT max(number) FROM message")
+        let first = Timestamp.now().seconds - Outbox.outcomeDays * Self.day
+        return try connection.rows(
+            """
+            SELECT \(StoredMessage.columns) FROM message
+            WHERE number > ? AND sent = 1 AND time >= ? AND sealed IS NOT NULL
+            ORDER BY state = ?, number DESC
+            """, last - Self.newestMessages, first, HistoryEntry.State.stored.rawValue
+        ) { StoredMessage($0) }.compactMap { row in
+            conversations[row.conversation].map { (row, $0) }
+        }
+    }
+
+    /// Returns the people who are or were members of a group: those with a note. A damaged group has none, so that the messages
+    /// of others get a status.
+    private func people(of id: GroupID) throws(StateError) -> [SessionID] {
+        let number = try connection.first(
+            "SELECT number FROM group_log WHERE mark = ?", store.mark(id)
+        ) { $0.integer(0) }
+        guard let number else { return [] }
+        do throws(StateError) {
+            return Array(try notes(ofGroup: number).keys)
+        } catch .unsealable {
+            return []
+        } catch {
+            throw error
+        }
+    }
+
+    /// Returns the hash of outcomes.
+    private func rest(of outcomes: [SentOutcome]) -> Int64 {
+        let lines = outcomes.map { "\($0.id) \($0.outcome)\n" }.sorted()
+        return store.mark(envelope: "outcomes " + lines.joined())
+    }
+}
