@@ -55,7 +55,7 @@ package struct GroupMemberNote: Sendable {
     /// The most changes or messages that a member asks for.
     static let mostWanted = 256
     /// The most answers to questions for heads that a member gets in an hour.
-    private static let mostHeadsAnswers: UInt8 = 4
+    private static let mostHeadsAnswers: UInt8 = 2
     /// The id of no message.
     static let nothing = UUIDText.text([UInt8](repeating: 0, count: 16)[...])
 

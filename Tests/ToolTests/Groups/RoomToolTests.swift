@@ -201,7 +201,7 @@ import Testing
         #expect(try Set(["alice", "bob", "carol"].map { try show($0)["state"] }).count == 1)
     }
 
-    /// The keys of a room, a grant and its members are in a backup. Nobody is let in before a member has confirmed the room.
+    /// The keys of a room, a grant and its members are in a backup. No newcomer is let in before a member has confirmed the room.
     @Test func aRoomIsRestored() throws {
         try create()
         try enter("bob", "Bo")
