@@ -63,6 +63,13 @@ extension GroupError: FailureError {
                 hint: "ask a member for an invitation or for the new phrase")
         case .mayNotPost:
             Failure(.untrusted, "your rank in the group does not permit messages")
+        case .doubtful(let id):
+            Failure(
+                .tryAgain,
+                "the group \(id) comes from a backup, which can lack changes, and no member has confirmed it",
+                hint:
+                    "ask members, and decrypt the answer: sotto group sync \(id) | sotto encrypt | sotto send"
+            )
         }
     }
 }

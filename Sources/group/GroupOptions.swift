@@ -23,7 +23,9 @@ struct GroupArgument: ArgumentGroup {
 struct RecentMail: ArgumentGroup {
     @Flag(
         "--anyway",
-        help: "Change the group also if the mail was last received more than an hour ago.")
+        help:
+            "Also if the mail was last received more than an hour ago, or no member confirmed the restored group."
+    )
     var anyway = false
 
     /// Seconds for which the received mail counts as complete.
@@ -43,6 +45,12 @@ struct RecentMail: ArgumentGroup {
     }
 }
 
+/// The use of a group that was restored from a backup, before a member has confirmed it.
+struct UnconfirmedUse: ArgumentGroup {
+    @Flag("--anyway", help: "Also if no member has confirmed the restored group.")
+    var anyway = false
+}
+
 /// The group that a command changes.
 struct ChangeArgument: ArgumentGroup {
     @OptionGroup var group: GroupArgument
@@ -51,8 +59,9 @@ struct ChangeArgument: ArgumentGroup {
 
     /// Opens the state, and finds the group. Throws a failure with status 75 if the mail was last received too long ago.
     func open() throws -> (groups: OpenGroups, group: StoredGroup) {
-        let (groups, found) = try group.open()
+        var (groups, found) = try group.open()
         try mail.check(groups)
+        groups.takesDoubtful = mail.anyway
         return (groups, found)
     }
 }
@@ -92,6 +101,8 @@ struct OpenGroups {
     let book: AddressBook
     let store: IdentityStore
     let owner: Identity
+    /// Whether the command changes a restored group that no member has confirmed.
+    var takesDoubtful = false
 
     init(_ options: GroupOptions) throws {
         book = AddressBook({ try options.identity.load() }, lockTimeout: options.lock.timeout)
@@ -110,12 +121,17 @@ struct OpenGroups {
         _ body: (StoredGroup, StateTransaction) throws -> StoredGroup
     ) throws {
         let records = try store.transaction { transaction in
-            // Another process may have changed the group meanwhile.
-            guard let group = try transaction.group(found.id) else { throw GroupError.unknown }
+            let group = try present(found, transaction)
             guard group.standing == .member else { throw GroupError.notMember }
             return try news(of: try body(group, transaction), also: also, transaction)
         }
         try print(records)
+    }
+
+    /// Returns a group as it is in a transaction that changes it: another process may have changed it meanwhile.
+    func present(_ found: StoredGroup, _ transaction: StateTransaction) throws -> StoredGroup {
+        guard let group = try transaction.group(found.id) else { throw GroupError.unknown }
+        return takesDoubtful ? try transaction.confirm(group) : group
     }
 
     /// Returns the records that tell the members, and those who are members no longer, what they lack.

@@ -86,7 +86,7 @@ extension StoredGroup {
                         ? try groups.inviter(of: self).map { .string($0.description) } : nil
                 ),
                 ("continues", continued.map { .string($0.description) }),
-                ("unconfirmed", isUnconfirmed ? .bool(true) : nil),
+                ("unconfirmed", isUnconfirmed || isDoubtful ? .bool(true) : nil),
                 ("policy", .object(state.policy.object)),
                 ("changes", .integer(Int64(log.changes.count))),
                 ("state", .string(hex(state.digest))),
@@ -113,16 +113,20 @@ struct ShowCommand: Program {
         discussion: """
             state is a digest of members and rules. It is the same for all members who have the same changes. forks \
             are changes by which somebody told two members different things. unconfirmed says that no member has let \
-            you into a room yet. missing counts the messages that did not arrive, by author, and missingChanges the \
-            changes that members named and that did not arrive: group sync asks for them.
+            you into a room yet, or has confirmed a group that was restored from a backup. missing counts the messages that did not arrive, by author, and missingChanges the \
+            changes that members named and that did not arrive, since missingSince: group sync asks for them.
             """)
 
     @OptionGroup var group: GroupArgument
 
+    /// Seconds after which a missing change counts as lost.
+    private static let week: Int64 = 7 * 86_400
+
     func execute() throws {
         let (groups, found) = try group.open()
-        let (missing, changes) = try groups.store.preview {
-            (try $0.missingMessages(of: found), try $0.missingChanges(of: found))
+        let (missing, changes, since) = try groups.store.preview {
+            let changes = try $0.missingChanges(of: found)
+            return (try $0.missingMessages(of: found), changes.count, changes.since)
         }
         var record = try found.record(groups)
         let authors = missing.sorted { $0.key.description < $1.key.description }
@@ -133,8 +137,15 @@ struct ShowCommand: Program {
                     return .object(["from": .string(id.description), "messages": count])
                 })
         }
-        if changes > 0 { record["missingChanges"] = .integer(Int64(changes)) }
+        if changes > 0 {
+            record["missingChanges"] = .integer(Int64(changes))
+            record["missingSince"] = since.map { .string($0.description) }
+        }
         try groups.print([record])
+        let doubt = GroupError.doubtful(id: found.id.short)
+        if found.isDoubtful, let hint = Failure(core: doubt)?.hint {
+            group.options.note("no member has confirmed the group since it was restored: \(hint)")
+        }
         for (id, messages) in authors {
             let count = counted(messages.count, "message")
             group.options.note(
@@ -142,8 +153,13 @@ struct ShowCommand: Program {
             )
         }
         if changes > 0 {
+            let age = since.map { Timestamp.now().seconds - $0.seconds } ?? 0
+            let fact =
+                age > Self.week
+                ? "did not arrive in \(age / 86_400) days, and no member supplied them; a relay may withhold them"
+                : "did not arrive"
             group.options.note(
-                "\(counted(changes, "change")) of the group did not arrive: ask again with group sync | encrypt | send"
+                "\(counted(changes, "change")) of the group \(fact): ask again with group sync | encrypt | send"
             )
         }
         if found.members.count > 100, found.state.policy.post < .admin {

@@ -83,7 +83,7 @@ struct InviteCommand: Program {
             throw Failure(.usage, "\(try groups.name(of: person.id)) is a member already")
         }
         let records = try groups.store.transaction { transaction in
-            guard var group = try transaction.group(found.id) else { throw GroupError.unknown }
+            var group = try groups.present(found, transaction)
             group = try groups.invite(invited, isReader ? .reader : .member, to: group, transaction)
             return try groups.invitations(of: group, for: invited, transaction)
         }
@@ -95,15 +95,18 @@ struct InviteCommand: Program {
 struct AcceptCommand: Program {
     static let configuration = CommandConfiguration(
         name: "accept", abstract: "Accept an invitation, and tell the members.",
-        usage: "group accept [--nickname NAME] GROUP")
+        usage: "group accept [--nickname NAME] [--anyway] GROUP")
 
     @Option("--nickname", value: "name", help: "Your name in the group.")
     var nickname: String?
 
+    @OptionGroup var use: UnconfirmedUse
+
     @OptionGroup var group: GroupArgument
 
     func execute() throws {
-        let (groups, found) = try group.open()
+        var (groups, found) = try group.open()
+        groups.takesDoubtful = use.anyway
         do {
             let (joined, records) = try join(found, groups)
             let count = counted(joined.members.count, "member")
@@ -129,7 +132,7 @@ struct AcceptCommand: Program {
             )
         }
         return try groups.store.transaction { transaction in
-            guard let group = try transaction.group(found.id) else { throw GroupError.unknown }
+            let group = try groups.present(found, transaction)
             guard group.standing != .member else {
                 throw Failure(.no, "you are a member of \(group.name) already")
             }
@@ -153,7 +156,7 @@ struct AcceptCommand: Program {
     private func askForInvitation(_ found: StoredGroup, _ groups: OpenGroups) throws {
         let questions = try groups.store.preview { transaction -> [JSONObject]? in
             guard let group = try transaction.group(found.id),
-                try transaction.missingChanges(of: group) > 0
+                try transaction.missingChanges(of: group).count > 0
             else { return nil }
             return try groups.news(of: group, transaction)
         }
@@ -213,13 +216,16 @@ struct ForgetCommand: Program {
 /// `group leave`: ends the own membership.
 struct LeaveCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "leave", abstract: "Leave a group.", usage: "group leave GROUP",
+        name: "leave", abstract: "Leave a group.", usage: "group leave [--anyway] GROUP",
         discussion: "The messages stay in the history.")
+
+    @OptionGroup var use: UnconfirmedUse
 
     @OptionGroup var group: GroupArgument
 
     func execute() throws {
-        let (groups, found) = try group.open()
+        var (groups, found) = try group.open()
+        groups.takesDoubtful = use.anyway
         try groups.change(found) { group, transaction in
             try transaction.write(
                 .leave(transaction.limits(of: groups.owner.id, in: group)), in: group)
@@ -260,8 +266,9 @@ extension MembersArgument {
         _ mail: RecentMail,
         _ act: ([SessionID], [GroupChange.Limit]) -> GroupChange.Act
     ) throws {
-        let (groups, found, who) = try open()
+        var (groups, found, who) = try open()
         try mail.check(groups)
+        groups.takesDoubtful = mail.anyway
         if found.state.policy.door != nil {
             group.options.note(
                 "the removed members know the phrase of the door; change it: sotto group door --new-phrase \(shellWord(found.name))"

@@ -209,7 +209,7 @@ extension OpenGroups {
         of found: StoredGroup, _ body: (StoredGroup, StateTransaction) throws -> StoredGroup
     ) throws {
         let records = try store.transaction { transaction in
-            guard let group = try transaction.group(found.id) else { throw GroupError.unknown }
+            let group = try present(found, transaction)
             guard group.standing == .member else { throw GroupError.notMember }
             let old = try transaction.room(of: group)
             let changed = try body(group, transaction)

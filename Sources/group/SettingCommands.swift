@@ -209,10 +209,14 @@ struct SyncCommand: Program {
     static let configuration = CommandConfiguration(
         name: "sync",
         abstract: "Print what members lack: changes, answers, and questions for missing changes.",
-        usage: "group sync [--keys] [GROUP ...]",
+        usage: """
+            group sync [--keys] [GROUP ...]
+            group sync --anyway GROUP ...
+            """,
         discussion: """
             Before a message, encrypt --group does the same. People who wait at the door of a room are let in, and the \
-            record of a room that changed is printed.
+            record of a room that changed is printed. Members are asked to confirm a restored group; with --anyway it \
+            is used although none did.
             """)
 
     @Flag(
@@ -220,13 +224,22 @@ struct SyncCommand: Program {
         help: "Also ask members for the keys of messages that wait for them.")
     var keys = false
 
+    @OptionGroup var use: UnconfirmedUse
+
     @OptionGroup var options: GroupOptions
 
     @Argument("group", help: "The groups. Default: all.")
     var names: [String] = []
 
+    func validate() throws {
+        guard !use.anyway || !names.isEmpty else {
+            throw UsageError("--anyway requires the names of groups")
+        }
+    }
+
     func execute() throws {
-        let groups = try options.open()
+        var groups = try options.open()
+        groups.takesDoubtful = use.anyway
         let (chosen, unreadable) =
             try names.isEmpty ? groups.store.groups() : (names.map { try groups.group($0) }, [])
         let inTouch = chosen.filter(\.isInTouch)
@@ -234,7 +247,7 @@ struct SyncCommand: Program {
         let card = rooms.isEmpty ? nil : groups.owner.card()
         let work: (StateTransaction) throws -> [JSONObject] = { transaction in
             try inTouch.flatMap { found in
-                guard var group = try transaction.group(found.id) else { return [JSONObject]() }
+                var group = try groups.present(found, transaction)
                 var records: [JSONObject] = []
                 if let card, group.standing == .member, group.state.policy.door != nil {
                     group = try transaction.admitWaiting(to: group)
@@ -244,9 +257,10 @@ struct SyncCommand: Program {
                 return try records + groups.news(of: group, asksForKeys: keys, transaction)
             }
         }
-        // Only a room is changed here.
+        // Only a room is changed here, and a restored group that is used anyway.
         try groups.print(
-            rooms.isEmpty ? groups.store.preview(work) : groups.store.transaction(work))
+            rooms.isEmpty && !use.anyway
+                ? groups.store.preview(work) : groups.store.transaction(work))
         guard let first = unreadable.first else { return }
         let name = first.name.isEmpty ? first.id?.short ?? "" : first.name
         throw Failure(

@@ -16,6 +16,10 @@ struct HistoryImport {
     private var added = 0
     private var addedContacts = 0
     private var known = 0
+    private var addedGroups = 0
+    private var doubtfulGroups = 0
+    /// The group whose records are being read, and the number of the first of them. It is restored in one transaction.
+    private var group: (backup: GroupBackup, line: Int)?
     private var gone = 0
     private var hasHeader = false
 
@@ -40,6 +44,7 @@ struct HistoryImport {
         case conversation(Conversation, ConversationSettings)
         case retention(IdentityStore.Retention)
         case reader(IdentityStore.Reader)
+        case group(GroupBackup)
         case header
     }
 
@@ -53,6 +58,7 @@ struct HistoryImport {
         do {
             let record = try JSON.object(parsing: bytes)
             id = record["id"]?.string
+            if isOwn, try collectGroup(record, number: number) { return }
             guard let item = try item(record) else { return }
             batch.append((number, id, .success(item)))
         } catch FieldError.member(let name) {
@@ -64,6 +70,26 @@ struct HistoryImport {
             batch.append((number, id, .failure(failure)))
         }
         if batch.count == Self.batchSize { try process() }
+    }
+
+    /// Takes a record of a group. Returns whether it is one. Another record ends the group before it.
+    private mutating func collectGroup(_ record: JSONObject, number: Int) throws -> Bool {
+        let isOfGroup = ["group-log", "group-settings", "group-member"].contains(
+            record["type"]?.string)
+        let id = isOfGroup ? record["group"]?.string.flatMap { GroupID($0) } : nil
+        if group?.backup.id != id { endGroup() }
+        guard isOfGroup else { return false }
+        guard let id else { throw FieldError.member("group") }
+        if group == nil { group = (GroupBackup(id: id), number) }
+        if let failure = try group?.backup.add(record) { throw failure }
+        return true
+    }
+
+    /// Adds the group whose records were read to the batch.
+    private mutating func endGroup() {
+        guard let (backup, line) = group else { return }
+        group = nil
+        batch.append((line, nil, .success(.group(backup))))
     }
 
     /// Reads a record. Returns `nil` for a message without content in an export.
@@ -155,13 +181,37 @@ struct HistoryImport {
             try transaction.restore(settings, of: conversation)
         case .retention(let retention): try transaction.restore(retention)
         case .reader(let reader): readers.append(reader)
+        case .group(let group): return try restore(group, transaction)
         case .header: break
         }
         return nil
     }
 
+    /// Returns the reason for which a group, or a part of it, was not restored, or `nil`.
+    private mutating func restore(
+        _ group: GroupBackup, _ transaction: StateTransaction
+    ) throws -> Failure? {
+        do {
+            let restored = try transaction.restore(group)
+            if restored.isNew { addedGroups += 1 }
+            if restored.isDoubtful { doubtfulGroups += 1 }
+            guard restored.lost > 0 else { return nil }
+            return Failure(
+                .malformed,
+                "\(counted(restored.lost, "change")) of the group \(group.id.short) do not follow from the others"
+            )
+        } catch let error as GroupError {
+            guard error != .unknown, let failure = Failure(core: error) else {
+                return Failure(
+                    .malformed, "the backup lacks the first change of the group \(group.id.short)")
+            }
+            return failure
+        }
+    }
+
     /// Imports the rest, and gives the messages their places.
     mutating func finish() throws {
+        endGroup()
         try process()
         let readers = readers
         try store.transaction { try $0.placeImported(readers: readers) }
@@ -172,6 +222,14 @@ struct HistoryImport {
     func report() {
         Terminal.say("history: \(counted(added, "message")) imported")
         if addedContacts > 0 { Terminal.say("history: \(counted(addedContacts, "contact")) added") }
+        if addedGroups > 0 {
+            Terminal.say("history: \(counted(addedGroups, "group")) restored")
+        }
+        if doubtfulGroups > 0 {
+            Terminal.say(
+                "history: note: the backup can lack changes of groups; ask members: sotto group sync | sotto encrypt | sotto send"
+            )
+        }
         if known > 0 {
             Terminal.say(
                 "history: \(counted(known, "message")) \(known == 1 ? "was" : "were") here already")

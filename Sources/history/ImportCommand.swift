@@ -11,9 +11,10 @@ struct ImportCommand: Program {
         abstract: "Import a backup, or message records; messages that are here do not change.",
         usage: "history import [--passphrase SOURCE] [-q] [FILE]",
         discussion: """
-            A backup of this identity restores contacts, conversations, messages and readers, and no session. Messages of \
-            any other file are marked as imported: nothing proves their authors, and they change no other message. If \
-            an import was interrupted, repeat it.
+            A backup of this identity restores contacts, groups, conversations, messages and readers, and no session. \
+            Messages of any other file are marked as imported: nothing proves their authors, and they change no other \
+            message. If an import was interrupted, repeat it. A member of each restored group must confirm it: \
+            group sync asks.
             """)
 
     @OptionGroup var passphrase: BackupPassphrase

@@ -114,9 +114,13 @@ package struct GroupBody: Sendable {
     package var room: JSONObject?
     /// Changes that the sender asks for.
     package var request: [GroupID] = []
-    /// The heads of the sender's log, if the sender asks for changes. The answer has all changes after them that the requested
-    /// ones need.
+    /// The heads of the sender's log, if the sender asks for changes or heads, or answers a question for heads. The answer has
+    /// all changes after them that the requested ones need.
     package var heads: [GroupID] = []
+    /// The random number of a question for the heads of the receiver's log, ``questionBytes`` long.
+    package var headsRequest: [UInt8]?
+    /// The number of the question that ``heads`` answer.
+    package var headsAnswer: [UInt8]?
     /// Whether the sender asks for the present chain, because messages without a known chain arrived.
     package var asksForChain = false
     /// The ids of messages of the receiver that the sender asks for, because they did not arrive.
@@ -130,12 +134,16 @@ package struct GroupBody: Sendable {
     package static let type = "group"
     /// The most changes, cards, requested changes, requested messages and earlier messages of a body.
     package static let most = 256
+    /// The length of the number of a question for heads.
+    package static let questionBytes = 16
 
     /// Creates a body without content.
     package init(_ group: GroupID) { self.group = group }
 
     /// Whether the sender asks for something.
-    package var isRequest: Bool { !request.isEmpty || asksForChain || !messageRequest.isEmpty }
+    package var isRequest: Bool {
+        !request.isEmpty || headsRequest != nil || asksForChain || !messageRequest.isEmpty
+    }
 
     /// The object.
     package var record: JSONObject {
@@ -151,6 +159,8 @@ package struct GroupBody: Sendable {
             ("file", file.map { .object($0.object) }),
             ("chain", chain.map { .object($0) }), ("room", room.map { .object($0) }),
             ("request", list(request)), ("heads", list(heads)),
+            ("headsRequest", headsRequest.map { .string(hex($0)) }),
+            ("headsAnswer", headsAnswer.map { .string(hex($0)) }),
             ("chainRequest", asksForChain ? .bool(true) : nil),
             (
                 "messageRequest",
@@ -186,6 +196,8 @@ package struct GroupBody: Sendable {
             return ids
         }
         (request, heads) = (try ids("request"), try ids("heads"))
+        headsRequest = try fields["headsRequest"].optional?.hexBytes(count: Self.questionBytes)
+        headsAnswer = try fields["headsAnswer"].optional?.hexBytes(count: Self.questionBytes)
         asksForChain = try fields["chainRequest"].optional?.bool() ?? false
         let messages = try fields["messageRequest"].optional?.array() ?? []
         messageRequest = messages.compactMap { $0.string.flatMap { Envelope.isID($0) ? $0 : nil } }

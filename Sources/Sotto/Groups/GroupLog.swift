@@ -252,8 +252,20 @@ package struct GroupLog: Sendable {
     /// Whether a person has ever entered the group.
     package func hasEntered(_ id: SessionID) -> Bool { entries[id] != nil }
 
-    /// Returns the ids of the effective removals and invitations of a person. A person who is no member may know these changes and
-    /// those before them.
+    /// Returns the change with which a person last entered the group, or `nil`.
+    package func entry(of id: SessionID) -> GroupID? { entries[id].map { changes[$0].id } }
+
+    /// Returns the ids of a person's own changes, and of the effective removals and invitations of the person, that are before no
+    /// other of them. A person who is no member may know these changes and those before them.
+    package func knownHeads(of id: SessionID) -> [GroupID] {
+        let known = Set(horizon(of: id))
+        let numbers = changes.indices.filter {
+            changes[$0].by == id || known.contains(changes[$0].id)
+        }
+        return latest(of: numbers).map { changes[$0].id }
+    }
+
+    /// Returns the ids of the effective removals and invitations of a person.
     package func horizon(of id: SessionID) -> [GroupID] {
         let fold = GroupFold(rules)
         return changes.enumerated().compactMap { number, change in

@@ -68,6 +68,7 @@ extension MessageBody {
             case "history":
                 return "\(who) shows you earlier messages: \(event["count"]?.integer ?? 0)"
             case "fork": return "\(who) signed two different changes with one number"
+            case "confirmed": return "\(who) confirmed the group"
             case "renamed": return "the group has the name \(text("name") ?? "?")"
             default: return "the group was changed"
             }

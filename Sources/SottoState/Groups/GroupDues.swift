@@ -18,6 +18,10 @@ package struct GroupDues {
     fileprivate var messageRequests: [SessionID: [String]] = [:]
     /// The members whom the owner asks for their chains.
     fileprivate var chainRequests: Set<SessionID> = []
+    /// The people whom the owner asks for the heads of their logs.
+    fileprivate var headsRequests: Set<SessionID> = []
+    /// The changes of other people for which the owner asks a person, because those did not answer.
+    fileprivate var changeRequests: [SessionID: [GroupID]] = [:]
 
     /// The most questions of a former member without an answer, about three days.
     private static let mostQuestionsOfFormer: UInt8 = 10
@@ -43,25 +47,88 @@ package struct GroupDues {
     /// time ago. A former member does not ask without end: members answer only those whom a change brought back.
     fileprivate func asking(_ note: GroupMemberNote, with bodies: [GroupBody]) -> [GroupBody] {
         var question = GroupBody(group.id)
+        let missing = note.missing.filter { !group.log.contains($0) }
         question.request = Array(
-            note.missing.filter { !group.log.contains($0) }.suffix(GroupBody.most))
-        if !question.request.isEmpty { question.heads = group.heads }
-        question.asksForChain = chainRequests.contains(note.id)
+            ((changeRequests[note.id] ?? []) + missing).suffix(GroupBody.most))
+        if headsRequests.contains(note.id) { question.headsRequest = group.restoration }
+        if !question.request.isEmpty || question.headsRequest != nil {
+            question.heads = group.heads
+        }
         question.messageRequest = messageRequests[note.id] ?? []
-        guard question.isRequest, time.seconds - note.asked >= Self.askAgain(after: note.asks),
-            isMember || note.asks < Self.mostQuestionsOfFormer
-        else { return bodies }
+        // A chain that was lost with the state is asked for with other bodies, once.
+        question.asksForChain =
+            chainRequests.contains(note.id)
+            || note.lacksChain && (question.isRequest || !bodies.isEmpty)
+        guard question.isRequest, mayAsk(note) else { return bodies }
         guard var first = bodies.first else { return [question] }
         (first.request, first.heads) = (question.request, question.heads)
-        (first.asksForChain, first.messageRequest) =
-            (question.asksForChain, question.messageRequest)
+        (first.headsRequest, first.asksForChain, first.messageRequest) =
+            (question.headsRequest, question.asksForChain, question.messageRequest)
         return [first] + bodies.dropFirst()
+    }
+
+    /// Whether a person may be asked now.
+    fileprivate func mayAsk(_ note: GroupMemberNote) -> Bool {
+        time.seconds - note.asked >= Self.askAgain(after: note.asks)
+            && (isMember || note.asks < Self.mostQuestionsOfFormer)
+    }
+
+    /// Returns the bodies with the answer to a person's question for heads.
+    fileprivate func answering(_ note: GroupMemberNote, with bodies: [GroupBody]) -> [GroupBody] {
+        // The owner's own heads are not known for certain.
+        guard let question = note.headsQuestion, !group.isDoubtful else { return bodies }
+        var answer = bodies.last ?? GroupBody(group.id)
+        answer.headsAnswer = question
+        answer.heads = group.heads(for: note.id)
+        return bodies.dropLast() + [answer]
     }
 
     /// Seconds after which a member who did not answer a number of questions is asked again: ten minutes, each time twice
     /// as long, at most a day.
     private static func askAgain(after asks: UInt8) -> Int64 {
         min(600 << Int64(min(max(asks, 1) - 1, 8)), 86_400)
+    }
+}
+
+/// Whom the owner asks.
+extension GroupDues {
+    /// The most people who are asked at once for the heads of their logs.
+    private static let mostAskedForHeads = 8
+    /// The number of other members who are asked for the changes of a person who did not answer.
+    private static let mostOthers = 2
+
+    /// Chooses the people whom the owner asks for what they may know: for heads after a restoration, and for changes that another
+    /// person did not supply.
+    fileprivate mutating func askOthers() {
+        if group.isDoubtful {
+            headsRequests = Set(askable(group.members.map(\.id)).prefix(Self.mostAskedForHeads))
+        } else if group.restoration != nil {
+            // Without other members, the invited people may have joined.
+            let invited = notes.keys.filter { group.log.names($0) && !group.log.hasEntered($0) }
+            headsRequests = Set(askable(invited).prefix(Self.mostAskedForHeads))
+        }
+        let unanswered = notes.values.filter { isUnanswered($0) }
+        let missing = Set(unanswered.flatMap(\.missing)).filter { !group.log.contains($0) }
+        guard !missing.isEmpty else { return }
+        let askedAlready = Set(unanswered.map(\.id))
+        let others = askable(group.members.map(\.id).filter { !askedAlready.contains($0) })
+        for other in others.prefix(Self.mostOthers) { changeRequests[other] = missing.sorted() }
+    }
+
+    /// Returns those of some people who may be asked now, those whom the owner asked least or longest ago first.
+    private func askable(_ people: [SessionID]) -> [SessionID] {
+        people.filter { $0 != group.owner }.map { note(of: $0) }.filter { mayAsk($0) }.sorted {
+            ($0.asks, $0.asked, $0.id.description) < ($1.asks, $1.asked, $1.id.description)
+        }.map(\.id)
+    }
+
+    /// Whether a person did not supply the changes that they have, and is asked again now. A former member need not answer.
+    /// ``StateTransaction/heldDays`` after the last one was named, only the person is asked.
+    private func isUnanswered(_ note: GroupMemberNote) -> Bool {
+        guard note.missing.contains(where: { !group.log.contains($0) }),
+            time.seconds - note.missingLast <= StateTransaction.heldDays * StateTransaction.day
+        else { return false }
+        return mayAsk(note) && (note.asks > 0 || group.state.ranks[note.id] == nil)
     }
 }
 
@@ -85,9 +152,11 @@ extension StateTransaction {
             return change.act.isJoin && invited.contains(change.by)
         }
         let room = group.rank >= .moderator ? try room(of: group)?.keys : nil
-        return GroupDues(
+        var dues = GroupDues(
             group: group, time: time, notes: try notes(of: group), told: told,
             lastTold: told.compactMap { group.places[$0.id] }.max() ?? 0, room: room)
+        dues.askOthers()
+        return dues
     }
 
     /// Returns all that the members of a group lack, and those who are members no longer. `also` are further people who are told
@@ -104,7 +173,7 @@ extension StateTransaction {
             if asksForKeys { dues.chainRequests = try chainRequests(in: group, dues.notes) }
         }
         let readers = Set(Self.entitled(group, dues.notes))
-        let own = dues.isMember ? try ownChain(of: group) : nil
+        let own = dues.isMember && !group.isDoubtful ? try ownChain(of: group) : nil
         var news: [(to: SessionID, body: GroupBody)] = []
         for member in group.members.map(\.id) where member != owner.id {
             var bodies = try due(to: member, in: dues)
@@ -128,14 +197,20 @@ extension StateTransaction {
     ) throws(StateError) -> [GroupBody] {
         let (group, note) = (dues.group, dues.note(of: member))
         let wanted = dues.answers(to: note)
+        if group.isDoubtful {
+            // The person may be no member any more: nothing but questions and answers.
+            let changes = group.log.changes.filter { wanted.contains($0.id) }
+            return dues.asking(note, with: Self.bodies(of: group.id, changes, cards: []))
+        }
         let backlog = try dues.backlogs.backlog(of: note) { () throws(StateError) in
             try self.backlog(of: note, in: dues)
         }
-        var changes = wanted.isEmpty ? [] : group.log.changes.filter { wanted.contains($0.id) }
-        if backlog.file == nil {
-            changes =
-                backlog.changes.filter { $0.by != member && !wanted.contains($0.id) } + changes
+        var told = backlog.file == nil ? backlog.changes.filter { $0.by != member } : []
+        if !wanted.isEmpty {
+            let ids = wanted.union(told.map(\.id))
+            told = group.log.changes.filter { ids.contains($0.id) }
         }
+        let changes = told
         let cards = dues.cards(ofNewcomersIn: changes).compactMap {
             (try? JSON.object(parsing: $0)).flatMap { try? Card(stored: $0) }
         }
@@ -144,7 +219,7 @@ extension StateTransaction {
             bodies.insert(GroupBody(group.id), at: 0)
             bodies[0].file = file
         }
-        bodies = dues.asking(note, with: bodies)
+        bodies = dues.asking(note, with: dues.answering(note, with: bodies))
         if let room = dues.room, !note.hasRoom, group.state.ranks[member] ?? .nobody >= .moderator {
             var body = GroupBody(group.id)
             body.room = room.object
@@ -180,9 +255,11 @@ extension StateTransaction {
     /// learn of later changes.
     private func farewell(to person: SessionID, in dues: GroupDues) -> [GroupBody] {
         let (group, note) = (dues.group, dues.note(of: person))
-        let removals = group.log.changes.filter { $0.act.removal(of: person) != nil }
+        let removals =
+            group.isDoubtful
+            ? [] : group.log.changes.filter { $0.act.removal(of: person) != nil }
         let past =
-            note.wanted.isEmpty ? [] : group.log.past(of: group.log.horizon(of: person))
+            note.wanted.isEmpty ? [] : group.log.past(of: group.log.knownHeads(of: person))
         let answers = past.intersection(dues.answers(to: note))
         func isUntold(_ change: GroupChange) -> Bool {
             change.by == owner.id && (group.places[change.id] ?? 0) > note.told
@@ -193,7 +270,8 @@ extension StateTransaction {
         let before = ending.isEmpty ? [] : group.log.past(of: ending)
         let untold = group.log.changes.filter { before.contains($0.id) && isUntold($0) }
         let changes = group.log.changes.filter { answers.contains($0.id) } + untold
-        return dues.asking(note, with: Self.bodies(of: group.id, changes, cards: []))
+        let bodies = Self.bodies(of: group.id, changes, cards: [])
+        return dues.asking(note, with: dues.answering(note, with: bodies))
     }
 
     /// Returns the owner's messages to a group as they stand now, without those that are deleted after some time.
@@ -333,7 +411,9 @@ extension StateTransaction {
         if body.isRequest {
             note.asked = time.seconds
             note.asks = min(note.asks, UInt8.max - 1) + 1
+            if body.asksForChain { note.lacksChain = false }
         }
+        if body.headsAnswer != nil { note.answeredQuestion(at: time) }
         if body.isComplete { note.hasHistory = true }
         let shown = Set(
             body.history.compactMap {

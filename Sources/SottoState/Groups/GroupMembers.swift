@@ -39,9 +39,23 @@ package struct GroupMemberNote: Sendable {
     /// The id of the owner's last message before the first one that the member could read, or ``nothing``. `nil` for a
     /// member who could read none since joining.
     var unreadUntil: String?
+    /// When the first and the last of ``missing`` were named, in seconds since 1970, or 0.
+    var missingSince: Int64 = 0
+    var missingLast: Int64 = 0
+    /// Whether the owner, whose state was restored from a backup, asks for the member's chain with the next question.
+    var lacksChain = false
+    /// The number of the member's question for heads, which is not answered yet.
+    var headsQuestion: [UInt8]?
+    /// The hour of the last answer to such a question, in hours since 1970, and the number of answers in it.
+    private(set) var headsHour: Int64 = 0
+    private(set) var headsAnswers: UInt8 = 0
+    /// The heads with which the member answered the owner's question, until the owner has all of them.
+    var answeredHeads: [GroupID] = []
 
     /// The most changes or messages that a member asks for.
     static let mostWanted = 256
+    /// The most answers to questions for heads that a member gets in an hour.
+    private static let mostHeadsAnswers: UInt8 = 2
     /// The id of no message.
     static let nothing = UUIDText.text([UInt8](repeating: 0, count: 16)[...])
 
@@ -84,6 +98,18 @@ package struct GroupMemberNote: Sendable {
                 hour: Int64(clamping: hour), day: Int64(clamping: day), messagesOfDay: Int(count),
                 changes: changes, messages: messages)
         }
+        if flags & 128 != 0 {
+            guard let facts = reader.byte(), let since = reader.integer(UInt64.self),
+                let last = reader.integer(UInt64.self),
+                let hour = reader.integer(UInt64.self), let answers = reader.byte(),
+                let question = list(GroupBody.questionBytes, { Array($0) }),
+                let heads = list(32, { GroupID(Array($0)) })
+            else { return nil }
+            lacksChain = facts & 1 != 0
+            (missingSince, missingLast) = (Int64(clamping: since), Int64(clamping: last))
+            (headsHour, headsAnswers) = (Int64(clamping: hour), answers)
+            (headsQuestion, answeredHeads) = (question.first, heads)
+        }
         wantsChain = flags & 32 != 0
         id = SessionID(publicKey: Array(key))
         (isGranted, hasHistory) = (flags & 1 != 0, flags & 2 != 0)
@@ -94,15 +120,20 @@ package struct GroupMemberNote: Sendable {
     }
 
     /// flags (1) ‖ public key (32) ‖ ``asked`` (8) ‖ ``wanted`` ‖ ``missing`` ‖ ``asks`` (1) ‖ ``answered`` (8) ‖
-    /// ``wantedMessages`` ‖ ``missedMessages`` ‖ ``unreadUntil`` ‖ ``answers`` ‖ card. A list follows its number (2).
+    /// ``wantedMessages`` ‖ ``missedMessages`` ‖ ``unreadUntil`` ‖ ``answers`` ‖ ``lacksChain`` (1) ‖ ``missingSince`` (8) ‖
+    /// ``missingLast`` (8) ‖ ``headsHour`` (8) ‖ ``headsAnswers`` (1) ‖ ``headsQuestion`` ‖ ``answeredHeads`` ‖ card. A list
+    /// follows its number (2).
     var encoded: [UInt8] {
         func list(_ ids: [[UInt8]]) -> [UInt8] {
             UInt16(ids.count).bigEndianBytes + ids.flatMap(\.self)
         }
         func list(_ ids: [String]) -> [UInt8] { list(ids.map { Envelope.idBytes($0) }) }
         // A note of an earlier version has no fields after `missing` or after `unreadUntil`.
+        let asksHeads =
+            lacksChain || missingSince > 0 || headsHour > 0 || headsQuestion != nil
+            || !answeredHeads.isEmpty
         let facts = [
-            isGranted, hasHistory, hasRoom, needsLog, true, wantsChain, !answers.isEmpty,
+            isGranted, hasHistory, hasRoom, needsLog, true, wantsChain, !answers.isEmpty, asksHeads,
         ]
         let flags = facts.enumerated().reduce(UInt8(0)) {
             $0 | ($1.element ? 1 << UInt8($1.offset) : 0)
@@ -117,8 +148,32 @@ package struct GroupMemberNote: Sendable {
                 + UInt16(answers.messagesOfDay).bigEndianBytes
                 + list(answers.changes.map(\.bytes)) + list(answers.messages)
         }
+        if asksHeads {
+            let times = [missingSince, missingLast, headsHour].flatMap {
+                UInt64($0).bigEndianBytes
+            }
+            got += [lacksChain ? 1 : 0] + times + [headsAnswers]
+            got += list([headsQuestion].compactMap(\.self)) + list(answeredHeads.map(\.bytes))
+        }
         return [flags] + id.publicKey + UInt64(asked).bigEndianBytes + changes + [asks]
             + UInt64(answered).bigEndianBytes + messages + got + cardBytes
+    }
+
+    /// Notes a question of the member for heads, unless the member got ``mostHeadsAnswers`` in this hour. Returns whether it is
+    /// answered.
+    mutating func ask(forHeads question: [UInt8], at time: Timestamp) -> Bool {
+        guard headsHour != time.seconds / 3_600 || headsAnswers < Self.mostHeadsAnswers else {
+            return false
+        }
+        headsQuestion = question
+        return true
+    }
+
+    /// Notes that the member got an answer to the question for heads.
+    mutating func answeredQuestion(at time: Timestamp) {
+        let hour = time.seconds / 3_600
+        headsAnswers = headsHour == hour ? headsAnswers + 1 : 1
+        (headsHour, headsQuestion) = (hour, nil)
     }
 
     /// The member's card, or `nil`. Its signature was verified before the note was stored.

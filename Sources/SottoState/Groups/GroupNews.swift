@@ -4,7 +4,7 @@ import SottoDatabase
 /// The effect of a body about a group: what changed for its members.
 package struct GroupNews: Sendable {
     package let group: StoredGroup
-    /// Objects with the member `event`: `invited`, `joined`, `left`, `role`, `renamed`, `changed`, `history`, `fork`.
+    /// Objects with the member `event`: `invited`, `joined`, `left`, `role`, `renamed`, `changed`, `history`, `fork`, `confirmed`.
     package let events: [JSONObject]
     /// Whether the log names the sender. The session with another sender is not kept.
     package let isSenderNamed: Bool
@@ -55,9 +55,13 @@ extension StateTransaction {
                 missing: received.missing, of: sender, in: group, at: time)
         }
         try note(body, asks: sender, in: group, at: time)
-        if !changes.isEmpty || body.chain != nil || !body.history.isEmpty {
+        if !changes.isEmpty || body.chain != nil || body.headsAnswer != nil
+            || !body.history.isEmpty
+        {
             try noteAnswer(of: sender, in: group)
         }
+        if isSenderNamed { try noteHeads(body, of: sender, in: group, at: time) }
+        let isConfirmed = try confirmation(of: &group)
         // A message can name a change that waits, which is then stored.
         if !received.stored.isEmpty || !changes.isEmpty && group.state.ranks[sender] != nil {
             hasGroupNews = true
@@ -65,6 +69,11 @@ extension StateTransaction {
         var events = events(before, group, from: sender) + takeForks().map(Self.event)
         if let event = try show(body.history, of: sender, in: group, at: time) {
             events.insert(event, at: 0)
+        }
+        if isConfirmed {
+            events.append([
+                "event": .string("confirmed"), "who": .string(sender.description),
+            ])
         }
         return GroupNews(
             group: group, events: try events.map { try named($0, in: group) },
@@ -186,7 +195,13 @@ extension StateTransaction {
         let new = wanted.filter { !note.wanted.contains($0) && !answered.contains($0) }
         note.wanted += new.prefix(GroupMemberNote.mostWanted)
         note.missing.removeAll { group.log.contains($0) }
-        note.missing += missing.filter { !note.missing.contains($0) }
+        if note.missing.isEmpty { note.missingSince = 0 }
+        let newlyMissing = missing.filter { !note.missing.contains($0) }
+        note.missing += newlyMissing
+        if !newlyMissing.isEmpty {
+            note.missingLast = time.seconds
+            if note.missingSince == 0 { note.missingSince = time.seconds }
+        }
         note.wanted = Array(note.wanted.suffix(GroupMemberNote.mostWanted))
         note.missing = Array(note.missing.suffix(GroupMemberNote.mostWanted))
         try write(note, of: group)

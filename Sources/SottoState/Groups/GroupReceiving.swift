@@ -214,7 +214,7 @@ extension StateTransaction {
         _ envelope: Envelope, _ wait: GroupWait, at time: Timestamp = .now()
     ) throws(StateError) {
         if case .changes(let id, let author, let missing) = wait, let group = try group(id) {
-            try note(missing: missing, of: author, in: group)
+            try note(missing: missing, of: author, in: group, at: time)
         }
         let mark = store.mark(envelope: envelope.id)
         let source =

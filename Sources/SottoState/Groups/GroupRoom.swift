@@ -70,9 +70,13 @@ extension StateTransaction {
             """, group.number, store.seal(bytes, .groupRoom(team: group.number)))
     }
 
-    /// Stores the keys of a new door. The moderators get them with what they lack.
-    package func keep(_ keys: RoomKeys, of group: StoredGroup) throws(StateError) {
-        try write(GroupRoom(keys: keys), of: group)
+    /// Stores the keys of a new door. The moderators get them with what they lack. `seq` is the number of the last record.
+    package func keep(
+        _ keys: RoomKeys, seq: Int64 = 0, of group: StoredGroup
+    ) throws(StateError) {
+        var room = GroupRoom(keys: keys)
+        room.seq = seq
+        try write(room, of: group)
         for var note in try notes(of: group).values where note.hasRoom {
             note.hasRoom = false
             try write(note, of: group)
@@ -82,11 +86,16 @@ extension StateTransaction {
     /// Returns the next record of the group's room, or `nil` if the owner has no keys of it, or if nothing changed since
     /// the last one. `card` is the owner's.
     ///
-    /// Throws ``RoomError/tooLong``.
+    /// Throws ``RoomError/tooLong``, and ``GroupError/doubtful(id:)`` if it `isForced`.
     package func publication(
         of group: StoredGroup, card: Card, isForced: Bool = false, at time: Timestamp = .now()
     ) throws -> JSONObject? {
         guard group.rank >= .moderator, var room = try room(of: group) else { return nil }
+        // A record with fewer changes would replace a later one.
+        guard !group.isDoubtful else {
+            if isForced { throw GroupError.doubtful(id: group.id.short) }
+            return nil
+        }
         let count = Int64(group.log.changes.count)
         let isDue = room.changes != count || time.seconds - room.time >= GroupRoom.printAgain
         guard isForced || isDue else { return nil }
@@ -147,6 +156,8 @@ extension StateTransaction {
     func admit(
         _ changes: [GroupChange], to group: StoredGroup, at time: Timestamp
     ) throws -> StoredGroup {
+        // The merge would be a change of the owner.
+        guard !group.isDoubtful else { return group }
         var group = group
         let door = group.state.policy.door
         let entering = changes.filter {

@@ -74,7 +74,7 @@ extension StateTransaction {
     /// Prepares the next message to a group: begins a new chain if a holder of the present one may not read the owner any
     /// more, or the chain has its last message or is seven days old. ``seal(_:_:to:)`` stores the chain.
     ///
-    /// Throws ``GroupError/notMember`` or ``GroupError/mayNotPost``.
+    /// Throws ``GroupError/notMember``, ``GroupError/doubtful(id:)`` or ``GroupError/mayNotPost``.
     package func prepareMessage(
         to group: StoredGroup, at time: Timestamp
     ) throws -> GroupSending {
@@ -102,7 +102,7 @@ extension StateTransaction {
 
     /// Returns the members who may read what the owner writes, without the owner.
     ///
-    /// Throws ``GroupError/notMember`` or ``GroupError/mayNotPost``.
+    /// Throws ``GroupError/notMember``, ``GroupError/doubtful(id:)`` or ``GroupError/mayNotPost``.
     package func readers(of group: StoredGroup) throws -> [SessionID] {
         try checkWriting(to: group)
         return Self.entitled(group, try notes(of: group))
@@ -110,6 +110,7 @@ extension StateTransaction {
 
     private func checkWriting(to group: StoredGroup) throws(GroupError) {
         guard group.rank > .nobody else { throw .notMember }
+        guard !group.isDoubtful else { throw .doubtful(id: group.id.short) }
         guard group.rank >= group.state.policy.post else { throw .mayNotPost }
     }
 

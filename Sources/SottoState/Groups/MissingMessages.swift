@@ -45,9 +45,16 @@ extension StateTransaction {
             .prefix(GroupMemberNote.mostWanted).reversed()
     }
 
-    /// Returns the number of changes that members named and that are not here.
-    package func missingChanges(of group: StoredGroup) throws(StateError) -> Int {
-        Set(try notes(of: group).values.flatMap(\.missing)).count { !group.log.contains($0) }
+    /// Returns the number of changes that members named and that are not here, and since when the first of them is missing.
+    package func missingChanges(
+        of group: StoredGroup
+    ) throws(StateError) -> (count: Int, since: Timestamp?) {
+        let notes = try notes(of: group).values.filter { note in
+            note.missing.contains { !group.log.contains($0) }
+        }
+        let ids = Set(notes.flatMap(\.missing)).filter { !group.log.contains($0) }
+        let since = notes.map(\.missingSince).filter { $0 > 0 }.min()
+        return (ids.count, since.map { Timestamp(seconds: $0) })
     }
 
     /// Returns the ids that no message of an author in the history has.

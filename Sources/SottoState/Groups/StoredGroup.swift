@@ -19,6 +19,9 @@ package struct StoredGroup: Sendable {
     package internal(set) var state: GroupState
     /// Whether the owner declined the invitation.
     package internal(set) var isDeclined = false
+    /// The random number of the owner's questions for heads, while no member has confirmed the group after it was restored from a
+    /// backup: the backup can lack the owner's last changes. `nil` for another group.
+    var restoration: [UInt8]?
     /// The place of each change: a change that was stored later has a higher one.
     var places: [GroupID: Int64]
 
@@ -48,7 +51,14 @@ package struct StoredGroup: Sendable {
     /// Whether the owner asks and answers members: as a member, and as a former one, because a change that did not arrive can have
     /// made the owner a member again.
     package var isInTouch: Bool {
-        rank > .nobody || !isDeclined && log.hasEntered(owner) && !isUnconfirmed
+        rank > .nobody || !isDeclined && (log.hasEntered(owner) && !isUnconfirmed || isDoubtful)
+    }
+
+    /// Whether the group was restored from a backup, and no member has confirmed it. A change would prove a fork if the owner had
+    /// signed another one with its number, and a message could go to people who were removed. A group without other members needs
+    /// no confirmation.
+    package var isDoubtful: Bool {
+        restoration != nil && state.ranks.keys.contains { $0 != owner }
     }
 
     /// Whether an invitation followed the owner's last change.
@@ -96,25 +106,40 @@ package struct GroupHeader: Sendable {
     /// The name, or an empty text.
     package let name: String
     let isDeclined: Bool
+    /// ``StoredGroup/restoration``.
+    let restoration: [UInt8]?
 
-    init(id: GroupID, name: String, isDeclined: Bool) {
-        (self.id, self.name, self.isDeclined) = (id, name, isDeclined)
-    }
+    private static let declined: UInt8 = 1
+    private static let restored: UInt8 = 2
+
+    /// Creates the header of a group without a name, which has no other marks.
+    init(id: GroupID) { (self.id, name, isDeclined, restoration) = (id, "", false, nil) }
 
     init(_ group: StoredGroup) {
-        self.init(id: group.id, name: group.name, isDeclined: group.isDeclined)
+        (id, name, isDeclined) = (group.id, group.name, group.isDeclined)
+        restoration = group.restoration
     }
 
     /// Reads ``encoded``, or returns `nil`.
     init?(_ bytes: [UInt8]) {
-        guard bytes.count >= 33, let name = String(validating: bytes[33...], as: UTF8.self) else {
-            return nil
+        var reader = ByteReader(bytes[...])
+        guard let id = reader.bytes(32), let marks = reader.byte() else { return nil }
+        if marks & Self.restored != 0 {
+            guard let number = reader.bytes(GroupBody.questionBytes) else { return nil }
+            restoration = Array(number)
+        } else {
+            restoration = nil
         }
-        self.init(id: GroupID(Array(bytes[..<32])), name: name, isDeclined: bytes[32] == 1)
+        guard let name = String(validating: reader.remaining, as: UTF8.self) else { return nil }
+        self.id = GroupID(Array(id))
+        (self.name, isDeclined) = (name, marks & Self.declined != 0)
     }
 
-    /// id (32) ‖ whether it is declined (1) ‖ name.
-    var encoded: [UInt8] { id.bytes + [isDeclined ? 1 : 0] + Array(name.utf8) }
+    /// id (32) ‖ marks (1): 1 for a declined group, 2 for one with ``restoration`` ‖ ``restoration`` (16) if it is there ‖ name.
+    var encoded: [UInt8] {
+        let marks = (isDeclined ? Self.declined : 0) | (restoration == nil ? 0 : Self.restored)
+        return id.bytes + [marks] + (restoration ?? []) + Array(name.utf8)
+    }
 }
 
 /// A proof that a device signed two different changes with one number.
@@ -180,7 +205,7 @@ extension StateTransaction {
     }
 
     /// Returns the headers of all groups, and `nil` for each damaged one.
-    private func readHeaders() throws(StateError) -> [GroupHeader?] {
+    func readHeaders() throws(StateError) -> [GroupHeader?] {
         try connection.rows("SELECT mark, sealed FROM group_log ORDER BY number") { row in
             try? self.header(row.bytes(1), mark: row.bytes(0))
         }
@@ -241,9 +266,9 @@ extension StateTransaction {
         let found = try connection.first(
             "SELECT number, sealed FROM group_log WHERE mark = ?", mark
         ) { row throws(StateError) in
-            (row.integer(0), try self.header(row.bytes(1), mark: mark).isDeclined)
+            (row.integer(0), try self.header(row.bytes(1), mark: mark))
         }
-        guard let (number, isDeclined) = found else { return nil }
+        guard let (number, header) = found else { return nil }
         let stored = try changes(of: number, aside: false)
         guard let first = stored.first, var log = GroupLog(first.change) else { return nil }
         var places = [first.change.id: first.place]
@@ -254,8 +279,8 @@ extension StateTransaction {
             places[each.change.id] = each.place
         }
         let group = StoredGroup(
-            number: number, owner: owner.id, log: log, state: log.fold(), isDeclined: isDeclined,
-            places: places)
+            number: number, owner: owner.id, log: log, state: log.fold(),
+            isDeclined: header.isDeclined, restoration: header.restoration, places: places)
         groups[id] = group
         return group
     }
@@ -312,11 +337,13 @@ extension StateTransaction {
     }
 
     /// Signs a change by the owner after all heads, and stores it. Throws ``GroupError/refused`` if the rules refuse it or
-    /// it has no effect.
+    /// it has no effect, and ``GroupError/doubtful(id:)``.
     package func write(
         _ act: GroupChange.Act, in group: StoredGroup, at time: Timestamp = .now()
     ) throws -> StoredGroup {
-        var group = group
+        guard !group.isDoubtful else { throw GroupError.doubtful(id: group.id.short) }
+        // A group without other members needs no confirmation.
+        var group = try confirm(group)
         if let heads = group.headsForRemoval(act) {
             try sign(act, after: heads, in: &group, at: time)
         } else {
@@ -329,15 +356,26 @@ extension StateTransaction {
         return group
     }
 
+    /// Ends the doubt about a restored group. Returns the group.
+    package func confirm(_ group: StoredGroup) throws(StateError) -> StoredGroup {
+        guard group.restoration != nil else { return group }
+        var group = group
+        group.restoration = nil
+        groups[group.id] = group
+        try writeHeader(of: group)
+        return group
+    }
+
     /// Folds the log of a group after changes were stored.
     func fold(_ group: inout StoredGroup) throws(StateError) {
         let before = group.state
         let name = group.name
+        let known = groups[group.id]?.log
         noteForks(in: group)
         group.state = group.log.fold()
         groups[group.id] = group
         if group.name != name { try writeHeader(of: group) }
-        try endGrants(of: group, since: before)
+        try endGrants(of: group, since: before, known)
     }
 
     /// Notes the forks that the log did not have before.
@@ -355,19 +393,23 @@ extension StateTransaction {
         return forks
     }
 
-    private func writeHeader(of group: StoredGroup) throws(StateError) {
+    func writeHeader(of group: StoredGroup) throws(StateError) {
         try connection.run(
             "UPDATE group_log SET sealed = ? WHERE number = ?",
             store.seal(GroupHeader(group).encoded, .group(mark: store.mark(group.id))),
             group.number)
     }
 
-    /// Ends the grants to members who are no members any more, and all if the owner is none.
+    /// Ends the grants to members who are no members any more or have entered again, and all if the owner is none. `log` is the
+    /// log with the state `before`.
     private func endGrants(
-        of group: StoredGroup, since before: GroupState
+        of group: StoredGroup, since before: GroupState, _ log: GroupLog?
     ) throws(StateError) {
         let isOver = before.ranks[owner.id] != nil && group.rank == .nobody
-        let gone = before.ranks.keys.filter { isOver || group.state.ranks[$0] == nil }
+        let gone = before.ranks.keys.filter { member in
+            isOver || group.state.ranks[member] == nil
+                || log.map { $0.entry(of: member) != group.log.entry(of: member) } ?? false
+        }
         for member in gone where member != owner.id {
             var note = try note(of: member, in: group)
             guard note.isGranted || note.hasHistory else { continue }
@@ -439,22 +481,39 @@ extension StateTransaction {
         try connection.run(
             "INSERT INTO group_log (mark, sealed) VALUES (?, ?)", mark,
             store.seal(
-                GroupHeader(id: log.group, name: "", isDeclined: false).encoded,
-                .group(mark: mark)))
+                GroupHeader(id: log.group).encoded, .group(mark: mark)))
+        return try begin(log, number: connection.lastRow)
+    }
+
+    /// Stores the first change of the group with a number, whose other changes are not here.
+    func begin(_ log: GroupLog, number: Int64) throws(StateError) -> StoredGroup {
         var group = StoredGroup(
-            number: connection.lastRow, owner: owner.id, log: log, state: log.fold(), places: [:])
+            number: number, owner: owner.id, log: log, state: log.fold(), places: [:])
         group.places[log.group] = try store(log.changes[0], of: group.number, aside: false, .now())
         groups[group.id] = group
         return group
+    }
+
+    /// Returns the place of the next change of a group.
+    func nextPlace(of number: Int64) throws(StateError) -> Int64 {
+        try connection.integer(
+            "SELECT coalesce(max(place), 0) + 1 FROM group_change WHERE team = ?", number)
     }
 
     /// Stores a change; a change that waited becomes a stored one. Returns its place.
     func store(
         _ change: GroupChange, of number: Int64, aside: Bool, _ time: Timestamp
     ) throws(StateError) -> Int64 {
+        let place = try nextPlace(of: number)
+        try store(change, of: number, aside: aside, at: place, time)
+        return place
+    }
+
+    /// Stores a change at a place, which is ``nextPlace(of:)`` or a higher one.
+    func store(
+        _ change: GroupChange, of number: Int64, aside: Bool, at place: Int64, _ time: Timestamp
+    ) throws(StateError) {
         let mark = store.mark(change: change.id)
-        let place = try connection.integer(
-            "SELECT coalesce(max(place), 0) + 1 FROM group_change WHERE team = ?", number)
         try connection.run(
             """
             INSERT INTO group_change (team, mark, aside, place, time, sealed)
@@ -462,7 +521,6 @@ extension StateTransaction {
             ON CONFLICT (mark) DO UPDATE SET aside = excluded.aside, place = excluded.place
             """, number, mark, aside ? 1 : 0, place, time.seconds,
             store.seal(change.bytes, .groupChange(mark: mark)))
-        return place
     }
 }
 
@@ -484,4 +542,6 @@ package enum GroupError: Error, Sendable, Equatable {
     case closed
     /// The owner's rank is too low to write messages.
     case mayNotPost
+    /// The group was restored from a backup, and no member has confirmed it.
+    case doubtful(id: String)
 }

@@ -3,17 +3,21 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// A backup: records of the contacts, the conversations and all messages, one on each line, signed by the identity and
-/// encrypted as an age file. It has no sessions.
+/// A backup: records of the contacts, the conversations, the groups and all messages, one on each line, signed by the identity and
+/// encrypted as an age file. It has no sessions and no chains of groups.
 ///
 /// sotto-formats(5), HISTORY BACKUP.
 struct Backup {
     private let history: OpenHistory
+    /// The number of messages that were written.
+    private(set) var messages = 0
+    /// The groups that cannot be read, and are not in the backup.
+    private(set) var unreadable: [UnreadableGroup] = []
 
     init(_ history: OpenHistory) { self.history = history }
 
-    /// Writes the backup. Returns the number of messages.
-    func write(_ options: BackupOptions, to output: Output) throws -> Int {
+    /// Writes the backup.
+    mutating func write(_ options: BackupOptions, to output: Output) throws {
         let identity = history.store.owner
         let signed = try SignedStreamWriter(
             by: identity.signingKey,
@@ -34,7 +38,8 @@ struct Backup {
         }
         for retention in try store.retentions() { try lines.write(retention.record(name: nil)) }
         for reader in try store.readers() { try lines.write(reader.record) }
-        var (last, count): (Int64, Int) = (0, 0)
+        unreadable = try store.backUpGroups { try $0.forEachRecord(lines.write) }
+        var last: Int64 = 0
         while true {
             let rows = try store.backupRows(after: last, limit: MessageBlocks.size)
             guard let end = rows.last else { break }
@@ -46,13 +51,22 @@ struct Backup {
                         entry.direction == .received && entry.kind == .content
                         && entry.number > read[entry.conversation] ?? 0
                     try lines.write(entry.backup(digest: digest, isUnread: isUnread))
-                    count += 1
+                    messages += 1
                 case .tombstone(let tombstone): try lines.write(tombstone.record)
                 }
             }
         }
         try lines.finish()
-        return count
+    }
+
+    /// The failure to report after the backup is complete, or `nil`.
+    var failure: Failure? {
+        guard let first = unreadable.first else { return nil }
+        let name = first.name.isEmpty ? first.id?.short ?? "" : first.name
+        return Failure(
+            .ioError,
+            "the group \(name) cannot be read and is not in the backup: its changes are damaged",
+            hint: "the backup is complete without it; an earlier backup can restore it")
     }
 
     private static func record(_ summary: ConversationSummary) -> JSONObject {

@@ -16,8 +16,8 @@ struct ExportCommand: Program {
             """,
         discussion: """
             ndjson has the stored records, with edits and reactions by themselves, and history import reads it. The other \
-            formats show each message as it stands now. A backup also has contacts, conversations and readers, and no \
-            session. Only --backup is encrypted.
+            formats show each message as it stands now. A backup also has contacts, groups, conversations and readers, \
+            and no session. Only --backup is encrypted.
             """)
 
     @Option(
@@ -45,21 +45,25 @@ struct ExportCommand: Program {
         let history = try options.open()
         let isBackup = backup.isBackup
         let output = try Output(path: backup.output, content: isBackup ? .binary : .text)
+        var backup = Backup(history)
         let count: Int
         if isBackup {
-            count = try Backup(history).write(backup, to: output)
+            try backup.write(self.backup, to: output)
+            count = backup.messages
         } else {
             let conversation = try who.map { try history.conversation($0) }
             count = try (format ?? .ndjson).write(history, conversation, to: output)
         }
         guard count > 0 || isBackup else { throw history.nothing("no message") }
         try output.finish()
-        guard output.isFile, !options.quiet else { return }
-        let (messages, file) = (counted(count, "message"), shellWord(backup.output ?? "-"))
-        Terminal.say(
-            isBackup
-                ? "history: \(messages) saved; restore them: sotto history import \(file)"
-                : "history: \(messages) written to \(file)")
+        if output.isFile, !options.quiet {
+            let (messages, file) = (counted(count, "message"), shellWord(self.backup.output ?? "-"))
+            Terminal.say(
+                isBackup
+                    ? "history: \(messages) saved; restore them: sotto history import \(file)"
+                    : "history: \(messages) written to \(file)")
+        }
+        if let failure = backup.failure { throw failure }
     }
 }
 

@@ -23,6 +23,11 @@ final class Circle {
 
     subscript(_ name: String) -> Party { people[name]! }
 
+    /// Gives the programs of all people a clock.
+    func use(_ clock: MovedClock) {
+        for name in people.keys { people[name]?.clock = clock }
+    }
+
     /// Runs a tool that must succeed. Returns its output.
     @discardableResult
     func must(

@@ -237,6 +237,62 @@ import Testing
         #expect(try Set(["alice", "bob", "carol"].map { try show($0)["state"] }).count == 1)
     }
 
+    /// The keys of a room, a grant and its members are in a backup. No newcomer is let in before a member has confirmed the room.
+    @Test func aRoomIsRestored() throws {
+        try create()
+        try enter("bob", "Bo")
+        let bob = party("bob").identity.id
+        try shell("alice", "group grant climbing \(bob) | encrypt -q | send -q")
+        try say("alice", "one")
+        #expect(try texts("bob") == ["one"])
+        let before = try shell("alice", "group participants --json climbing").text
+        try shell("alice", "sotto history export --backup -q -o room.age")
+        let content = try party("alice").content(ofBackup: "room.age")
+        let settings = content.filter { $0.contains("\"type\":\"group-settings\"") }
+        #expect(settings.count == 1)
+        if Peers.arePresent {
+            #expect(try Peers.invalid(content, schema: "record.json").isEmpty)
+        }
+        try shell("alice", "group nickname climbing Alma | encrypt -q | send -q")
+        try shell("alice", "sotto history wipe --yes --keep-identity -q")
+        try shell("alice", "keygen prekeys | send -q")
+        try shell("alice", "sotto history import -q room.age")
+        #expect(try show("alice")["unconfirmed"] == .bool(true))
+        #expect(try shell("alice", "group participants --json climbing").text == before)
+        for line in [
+            "group door --publish climbing", "group door --close climbing",
+            "echo early | encrypt --group climbing",
+        ] {
+            let refused = try run("alice", line)
+            #expect(refused.status == 75 && refused.text.isEmpty, "\(line): \(refused)")
+        }
+        try shell(
+            "carol",
+            "group join --phrase @FILE:phrase --nickname Caro -q | encrypt -q | send -q")
+        try read("alice")
+        #expect(try show("alice")["members"] == .integer(2))
+        try sync("alice")
+        try read("bob")
+        try sync("bob")
+        try read("alice")
+        #expect(try show("alice")["unconfirmed"] == nil)
+        let names = try shell("alice", "group participants climbing").text
+        #expect(names.contains("Alma") && names.contains("Caro"))
+        for _ in 0..<2 {
+            for member in people.keys.sorted() { try sync(member) }
+            for member in people.keys.sorted() { try read(member) }
+        }
+        #expect(try show("alice")["members"] == .integer(3) && show("alice")["forks"] == nil)
+        #expect(try Set(["alice", "bob", "carol"].map { try show($0)["state"] }).count == 1)
+        #expect(try shell("alice", "group door --publish climbing").text.contains("\"room\""))
+        try say("alice", "two")
+        #expect(try texts("bob") == ["two"] && texts("carol").isEmpty)
+        try say("bob", "three")
+        #expect(try texts("alice") == ["three"])
+        try say("carol", "four")
+        #expect(try texts("alice") == ["four"] && texts("bob") == ["four"])
+    }
+
     /// C19: the record of a room and its relay have no message, member or phrase in the clear; a weak phrase is refused.
     @Test func c19TheRelaySeesADoorOnly() throws {
         home.files.write("weak", Array("hunter2\n".utf8))

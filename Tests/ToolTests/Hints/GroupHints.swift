@@ -36,6 +36,17 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains("owner")) }),
         HintCase(
+            "ask members, and decrypt the answer: sotto group sync … | sotto encrypt | sotto send",
+            situation: { world in
+                try world.restoreTeam()
+                return try world.run("group", ["rename", "team", "crew"])
+            },
+            result: { (world, _) throws in try world.expectQuestion() }),
+        HintCase(
+            "history: note: the backup can lack changes of groups; ask members: sotto group sync | sotto encrypt | sotto send",
+            situation: { world in try world.restoreTeam() },
+            result: { (world, _) throws in try world.expectQuestion() }),
+        HintCase(
             " to join: sotto group accept …", as: "bob",
             situation: { world in
                 try world.addBob()
@@ -48,4 +59,27 @@ extension HintTests {
                 #expect(try world.must("bob", "group", ["list"]).contains("member"))
             }),
     ]
+}
+
+extension HintWorld {
+    /// Alice and Bob have a group. Alice's state is lost, and comes back from a backup. Returns the run that imports it.
+    @discardableResult
+    fileprivate func restoreTeam() throws -> Run {
+        try startRelay()
+        try addBob()
+        try must("bob", "contact", ["add", "alice.card"])
+        let invitation = try must("group", ["create", "team", "bob"])
+        try must("bob", "decrypt", [], text: must("encrypt", ["--jsonl"], text: invitation))
+        let join = try must("bob", "group", ["accept", "team"])
+        try must("decrypt", [], text: must("bob", "encrypt", ["--jsonl"], text: join))
+        try must("history", ["export", "--backup", "-o", "state.age"])
+        try must("history", ["wipe", "--yes", "--keep-identity"])
+        return try run("history", ["import", "state.age"])
+    }
+
+    /// Bob has Alice's question for the heads of his log.
+    fileprivate func expectQuestion() throws {
+        try must("bob", "decrypt", [], text: must("bob", "recv", []))
+        #expect(try must("bob", "group", ["sync"]).contains("headsAnswer"))
+    }
 }

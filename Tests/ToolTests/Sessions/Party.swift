@@ -9,6 +9,8 @@ struct Party: Sendable {
     let home: Home
     let name: String
     let identity: Identity
+    /// The clock of the programs, or `nil` for the machine's.
+    var clock: MovedClock?
 
     init(_ name: String, in home: Home) throws {
         try home.makePerson(name)
@@ -31,7 +33,7 @@ struct Party: Sendable {
         [
             "SOTTO_HOME": home.files(stateDirectory),
             "SOTTO_IDENTITY": home.files("\(name).key"),
-        ]
+        ].merging(clock?.environment ?? [:]) { $1 }
     }
 
     func command(_ tool: String, _ arguments: [String]) -> Command {

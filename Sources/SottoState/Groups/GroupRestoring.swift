@@ -1,0 +1,275 @@
+package import Sotto
+import SottoDatabase
+
+/// A group in a backup: its log, and what the owner's state knows of its members. It has no chains.
+package struct GroupBackup: Sendable {
+    /// The facts about a member.
+    package struct Member: Sendable {
+        package let id: SessionID
+        /// The member's signed card, or `nil`.
+        package var card: Card?
+        /// Whether the owner shows earlier messages to the member.
+        package var isGranted = false
+        /// Whether the member got the owner's earlier messages.
+        package var hasHistory = false
+        /// Whether the member, who entered by a door, gets all changes and cards.
+        package var needsLog = false
+        /// ``GroupMemberNote/unreadUntil``.
+        package var unreadUntil: String?
+
+        /// Creates a member without facts.
+        package init(id: SessionID) { self.id = id }
+    }
+
+    /// The keys of the room, and the number of its last record.
+    package struct Room: Sendable {
+        package let keys: RoomKeys
+        package let seq: Int64
+
+        package init(keys: RoomKeys, seq: Int64) { (self.keys, self.seq) = (keys, seq) }
+    }
+
+    package let id: GroupID
+    /// The changes, each after its parents.
+    package var changes: [GroupChange] = []
+    /// Whether the owner declined the invitation.
+    package var isDeclined = false
+    package var room: Room?
+    package var members: [Member] = []
+
+    /// Creates a group without content.
+    package init(id: GroupID) { self.id = id }
+}
+
+/// Export of groups.
+extension IdentityStore {
+    /// Calls `body` with each group, in the order in which they were stored. Returns those that cannot be read.
+    package func backUpGroups(_ body: (GroupBackup) throws -> Void) throws -> [UnreadableGroup] {
+        var unreadable: [UnreadableGroup] = []
+        for header in try preview({ try $0.readHeaders() }) {
+            guard let header else {
+                unreadable.append(UnreadableGroup(id: nil, name: ""))
+                continue
+            }
+            if let group = try preview({ try $0.backup(of: header) }) {
+                try body(group)
+            } else {
+                unreadable.append(UnreadableGroup(id: header.id, name: header.name))
+            }
+        }
+        return unreadable
+    }
+}
+
+extension StateTransaction {
+    /// Returns a group for a backup, or `nil` if a part of it cannot be read.
+    fileprivate func backup(of header: GroupHeader) throws(StateError) -> GroupBackup? {
+        do throws(StateError) {
+            guard let group = try group(header.id) else { return nil }
+            var backup = GroupBackup(id: group.id)
+            backup.changes = group.log.changes
+            backup.isDeclined = group.isDeclined
+            backup.room = try room(of: group).map { GroupBackup.Room(keys: $0.keys, seq: $0.seq) }
+            backup.members = try notes(of: group).values.map { note in
+                var member = GroupBackup.Member(id: note.id)
+                member.card = note.card
+                (member.isGranted, member.hasHistory) = (note.isGranted, note.hasHistory)
+                (member.needsLog, member.unreadUntil) = (note.needsLog, note.unreadUntil)
+                return member
+            }.sorted { $0.id.description < $1.id.description }
+            return backup
+        } catch .unsealable, .damagedGroup {
+            return nil
+        } catch {
+            throw error
+        }
+    }
+
+    // MARK: Import
+
+    /// The result of restoring a group.
+    package struct Restored {
+        /// Whether the group was not here, or was damaged.
+        package let isNew: Bool
+        /// Whether a member must confirm it.
+        package let isDoubtful: Bool
+        /// The number of changes that do not follow from the others.
+        package let lost: Int
+    }
+
+    /// Restores a group of the owner's own backup: adds its changes, whose signatures were verified, to those that are here. A damaged
+    /// group is replaced.
+    ///
+    /// If the group was not here or lacked a change, it is doubtful until a member confirms it; only then the notes about the
+    /// members are restored. Throws ``GroupError``.
+    package func restore(_ backup: GroupBackup) throws -> Restored {
+        let (known, isNew) = try groupForRestoring(backup)
+        var group = known
+        var place = try nextPlace(of: group.number)
+        var added = isNew
+        var lost = 0
+        for change in backup.changes {
+            switch group.log.add(change, wasStored: true) {
+            case .stored:
+                // The changes do not count as received in this hour.
+                try store(
+                    change, of: group.number, aside: false, at: place, Timestamp(seconds: 0))
+                group.places[change.id] = place
+                place += 1
+                added = true
+            case .known: break
+            case .waits, .refused: lost += 1
+            }
+        }
+        if isNew { group.isDeclined = backup.isDeclined }
+        // Nothing is asked about an invitation that was declined.
+        let isAsked = !group.isDeclined || group.log.hasEntered(owner.id)
+        if added, isAsked, group.restoration == nil {
+            group.restoration = randomBytes(GroupBody.questionBytes)
+        }
+        if added {
+            try fold(&group)
+            try writeHeader(of: group)
+        }
+        let restored = Restored(isNew: isNew, isDoubtful: group.isDoubtful, lost: lost)
+        guard isNew || group.restoration != nil else { return restored }
+        try restoreMembers(backup.members, of: group, isNew: isNew)
+        if let room = backup.room, try self.room(of: group) == nil {
+            try keep(room.keys, seq: room.seq, of: group)
+        }
+        return restored
+    }
+
+    /// Returns the stored group of a backup, and whether it was not here. A damaged group loses its changes.
+    private func groupForRestoring(
+        _ backup: GroupBackup
+    ) throws -> (group: StoredGroup, isNew: Bool) {
+        do throws(StateError) {
+            if let group = try group(backup.id) { return (group, false) }
+        } catch .damagedGroup {
+            // Its chains and the notes about its members stay.
+            let mark = store.mark(backup.id)
+            let number = try connection.integer(
+                "SELECT number FROM group_log WHERE mark = ?", mark)
+            try connection.run("DELETE FROM group_change WHERE team = ?", number)
+            guard let log = log(of: backup) else { throw GroupError.unknown }
+            return (try begin(log, number: number), true)
+        } catch {
+            throw error
+        }
+        guard let log = log(of: backup) else { throw GroupError.unknown }
+        return (try insert(log), true)
+    }
+
+    private func log(of backup: GroupBackup) -> GroupLog? {
+        backup.changes.first { $0.id == backup.id }.flatMap { GroupLog($0) }
+    }
+
+    /// Restores the notes about members. Their chains were lost with the state, so each member is asked for it once.
+    private func restoreMembers(
+        _ members: [GroupBackup.Member], of group: StoredGroup, isNew: Bool
+    ) throws(StateError) {
+        let chains = Set(
+            try connection.rows(
+                "SELECT DISTINCT device FROM group_chain WHERE team = ?", group.number
+            ) { $0.bytes(0) })
+        for member in members where member.id != owner.id {
+            if let card = member.card { try note(card, in: group) }
+            var note = try note(of: member.id, in: group)
+            note.isGranted = note.isGranted || member.isGranted
+            note.hasHistory = note.hasHistory || member.hasHistory
+            note.needsLog = note.needsLog || member.needsLog
+            note.unreadUntil = note.unreadUntil ?? member.unreadUntil
+            try write(note, of: group)
+        }
+        for id in group.state.ranks.keys where id != owner.id {
+            var note = try note(of: id, in: group)
+            (note.asked, note.asks) = (0, 0)
+            // The places of the changes are new too.
+            if isNew { note.told = 0 }
+            note.lacksChain = !chains.contains(store.mark(id))
+            try write(note, of: group)
+        }
+    }
+
+    // MARK: Confirmation
+
+    /// Notes a person's question for the heads of the owner's log with the changes that the answer needs, and the heads in a
+    /// member's answer.
+    func noteHeads(
+        _ body: GroupBody, of sender: SessionID, in group: StoredGroup, at time: Timestamp
+    ) throws(StateError) {
+        var note = try note(of: sender, in: group)
+        if let question = body.headsRequest, note.ask(forHeads: question, at: time) {
+            let known = group.log.past(of: body.heads.filter { group.log.contains($0) })
+            if group.state.ranks[sender] != nil {
+                note.told = group.place(knownTo: sender, known)
+                note.needsLog = note.told < group.lastPlace(withoutThoseOf: sender)
+            }
+            let wanted = group.log.changes(of: sender, after: known, in: group.state)
+            note.wanted = Array(
+                (note.wanted + wanted.filter { !note.wanted.contains($0) })
+                    .prefix(GroupMemberNote.mostWanted))
+            try write(note, of: group)
+        }
+        guard let question = body.headsAnswer, question == group.restoration,
+            group.state.ranks[sender] != nil, !body.heads.isEmpty
+        else { return }
+        note.answeredHeads = body.heads
+        try write(note, of: group)
+        let missing = body.heads.filter { !group.log.contains($0) }
+        if !missing.isEmpty { try self.note(missing: missing, of: sender, in: group, at: time) }
+    }
+
+    /// Ends the doubt about a restored group if all heads are here with which a member answered. Returns whether it did.
+    func confirmation(of group: inout StoredGroup) throws(StateError) -> Bool {
+        guard group.restoration != nil else { return false }
+        let log = group.log
+        let answers = try notes(of: group).values.filter { !$0.answeredHeads.isEmpty }
+        guard answers.contains(where: { $0.answeredHeads.allSatisfy { log.contains($0) } }) else {
+            return false
+        }
+        for var note in answers {
+            let known = log.past(of: note.answeredHeads.filter { log.contains($0) })
+            // The member has these, and is not told of them again.
+            note.told = max(note.told, group.place(knownTo: note.id, known))
+            note.answeredHeads = []
+            try write(note, of: group)
+        }
+        group = try confirm(group)
+        return true
+    }
+}
+
+extension StoredGroup {
+    /// Returns the heads for a person who asks: all, or for a person who is no member those that the person may know.
+    func heads(for person: SessionID) -> [GroupID] {
+        let heads = state.ranks[person] == nil ? log.knownHeads(of: person) : log.heads
+        return Array(heads.suffix(GroupBody.most))
+    }
+
+    /// Returns the place of the last change before the first one that is neither `known` nor by a person.
+    fileprivate func place(knownTo person: SessionID, _ known: Set<GroupID>) -> Int64 {
+        let first = log.changes.prefix { known.contains($0.id) || $0.by == person }
+        return first.last.flatMap { places[$0.id] } ?? 0
+    }
+
+    /// Returns the place of the last change that is not by a person.
+    fileprivate func lastPlace(withoutThoseOf person: SessionID) -> Int64 {
+        log.changes.last { $0.by != person }.flatMap { places[$0.id] } ?? 0
+    }
+}
+
+extension GroupLog {
+    /// Returns the ids of the changes that a person asks for with a question for heads, without those that are `known`: the own
+    /// changes of a member, and for a person who is no member all that the person may know.
+    fileprivate func changes(
+        of person: SessionID, after known: Set<GroupID>, in state: GroupState
+    ) -> [GroupID] {
+        let isMember = state.ranks[person] != nil
+        let past = isMember ? [] : past(of: knownHeads(of: person))
+        return changes.filter {
+            !known.contains($0.id) && (isMember ? $0.by == person : past.contains($0.id))
+        }.map(\.id)
+    }
+}
