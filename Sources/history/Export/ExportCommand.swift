@@ -53,7 +53,8 @@ struct ExportCommand: Program {
             count = try (format ?? .ndjson).write(history, conversation, to: output)
         }
         guard count > 0 || isBackup else { throw history.nothing("no message") }
-        try output.finish()
+        // The writer of a backup has finished the output.
+        if !isBackup { try output.finish() }
         guard output.isFile, !options.quiet else { return }
         let (messages, file) = (counted(count, "message"), shellWord(backup.output ?? "-"))
         Terminal.say(
