@@ -177,7 +177,9 @@ import Testing
         #expect(events.first?["nickname"] == .string("Ally"))
         try say("alice", "after")
         #expect(try texts("bob") == ["after"])
-        #expect(try history("bob") == ["before", "after"])
+        #expect(try history("bob") == ["before", "also", "after"])
+        #expect(
+            try !shell("alice", "echo more | encrypt --group climbing").stderr.contains("no other"))
         try enter("carol", "Caro")
         // A newcomer writes to all who were there, and reads those who grant.
         try say("carol", "hi")
