@@ -64,6 +64,8 @@ public final class Deliveries: Sendable {
     /// nothing if there are ``relayLimit`` other relays already.
     public func submit(_ items: [Outbox.Item], to relay: RelayURL) throws(StateError) -> Bool {
         guard let delivery = try delivery(to: relay) else { return false }
+        // Earlier envelopes for these recipients that had no relay go first.
+        if try outbox.assign(relay.outboxName, url: relay.text, to: items) { delivery.wake() }
         let blobs = items.filter { $0.kind == .blob }
         if !blobs.isEmpty {
             // An envelope for another relay can follow, and must find the blob in the outbox.
@@ -105,8 +107,13 @@ public final class Deliveries: Sendable {
     /// a result.
     public func wake() { report([]) }
 
+    /// Keeps items without a relay in the outbox, until a relay is chosen for them.
+    public func keep(_ items: [Outbox.Item]) throws(StateError) {
+        try outbox.append(unassigned: items)
+    }
+
     /// Marks the end of the items. With `withRest`, if no items were added, the items in the outbox are sent to every
-    /// relay whose address is known.
+    /// relay whose address is known, and those without a relay to the chosen one.
     public func finish(withRest: Bool) throws(StateError) {
         // The run must end even if an error occurs here.
         defer {
@@ -118,6 +125,9 @@ public final class Deliveries: Sendable {
             events.put(.finished)
         }
         guard withRest, state.withLock({ $0.deliveries.isEmpty }) else { return }
+        if let relay = choice.chosen {
+            _ = try outbox.assign(relay.outboxName, url: relay.text)
+        }
         for queue in try outbox.queues() {
             if let relay = choice.relay(of: queue) { _ = try delivery(to: relay) }
         }

@@ -98,6 +98,9 @@ public struct RelayChoice: Sendable {
         self.standard = standard
     }
 
+    /// The relay of `--relay` or of `$SOTTO_RELAY`, or `nil`.
+    public var chosen: RelayURL? { option ?? standard }
+
     /// Returns the relay for a record that names `noted`. Throws ``RelayAddress/Failure/missing`` if no relay is named.
     public func relay(noted: String?) throws(RelayAddress.Failure) -> RelayURL {
         if let option { return option }

@@ -46,8 +46,10 @@ final class AtomicFile {
         }
     }
 
-    /// Synchronizes the file and gives it its name.
+    /// Synchronizes the file and gives it its name. A second call does nothing: it would leave a second link, because
+    /// rename(2) keeps both names of one file.
     func commit() throws(Failure) {
+        guard !isCommitted else { return }
         guard fsync(descriptor) == 0 else { throw Failure(errno: errno, "write", path) }
         if let temporary {
             if replacing {

@@ -144,6 +144,62 @@ public final class Outbox: Sendable {
         }
     }
 
+    /// Adds items whose relay is not known yet, in one transaction, durable when this returns. ``assign(_:url:to:)`` gives
+    /// them a relay. Items that wait there already are not added again. No item may be a ``Item/Kind/signal``.
+    public func append(unassigned items: [Item]) throws(StateError) {
+        precondition(items.allSatisfy { $0.kind != .signal })
+        try database.transaction { connection throws(StateError) in
+            let day = Timestamp.now().seconds / 86_400
+            for item in items {
+                try connection.run(
+                    """
+                    INSERT INTO outbox (relay, day, id, recipient, envelope, kind, expires, needs)
+                    SELECT '', ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS
+                        (SELECT 1 FROM outbox WHERE relay = '' AND id = ?2 AND kind = ?5)
+                    """, day, item.id, item.to, item.envelope, item.kind.rawValue,
+                    item.expires?.seconds, item.needs)
+            }
+        }
+    }
+
+    /// Moves the items without a relay to the queue of `relay`: those for the recipients of `items`, or all for `nil`, with
+    /// the blobs that they need. An item of `items` itself is removed, because it is sent now. Returns whether items
+    /// were moved.
+    public func assign(
+        _ relay: String, url: String, to items: [Item]? = nil
+    ) throws(StateError) -> Bool {
+        guard
+            try !read("SELECT 1 FROM outbox WHERE relay = '' LIMIT 1", row: { $0.integer(0) })
+                .isEmpty
+        else { return false }
+        return try database.transaction { connection throws(StateError) in
+            guard let items else {
+                try connection.run(
+                    "UPDATE outbox SET relay = ?, url = ? WHERE relay = ''", relay, url)
+                return connection.changes > 0
+            }
+            var count = 0
+            for item in items where item.kind == .envelope || item.kind == .blob {
+                try connection.run(
+                    "DELETE FROM outbox WHERE relay = '' AND id = ? AND kind = ?", item.id,
+                    item.kind.rawValue)
+                guard item.kind == .envelope else { continue }
+                try connection.run(
+                    """
+                    UPDATE outbox SET relay = ?1, url = ?2 WHERE relay = '' AND kind = 4 AND id IN
+                        (SELECT needs FROM outbox WHERE relay = '' AND kind = 0 AND recipient = ?3)
+                    """, relay, url, item.to)
+                try connection.run(
+                    """
+                    UPDATE outbox SET relay = ?1, url = ?2
+                    WHERE relay = '' AND kind = 0 AND recipient = ?3
+                    """, relay, url, item.to)
+                count += connection.changes
+            }
+            return count > 0
+        }
+    }
+
     /// Returns the first waiting items for a relay after a number, at most `limit`, except blobs and the envelopes that
     /// need a waiting blob.
     public func waiting(relay: String, after number: Int64, limit: Int) throws(StateError)

@@ -117,6 +117,13 @@ extension RecipientDirectory {
         for id in Set(groups.values.map(\.id.description)) { _ = try group(id, toAll: true) }
     }
 
+    /// Reports once that the policy of a group entitles no other member to read the owner's messages.
+    func noteUnread(_ group: StoredGroup) {
+        guard group.members.count > 1, notedUnread.insert(group.id).inserted else { return }
+        let command = "sotto group grant \(group.id.short) WHO | sotto encrypt | sotto send"
+        warn("no other member of \(group.name) reads your messages yet; to show them: \(command)")
+    }
+
     /// Reports the members who get the key of a group in a sealed message.
     func noteSealed(_ names: [String]) {
         guard let first = names.first else { return }

@@ -182,6 +182,7 @@ extension Recipients {
             }
         }
         directory?.noteSealed(sealedNames)
+        if sending.readers.isEmpty { directory?.noteUnread(group) }
         for (member, envelope) in zip(readers, sealed.envelopes) {
             guard var line = route.line(envelope, to: member) else { continue }
             if let blob { line["blob"] = .string(blob.name) }

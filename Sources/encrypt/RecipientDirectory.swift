@@ -79,6 +79,8 @@ final class RecipientDirectory {
     let own: SessionID
     /// The groups that were looked up.
     var groups: [String: GroupRoute] = [:]
+    /// The groups in which no member reads the owner, and that was reported.
+    var notedUnread: Set<GroupID> = []
     private var people: [String: Result<Correspondent, Failure>] = [:]
     /// The relays to which mail of people may go who are members of groups and no contacts.
     private var memberRelays: [SessionID: Set<String>] = [:]

@@ -145,6 +145,17 @@ struct DoorCommand: Program {
     private func change(_ found: StoredGroup, _ groups: OpenGroups) throws {
         let relay = try room.address(nil, groups.owner)
         let door = try room.newDoor(at: relay)
+        // The same phrase at the same host makes the same door: the relay would refuse the record of the new room, and
+        // the old one would be closed.
+        guard !found.log.doors.contains(door.id.publicKey) else {
+            let isPresent = found.state.policy.door == door.id.publicKey
+            throw Failure(
+                .usage,
+                isPresent
+                    ? "the new phrase is the present phrase of the room"
+                    : "the new phrase was the phrase of an earlier door of the group",
+                hint: "choose a different phrase")
+        }
         try groups.changeDoor(of: found) { group, transaction in
             try transaction.open(door, at: relay, in: group)
         }
@@ -179,6 +190,19 @@ enum DoorMode: String, CommandMode {
     }
 
     private static let state = "-i --identity-passphrase --lock-timeout -q <group>"
+}
+
+extension GroupLog {
+    /// The public keys of all doors that the group had.
+    fileprivate var doors: Set<[UInt8]> {
+        Set(
+            changes.compactMap { change in
+                switch change.act {
+                case .create(_, let policy, _), .policy(let policy): policy.door
+                default: nil
+                }
+            })
+    }
 }
 
 extension StateTransaction {

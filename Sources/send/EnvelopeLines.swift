@@ -59,8 +59,16 @@ final class EnvelopeLines: Sendable {
         var items: [RelayURL: [Outbox.Item]] = [:]
         var lines: [RelayURL: [Int]] = [:]
         var relays: [RelayURL] = []
+        /// The items without a relay, which are kept, and their lines.
+        var unassigned: [(item: Outbox.Item, failure: Failure, line: Int)] = []
         var count = 0
         var bytes = 0
+
+        mutating func keep(_ item: Outbox.Item, _ failure: Failure, line: Int) {
+            unassigned.append((item, failure, line))
+            count += 1
+            bytes += item.envelope.count
+        }
 
         mutating func add(_ item: Outbox.Item, to relay: RelayURL, line: Int) {
             if items[relay] == nil { relays.append(relay) }
@@ -86,7 +94,10 @@ final class EnvelopeLines: Sendable {
             if case .line(let bytes) = line, bytes.allSatisfy({ $0 <= 0x20 }) { continue }
             hasLines = true
             switch Self.record(line).flatMap(item) {
-            case .success((let item, let relay)): batch.add(item, to: relay, line: reader.number)
+            case .success((let item, .relay(let relay))):
+                batch.add(item, to: relay, line: reader.number)
+            case .success((let item, .missing(let failure))):
+                batch.keep(item, failure, line: reader.number)
             case .failure(let failure): note(failure, reader.number)
             }
             if try reader.mustWait() || batch.count >= Self.batchCount
@@ -109,6 +120,11 @@ final class EnvelopeLines: Sendable {
     }
 
     private func submit(_ batch: Batch) throws {
+        if !batch.unassigned.isEmpty {
+            try deliveries.keep(batch.unassigned.map(\.item))
+            // They are on disk before the failures are printed.
+            for kept in batch.unassigned { note(kept.failure, kept.line) }
+        }
         for relay in batch.relays {
             guard let items = batch.items[relay] else { continue }
             if try deliveries.submit(items, to: relay) { continue }
@@ -137,10 +153,16 @@ final class EnvelopeLines: Sendable {
         return .success(record)
     }
 
+    /// The relay of an item. Without one, the item is kept and the line fails.
+    private enum Place {
+        case relay(RelayURL)
+        case missing(Failure)
+    }
+
     /// Returns the item of a record, and its relay.
     private func item(
         _ record: JSONObject
-    ) -> Result<(item: Outbox.Item, relay: RelayURL), Failure> {
+    ) -> Result<(item: Outbox.Item, place: Place), Failure> {
         let read: (item: Outbox.Item, noted: String?)
         do throws(Reason) {
             read = try Self.read(record)
@@ -163,13 +185,18 @@ final class EnvelopeLines: Sendable {
                         .malformed, "not an envelope, prekeys, a card or a room"))
         }
         do throws(RelayAddress.Failure) {
-            return .success((read.item, try choice.relay(noted: read.noted)))
+            return .success((read.item, .relay(try choice.relay(noted: read.noted))))
         } catch {
             guard error != .missing, read.noted != nil else {
-                return .failure(
-                    Failure(
-                        .configuration, "no relay is given, and the record does not name one",
-                        hint: error.hint))
+                let message = "no relay is given, and the record does not name one"
+                // A publication can be printed again, and a later one replaces it.
+                guard [.envelope, .blob].contains(read.item.kind) else {
+                    return .failure(Failure(.configuration, message, hint: error.hint))
+                }
+                let kept = Failure(
+                    .configuration, message + "; the envelope is queued",
+                    hint: "to send it: sotto send --relay tcp://host:port < /dev/null")
+                return .success((read.item, .missing(kept)))
             }
             return .failure(
                 Failure(

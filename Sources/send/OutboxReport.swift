@@ -73,8 +73,9 @@ extension OutboxReport {
 
 extension Outbox.Waiting {
     /// The relay's address without a pin.
-    private var address: String {
-        (url ?? relay).split(separator: "#").first.map(String.init) ?? relay
+    private var address: String? {
+        guard !relay.isEmpty else { return nil }
+        return (url ?? relay).split(separator: "#").first.map(String.init) ?? relay
     }
 
     private var kindName: String {
@@ -90,7 +91,7 @@ extension Outbox.Waiting {
         let recipient = kind == .envelope ? to.prefix(16) + "…" : "(\(kindName))"
         let id = kind == .blob ? id.prefix(16) + "…" : id[...]
         return [
-            String(id), String(recipient), address, String(since.description.prefix(10)),
+            String(id), String(recipient), address ?? "-", String(since.description.prefix(10)),
             "\(count)",
         ]
     }
@@ -101,7 +102,7 @@ extension Outbox.Waiting {
             ("v", .integer(1)), ("type", .string("queued")), ("id", .string(id)),
             ("to", kind == .envelope || kind == .blob ? .string(to) : nil),
             ("kind", .string(kindName)),
-            ("relay", .string(address)), ("since", .string(since.description)),
+            ("relay", address.map { .string($0) }), ("since", .string(since.description)),
             ("bytes", .integer(Int64(count))),
         ])
     }

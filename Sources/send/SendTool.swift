@@ -123,7 +123,16 @@ struct SendTool: CoreProgram {
     }
 
     private func noteOthers(_ outbox: Outbox, _ relays: Set<String>) throws {
-        let queues = try outbox.queues().filter { !relays.contains($0.relay) }
+        let others = try outbox.queues().filter { !relays.contains($0.relay) }
+        let (queues, unassigned) = (
+            others.filter { !$0.relay.isEmpty },
+            others.filter(\.relay.isEmpty).map(\.count).reduce(0, +)
+        )
+        if unassigned > 0 {
+            Terminal.say(
+                "send: note: \(unassigned) \(unassigned == 1 ? "waits" : "wait") in the outbox without a relay: sotto send --relay tcp://host:port < /dev/null"
+            )
+        }
         let count = queues.map(\.count).reduce(0, +)
         guard count > 0 else { return }
         Terminal.say(

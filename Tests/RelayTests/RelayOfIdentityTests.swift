@@ -83,14 +83,71 @@ import Testing
         let (status, lines) = world.shell(
             "alice", "unset SOTTO_RELAY; echo x | encrypt --to bob.card | send")
         #expect(status == 78 && lines.count == 1 && lines[0].contains("\"status\":78"))
-        #expect(world.errors.contains("use --relay"))
+        #expect(world.errors.contains("sotto send --relay"))
         #expect(world.shell("alice", "unset SOTTO_RELAY; send < /dev/null").status == 0)
+        #expect(world.errors.contains("1 waits in the outbox without a relay"))
+        #expect(world.shell("alice", "unset SOTTO_RELAY; keygen public | send").status == 78)
+        #expect(world.errors.contains("use --relay"))
         world.scratch.write(
             "bad",
             Sample.record(to: world.bob.id).serialized().dropLast()
                 + Array(",\"relay\":\"gopher://x:1\"}\n".utf8))
         #expect(world.shell("alice", "send < bad").status == 65)
         #expect(world.errors.contains("gopher"))
+    }
+
+    /// Messages for a contact without a card wait until the relay is known, and arrive in order.
+    @Test func messagesForAContactWithoutACardWait() throws {
+        let world = try Correspondence()
+        defer { world.stop() }
+        let relay = "tcp://\(world.relay.address)"
+        try world.expect("alice", "keygen prekeys | send")
+        try world.expect(
+            "bob",
+            "recv --bundle alice.card > bundle; echo hi | encrypt --to alice.card --bundle bundle | send"
+        )
+        try world.expect("alice", "recv | decrypt -q > opened")
+        try world.expect("alice", "contact accept --name bob \(world.bob.id)")
+        func write(_ text: String, _ relay: String = "unset SOTTO_RELAY;") -> Int32 {
+            world.shell("alice", "\(relay) echo \(text) | encrypt -q --to bob | send").status
+        }
+        #expect(write("one") == 78 && write("two") == 78)
+        #expect(
+            world.errors.contains("line 1: no relay is given") && world.errors.contains("queued"))
+        let queued = try world.expect("alice", "send --list --json").map(Self.record)
+        #expect(queued.count == 2 && queued.allSatisfy { $0["relay"] == nil })
+        #expect(try world.expect("alice", "send --list")[1].contains("  -  "))
+        // The card names a relay: what waited for its recipient goes there, before the next message.
+        try Self.move(world, "bob", to: relay)
+        try world.expect("alice", "contact add --replace bob.card || contact add bob.card")
+        #expect(write("three") == 0)
+        #expect(
+            Correspondence.texts(try world.expect("bob", "recv | decrypt"))
+                == ["one", "two", "three"])
+        #expect(world.shell("alice", "send --list").status == 1)
+    }
+
+    /// Envelopes without a relay go to the chosen one with an empty input, each once.
+    @Test func envelopesWithoutARelayAreSentLater() throws {
+        let world = try Correspondence()
+        defer { world.stop() }
+        let relay = "tcp://\(world.relay.address)"
+        try world.expect("alice", "echo x | encrypt --to bob.card > line")
+        for _ in 0..<2 {
+            #expect(world.shell("alice", "unset SOTTO_RELAY; send < line").status == 78)
+        }
+        #expect(try world.expect("alice", "send --list --json").count == 1)
+        let sent = try world.expect("alice", "unset SOTTO_RELAY; send --relay \(relay) < /dev/null")
+        #expect(try sent.map { try Self.record($0)["status"] } == [.string("stored")])
+        // The same line again, with a relay, is sent once.
+        #expect(
+            world.shell(
+                "alice", "echo y | encrypt --to bob.card > line; unset SOTTO_RELAY; send < line"
+            ).status == 78)
+        let again = try world.expect("alice", "send < line")
+        #expect(try again.map { try Self.record($0)["status"] } == [.string("stored")])
+        #expect(try world.expect("bob", "recv | wc -l") == ["2"])
+        #expect(world.shell("alice", "send --list").status == 1)
     }
 
     @Test func anUnreachableRelayDelaysNoOther() throws {

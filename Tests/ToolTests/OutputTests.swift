@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import TestSupport
 import Testing
 
@@ -55,6 +55,33 @@ struct OutputTests {
             try expectKept(
                 "bob.key", "decrypt", ["-o", "bob.key"], stdin: input,
                 environment: ["SOTTO_IDENTITY": "bob.key"])
+        }
+    }
+
+    /// A file that replaces another, or is new, has one name and leaves nothing beside it.
+    @Test func aFileHasOneName() throws {
+        let environment = ["SOTTO_IDENTITY": "alice.key"]
+        for (tool, arguments) in [
+            ("contact", ["add", "bob.card"]),
+            ("history", ["export", "--backup", "-o", "kept/backup"]),
+            ("history", ["export", "--backup", "-o", "kept/backup"]),
+            ("contact", ["export", "--backup", "-o", "kept/contacts"]),
+            ("contact", ["export", "--backup", "-o", "kept/contacts"]),
+            ("encrypt", ["-r", "bob.card", "-o", "kept/file", "bob.card"]),
+            ("encrypt", ["-r", "bob.card", "-o", "kept/file", "bob.card"]),
+            ("keygen", ["-q", "-o", "kept/key"]),
+        ] {
+            mkdir(home.files("kept"), 0o700)
+            let run = try home.run(tool, arguments, environment: environment)
+            #expect(run.status == 0, "\(tool): \(run.stderr)")
+        }
+        let names = ["backup", "contacts", "file", "key"]
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: home.files("kept")).sorted()
+                == names)
+        for name in names {
+            var status = stat()
+            #expect(stat(home.files("kept/\(name)"), &status) == 0 && status.st_nlink == 1)
         }
     }
 

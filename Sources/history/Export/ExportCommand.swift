@@ -55,7 +55,8 @@ struct ExportCommand: Program {
             count = try (format ?? .ndjson).write(history, conversation, to: output)
         }
         guard count > 0 || isBackup else { throw history.nothing("no message") }
-        try output.finish()
+        // The writer of a backup has finished the output.
+        if !isBackup { try output.finish() }
         if output.isFile, !options.quiet {
             let (messages, file) = (counted(count, "message"), shellWord(self.backup.output ?? "-"))
             Terminal.say(

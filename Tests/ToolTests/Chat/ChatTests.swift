@@ -42,10 +42,23 @@ import Testing
         try left.waitFor("bob  > dinner at 8?")
         try left.enter("/react ❤️")
         try right.waitFor("[alice reacted ❤️]")
+        try left.waitFor("[you reacted ❤️]")
+        try left.enter("/react ❤️")
+        try right.waitFor("[alice removed a reaction]")
+        try left.waitFor("[you removed a reaction]")
+        // Without a number, edits and deletions are of one's own last message, and not of the last one.
+        try left.enter("/edit dinner at 9?")
+        try right.waitFor("[alice edited a message: dinner at 9?]")
+        try left.waitFor("[you edited a message: dinner at 9?]")
         try right.enter("/edit no")
-        try left.waitFor("[bob edited a message]")
+        try left.waitFor("[bob edited a message: no]")
         try right.enter("/delete")
         try left.waitFor("[bob deleted a message]")
+        try right.waitFor("[you deleted a message]")
+        try right.enter("/edit nothing")
+        try right.waitFor("[you have no message here to change]")
+        try right.enter("/silly")
+        try right.waitFor("[unknown command /silly; /help lists the commands]")
         try right.enter("//reply is a command")
         try left.waitFor("/reply is a command")
         try right.enter("/help")
@@ -54,7 +67,7 @@ import Testing
         let messages = try they.view()
         #expect(
             messages.map { $0.body["text"]?.string } == [
-                "dinner at 8?", nil, "/reply is a command",
+                "dinner at 9?", nil, "/reply is a command",
             ])
         #expect(messages[1]["deleted"] == .bool(true))
         // Ctrl-D waits until the lines are sent.

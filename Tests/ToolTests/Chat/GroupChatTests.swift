@@ -134,7 +134,17 @@ import Testing
         try stage.must(bob, "recv -q | decrypt -q > /dev/null")
         try stage.must(bob, "group accept -q room | encrypt -q | send -q")
         try left.waitFor("[bob joined the group]")
-        try left.waitFor("sotto group grant room bob]")
+        // Another line is a message, and the question stays open.
+        try left.waitFor("[show your messages to bob? [y/N]]")
+        try left.enter("perhaps")
+        try left.waitFor("me  perhaps")
+        try left.enter("y")
+        try left.waitFor("[bob sees your messages]")
+        try left.enter("welcome")
+        try left.waitFor("welcome")
+        let right = try stage.chat(bob, with: "room")
+        #expect(try right.waitFor("welcome").hasSuffix("alice  welcome"))
+        #expect(try circle.history("alice", "room") == ["perhaps", "welcome"])
     }
 
     /// A message in another conversation names it.

@@ -143,7 +143,8 @@ import Testing
             "bob", "group join --phrase @FILE:phrase --nickname Bo -q | encrypt -q | send -q")
         home.files.write("other", Array("tundra mosaic ribbon ledger cactus violin harbour".utf8))
         try shell(
-            "alice", "group door --new-phrase --phrase @FILE:other climbing -q | encrypt -q | send -q")
+            "alice",
+            "group door --new-phrase --phrase @FILE:other climbing -q | encrypt -q | send -q")
         try read("alice")
         try shell(
             "bob", "group join --phrase @FILE:other --nickname Bo -q | encrypt -q | send -q")
@@ -166,7 +167,10 @@ import Testing
         let line = try shell("alice", "recv -q | decrypt --text").text
         try sync("alice")
         try read("bob")
-        try say("alice", "before")
+        let unread = try shell("alice", "echo before | encrypt --group climbing | send -q")
+        #expect(unread.text.isEmpty && unread.stderr.contains("no other member of climbing reads"))
+        #expect(unread.stderr.contains("WHO | sotto encrypt | sotto send"))
+        #expect(try shell("alice", "echo also | encrypt -q --group climbing").stderr.isEmpty)
         #expect(try texts("bob").isEmpty)
         let bob = party("bob").identity.id
         let command = try #require(line.range(of: "sotto group grant ")).lowerBound
@@ -177,7 +181,9 @@ import Testing
         #expect(events.first?["nickname"] == .string("Ally"))
         try say("alice", "after")
         #expect(try texts("bob") == ["after"])
-        #expect(try history("bob") == ["before", "after"])
+        #expect(try history("bob") == ["before", "also", "after"])
+        #expect(
+            try !shell("alice", "echo more | encrypt --group climbing").stderr.contains("no other"))
         try enter("carol", "Caro")
         // A newcomer writes to all who were there, and reads those who grant.
         try say("carol", "hi")
@@ -205,6 +211,14 @@ import Testing
         #expect(try show("bob")["state"] == (try show("alice")["state"]))
         try say("bob", "still here")
         #expect(try texts("alice") == ["still here"])
+        // A phrase that was used before would change the record of the same door.
+        for (file, words) in [("second", "the present phrase"), ("phrase", "an earlier door")] {
+            let refused = try run(
+                "alice", "group door --new-phrase --phrase @FILE:\(file) climbing")
+            #expect(refused.status == 64 && refused.stderr.contains(words), "\(refused.stderr)")
+            #expect(refused.stdout.isEmpty)
+        }
+        #expect(try shell("carol", "group check --phrase @FILE:second").text == "exists\n")
         try shell("alice", "group door --close climbing | encrypt -q | send -q")
         #expect(try run("carol", "group check --phrase @FILE:second").status == 1)
         #expect(try run("alice", "group door climbing").status == 1)

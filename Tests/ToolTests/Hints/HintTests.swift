@@ -60,6 +60,11 @@ struct HintTests {
         "whisper2: decrypt the input, an attachment, with the key in this message record, or in the message with this number.":
             "the help of an option",
         "make a relay yours: keygen set --relay URL": "has an address to fill in",
+        "to send it: sotto send --relay tcp://host:port < /dev/null":
+            "has an address to fill in; RelayOfIdentityTests run it",
+        "send: note: … … in the outbox without a relay: sotto send --relay tcp://host:port < /dev/null":
+            "has an address to fill in; RelayOfIdentityTests run it",
+        "sotto group grant … WHO | sotto encrypt | sotto send": "has a name to fill in",
         "a group of more than 100 members causes much mail; announcements are better: group policy … post=admin":
             "needs a group of more than 100 members",
         "receive it first: sotto recv | sotto decrypt; or give --anyway":
