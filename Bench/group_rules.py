@@ -229,7 +229,7 @@ class Fold:
                  and self.power(number) >= max(3, former + 1))]
         if not removals or not all(self.keeps(change, author, id) for change in removals):
             return 0
-        return min(former, 2)
+        return min(former, 2, self.rank(author) or 2)
 
     @staticmethod
     def keeps(change, author, id):

@@ -166,6 +166,11 @@ package struct GroupLog: Sendable {
     /// Whether the log has space for no more than what ``Limits/reservedChanges`` is for.
     package var isFull: Bool { changes.count >= limits.changes || byteCount >= limits.bytes }
 
+    /// Whether the log has space for some changes of any rank.
+    package func hasSpace(forChanges count: Int, bytes: Int) -> Bool {
+        changes.count + count <= limits.changes && byteCount + bytes <= limits.bytes
+    }
+
     /// Whether the log has space for a change. A full log has some for a member who has at least the rank moderator with
     /// only the changes before this one.
     private func hasSpace(for change: GroupChange, after parents: [Int]) -> Bool {
@@ -203,8 +208,8 @@ package struct GroupLog: Sendable {
         return places.count == ids.count ? places : nil
     }
 
-    /// Returns the rank with which a member wrote a message, or ``GroupRank/nobody`` if it is refused. sotto-formats(5),
-    /// GROUPS.
+    /// Returns the rank with which a member wrote a message, or ``GroupRank/nobody`` if it is refused, and whether it is of a
+    /// membership that ended. sotto-formats(5), GROUPS.
     ///
     /// The message is judged as a change with its heads as parents. A message of a former member counts if each change
     /// that removed them keeps it: `chain` and `iteration` are its place. The log must have the heads. `state` is that of the
@@ -212,13 +217,13 @@ package struct GroupLog: Sendable {
     package func rank(
         of member: SessionID, at heads: [GroupID], chain: [UInt8], iteration: UInt32,
         in state: GroupState
-    ) -> GroupRank {
+    ) -> (rank: GroupRank, isLate: Bool) {
         guard let author = memberNumbers[member], let parents = places(heads) else {
-            return .nobody
+            return (.nobody, false)
         }
         let past = rules.graph.past(of: parents)
         let rank = state.fold.power(of: author, after: past, in: rules.graph)
-        guard rank == .nobody else { return rank }
+        guard rank == .nobody else { return (rank, false) }
         let former = Self.power(of: author, with: rules.past(of: parents))
         // The rank at the heads has the removals before them. Those that could not take it have no effect.
         let limits = state.fold.removals(of: author, from: former, in: rules).filter {
@@ -227,9 +232,10 @@ package struct GroupLog: Sendable {
             changes[number].act.limits.first { $0.device == member && $0.chain == chain }?.iteration
         }
         guard !limits.isEmpty, limits.allSatisfy({ $0.map { iteration <= $0 } ?? false }) else {
-            return .nobody
+            return (.nobody, false)
         }
-        return min(former, .member)
+        // A member again has no more than the present rank: a muted member cannot use an earlier membership.
+        return (min(former, .member, state.ranks[member] ?? .member), true)
     }
 
     /// Whether a `join`, whose parents the log has, would make its author a member. `state` is that of the log.

@@ -88,7 +88,8 @@ package struct RoomContent: Sendable {
     /// Creates the content for a group whose policy has a door. `cards` are signed cards of members, the most important
     /// first. Throws ``RoomError/tooLong`` if the door and what is before it has no space.
     package init(_ log: GroupLog, door: SessionID, cards: [Card]) throws(RoomError) {
-        let opening = log.changes.last { $0.act.opens(door.publicKey) }
+        // Later policies with the same door add nothing that a newcomer needs.
+        let opening = log.changes.first { $0.act.opens(door.publicKey) }
         let needed = log.past(of: [opening?.id ?? log.group])
         var space = Self.limit - 256
         var records: [GroupID: JSONObject] = [:]

@@ -62,6 +62,7 @@ extension StateTransaction {
         else { return }
         try connection.run(
             "DELETE FROM group_file WHERE time < ?", time.seconds - Self.fileDays * Self.day)
+        if isInvitation, let inviter = try inviter(of: group), inviter != sender { return }
         let (mark, device) = (store.mark(file), store.mark(sender))
         guard
             try !connection.exists("SELECT 1 FROM group_file WHERE mark = ?", mark)
@@ -201,13 +202,18 @@ extension IdentityStore {
             guard let blob = FetchedBlob(path, size: offer.pointer.size) else { continue }
             // Only a complete file is here, so another content is not that of the pointer.
             let records = try? offer.file.records(in: blob)
-            try transaction { transaction in
-                guard let records else { return try transaction.giveUp(offer) }
-                if let news = try transaction.take(
-                    offer, changes: records.changes, cards: records.cards)
-                {
-                    try events(news, offer.from, transaction)
+            do {
+                try transaction { transaction in
+                    guard let records else { return try transaction.giveUp(offer) }
+                    if let news = try transaction.take(
+                        offer, changes: records.changes, cards: records.cards)
+                    {
+                        try events(news, offer.from, transaction)
+                    }
                 }
+            } catch is GroupError {
+                // The rules refuse the content. Nothing of it was stored.
+                try transaction { try $0.giveUp(offer) }
             }
             blob.remove()
         }

@@ -37,7 +37,8 @@ extension StateTransaction {
         try note(body.cards, from: sender, in: group)
         if let object = body.room, let keys = try? RoomKeys(object),
             group.state.ranks[sender] ?? .nobody >= .moderator,
-            keys.door.publicKey == group.state.policy.door, try room(of: group) == nil
+            keys.door.publicKey == group.state.policy.door,
+            group.state.policy.relays.contains(keys.relay), try room(of: group) == nil
         {
             try keep(keys, of: group)
         }
@@ -96,7 +97,9 @@ extension StateTransaction {
                 let group = try group(continued.group)
             else { continue }
             // One group continues another. Further ones are for the requests.
-            guard group.standing == .member, group.state.ranks[sender] != nil else { return false }
+            guard group.standing == .member, group.state.ranks[sender] ?? .nobody >= .admin else {
+                return false
+            }
             return try !hasContinuation(of: group.id)
         }
         return false

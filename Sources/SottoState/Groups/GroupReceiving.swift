@@ -112,7 +112,7 @@ extension StateTransaction {
         guard missing.isEmpty else {
             throw GroupWait.changes(group.id, author: place.author, missing: missing)
         }
-        let rank = group.log.rank(
+        let (rank, isLate) = group.log.rank(
             of: place.author, at: content.heads, chain: chain.id,
             iteration: place.message.iteration, in: group.state)
         let body = try? MessageBody(content.body)
@@ -124,7 +124,7 @@ extension StateTransaction {
         var message = group.message(
             id: place.id, from: place.author, rank: rank, time: content.time,
             body: content.body, members: members)
-        if group.state.ranks[place.author] == nil { message.markLate() }
+        if isLate { message.markLate() }
         let isSame = Set(content.heads) == Set(group.log.heads)
         return GroupStep(
             message: message, chain: chain, number: place.tag,

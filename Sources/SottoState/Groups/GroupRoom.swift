@@ -41,6 +41,8 @@ package struct GroupRoom: Sendable {
 extension StateTransaction {
     /// The most people whom the owner lets in in an hour.
     package static let mostAdmitted = 20
+    /// The most bytes of a merge that names a newcomer's change.
+    private static let mergeBytes = GroupChange.limit
     /// The most members to whom a newcomer writes.
     private static let mostDoorkeepers = 3
 
@@ -176,7 +178,10 @@ extension StateTransaction {
             let all = ChangeIntake.sorted(changes + waiting.filter { !known.contains($0.id) })
             let past = ChangeIntake.past(of: [change.id], among: all)
             let needed = all.filter { past.contains($0.id) && !group.log.contains($0.id) }
-            guard group.log.adding(needed)?.ranks[change.by] != nil else { continue }
+            let bytes = needed.reduce(Self.mergeBytes) { $0 + $1.bytes.count }
+            guard group.log.hasSpace(forChanges: needed.count + 1, bytes: bytes),
+                group.log.adding(needed)?.ranks[change.by] != nil
+            else { continue }
             for change in needed {
                 _ = group.log.add(change)
                 group.places[change.id] = try store(change, of: group.number, aside: false, time)

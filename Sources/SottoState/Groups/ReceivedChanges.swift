@@ -35,9 +35,11 @@ extension StateTransaction {
         // All changes of an invitation count as named by a member.
         let isNew = !stored.isEmpty
         var intake = ChangeIntake(group, pending: ChangeIntake.sorted(pending), isNew: isNew)
-        let direct = changes.filter { $0.by == sender } + waiting.map(\.change)
-        intake.left = try changesLeft(to: Set(direct.map(\.by)), in: group, time)
-        if let sender, group.state.ranks[sender] != nil {
+        // Only a member passes on the changes of others.
+        let isMember = sender.map { group.state.ranks[$0] != nil } ?? false
+        let direct = changes.filter { $0.by == sender || !isMember } + waiting.map(\.change)
+        intake.left = try changesLeft(to: Set(direct.map(\.by)), in: group, from: sender, time)
+        if isMember {
             intake.relayed = Set(changes.filter { $0.by != sender }.map(\.id))
         }
         var count: Int
@@ -72,7 +74,11 @@ extension StateTransaction {
                     change, of: intake.group.number, aside: false, time)
                 stored.append(change)
             case .waits: aside.append(change)
-            case .known, .refused: break
+            case .known: break
+            case .refused:
+                try connection.run(
+                    "DELETE FROM group_change WHERE mark = ? AND aside = 1",
+                    store.mark(change: change.id))
             }
         }
         intake.pending = aside
@@ -84,25 +90,33 @@ extension StateTransaction {
         intake.noteFold()
     }
 
-    /// Returns how many more changes of each of some people are stored now. A person who is not among them may have any
-    /// number: an admin, and all people while the owner has just joined.
+    /// Returns how many more changes of each of some people are stored now, and bytes of changes. A person who is not among
+    /// them may have any number: an admin, and the inviter until the owner has joined.
     private func changesLeft(
-        to people: Set<SessionID>, in group: StoredGroup, _ time: Timestamp
-    ) throws(StateError) -> [SessionID: Int] {
+        to people: Set<SessionID>, in group: StoredGroup, from sender: SessionID?, _ time: Timestamp
+    ) throws(StateError) -> [SessionID: ChangeIntake.Space] {
         let limited = people.filter {
             $0 != owner.id && group.state.ranks[$0] ?? .nobody < .admin
         }
-        guard !limited.isEmpty, group.standing == .member else { return [:] }
+        guard !limited.isEmpty else { return [:] }
+        if group.standing != .member {
+            guard let sender, let inviter = try inviter(of: group), sender != inviter else {
+                return [:]
+            }
+        }
         let recent = Set(
             try connection.rows(
                 "SELECT place FROM group_change WHERE team = ? AND aside = 0 AND time > ?",
                 group.number, time.seconds - 3_600
             ) { $0.integer(0) })
-        var left = Dictionary(uniqueKeysWithValues: limited.map { ($0, ChangeIntake.mostPerHour) })
+        let full = Dictionary(
+            uniqueKeysWithValues: limited.map { ($0, ChangeIntake.Space()) })
+        var left = full
         for change in group.log.changes {
             guard let place = group.places[change.id], recent.contains(place) else { continue }
-            if change.by == owner.id, change.act.isJoin { return [:] }
-            left[change.by]? -= 1
+            // The changes before it came with the invitation.
+            if change.by == owner.id, change.act.isJoin { left = full }
+            left[change.by]?.take(change)
         }
         return left
     }
@@ -111,7 +125,8 @@ extension StateTransaction {
     private func setAside(
         _ changes: [GroupChange], in group: StoredGroup, _ time: Timestamp
     ) throws(StateError) {
-        for change in changes {
+        // The newest ones are kept.
+        for change in changes.suffix(Int(Self.mostAside)) {
             let isKept = try connection.exists(
                 "SELECT 1 FROM group_change WHERE mark = ?", store.mark(change: change.id))
             if !isKept { _ = try store(change, of: group.number, aside: true, time) }
@@ -127,15 +142,27 @@ extension StateTransaction {
 
 /// The changes that arrived, and the decision which of them are stored now.
 struct ChangeIntake {
-    /// The most changes of a member in an hour that are stored although no other member names them.
-    static let mostPerHour = 200
+    /// The changes of a member in an hour that are stored although no other member names them.
+    struct Space {
+        private var changes = 200
+        private var bytes = 256 << 10
+
+        /// Whether nothing is left.
+        var isEmpty: Bool { changes <= 0 || bytes <= 0 }
+
+        mutating func take(_ change: GroupChange) {
+            changes -= 1
+            bytes -= change.bytes.count
+        }
+    }
+
     /// The most times that the log is folded for the changes of one body.
     private static let mostFolds = 32
 
     var group: StoredGroup
     var pending: [GroupChange]
     /// How many more changes of a person are stored although no other member names or sent them. Others may have any number.
-    var left: [SessionID: Int] = [:]
+    var left: [SessionID: Space] = [:]
     /// The changes that another member than their author sent.
     var relayed: Set<GroupID> = []
     private let isNew: Bool
@@ -221,7 +248,7 @@ struct ChangeIntake {
                 return .waits([])
             }
         }
-        if let left = left[change.by], left <= 0, !relayed.contains(change.id),
+        if let left = left[change.by], left.isEmpty, !relayed.contains(change.id),
             !isNamedByOthers(change)
         {
             return .waits([])
@@ -232,7 +259,7 @@ struct ChangeIntake {
     }
 
     private mutating func noteStored(_ change: GroupChange, _ rank: GroupRank?) {
-        left[change.by]? -= 1
+        left[change.by]?.take(change)
         guard change.act.isCut else { return }
         if let left = change.act.leaves(change.by) {
             if left < rank ?? .nobody { hasLeft = true }

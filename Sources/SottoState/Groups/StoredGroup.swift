@@ -465,10 +465,12 @@ extension StateTransaction {
         guard headers.count >= Self.mostInvitations else { return headers.count }
         var count = 0
         for header in headers {
-            guard case .group(let group) = try readGroup(header), group.standing == .invited,
-                try inviter(of: group) == person
-            else { continue }
-            count += 1
+            guard case .group(let group) = try readGroup(header), group.standing == .invited else {
+                continue
+            }
+            // Of a group without an invitation only the creator is known, who may be unknown to the owner.
+            let inviter = try inviter(of: group) ?? person
+            if inviter == person { count += 1 }
         }
         return count
     }
@@ -518,7 +520,8 @@ extension StateTransaction {
             """
             INSERT INTO group_change (team, mark, aside, place, time, sealed)
             VALUES (?, ?, ?, ?, ?, ?)
-            ON CONFLICT (mark) DO UPDATE SET aside = excluded.aside, place = excluded.place
+            ON CONFLICT (mark) DO UPDATE SET
+                aside = excluded.aside, place = excluded.place, time = excluded.time
             """, number, mark, aside ? 1 : 0, place, time.seconds,
             store.seal(change.bytes, .groupChange(mark: mark)))
     }
