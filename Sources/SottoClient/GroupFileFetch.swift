@@ -18,18 +18,14 @@ public struct GroupFileFetch {
         (self.store, self.authorities, self.folder) = (store, authorities, folder)
     }
 
-    /// Fetches all files. Waits at most `timeout` seconds for a relay that does not answer, once in a run. A file at a relay that
-    /// may not be asked is given up.
+    /// Fetches all files. Waits at most `timeout` seconds for a relay that does not answer, once in a run.
     public func run(timeout: Double) throws {
         var silent: Set<String> = []
         for (file, relays) in try store.preview({ try $0.wantedFiles() }) {
             guard let place = file.pointer.place, let noted = place.relay,
                 let known = relays.first(where: { unpinnedRelay($0) == unpinnedRelay(noted) }),
                 let relay = try? RelayAddress.read(known, authorities: authorities)
-            else {
-                try store.transaction { try $0.giveUp(file) }
-                continue
-            }
+            else { continue }
             guard !silent.contains(known) else { continue }
             let download = BlobDownload(file.pointer, id: place.id, into: folder)
             do throws(ClientError) {

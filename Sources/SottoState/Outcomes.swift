@@ -8,7 +8,8 @@ extension IdentityStore {
     /// Takes the outcomes of this identity's messages from the outbox into the history. Outcomes of other identities
     /// stay there, at most ``Outbox/outcomeDays``.
     public func collectOutcomes(from outbox: Outbox) throws {
-        let outcomes = try outbox.outcomes()
+        // An outcome of a later version stays for that version.
+        let outcomes = try outbox.outcomes().filter { Self.state(of: $0.outcome) != nil }
         guard !outcomes.isEmpty else { return }
         let found = try preview { transaction -> (own: [SentOutcome], copies: FoundCopies) in
             let own = try outcomes.filter { try transaction.hasSent($0.id) }

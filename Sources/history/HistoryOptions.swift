@@ -22,6 +22,7 @@ struct OpenHistory {
     let book: AddressBook
     let store: IdentityStore
     let quiet: Bool
+    private let outbox: Outbox?
 
     init(_ options: HistoryOptions) throws {
         book = AddressBook({ try options.identity.load() }, lockTimeout: options.lock.timeout)
@@ -32,10 +33,16 @@ struct OpenHistory {
         }
         self.store = store
         if let directory = try StateDirectory.existing(), Outbox.exists(in: directory) {
-            try store.collectOutcomes(
-                from: Outbox(directory: directory, lockTimeout: options.lock.timeout))
+            let outbox = try Outbox(directory: directory, lockTimeout: options.lock.timeout)
+            try store.collectOutcomes(from: outbox)
+            self.outbox = outbox
+        } else {
+            outbox = nil
         }
     }
+
+    /// Returns the ids of the sent envelopes that wait in the outbox.
+    func queued() throws -> Set<String> { try outbox?.waitingIDs() ?? [] }
 
     /// The failure for a result without a message.
     func nothing(_ text: String) -> Failure { Failure(.no, quiet ? "" : text) }

@@ -11,6 +11,8 @@ final class MessageShowing {
     private let isMixed: Bool
     private var read: [Conversation: Int64] = [:]
     private let people: People
+    /// The ids of the envelopes in the outbox, for messages of which nothing else is known.
+    private var queued: Set<String>?
 
     /// `isMixed` tells that the messages are of several conversations.
     init(_ history: OpenHistory, _ output: Output, text: Bool, isMixed: Bool) {
@@ -24,6 +26,7 @@ final class MessageShowing {
     /// Prints messages in this order.
     func print(_ views: [MessageView]) throws {
         people.forget()
+        queued = nil
         let names = try views.map { try name(of: $0.entry, isLabel: text != nil) }
         if text != nil {
             text?.prepare(try zip(views, names).map { try mixedName(of: $0.entry, $1) })
@@ -33,7 +36,7 @@ final class MessageShowing {
                 let shown = try isMixed ? mixedName(of: view.entry, name) : name
                 try text?.print(
                     view, name: shown, reactions: people.reactions(to: view),
-                    quotation: Quotation(view, history.store))
+                    quotation: Quotation(view, history.store), isQueued: isQueued(view.entry))
             } else {
                 try output.writeRecord(record(of: view, name))
             }
@@ -51,6 +54,7 @@ final class MessageShowing {
     func record(raw entry: HistoryEntry) throws -> JSONObject {
         var record = try base(of: entry, name(of: entry))
         entry.addStatus(to: &record)
+        if try isQueued(entry) { record["status"] = .string("queued") }
         return record
     }
 
@@ -121,6 +125,7 @@ final class MessageShowing {
             record["deleted"] = .bool(true)
         }
         entry.addStatus(to: &record)
+        if try isQueued(entry) { record["status"] = .string("queued") }
         if entry.direction == .received, view.body != nil {
             record["unread"] = try isUnread(entry) ? .bool(true) : nil
         }
@@ -187,6 +192,14 @@ final class MessageShowing {
                     ]))
             })
         try output.writeRecord(record)
+    }
+
+    /// Whether a message waits in the outbox.
+    private func isQueued(_ entry: HistoryEntry) throws -> Bool {
+        guard entry.state == .new, entry.direction == .sent, let id = entry.id else { return false }
+        let ids = try queued ?? history.queued()
+        queued = ids
+        return ids.contains(id)
     }
 
     private func isUnread(_ entry: HistoryEntry) throws -> Bool {

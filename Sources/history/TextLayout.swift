@@ -34,7 +34,7 @@ struct TextLayout {
 
     mutating func print(
         _ view: MessageView, name: String, reactions: [(emoji: String, name: String)],
-        quotation: Quotation?
+        quotation: Quotation?, isQueued: Bool
     ) throws {
         let entry = view.entry
         let time = entry.time ?? entry.received
@@ -59,7 +59,7 @@ struct TextLayout {
         let beginning =
             coloured(head, .faint) + coloured(shown, isOwn ? .own : .other) + gap + "  "
         let space = "\n" + String(repeating: " ", count: width)
-        let marks = Self.marks(view, reactions)
+        let marks = Self.marks(view, reactions) + (isQueued ? ["[queued]"] : [])
         let line =
             width + Table.width(lines.last ?? "") + marks.reduce(0) { $0 + 2 + Table.width($1) }
         let isWide = output.isTerminal && output.terminalWidth.map { line > $0 } == true

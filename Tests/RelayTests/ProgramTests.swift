@@ -93,7 +93,7 @@ import Testing
         _ = world.envelopes("in", 1)
         #expect(world.run("send", input: "in", relay: "") == 78)
         #expect(
-            world.errors.contains("send: hint: use --relay tcp://host:port"))
+            world.errors.contains("send: hint: to send it: sotto send --relay tcp://host:port"))
         #expect(world.run("recv", relay: "") == 78)
         #expect(world.run("recv", relay: "udp://127.0.0.1:1") == 78)
         #expect(world.run("recv", relay: "tcp://127.0.0.1:1#sha256=00") == 78)

@@ -52,9 +52,11 @@ extension StateTransaction {
     /// Days for which the row of a file is kept.
     private static let fileDays: Int64 = 30
 
-    /// Notes a file that a person offers. Without room for it, its changes are asked for in messages.
+    /// Notes a file that a person offers. Without room for it, its changes are asked for in messages. Of an invitation it is
+    /// only the inviter's, or in the body that begins the group: `group accept` waits for it.
     func note(
-        _ file: GroupFile, from sender: SessionID, in group: StoredGroup, at time: Timestamp
+        _ file: GroupFile, from sender: SessionID, in group: StoredGroup, beginsGroup: Bool,
+        at time: Timestamp
     ) throws(StateError) {
         let isInvitation = group.standing == .invited
         guard file.pointer.place != nil, sender != owner.id,
@@ -62,7 +64,7 @@ extension StateTransaction {
         else { return }
         try connection.run(
             "DELETE FROM group_file WHERE time < ?", time.seconds - Self.fileDays * Self.day)
-        if isInvitation, let inviter = try inviter(of: group), inviter != sender { return }
+        guard try !isInvitation || beginsGroup || inviter(of: group) == sender else { return }
         let (mark, device) = (store.mark(file), store.mark(sender))
         guard
             try !connection.exists("SELECT 1 FROM group_file WHERE mark = ?", mark)

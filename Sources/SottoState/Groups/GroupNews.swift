@@ -48,7 +48,9 @@ extension StateTransaction {
         {
             try receive(distribution)
         }
-        if let file = body.file { try note(file, from: sender, in: group, at: time) }
+        if let file = body.file {
+            try note(file, from: sender, in: group, beginsGroup: before == nil, at: time)
+        }
         let isSenderNamed = group.log.names(sender)
         if isSenderNamed, !received.missing.isEmpty || !body.request.isEmpty {
             try note(

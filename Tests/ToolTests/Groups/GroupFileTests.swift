@@ -155,6 +155,43 @@ import Testing
         #expect(try show("alice")["state"] == show("late")["state"])
     }
 
+    /// A stranger who knows the id of a group offers a file to an invited person. `group accept` does not wait for it.
+    @Test func aFileOfAStrangerBlocksNoInvitation() throws {
+        try create()
+        try shell("alice", "group invite -q team late | encrypt -q | send -q")
+        _ = try read("late")
+        let group = try shell("late", "group list --json").records[0]["id"]?.string ?? ""
+        let blob: JSONObject = [
+            "relay": .string("tcp://127.0.0.1:9"), "id": .base64(randomBytes(32)),
+            "key": .base64(randomBytes(32)), "digest": .base64(randomBytes(32)),
+            "size": .integer(Blob.size(ofFile: 20_000)),
+        ]
+        let file: JSONObject = [
+            "blob": .object(blob), "size": .integer(20_000),
+            "heads": .array([.string(hex(randomBytes(32)))]),
+        ]
+        let record: JSONObject = [
+            "v": .integer(1), "type": .string("message"),
+            "to": .string(try #require(people["late"]).identity.id.description),
+            "body": .object([
+                "type": .string("group"), "group": .string(group), "file": .object(file),
+            ]),
+        ]
+        let stranger = try Party("stranger", in: home)
+        people["stranger"] = stranger
+        try shell("stranger", "keygen public > stranger.signed")
+        try shell("late", "keygen public late.key > late.card")
+        try shell("stranger", "contact add -q late.card")
+        try shell(
+            "stranger", "encrypt -q | send -q",
+            String(decoding: record.serialized(), as: UTF8.self) + "\n")
+        _ = try read("late")
+        #expect(try run("late", "group accept -q team").status == 75)
+        _ = try run("late", "recv -q")
+        try shell("late", "group accept -q team | encrypt -q | send -q")
+        #expect(try show("late")["members"] == .integer(10))
+    }
+
     /// A file that the relay lost is replaced by messages.
     @Test func aLostFileIsAskedFor() throws {
         try create()

@@ -72,6 +72,75 @@ import Testing
             try !circle.must("alice", "group", ["participants", "team"]).text.contains("bob"))
     }
 
+    /// C15: a person who is no member passes on the changes of a member. The limit counts them too, and so does one of bytes.
+    @Test func c15AStrangerPassesOnNoFlood() throws {
+        let circle = try Circle("alice", "bob", "zed")
+        try circle.team("alice", "bob")
+        let first = try count(circle, "alice", by: "bob")
+        let flood = try nicknames(circle, "bob", 300)
+        try send(circle, flood, from: "zed", to: "alice")
+        try circle.settle()
+        #expect(try count(circle, "alice", by: "bob") == 200)
+        #expect(first == 1)
+    }
+
+    /// C17: a member who left, came back and was muted writes with a chain of the first membership that nobody has seen.
+    @Test func c17AMutedMemberHasNoEarlierRank() throws {
+        let circle = try Circle("alice", "bob", "mal")
+        try circle.team("alice", "bob", "mal")
+        let log = try circle.must("mal", "group", ["log", "team"]).records.map {
+            try GroupChange($0)
+        }
+        let mal = circle["mal"].identity
+        let known = Set(log.flatMap(\.parents))
+        let heads = log.map(\.id).filter { !known.contains($0) }
+        var chain = GroupChain(group: log[0].group, device: mal.id)
+        let limit = GroupChange.Limit(device: mal.id, chain: chain.id, iteration: 999)
+        let leave = try GroupChange(
+            .leave([limit]), in: log[0].group, by: mal.signingKey,
+            seq: Int64(log.count { $0.by == mal.id }) + 1, parents: heads)
+        try send(circle, [leave], from: "mal", to: "alice")
+        try send(circle, [leave], from: "mal", to: "bob")
+        try circle.settle()
+        try send(circle, [leave], from: "alice", to: "mal")
+        try circle.settle()
+        try circle.group("alice", "invite", "team", "mal")
+        try circle.settle()
+        try circle.group("mal", "accept", "team")
+        try circle.settle()
+        try circle.group("alice", "role", "team", "mal", "reader")
+        try circle.settle()
+        var body = GroupBody(log[0].group)
+        body.chain = chain.distribution.object()
+        try circle.tell("mal", "bob", body)
+        try circle.settle()
+        let content = GroupContent(
+            group: log[0].group, time: .now(), heads: heads, state: randomBytes(16),
+            body: Message.textBody("muted"), extra: [])
+        let sealed = try chain.seal(content.bytes)
+        let address = GroupCopy.Address(
+            id: Envelope.newID(), to: circle["bob"].identity.id, time: content.time)
+        let envelope = Envelope(
+            id: address.id, suite: .group, to: address.to, time: address.time,
+            payload: chain.copy(sealed, for: address).payload)
+        let line = String(decoding: envelope.record.serialized(), as: UTF8.self)
+        let run = try circle.read("bob", [line])
+        #expect(run.status == 12, "\(run)")
+        #expect(try circle.history("bob") == [])
+    }
+
+    /// A member below admin does not take over the continuation of a group: it waits as a message request.
+    @Test func anAdminContinuesAGroup() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        let records = try circle.must("carol", "group", ["continue", "team"]).records
+        let bob = circle["bob"].identity.id.description
+        let invitation = try #require(records.first { $0["to"] == .string(bob) })
+        try circle.post("carol", invitation.serialized() + [10])
+        _ = try circle.read("bob")
+        #expect(try circle.must("bob", "group", ["list", "--json"]).records.count == 1)
+    }
+
     /// C17: a message of a former member that arrives after the removal is marked: nothing proves that it was written before.
     @Test func c17ALateMessageIsMarked() throws {
         let circle = try Circle("alice", "bob", "carol")

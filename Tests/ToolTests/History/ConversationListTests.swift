@@ -4,6 +4,22 @@ import Testing
 
 /// `history list`: its order, the members of groups, and the pins.
 struct ConversationListTests {
+    /// A message that waits in the outbox is queued until a relay has it.
+    @Test func aMessageInTheOutboxIsQueued() throws {
+        let circle = try Circle("alice", "bob")
+        let sealed = try circle.must("alice", "encrypt", ["--to", "bob"], "hello")
+        #expect(try circle["alice"].history("bob")[0]["status"] == nil)
+        let sent = try circle["alice"].run(
+            "send", ["--relay", "tcp://127.0.0.1:1"], stdin: sealed.stdout)
+        #expect(sent.status == 75, "\(sent)")
+        #expect(try circle["alice"].history("bob")[0]["status"] == .string("queued"))
+        let text = try circle.must("alice", "history", ["bob", "--text"]).text
+        #expect(text.contains("[queued]"))
+        let id = try #require(circle["alice"].history("bob")[0]["id"]?.string)
+        try circle.must("alice", "send", ["--drop", id])
+        #expect(try circle["alice"].history("bob")[0]["status"] == .string("failed"))
+    }
+
     @Test func announcementsAreFirstThenFavouritesThenByActivity() throws {
         let circle = try Circle("alice", "bob", "carol")
         func tell(_ who: String, _ text: String, to peer: String) throws {
