@@ -33,15 +33,18 @@ struct MemberMailbox {
     let address: SessionID?
     /// The relay to which the mail goes, or `nil`.
     let relay: String?
+    /// Whether the card has a relay to which mail may not go.
+    let isUnlisted: Bool
 
     /// Reads the mailbox of a card. Mail goes only to a relay among `relays`.
     init(card: [UInt8], relays: Set<String>) {
         let card = try? JSON.object(parsing: card)
         address = card?["address"]?.string.flatMap { SessionID($0) }
-        relay = card?["relay"]?.string.flatMap { relay in
-            (1...Correspondent.relayLimit).contains(relay.utf8.count)
-                && relays.contains(unpinnedRelay(relay)) ? relay : nil
+        let noted = card?["relay"]?.string.flatMap { relay in
+            (1...Correspondent.relayLimit).contains(relay.utf8.count) ? relay : nil
         }
+        relay = noted.flatMap { relays.contains(unpinnedRelay($0)) ? $0 : nil }
+        isUnlisted = noted != nil && relay == nil
     }
 
     /// Returns a copy's line.
@@ -84,6 +87,7 @@ extension RecipientDirectory {
         let contacts = Dictionary(
             try store.contacts().map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         let relays = group.state.policy.relays(and: try book.identity().relay)
+        var unlisted = 0
         var destinations: [SessionID: Destination] = [:]
         var mailboxes: [SessionID: MemberMailbox] = [:]
         for member in group.members.map(\.id) where member != own {
@@ -91,7 +95,8 @@ extension RecipientDirectory {
             if contact == nil, !toAll, !told.contains(member), admitsMembers,
                 let note = notes[member]
             {
-                mailboxes[member] = MemberMailbox(card: note.cardBytes, relays: relays)
+                let mailbox = MemberMailbox(card: note.cardBytes, relays: relays)
+                if mailbox.isUnlisted { unlisted += 1 } else { mailboxes[member] = mailbox }
                 continue
             }
             let person = Correspondent(
@@ -99,11 +104,16 @@ extension RecipientDirectory {
             switch try result({ try self.member(person) }) {
             case .success(var destination):
                 if contact == nil { destination.relays = relays }
-                destinations[member] = destination
+                if destination.isUnlisted {
+                    unlisted += 1
+                } else {
+                    destinations[member] = destination
+                }
             case .failure(let failure):
                 warn("\(person.name) does not get the message: \(failure.message)")
             }
         }
+        noteUnlisted(unlisted)
         let route = GroupRoute(
             group: group, last: last, destinations: destinations, mailboxes: mailboxes)
         groups[name] = route

@@ -24,6 +24,9 @@ struct Destination {
         return relays?.contains(unpinnedRelay(relay)) ?? true ? relay : nil
     }
 
+    /// Whether mail may not go to the relay on the recipient's card.
+    var isUnlisted: Bool { recipient?.notedRelay != nil && relay == nil }
+
     /// A chat without an address.
     static var chat: Destination {
         Destination(recipient: nil, route: .suite(PhraseSuite.self, .chat))
@@ -86,6 +89,7 @@ final class RecipientDirectory {
     private var memberRelays: [SessionID: Set<String>] = [:]
     private var known: [Key: Result<Destination, Failure>] = [:]
     private var hasNotedURI = false
+    private var hasNotedUnlisted = false
 
     init(
         _ mailboxes: Mailboxes, _ book: AddressBook, _ store: IdentityStore?, own: SessionID
@@ -147,6 +151,15 @@ final class RecipientDirectory {
     var admitsMembers: Bool {
         guard case nil = mailboxes.session.given else { return false }
         return mailboxes.trust == nil || mailboxes.trust == .any
+    }
+
+    /// Reports members who get nothing, because no group lists their relays.
+    func noteUnlisted(_ count: Int) {
+        guard count > 0, !hasNotedUnlisted else { return }
+        hasNotedUnlisted = true
+        warn(
+            "\(count == 1 ? "a member gets" : "\(count) members get") nothing: their relay is not listed by the group; list it: group policy GROUP relays=URL,URL"
+        )
     }
 
     /// Prints a note on standard error.

@@ -260,7 +260,13 @@ struct Recipients {
             guard known.map(\.id) == [person.id] else { throw Failure.otherRecipient }
             destinations = try directory.destinations(of: known, ttl: ttl)
         case (_, let to?):
-            destinations = [try directory.destination(directory.person(named: to), ttl: ttl)]
+            let destination = try directory.destination(directory.person(named: to), ttl: ttl)
+            if destination.isUnlisted, message.body["type"]?.string == GroupBody.type {
+                // The person is told after the group lists the relay.
+                directory.noteUnlisted(1)
+                return job(message, ttl: ttl, to: [])
+            }
+            destinations = [destination]
         case (_, nil):
             throw Failure(
                 .malformed, "the record names no recipient",

@@ -547,11 +547,11 @@ import Testing
             return try sealed.records.last { $0["to"]?.string == id }?["relay"]
         }
         #expect(try relay() == nil)
-        // What tells members of a change goes no other way.
+        // Nothing tells her of a change until the relay is listed. Then she gets what she lacks.
         let named = try circle.must("bob", "group", ["nickname", "team", "Bobby"])
         let told = try circle.must("bob", "encrypt", ["--jsonl"], named.text)
-        #expect(try told.records.contains { $0["to"]?.string == id })
-        #expect(try told.records.allSatisfy { $0["to"]?.string != id || $0["relay"] == nil })
+        #expect(try !told.records.contains { $0["to"]?.string == id })
+        #expect(told.stderr.contains("not listed by the group"), "\(told.stderr)")
         try circle.deliver(told)
         try circle.settle()
         // The order of the list does not matter.
@@ -561,6 +561,9 @@ import Testing
         try circle.group("alice", "policy", "team", "relays=tls://inner.carol.example:7")
         try circle.settle()
         #expect(try relay() == .string("tls://inner.carol.example:7"))
+        try circle.settle()
+        #expect(try circle.history("carol") == ["hello"])
+        #expect(try circle.state("carol") == circle.state("bob"))
     }
 
     // MARK: Visibility and lifetimes

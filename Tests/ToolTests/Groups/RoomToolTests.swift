@@ -310,7 +310,8 @@ import Testing
     /// C19: the record of a room and its relay have no message, member or phrase in the clear; a weak phrase is refused.
     @Test func c19TheRelaySeesADoorOnly() throws {
         home.files.write("weak", Array("hunter2\n".utf8))
-        let weak = try run("alice", "group create --preset room --phrase @FILE:weak climbing")
+        let weak = try run(
+            "alice", "group create --preset room --nickname A --phrase @FILE:weak climbing")
         #expect(weak.status == 64 && weak.stderr.contains("bits"))
         try create()
         let created = try shell("alice", "group door --publish climbing").text

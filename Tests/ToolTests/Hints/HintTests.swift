@@ -65,6 +65,14 @@ struct HintTests {
         "send: note: … … in the outbox without a relay: sotto send --relay tcp://host:port < /dev/null":
             "has an address to fill in; RelayOfIdentityTests run it",
         "sotto group grant … WHO | sotto encrypt | sotto send": "has a name to fill in",
+        "delete one that you left or did not enter: sotto group forget GROUP":
+            "needs 1,000 groups, and has a name to fill in",
+        "… nothing: their relay is not listed by the group; list it: group policy GROUP relays=URL,URL":
+            "has names to fill in; c19TheRelayOfAMemberMustBeListed changes the policy",
+        "leave it first: sotto group leave … | sotto encrypt | sotto send":
+            "needs members at a relay; c15AFloodOfInvitationsIsDropped leaves and forgets a group",
+        "accept or decline them: sotto group list":
+            "needs 20 invitations; c15AFloodOfInvitationsIsDropped lists them",
         "a group of more than 100 members causes much mail; announcements are better: group policy … post=admin":
             "needs a group of more than 100 members",
         "receive it first: sotto recv | sotto decrypt; or give --anyway":
