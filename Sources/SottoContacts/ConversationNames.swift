@@ -43,7 +43,7 @@ package struct ConversationNames {
             let last = try store.historyEntry(number: summary.last)
             return last?.chatName ?? id
         case .group(let id):
-            let name = try store.preview { try $0.group(id)?.name } ?? ""
+            let name = try store.preview { try $0.readableGroup(id)?.name } ?? ""
             return name.isEmpty ? String(id.description.prefix(16)) : name
         case .unknown: return "unknown sender"
         }

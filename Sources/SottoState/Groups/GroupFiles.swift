@@ -64,7 +64,9 @@ extension StateTransaction {
         else { return }
         try connection.run(
             "DELETE FROM group_file WHERE time < ?", time.seconds - Self.fileDays * Self.day)
-        guard try !isInvitation || beginsGroup || inviter(of: group) == sender else { return }
+        if isInvitation, !beginsGroup {
+            guard try inviter(of: group) == sender else { return }
+        }
         let (mark, device) = (store.mark(file), store.mark(sender))
         guard
             try !connection.exists("SELECT 1 FROM group_file WHERE mark = ?", mark)

@@ -99,7 +99,7 @@ extension StateTransaction {
                 let group = try group(continued.group)
             else { continue }
             // One group continues another. Further ones are for the requests.
-            guard group.standing == .member, group.state.ranks[sender] ?? .nobody >= .admin else {
+            guard group.standing == .member, group.state.ranks[sender] ?? .nobody >= .member else {
                 return false
             }
             return try !hasContinuation(of: group.id)

@@ -416,6 +416,13 @@ extension StateTransaction {
             (note.isGranted, note.hasHistory) = (false, false)
             try write(note, of: group)
         }
+        // Who entered again may have deleted the present chain. No message was written with it meanwhile.
+        for member in group.state.ranks.keys where before.ranks[member] == nil {
+            var note = try note(of: member, in: group)
+            guard note.holds > 0 else { continue }
+            note.holds = 0
+            try write(note, of: group)
+        }
     }
 
     private func sign(
