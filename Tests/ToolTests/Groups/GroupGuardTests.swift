@@ -456,7 +456,8 @@ import Testing
         let sync = try circle["bob"].run("group", ["sync"])
         #expect(sync.status == 74 && sync.stderr.contains("first"), "\(sync)")
         #expect(try circle["bob"].run("group", ["show", "first"]).status == 74)
-        #expect(try circle.must("bob", "history", ["list"]).records.count == 3)
+        let conversations = try circle.must("bob", "history", ["list"]).records
+        #expect(conversations.count { $0["group"] != nil } == 2, "\(conversations)")
         // Mail of the damaged group waits, and other mail is opened.
         try circle.group("alice", "rename", "first", "third")
         try circle.say("alice", "one", to: "third")
