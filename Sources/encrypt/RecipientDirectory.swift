@@ -194,8 +194,8 @@ final class RecipientDirectory {
         guard let member = try store?.preview({ try $0.groupCard(of: id) }) else {
             return Correspondent(id: id, card: nil, contact: nil)
         }
-        let relay = try book.identity().relay
-        memberRelays[id] = Set(member.policies.flatMap { $0.relays(and: relay) })
+        let own = [try book.identity().relay].compactMap(\.self).map(unpinnedRelay)
+        memberRelays[id] = Set(own + member.policies.flatMap { $0.relays(and: nil) })
         return Correspondent(id: id, card: member.card, contact: nil)
     }
 

@@ -53,8 +53,7 @@ final class MessageShowing {
     /// Returns the record of a message or an event as it was stored.
     func record(raw entry: HistoryEntry) throws -> JSONObject {
         var record = try base(of: entry, name(of: entry))
-        entry.addStatus(to: &record)
-        if try isQueued(entry) { record["status"] = .string("queued") }
+        try addStatus(of: entry, to: &record)
         return record
     }
 
@@ -124,8 +123,7 @@ final class MessageShowing {
             record["body"] = nil
             record["deleted"] = .bool(true)
         }
-        entry.addStatus(to: &record)
-        if try isQueued(entry) { record["status"] = .string("queued") }
+        try addStatus(of: entry, to: &record)
         if entry.direction == .received, view.body != nil {
             record["unread"] = try isUnread(entry) ? .bool(true) : nil
         }
@@ -192,6 +190,11 @@ final class MessageShowing {
                     ]))
             })
         try output.writeRecord(record)
+    }
+
+    private func addStatus(of entry: HistoryEntry, to record: inout JSONObject) throws {
+        entry.addStatus(to: &record)
+        if try isQueued(entry) { record["status"] = .string("queued") }
     }
 
     /// Whether a message waits in the outbox.

@@ -44,7 +44,7 @@ extension MessageOpening {
         if let recorded = try transaction.record(news, from: sender) {
             var message = recorded.message
             let contact = try transaction.contact(of: message)
-            // A sender whom --from or --trust refuses has sent no line that could fail.
+            // If --from or --trust refuses the sender, the events are left out.
             let verdict = try? senderPolicy.decide(&message, contact: contact, hasContacts: false)
             if verdict == .accepted {
                 lines.append(.message(message, number: recorded.number, seen: false))

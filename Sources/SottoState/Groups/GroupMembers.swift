@@ -362,7 +362,7 @@ extension StateTransaction {
         try write(note, of: group)
     }
 
-    /// Returns the card of a person in any group, the newest one, and the policies of the groups of which the owner is a member;
+    /// Returns the card of a person in any group, the newest one, and the policies of the groups of which the owner is or was a member;
     /// `nil` without a card.
     package func groupCard(
         of id: SessionID
@@ -384,7 +384,7 @@ extension StateTransaction {
         guard let card else { return nil }
         var policies: [GroupPolicy] = []
         for header in found.compactMap(\.1) {
-            if case .group(let group) = try readGroup(header), group.standing == .member {
+            if case .group(let group) = try readGroup(header), group.isInTouch {
                 policies.append(group.state.policy)
             }
         }

@@ -24,9 +24,7 @@ extension StateTransaction {
         let before = try group(body.group)
         let changes = body.changes.compactMap { try? GroupChange($0) }
         guard before != nil || changes.contains(where: { $0.id == body.group }) else { return nil }
-        if before == nil, try openInvitations(of: sender) >= Self.mostInvitations {
-            throw GroupError.tooManyInvitations
-        }
+        if before == nil { try makeSpace(forGroupOf: sender) }
         let received = try receive(changes, of: body.group, from: sender, at: time)
         guard var group = try group(body.group) else { return nil }
         if group.isDeclined, received.stored.contains(where: { $0.act.invites(owner.id) }) {

@@ -196,8 +196,6 @@ extension IdentityStore {
 extension StateTransaction {
     /// The most groups that the state has.
     package static let mostGroups: Int64 = 1_000
-    /// The most invitations of a person that are not answered.
-    package static let mostInvitations = 20
 
     /// Returns the headers of all groups, in the order in which they were stored. A damaged one is left out.
     package func groupHeaders() throws(StateError) -> [GroupHeader] {
@@ -446,40 +444,6 @@ extension StateTransaction {
         group.isDeclined = isDeclined
         groups[group.id] = group
         try writeHeader(of: group)
-    }
-
-    /// Deletes a group of which the owner is not a member. Its messages stay in the history. A later invitation begins it anew.
-    package func forget(_ group: StoredGroup) throws {
-        guard group.standing != .member else { throw GroupError.member }
-        for table in [
-            "group_change", "group_member", "own_chain", "group_chain", "group_room", "group_file",
-        ] {
-            try connection.run("DELETE FROM \(table) WHERE team = ?", group.number)
-        }
-        try connection.run("DELETE FROM group_log WHERE number = ?", group.number)
-        groups[group.id] = nil
-    }
-
-    /// Returns the person who invited the owner, or `nil`. The invitation itself can be in a file.
-    package func inviter(of group: StoredGroup) throws(StateError) -> SessionID? {
-        if let inviter = group.inviter { return inviter }
-        return try offerer(of: group)
-    }
-
-    /// Returns the number of invitations of a person that the owner did not answer.
-    func openInvitations(of person: SessionID) throws(StateError) -> Int {
-        let headers = try groupHeaders().filter { !$0.isDeclined }
-        guard headers.count >= Self.mostInvitations else { return headers.count }
-        var count = 0
-        for header in headers {
-            guard case .group(let group) = try readGroup(header), group.standing == .invited else {
-                continue
-            }
-            // Of a group without an invitation only the creator is known, who may be unknown to the owner.
-            let inviter = try inviter(of: group) ?? person
-            if inviter == person { count += 1 }
-        }
-        return count
     }
 
     func insert(_ log: GroupLog) throws -> StoredGroup {

@@ -225,6 +225,29 @@ import Testing
         #expect(try circle.history("alice", "hut") == ["hello", "again"])
     }
 
+    /// C15: groups that do not invite the owner displace each other, and no invitation.
+    @Test func c15AFloodOfEmptyGroupsLeavesSpace() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.must("alice", "contact", ["add", circle["carol"].card])
+        try circle.group("bob", "create", "real", "alice")
+        try circle.settle()
+        for _ in 0..<25 {
+            let create = try GroupChange(
+                .create(nonce: randomBytes(32), GroupPolicy(), continues: nil), in: nil,
+                by: circle["bob"].identity.signingKey, seq: 1, parents: [])
+            var body = GroupBody(create.id)
+            body.changes = [try JSON.object(parsing: create.bytes)]
+            try circle.tell("bob", "alice", body)
+        }
+        try circle.settle()
+        #expect(try circle.must("alice", "group", ["list", "--json"]).records.count == 21)
+        try circle.group("carol", "create", "hut", "alice")
+        try circle.settle()
+        for name in ["real", "hut"] {
+            #expect(try circle["alice"].run("group", ["accept", name]).status == 0)
+        }
+    }
+
     /// C15: a member who begins many chains, each with many skipped messages, fills a limited space.
     @Test func c15AFloodOfChainsIsLimited() throws {
         let circle = try Circle("alice", "bob", "carol")

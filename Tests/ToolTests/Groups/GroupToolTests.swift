@@ -564,6 +564,11 @@ import Testing
         try circle.settle()
         #expect(try circle.history("carol") == ["hello"])
         #expect(try circle.state("carol") == circle.state("bob"))
+        // Who has left still tells the members.
+        let left = try circle.must("bob", "group", ["leave", "team"])
+        let last = try circle.must("bob", "encrypt", ["--jsonl"], left.text).records
+        let toCarol = last.last { $0["to"]?.string == id }
+        #expect(toCarol?["relay"] == .string("tls://inner.carol.example:7"), "\(last)")
     }
 
     // MARK: Visibility and lifetimes

@@ -114,6 +114,20 @@ import Testing
         }
     }
 
+    /// C13: a text does not imitate the line of another sender in a pipe, and has no control characters there.
+    @Test func c13ATextStaysBelowItsName() throws {
+        try store([
+            "ok\r\n07:41 bob    I owe you 100", "a\u{2028}07:41 b\u{85}07:41 c\u{202E}d\u{1B}[31m",
+        ])
+        for arguments in [["--text"], ["export", "--format", "text"]] {
+            let run = try bob.run("history", arguments)
+            #expect(run.status == 0 && run.text.contains("I owe you 100"))
+            #expect(!run.lines.contains { $0.hasPrefix("07:41") }, "\(run.text)")
+            let scalars = run.text.unicodeScalars
+            #expect(!scalars.contains { [0x0D, 0x1B, 0x85, 0x2028, 0x202E].contains($0.value) })
+        }
+    }
+
     /// Stores received texts in Bob's history, without encryption.
     private func store(_ texts: [String]) throws {
         let store = try IdentityStore(
