@@ -11,6 +11,8 @@ public final class IdentityStore: Sendable {
     let database: DurableDatabase
     let key: SecretBytes
     let lookupKey: SecretBytes
+    /// The directory of the file.
+    let directory: StateDirectory
     /// When messages were last erased whose lifetime had ended, by the monotonic clock in seconds.
     let expiryCheck = Mutex(-Double.infinity)
     /// The identity that owns the state.
@@ -22,6 +24,7 @@ public final class IdentityStore: Sendable {
         throws(StateError)
     {
         owner = identity
+        self.directory = directory
         key = identity.derivedKey(info: "state/v1")
         lookupKey = identity.derivedKey(info: "state/lookup/v1")
         do throws(DatabaseError) {

@@ -78,14 +78,24 @@ extension Outbox {
                 .compactMap { bytes(hex: $0) }.map { folder.outgoing($0) })
     }
 
-    /// Removes all items with this id, with an envelope the blob that it needs, and with a blob the envelopes that need
+    /// Removes some envelopes, as far as they wait. A blob that they need stays.
+    func drop(envelopes ids: Set<String>, outcome: String) throws(StateError) {
+        let waiting = try read(
+            "SELECT number, id FROM outbox WHERE kind = 0 AND outcome IS NULL"
+        ) { (number: $0.integer(0), id: $0.text(1)) }
+        try settle(waiting.filter { ids.contains($0.id) }.map { ($0.number, outcome) })
+    }
+
+    /// Removes all items with this id, with an envelope the blob that it alone needs, and with a blob the envelopes that need
     /// it. They are not sent, unless a process is sending them now. A process that waits
     /// for their outcome gets `outcome`. Returns how many were removed.
     public func drop(id: String, outcome: String) throws(StateError) -> Int {
         let numbers = try read(
             """
             SELECT number FROM outbox WHERE outcome IS NULL AND (id = ?1 OR needs = ?1
-                OR kind = 4 AND id = (SELECT needs FROM outbox AS envelope WHERE envelope.id = ?1))
+                OR kind = 4 AND id = (SELECT needs FROM outbox AS envelope WHERE envelope.id = ?1)
+                AND NOT EXISTS (SELECT 1 FROM outbox AS other
+                    WHERE other.needs = outbox.id AND other.id <> ?1 AND other.outcome IS NULL))
             """, id
         ) { $0.integer(0) }
         try settle(numbers.map { ($0, outcome) })

@@ -18,6 +18,12 @@ public final class StateTransaction {
     var groups: [GroupID: StoredGroup] = [:]
     /// Whether a chain or a change arrived, so that held messages may open.
     package internal(set) var hasGroupNews = false
+    /// The waiting changes of groups that were read, by the number of the group.
+    var waitingChanges: [Int64: [GroupChange]] = [:]
+    /// The entries into each group that did not make their author a member, with the number of changes that the log had.
+    var failedEntries: [GroupID: [GroupID: Int]] = [:]
+    /// The people who were found to be no members any more, of each group of which the owner is a member.
+    var formerMembers: [GroupID: Set<SessionID>] = [:]
     /// The forks of logs that were learned and not reported yet.
     var forks: [GroupFork] = []
     /// Whether the history has an event that changes another message, after it was looked up.
@@ -57,6 +63,7 @@ extension IdentityStore {
             let value = try body(transaction)
             try transaction.writeSessions()
             try transaction.writeConversations()
+            try discard(queued: transaction.copiesForFormerMembers())
             return (value, transaction.erasedBlobs)
         }
         removeFetched(blobs)

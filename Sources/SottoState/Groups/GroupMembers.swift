@@ -325,7 +325,7 @@ extension StateTransaction {
         for card in cards where group.log.names(card.id) { try note(card, in: group) }
         let others = cards.filter { !group.log.names($0.id) }
         guard !others.isEmpty else { return }
-        let waiting = try Set(changes(of: group.number, aside: true).map { $0.change.by })
+        let waiting = try Set(waitingChanges(of: group).map(\.by))
         let isTrusted = group.state.ranks[sender] != nil || !group.log.hasEntered(owner.id)
         for card in others where isTrusted || waiting.contains(card.id) {
             guard try hasSpace(forUnnamedIn: group, except: waiting) else { return }

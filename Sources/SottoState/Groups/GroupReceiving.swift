@@ -16,6 +16,8 @@ extension StateTransaction {
     /// The most messages that wait for a chain, and the most of one author that wait for changes.
     static let mostHeldForChains: Int64 = 1_000
     static let mostHeldOfAuthor: Int64 = 100
+    /// The most messages that wait for changes, of all authors.
+    static let mostHeldForChanges: Int64 = 2_000
     /// The source of messages that wait for a chain.
     static let chainSource = Array("chain".utf8)
     /// Days for which a message waits for a chain or for changes.
@@ -222,6 +224,10 @@ extension StateTransaction {
             case .chain: Self.chainSource
             case .changes(_, let author, _): store.mark(author)
             }
+        guard
+            try !connection.exists(
+                "SELECT 1 FROM held WHERE mark = ? AND source = ?", mark, source)
+        else { return }
         try connection.run(
             """
             INSERT INTO held (mark, source, time, sealed) VALUES (?, ?, ?, ?)
@@ -231,6 +237,7 @@ extension StateTransaction {
         switch wait {
         case .chain: try dropHeldForChains()
         case .changes:
+            try dropHeldForChanges()
             try connection.run(
                 """
                 DELETE FROM held WHERE source = ?1 AND number <= (
@@ -253,6 +260,21 @@ extension StateTransaction {
             """, Self.chainSource, count - Self.mostHeldForChains)
     }
 
+    /// Deletes messages above the limit that wait for changes: the author with the most loses the oldest.
+    private func dropHeldForChanges() throws(StateError) {
+        let count = try connection.integer(
+            "SELECT count(*) FROM held WHERE source <> ?", Self.chainSource)
+        guard count > Self.mostHeldForChanges else { return }
+        try connection.run(
+            """
+            DELETE FROM held WHERE number IN (
+                SELECT number FROM held WHERE source = (
+                    SELECT source FROM held WHERE source <> ?1
+                    GROUP BY source ORDER BY count(*) DESC LIMIT 1)
+                ORDER BY number LIMIT ?2)
+            """, Self.chainSource, count - Self.mostHeldForChanges)
+    }
+
     /// Deletes the messages that waited too long. Returns those that waited for changes: their author is a member, or was
     /// one. A message without a chain can be from a stranger.
     package func endHolds(at time: Timestamp = .now()) throws(StateError) -> [Envelope] {
@@ -266,8 +288,8 @@ extension StateTransaction {
     /// Stores the changes for which a message waits, if they wait until a member names them, as the message does. Returns
     /// whether it stored any.
     package func store(namedBy wait: GroupWait, at time: Timestamp = .now()) throws -> Bool {
-        guard case .changes(let id, let author, let heads) = wait,
-            try group(id)?.state.ranks[author] != nil
+        guard case .changes(let id, let author, let heads) = wait, let group = try group(id),
+            group.state.ranks[author] != nil, try canStore(named: heads, in: group)
         else { return false }
         return try !receive([], of: id, from: author, named: heads, at: time).stored.isEmpty
     }

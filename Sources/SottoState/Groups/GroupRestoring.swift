@@ -151,6 +151,7 @@ extension StateTransaction {
             let mark = store.mark(backup.id)
             let number = try connection.integer(
                 "SELECT number FROM group_log WHERE mark = ?", mark)
+            waitingChanges[number] = nil
             try connection.run("DELETE FROM group_change WHERE team = ?", number)
             guard let log = log(of: backup) else { throw GroupError.unknown }
             return (try begin(log, number: number), true)

@@ -166,7 +166,7 @@ extension StateTransaction {
             $0.act.isDoorJoin && $0.act.door == door && !group.log.contains($0.id)
         }
         guard !entering.isEmpty else { return group }
-        let waiting = try self.changes(of: group.number, aside: true).map(\.change)
+        let waiting = try waitingChanges(of: group)
         // Each is tried with a fold of the log.
         for change in entering.prefix(Self.mostAdmitted) {
             guard group.rank >= .member,
@@ -200,7 +200,7 @@ extension StateTransaction {
     package func admitWaiting(
         to group: StoredGroup, at time: Timestamp = .now()
     ) throws -> StoredGroup {
-        let waiting = try changes(of: group.number, aside: true).map(\.change)
+        let waiting = try waitingChanges(of: group)
         return try admit(waiting, to: group, at: time)
     }
 

@@ -28,20 +28,21 @@ extension StateTransaction {
             group = try insert(log)
             stored.append(first)
         }
-        let waiting = try self.changes(of: group.number, aside: true)
+        let waiting = try waitingChanges(of: group)
         var pending = changes.filter { $0.group == id && !group.log.contains($0.id) }
         let known = Set(pending.map(\.id))
-        pending += waiting.map(\.change).filter { !known.contains($0.id) }
+        pending += waiting.filter { !known.contains($0.id) }
         // All changes of an invitation count as named by a member.
         let isNew = !stored.isEmpty
         var intake = ChangeIntake(group, pending: ChangeIntake.sorted(pending), isNew: isNew)
         // Only a member passes on the changes of others.
         let isMember = sender.map { group.state.ranks[$0] != nil } ?? false
-        let direct = changes.filter { $0.by == sender || !isMember } + waiting.map(\.change)
+        let direct = changes.filter { $0.by == sender || !isMember } + waiting
         intake.left = try changesLeft(to: Set(direct.map(\.by)), in: group, from: sender, time)
         if isMember {
             intake.relayed = Set(changes.filter { $0.by != sender }.map(\.id))
         }
+        intake.failedEntries = failedEntries[id] ?? [:]
         var count: Int
         repeat {
             count = intake.pending.count
@@ -50,12 +51,28 @@ extension StateTransaction {
             if intake.pending.count < count { try fold(&intake) }
         } while intake.pending.count < count && !intake.pending.isEmpty && intake.mayFold
         group = intake.group
+        failedEntries[id] = intake.failedEntries
         try setAside(intake.pending, in: group, time)
         let waitingIDs = Set(intake.pending.map(\.id))
         let missing = Set(intake.pending.flatMap(\.parents)).filter {
             !group.log.contains($0) && !waitingIDs.contains($0)
         }
         return (stored, missing.sorted())
+    }
+
+    /// Returns the changes of a group that wait, in the order in which they arrived.
+    func waitingChanges(of group: StoredGroup) throws(StateError) -> [GroupChange] {
+        if let known = waitingChanges[group.number] { return known }
+        let waiting = try changes(of: group.number, aside: true).map(\.change)
+        waitingChanges[group.number] = waiting
+        return waiting
+    }
+
+    /// Whether naming some waiting changes can store one: the log has all parents of one of them, or of one before them.
+    func canStore(named heads: [GroupID], in group: StoredGroup) throws(StateError) -> Bool {
+        let waiting = try waitingChanges(of: group)
+        let named = ChangeIntake.past(of: heads, among: waiting)
+        return waiting.contains { named.contains($0.id) && $0.parents.allSatisfy(group.log.contains) }
     }
 
     /// Adds those of the pending changes that can be stored, each after its parents. Returns them.
@@ -76,6 +93,7 @@ extension StateTransaction {
             case .waits: aside.append(change)
             case .known: break
             case .refused:
+                waitingChanges[intake.group.number] = nil
                 try connection.run(
                     "DELETE FROM group_change WHERE mark = ? AND aside = 1",
                     store.mark(change: change.id))
@@ -125,12 +143,12 @@ extension StateTransaction {
     private func setAside(
         _ changes: [GroupChange], in group: StoredGroup, _ time: Timestamp
     ) throws(StateError) {
+        let kept = try Set(waitingChanges(of: group).map(\.id))
         // The newest ones are kept.
-        for change in changes.suffix(Int(Self.mostAside)) {
-            let isKept = try connection.exists(
-                "SELECT 1 FROM group_change WHERE mark = ?", store.mark(change: change.id))
-            if !isKept { _ = try store(change, of: group.number, aside: true, time) }
+        for change in changes.suffix(Int(Self.mostAside)) where !kept.contains(change.id) {
+            _ = try store(change, of: group.number, aside: true, time)
         }
+        waitingChanges[group.number] = nil
         try connection.run(
             """
             DELETE FROM group_change WHERE team = ?1 AND aside = 1 AND (time < ?2 OR place <= (
@@ -158,6 +176,8 @@ struct ChangeIntake {
 
     /// The most times that the log is folded for the changes of one body.
     private static let mostFolds = 32
+    /// The most of these for people who enter again. Chance decides whose changes are tried.
+    private static let mostEntryFolds = 8
 
     var group: StoredGroup
     var pending: [GroupChange]
@@ -165,8 +185,11 @@ struct ChangeIntake {
     var left: [SessionID: Space] = [:]
     /// The changes that another member than their author sent.
     var relayed: Set<GroupID> = []
+    /// The entries that did not make their author a member, with the number of changes that the log had.
+    var failedEntries: [GroupID: Int] = [:]
     private let isNew: Bool
     private var folds = 0
+    private var entryFolds = 0
     /// The authors of stored changes that can have taken ranks from others since the last fold.
     private var cutters: Set<SessionID> = []
     /// Whether a change took its author's own rank away since the last fold.
@@ -207,15 +230,26 @@ struct ChangeIntake {
     /// Names the changes of people who enter again: their pending `join` comes after changes that they wrote before they learned of
     /// their removal, and that no member names.
     private mutating func nameEntries() {
-        for join in pending {
-            guard case .join = join.act, mayFold, group.state.ranks[join.by] == nil,
-                !named.contains(join.id), !join.parents.allSatisfy(group.log.contains)
+        let count = group.log.changes.count
+        let joins = pending.filter { join in
+            guard case .join = join.act else { return false }
+            return group.state.ranks[join.by] == nil && !named.contains(join.id)
+                && !join.parents.allSatisfy(group.log.contains) && failedEntries[join.id] != count
+        }
+        guard !joins.isEmpty else { return }
+        for join in joins.shuffled() where !named.contains(join.id) {
+            let past = Self.past(of: [join.id], among: pending)
+            let needed = pending.filter { past.contains($0.id) }
+            guard mayFold, entryFolds < Self.mostEntryFolds,
+                needed.flatMap(\.parents).allSatisfy({ past.contains($0) || group.log.contains($0) })
             else { continue }
             folds += 1
-            let past = Self.past(of: [join.id], among: pending)
-            guard group.log.adding(pending.filter { past.contains($0.id) })?.ranks[join.by] != nil
-            else { continue }
-            named.formUnion(past)
+            entryFolds += 1
+            if group.log.adding(needed)?.ranks[join.by] != nil {
+                named.formUnion(past)
+            } else {
+                failedEntries[join.id] = count
+            }
         }
     }
 

@@ -409,6 +409,9 @@ extension StateTransaction {
                 || log.map { $0.entry(of: member) != group.log.entry(of: member) } ?? false
         }
         for member in gone where member != owner.id {
+            if !isOver, group.state.ranks[member] == nil {
+                formerMembers[group.id, default: []].insert(member)
+            }
             var note = try note(of: member, in: group)
             guard note.isGranted || note.hasHistory else { continue }
             (note.isGranted, note.hasHistory) = (false, false)
@@ -487,6 +490,7 @@ extension StateTransaction {
         _ change: GroupChange, of number: Int64, aside: Bool, at place: Int64, _ time: Timestamp
     ) throws(StateError) {
         let mark = store.mark(change: change.id)
+        waitingChanges[number] = nil
         try connection.run(
             """
             INSERT INTO group_change (team, mark, aside, place, time, sealed)

@@ -193,4 +193,36 @@ import Testing
         // It is reported once.
         #expect(try readOther("nine days").status == 0)
     }
+
+    /// C15: at most 2,000 messages wait for changes, whoever wrote them. The author with the most loses the oldest.
+    @Test func c15HeldMessagesAreLimited() throws {
+        let circle = try Circle("alice")
+        let store = try circle["alice"].store()
+        let group = GroupID(randomBytes(32))
+        func envelopes(_ count: Int) throws -> [Envelope] {
+            try (0..<count).map { _ in
+                try Envelope(record: [
+                    "v": .integer(1), "type": .string("envelope"), "id": .string(Envelope.newID()),
+                    "suite": .string("group"), "to": .string(circle["alice"].identity.id.description),
+                    "time": .string("2026-11-25T10:00:00Z"),
+                    "payload": .object(["tag": .base64([1]), "box": .base64([2])]),
+                ])
+            }
+        }
+        let honest = Sample.identity().id
+        let first = try envelopes(50)
+        try store.transaction { transaction in
+            for envelope in first {
+                try transaction.hold(envelope, .changes(group, author: honest, missing: []))
+            }
+            for _ in 0..<21 {
+                let author = Sample.identity().id
+                for envelope in try envelopes(100) {
+                    try transaction.hold(envelope, .changes(group, author: author, missing: []))
+                }
+            }
+        }
+        let held = try store.preview { try $0.held().map(\.id) }
+        #expect(held.count == 2_000 && Set(first.map(\.id)).isSubset(of: held))
+    }
 }

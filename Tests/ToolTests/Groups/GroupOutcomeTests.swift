@@ -181,6 +181,36 @@ import Testing
         #expect(try outbox.outcomes().count == 2)
     }
 
+    /// C2: when the author learns of a removal, the copies that wait for the removed member are discarded, and no other.
+    @Test func c2CopiesThatWaitForARemovedMemberAreDiscarded() throws {
+        try circle.group("alice", "role", "team", "bob", "moderator")
+        try circle.settle()
+        let sealed = try circle.must("alice", "encrypt", ["--group", "team"], "one")
+        let copies = try sealed.records.filter { $0["suite"] == .string("group") }
+        // One file serves all copies.
+        let blob = Outbox.Item(
+            id: String(repeating: "ab", count: 32), to: "x", envelope: [0x41], kind: .blob)
+        _ = try outbox.append(
+            [blob]
+                + copies.map { copy in
+                    Outbox.Item(
+                        id: copy["id"]?.string ?? "", to: copy["to"]?.string ?? "",
+                        envelope: copy.serialized(), needs: blob.id)
+                }, relay: "r")
+        try circle.group("bob", "remove", "team", circle["carol"].identity.id.description)
+        #expect(try outbox.waitingIDs().count == 3)
+        try circle.settle()
+        let waiting = try outbox.list()
+        let readers = Set(try ["bob", "dave"].map { circle[$0].identity.id.description } + ["x"])
+        #expect(Set(waiting.map(\.to)) == readers && waiting.count == 3)
+        #expect(try outbox.outcomes().map(\.outcome) == ["dropped"])
+        // send --drop of one copy leaves the file to the other.
+        let ids = waiting.filter { $0.kind == .envelope }.map(\.id)
+        #expect(try outbox.drop(id: ids[0], outcome: "dropped") == 1)
+        #expect(try outbox.drop(id: ids[1], outcome: "dropped") == 2)
+        #expect(try outbox.list().isEmpty)
+    }
+
     /// A group whose notes are damaged stops no other program.
     @Test func aDamagedGroupHasNoOutcomes() throws {
         let one = try write("one")
