@@ -98,8 +98,8 @@ struct CreateCommand: Program {
             }
             if let keys {
                 try transaction.keep(keys, of: group)
-                let record = try transaction.publication(of: group, card: groups.owner.card())
-                records = [record].compactMap { $0 } + records
+                records =
+                    try transaction.publication(of: group, card: groups.owner.card()) + records
             }
             return (group, records)
         }

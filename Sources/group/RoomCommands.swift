@@ -56,10 +56,13 @@ struct JoinCommand: Program {
         let groups = try argument.options.open()
         let relay = try argument.room.address(uri, groups.owner)
         let door = try argument.room.door(at: relay)
-        guard let content = try argument.room.content(of: door, at: relay) else {
+        guard var content = try argument.room.content(of: door, at: relay) else {
             throw Failure(
                 .no, "\(relay) has no room with this phrase",
                 hint: "compare the phrase and the relay with those of the other members")
+        }
+        if let file = content.file {
+            content = content.adding(try argument.room.changes(of: file, at: relay))
         }
         let card = groups.owner.card()
         let (group, records) = try groups.store.transaction { transaction in
@@ -122,11 +125,11 @@ struct DoorCommand: Program {
                 hint: "make one: sotto group door --new-phrase \(shellWord(found.name))")
         }
         if publishes {
-            let record = try groups.store.transaction { transaction in
+            let records = try groups.store.transaction { transaction in
                 try transaction.publication(of: found, card: groups.owner.card(), isForced: true)
             }
-            guard let record else { throw DoorCommand.noKeys }
-            return try groups.print([record])
+            guard !records.isEmpty else { throw DoorCommand.noKeys }
+            return try groups.print(records)
         }
         let known = try groups.store.preview { try $0.room(of: found)?.keys.relay }
         guard let relay = known ?? found.state.policy.relays.first else {
@@ -239,7 +242,7 @@ extension OpenGroups {
             let changed = try body(group, transaction)
             let new = try transaction.publication(of: changed, card: owner.card())
             let closing = old.map { transaction.closing($0) }
-            return try [new, closing].compactMap { $0 } + news(of: changed, transaction)
+            return try new + [closing].compactMap { $0 } + news(of: changed, transaction)
         }
         try print(records)
     }

@@ -65,6 +65,29 @@ struct RoomOptions: ArgumentGroup {
         }
         return try door.open(RoomRecord(record: JSON.object(parsing: output)))
     }
+
+    /// Fetches a file of a room with `recv`, and decrypts it. Returns the records of its changes.
+    ///
+    /// Throws a failure with the status of `recv`, which printed the message.
+    func changes(of file: GroupFile, at relay: RelayURL) throws -> [JSONObject] {
+        let message: JSONObject = [
+            "v": .integer(1), "type": .string("message"),
+            "body": .object([
+                "type": .string("file"), "name": .string("changes"),
+                "contentType": .string("application/octet-stream"), "size": .integer(file.size),
+                "blob": .object(file.pointer.object),
+            ]),
+        ]
+        let (status, blob) = try Sibling.finish(
+            "recv", ["--blob", "-", "--relay", relay.text, "-q"], input: message.serialized())
+        guard status == 0 else {
+            throw Failure(
+                ExitStatus(rawValue: status) ?? .unavailable,
+                "the file with the changes of the room cannot be fetched",
+                hint: "ask a moderator to publish the room again")
+        }
+        return try file.records(in: MemorySource(blob)).changes
+    }
 }
 
 /// The room that a command works on before it is a group here.

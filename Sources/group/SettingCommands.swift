@@ -251,14 +251,7 @@ struct SyncCommand: Program {
                 var records: [JSONObject] = []
                 if let card, group.standing == .member, group.state.policy.door != nil {
                     group = try transaction.admitWaiting(to: group)
-                    do {
-                        let room = try transaction.publication(of: group, card: card)
-                        records += [room].compactMap { $0 }
-                    } catch RoomError.tooLong {
-                        options.note(
-                            "the changes of \(group.name) are too long for the record of its room: continue the group in a new one"
-                        )
-                    }
+                    records += try transaction.publication(of: group, card: card)
                 }
                 return try records + groups.news(of: group, asksForKeys: keys, transaction)
             }

@@ -62,14 +62,17 @@ package struct RoomRecord: Sendable {
 }
 
 /// What a newcomer reads with the phrase of a room:
-/// `{"v":1,"type":"room-content","group","changes":[…],"cards":[…]}`, or with `"closed":true` and nothing else.
+/// `{"v":1,"type":"room-content","group","changes":[…],"cards":[…],"file"?}`, or with `"closed":true` and nothing else.
 package struct RoomContent: Sendable {
     /// The group, or `nil` if the door is closed.
     package let group: GroupID?
-    /// Records of changes, not verified: the door, all changes before it, and later ones if there is space.
+    /// Records of changes, not verified: the door, all changes before it, and later ones if there is space. Those in ``file``
+    /// are left out.
     package let changes: [JSONObject]
     /// Cards of members who let newcomers in, not verified.
     package let cards: [JSONObject]
+    /// A file at the relay of the room with the door and all changes before it; `nil` if ``changes`` has them.
+    package let file: GroupFile?
 
     /// The longest content in bytes, with its padding.
     static let limit = 44 << 10
@@ -79,19 +82,32 @@ package struct RoomContent: Sendable {
     package static let mostCards = 8
 
     /// The content of a closed door.
-    package static let closed = RoomContent(group: nil, changes: [], cards: [])
+    package static let closed = RoomContent(group: nil, changes: [], cards: [], file: nil)
 
-    private init(group: GroupID?, changes: [JSONObject], cards: [JSONObject]) {
-        (self.group, self.changes, self.cards) = (group, changes, cards)
+    private init(
+        group: GroupID?, changes: [JSONObject], cards: [JSONObject], file: GroupFile?
+    ) {
+        (self.group, self.changes, self.cards, self.file) = (group, changes, cards, file)
     }
 
-    /// Creates the content for a group whose policy has a door. `cards` are signed cards of members, the most important
-    /// first. Throws ``RoomError/tooLong`` if the door and what is before it has no space.
-    package init(_ log: GroupLog, door: SessionID, cards: [Card]) throws(RoomError) {
+    /// Returns the change of a log that set the door, after all changes before it.
+    package static func needed(_ log: GroupLog, door: SessionID) -> [GroupChange] {
         // Later policies with the same door add nothing that a newcomer needs.
         let opening = log.changes.first { $0.act.opens(door.publicKey) }
         let needed = log.past(of: [opening?.id ?? log.group])
-        var space = Self.limit - 256
+        return log.changes.filter { needed.contains($0.id) }
+    }
+
+    /// Creates the content for a group whose policy has a door. `cards` are signed cards of members, the most important
+    /// first. `file` has the ``needed(_:door:)`` changes and a place.
+    ///
+    /// Throws ``RoomError/tooLong`` if there is no file, and the changes have no space.
+    package init(
+        _ log: GroupLog, door: SessionID, cards: [Card], file: GroupFile? = nil
+    ) throws(RoomError) {
+        let needed = Self.needed(log, door: door)
+        var known = Set(file == nil ? [] : needed.map(\.id))
+        var space = Self.limit - 256 - (file?.object.serialized().count ?? 0)
         var records: [GroupID: JSONObject] = [:]
         func add(_ change: GroupChange) -> Bool {
             guard change.bytes.count + 1 <= space,
@@ -99,9 +115,10 @@ package struct RoomContent: Sendable {
             else { return false }
             space -= change.bytes.count + 1
             records[change.id] = record
+            known.insert(change.id)
             return true
         }
-        for change in log.changes where needed.contains(change.id) {
+        for change in needed where !known.contains(change.id) {
             guard add(change) else { throw .tooLong }
         }
         var chosen: [JSONObject] = []
@@ -111,11 +128,17 @@ package struct RoomContent: Sendable {
             chosen.append(record)
         }
         guard !chosen.isEmpty else { throw .tooLong }
-        for change in log.changes where records[change.id] == nil {
-            if change.parents.allSatisfy({ records[$0] != nil }) { _ = add(change) }
+        for change in log.changes where !known.contains(change.id) {
+            if change.parents.allSatisfy({ known.contains($0) }) { _ = add(change) }
         }
         self.init(
-            group: log.group, changes: log.changes.compactMap { records[$0.id] }, cards: chosen)
+            group: log.group, changes: log.changes.compactMap { records[$0.id] }, cards: chosen,
+            file: file)
+    }
+
+    /// Returns the content with the records of changes that its file has.
+    package func adding(_ changes: [JSONObject]) -> RoomContent {
+        RoomContent(group: group, changes: changes + self.changes, cards: cards, file: file)
     }
 
     /// Reads the bytes. Throws ``RoomError/member(_:)``.
@@ -135,6 +158,15 @@ package struct RoomContent: Sendable {
         }
         group = try fields["group"].text { GroupID($0) }
         (changes, cards) = (try objects("changes"), try objects("cards"))
+        let field = fields["file"]
+        guard let object = try field.optional?.object() else {
+            file = nil
+            return
+        }
+        guard let read = try? GroupFile(object), read.pointer.place != nil else {
+            throw field.failure
+        }
+        file = read
     }
 
     /// The padded bytes.
@@ -144,6 +176,7 @@ package struct RoomContent: Sendable {
             record["group"] = .string(group.description)
             record["changes"] = .array(changes.map { .object($0) })
             record["cards"] = .array(cards.map { .object($0) })
+            if let file { record["file"] = .object(file.object) }
         } else {
             record["closed"] = .bool(true)
         }

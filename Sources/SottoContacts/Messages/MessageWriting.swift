@@ -118,7 +118,7 @@ package struct MessageWriting<Sealed> {
     /// A line of the input.
     private enum Line {
         case message(MessageText)
-        /// The record of a room, for `send`.
+        /// The record of a room, or of the blob that it needs, for `send`.
         case room(JSONObject)
     }
 
@@ -130,7 +130,7 @@ package struct MessageWriting<Sealed> {
         if bytes.isEmpty { return nil }
         let content = try result { try MessageText.content(ofLine: bytes) }
         if passesRooms, case .failure = content, let record = try? JSON.object(parsing: bytes),
-            record["type"]?.string == RoomRecord.type
+            let type = record["type"]?.string, [RoomRecord.type, BlobRecord.type].contains(type)
         {
             return .success(.room(record))
         }

@@ -35,8 +35,6 @@ final class GroupBacklogs {
 /// Files with changes and cards.
 extension StateTransaction {
     /// Returns a file with changes and cards, or `nil` if messages are enough, or if the owner has no relay that keeps files.
-    ///
-    /// The blob is in the folder of composed blobs, without a place. The same content gives the same blob.
     func file(
         of changes: [GroupChange], cards: [[UInt8]]
     ) throws(StateError) -> GroupFile? {
@@ -44,23 +42,28 @@ extension StateTransaction {
         guard bytes > GroupBacklogs.messageBytes, Int64(bytes) < GroupFile.limit,
             owner.relay != nil
         else { return nil }
-        let parents = Set(changes.flatMap(\.parents))
-        let heads = changes.map(\.id).filter { !parents.contains($0) }
-        var lines: [UInt8] = []
-        lines.reserveCapacity(bytes + changes.count + cards.count)
-        for line in changes.map(\.bytes) + cards { lines += line + [UInt8(ascii: "\n")] }
-        let digest = sha256(lines)
-        let key = owner.derivedKey(info: "state/group-file/v1")
-        func hash(_ label: String) -> [UInt8] { keyedHash(Array(label.utf8) + digest, key: key) }
         do {
-            let (file, blob) = try GroupFile.seal(
-                lines, heads: heads, key: hash("key 1 ") + hash("key 2 "), nonce: hash("nonce "))
-            try store.blobs.keep(composed: blob, digest: file.pointer.digest)
-            return file
+            return try compose(fileOf: changes, cards: cards)
         } catch let error as StateError {
             throw error
         } catch {
             return nil
         }
+    }
+
+    /// Returns a file with changes and cards. Its blob is in the folder of composed blobs, without a place. The same content
+    /// gives the same blob.
+    func compose(fileOf changes: [GroupChange], cards: [[UInt8]]) throws -> GroupFile {
+        let parents = Set(changes.flatMap(\.parents))
+        let heads = changes.map(\.id).filter { !parents.contains($0) }
+        var lines: [UInt8] = []
+        for line in changes.map(\.bytes) + cards { lines += line + [UInt8(ascii: "\n")] }
+        let digest = sha256(lines)
+        let key = owner.derivedKey(info: "state/group-file/v1")
+        func hash(_ label: String) -> [UInt8] { keyedHash(Array(label.utf8) + digest, key: key) }
+        let (file, blob) = try GroupFile.seal(
+            lines, heads: heads, key: hash("key 1 ") + hash("key 2 "), nonce: hash("nonce "))
+        try store.blobs.keep(composed: blob, digest: file.pointer.digest)
+        return file
     }
 }

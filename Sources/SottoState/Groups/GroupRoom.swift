@@ -10,9 +10,14 @@ package struct GroupRoom: Sendable {
     var changes: Int64 = 0
     /// When it was printed, in seconds since 1970.
     var time: Int64 = 0
+    /// The file of the last record, or `nil`, and when it was printed.
+    var file: GroupFile?
+    var fileTime: Int64 = 0
 
     /// Seconds after which a record is printed again, although nothing changed.
     fileprivate static let printAgain: Int64 = 30 * 86_400
+    /// Seconds after which a file is uploaded again: relays delete it some days later.
+    fileprivate static let uploadAgain: Int64 = 7 * 86_400
 
     init(keys: RoomKeys) { self.keys = keys }
 
@@ -25,14 +30,20 @@ package struct GroupRoom: Sendable {
         else { return nil }
         self.keys = keys
         (self.seq, self.changes, self.time) = (seq, changes, time)
+        file = record["file"]?.object.flatMap { try? GroupFile($0) }
+        fileTime = record["fileTime"]?.integer ?? 0
     }
 
     /// The bytes to seal. The caller wipes them.
     var encoded: [UInt8] {
-        let record: JSONObject = [
+        var record: JSONObject = [
             "keys": .object(keys.object), "seq": .integer(seq), "changes": .integer(changes),
             "time": .integer(time),
         ]
+        if let file {
+            record["file"] = .object(file.object)
+            record["fileTime"] = .integer(fileTime)
+        }
         return record.serialized()
     }
 }
@@ -85,31 +96,63 @@ extension StateTransaction {
         }
     }
 
-    /// Returns the next record of the group's room, or `nil` if the owner has no keys of it, or if nothing changed since
-    /// the last one. `card` is the owner's.
+    /// Returns the next record of the group's room, after that of the file that it needs if that is new. Returns none if the owner
+    /// has no keys of the room, or if nothing changed since the last one. `card` is the owner's.
     ///
     /// Throws ``RoomError/tooLong``, and ``GroupError/doubtful(id:)`` if it `isForced`.
     package func publication(
         of group: StoredGroup, card: Card, isForced: Bool = false, at time: Timestamp = .now()
-    ) throws -> JSONObject? {
-        guard group.rank >= .moderator, var room = try room(of: group) else { return nil }
+    ) throws -> [JSONObject] {
+        guard group.rank >= .moderator, var room = try room(of: group) else { return [] }
         // A record with fewer changes would replace a later one.
         guard !group.isDoubtful else {
             if isForced { throw GroupError.doubtful(id: group.id.short) }
-            return nil
+            return []
         }
         let count = Int64(group.log.changes.count)
-        let isDue = room.changes != count || time.seconds - room.time >= GroupRoom.printAgain
-        guard isForced || isDue else { return nil }
+        let isOld = time.seconds - room.fileTime >= GroupRoom.uploadAgain
+        let isDue =
+            room.changes != count || time.seconds - room.time >= GroupRoom.printAgain
+            || room.file != nil && isOld
+        guard isForced || isDue else { return [] }
         let notes = try notes(of: group)
         let cards = group.members.filter { $0.rank >= .member }.compactMap { member in
             member.id == owner.id ? card : notes[member.id]?.card
         }
-        let content = try RoomContent(group.log, door: room.keys.door, cards: cards)
+        var upload: BlobRecord?
+        let content: RoomContent
+        do throws(RoomError) {
+            content = try RoomContent(group.log, door: room.keys.door, cards: cards)
+            room.file = nil
+        } catch {
+            guard error == .tooLong else { throw error }
+            upload = try place(&room, of: group, isNew: isForced || isOld, at: time)
+            content = try RoomContent(
+                group.log, door: room.keys.door, cards: cards, file: room.file)
+        }
         room.seq = max(room.seq + 1, time.seconds)
         (room.changes, room.time) = (count, time.seconds)
         try write(room, of: group)
-        return room.keys.record(content, seq: room.seq, issued: time)
+        let record = room.keys.record(content, seq: room.seq, issued: time)
+        return [upload?.record, record].compactMap(\.self)
+    }
+
+    /// Sets the file of a room with the changes that a newcomer needs. Returns its blob for `send` if the relay does not have the same
+    /// one, or if it `isNew`.
+    private func place(
+        _ room: inout GroupRoom, of group: StoredGroup, isNew: Bool, at time: Timestamp
+    ) throws -> BlobRecord? {
+        let needed = RoomContent.needed(group.log, door: room.keys.door)
+        var file = try compose(fileOf: needed, cards: [])
+        let digest = file.pointer.digest
+        guard isNew || room.file?.pointer.digest != digest else { return nil }
+        let blob = BlobRecord(
+            id: randomBytes(32), to: owner.id, size: file.pointer.size, digest: digest,
+            relay: room.keys.relay)
+        try store.blobs.name(composed: digest, [blob.id])
+        file.pointer.place = .init(relay: room.keys.relay, id: blob.id)
+        (room.file, room.fileTime) = (file, time.seconds)
+        return blob
     }
 
     /// Returns the record that closes a room for those who read it.

@@ -142,6 +142,24 @@ struct RoomTests {
         #expect(throws: RoomError.tooLong) {
             try RoomContent(log, door: late.id, cards: [owner.card()])
         }
+        // A file has them.
+        let needed = RoomContent.needed(log, door: late.id)
+        #expect(needed.map(\.id) == log.changes.map(\.id))
+        var (file, blob) = try GroupFile.seal(
+            Array(needed.map { $0.bytes + [10] }.joined()), heads: log.heads,
+            key: randomBytes(32), nonce: randomBytes(16))
+        try add(.set(.name("after")))
+        func opened() throws -> RoomContent {
+            let content = try RoomContent(log, door: late.id, cards: [owner.card()], file: file)
+            let record = RoomKeys(late, relay: "tcp://a:1").record(content, seq: 1)
+            return try late.open(RoomRecord(record: record))
+        }
+        #expect(throws: RoomError.member("file")) { try opened() }
+        file.pointer.place = .init(relay: "tcp://a:1", id: randomBytes(32))
+        let short = try opened()
+        #expect(short.file == file && short.changes.count == 1)
+        let whole = short.adding(try file.records(in: MemorySource(blob)).changes)
+        #expect(try whole.changes.map { try GroupChange($0).id } == log.changes.map(\.id))
     }
 
     @Test func theAddressIsReadAgain() throws {

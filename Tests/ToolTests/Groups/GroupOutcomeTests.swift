@@ -189,7 +189,8 @@ import Testing
         let copies = try sealed.records.filter { $0["suite"] == .string("group") }
         // One file serves all copies.
         let blob = Outbox.Item(
-            id: String(repeating: "ab", count: 32), to: "x", envelope: [0x41], kind: .blob)
+            id: String(repeating: "ab", count: 32), to: "x", envelope: Array("{\"size\":1}".utf8),
+            kind: .blob)
         _ = try outbox.append(
             [blob]
                 + copies.map { copy in

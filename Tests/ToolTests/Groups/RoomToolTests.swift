@@ -1,5 +1,6 @@
 import Foundation
 import Sotto
+import SottoState
 import TestSupport
 import Testing
 
@@ -222,6 +223,56 @@ import Testing
         try shell("alice", "group door --close climbing | encrypt -q | send -q")
         #expect(try run("carol", "group check --phrase @FILE:second").status == 1)
         #expect(try run("alice", "group door climbing").status == 1)
+    }
+
+    /// The changes of a long room are in a file at its relay, so that it can have a new phrase. `group sync` goes on meanwhile.
+    @Test func aLongRoomHasANewPhrase() throws {
+        try create("--preset open")
+        let store = try party("alice").store()
+        try store.transaction { transaction in
+            let found = try #require(try transaction.groupHeaders().first)
+            var group = try #require(try transaction.group(found.id))
+            for number in 0..<150 {
+                group = try transaction.write(.set(.about("rule \(number)")), in: group)
+            }
+        }
+        try sync("alice")
+        try enter("bob", "Bo")
+        home.files.write("second", Array("tundra mosaic ribbon ledger cactus violin harbour".utf8))
+        let records = try shell(
+            "alice", "group door --new-phrase --phrase @FILE:second climbing -q")
+        #expect(try records.records.prefix(2).map { $0["type"]?.string } == ["blob", "room"])
+        try shell("alice", "encrypt -q | send -q", records.text)
+        // The file is not printed again while it is new, and the record has the later changes.
+        try shell("alice", "group rename climbing climbing -q | encrypt -q | send -q")
+        let later = try shell("alice", "group sync -q climbing").records
+        #expect(later.contains { $0["type"] == .string("room") })
+        #expect(!later.contains { $0["type"] == .string("blob") })
+        try shell("alice", "group door --publish climbing | encrypt -q | send -q")
+        func join(_ name: String, _ nickname: String) throws -> Run {
+            try run(name, "group join --phrase @FILE:second --nickname \(nickname) -q > \(name).join")
+        }
+        #expect(try join("carol", "Caro").status == 0)
+        try shell("carol", "encrypt -q carol.join | send -q")
+        for _ in 0..<2 {
+            for name in ["alice", "bob", "carol"] { try read(name) }
+            for name in ["alice", "bob", "carol"] { try sync(name) }
+        }
+        #expect(try Set(["alice", "bob", "carol"].map { try show($0)["state"] }).count == 1)
+        #expect(try show("carol")["unconfirmed"] == nil)
+        try say("carol", "in")
+        #expect(try texts("alice") == ["in"] && texts("bob") == ["in"])
+        // The relay has deleted the file.
+        let blobs = scratch("relay.db-blobs")
+        try FileManager.default.removeItem(atPath: blobs)
+        try FileManager.default.createDirectory(
+            atPath: blobs, withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700])
+        people["dave"] = try Party("dave", in: home)
+        let missing = try join("dave", "Dave")
+        #expect(missing.status != 0 && missing.stderr.contains("publish the room again"))
+        try shell("alice", "group door --publish climbing | encrypt -q | send -q")
+        #expect(try join("dave", "Dave").status == 0)
     }
 
     /// A removed member does not come back by the door, only by an invitation.
