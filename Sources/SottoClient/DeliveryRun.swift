@@ -129,7 +129,7 @@ extension Delivery {
             switch ending {
             case .stored(let isNew):
                 done(number, item, isNew ? .stored : .duplicate)
-                released += try delivery.outbox.items(needing: item.id, relay: outboxName)
+                try release(needing: item.id)
             case .rejected(let refusal):
                 done(number, item, .rejected, refusal)
                 for (number, item) in try delivery.outbox.items(needing: item.id, relay: nil) {
@@ -140,6 +140,14 @@ extension Delivery {
                 results.append(result(item, .deferred, refusal))
                 retryAt = retryAt ?? Monotonic.seconds() + Delivery.retryDelay
             case .failed: break
+            }
+        }
+
+        /// Lets the envelopes that waited for a blob be sent. If the outbox has the blob twice, they are sent already.
+        private mutating func release(needing blob: String) throws(StateError) {
+            let known = Set(released.map(\.number) + outcomes.map(\.number))
+            released += try delivery.outbox.items(needing: blob, relay: outboxName).filter {
+                inFlight[$0.number] == nil && !known.contains($0.number)
             }
         }
 

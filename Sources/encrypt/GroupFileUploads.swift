@@ -39,6 +39,12 @@ final class GroupFileUploads {
         return (blob, true)
     }
 
+    /// Forgets the files that were placed since the last ``finish()``: their records are not printed.
+    func undo() {
+        for blob in unnamed { known[blob.digest] = nil }
+        unnamed = []
+    }
+
     /// Names the blobs of new files for `send`. Call it before their records are printed.
     func finish() throws {
         for blob in unnamed { try folder.name(composed: blob.digest, [blob.id]) }

@@ -134,6 +134,11 @@ extension RecipientDirectory {
         warn("no other member of \(group.name) reads your messages yet; to show them: \(command)")
     }
 
+    /// Reports a record with keys for a person who may not have them any more.
+    func noteLostRights() {
+        warn("a record has keys of a group that its recipient may not have any more: they are left out")
+    }
+
     /// Reports the members who get the key of a group in a sealed message.
     func noteSealed(_ names: [String]) {
         guard let first = names.first else { return }

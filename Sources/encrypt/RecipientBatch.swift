@@ -68,7 +68,13 @@ extension Recipients {
             // The body can contain keys, so the history does not have it.
             let body = try GroupBody(job.message.body)
             return try job.destinations.flatMap { destination in
-                try tell(body, job, to: destination, job.isRecorded ? transaction : nil)
+                var body = body
+                if let person = destination.id, let transaction,
+                    try transaction.removeLostRights(from: &body, of: person)
+                {
+                    directory?.noteLostRights()
+                }
+                return try tell(body, job, to: destination, job.isRecorded ? transaction : nil)
                     .map { $0.serialized() }
             }
         }

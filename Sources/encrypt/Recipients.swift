@@ -189,6 +189,7 @@ struct Recipients {
             return try sealWithRoutes(messages)
         } catch is MissingGroupRoute {
             // Another program changed a group meanwhile. Nothing was stored.
+            groupFiles?.undo()
             try directory?.findAllRoutes()
             return try sealWithRoutes(messages)
         }

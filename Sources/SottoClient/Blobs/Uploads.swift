@@ -126,7 +126,9 @@ extension Delivery {
                 relay: delivery.relay.outboxName, limit: deferred.count + running.count + count
             ).filter { running[$0.number] == nil && !deferred.contains($0.number) }
             mayWait = !next.isEmpty
-            return Array(next.prefix(count))
+            // A blob that was given twice is uploaded once: the second time the relay has it.
+            var busy = Set(running.values.map(\.id))
+            return Array(next.filter { busy.insert($0.item.id).inserted }.prefix(count))
         }
 
         /// Gives the worker the next blobs, unless it has enough or the last one failed just before.

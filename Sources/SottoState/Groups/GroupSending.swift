@@ -118,12 +118,38 @@ extension StateTransaction {
     static func entitled(
         _ group: StoredGroup, _ notes: [SessionID: GroupMemberNote]
     ) -> [SessionID] {
-        group.members.map(\.id).filter { reader in
-            guard reader != group.owner else { return false }
-            guard group.state.policy.visibility == .granted else { return true }
-            return group.log.joined(reader, before: group.owner)
-                || notes[reader]?.isGranted == true
+        group.members.map(\.id).filter { isEntitled($0, in: group, notes[$0]) }
+    }
+
+    private static func isEntitled(
+        _ reader: SessionID, in group: StoredGroup, _ note: GroupMemberNote?
+    ) -> Bool {
+        guard reader != group.owner, group.state.ranks[reader] != nil else { return false }
+        guard group.state.policy.visibility == .granted else { return true }
+        return group.log.joined(reader, before: group.owner) || note?.isGranted == true
+    }
+
+    /// Removes from a body what the person has no right to any more: keys and earlier messages. A record of `group` can be older
+    /// than the removal of the person. Returns whether anything was removed.
+    package func removeLostRights(
+        from body: inout GroupBody, of person: SessionID
+    ) throws(StateError) -> Bool {
+        guard body.chain != nil || body.room != nil || !body.history.isEmpty,
+            let group = try group(body.group)
+        else { return false }
+        var isLess = false
+        let note = try note(of: person, in: group)
+        if body.chain != nil || !body.history.isEmpty,
+            group.rank == .nobody || !Self.isEntitled(person, in: group, note)
+        {
+            (body.chain, body.history) = (nil, [])
+            isLess = true
         }
+        if body.room != nil, group.state.ranks[person] ?? .nobody < .moderator {
+            body.room = nil
+            isLess = true
+        }
+        return isLess
     }
 
     /// Returns the own chain, or a new one if the stored one must not be used any more.

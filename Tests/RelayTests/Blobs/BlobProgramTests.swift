@@ -48,6 +48,21 @@ import Testing
         world.stop()
     }
 
+    /// A killed `send` is repeated with the same records, so the outbox has the blob several times.
+    @Test func aBlobThatIsGivenTwiceIsUploadedOnce() throws {
+        let world = try Correspondence()
+        world.scratch.write("file", randomBytes(20_000))
+        for _ in 0..<10 {
+            try world.expect(
+                "alice",
+                "echo look | encrypt --to bob.card --attach file -q > lines; head -n 1 lines > blob")
+            let results = try world.expect("alice", "cat blob blob blob lines | send -q")
+            #expect(
+                results.count == 5 && results.allSatisfy { !$0.contains("queued") }, "\(results)")
+        }
+        world.stop()
+    }
+
     @Test(arguments: TransportTests.schemes, StoreKind.available)
     func everyTransportCarriesFiles(_ scheme: String, _ kind: StoreKind) throws {
         let fixture = StoreFixture()

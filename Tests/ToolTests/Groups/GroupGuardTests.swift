@@ -158,6 +158,42 @@ import Testing
         #expect(texts == ["with carol"])
     }
 
+    /// C2: a record with keys and earlier messages that was printed before a removal, and is encrypted after it.
+    @Test func c2AnEarlierRecordHasNoKeysAfterARemoval() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.group("alice", "policy", "team", "visibility=granted")
+        try circle.settle()
+        try circle.group("alice", "remove", "team", "bob")
+        try circle.settle()
+        try circle.group("alice", "invite", "team", "bob")
+        try circle.texts("bob")
+        try circle.group("bob", "accept", "team")
+        try circle.settle()
+        try circle.group("alice", "grant", "team", "carol")
+        try circle.say("alice", "secret")
+        let grant = try circle.must("alice", "group", ["grant", "team", "bob"])
+        #expect(grant.text.contains("secret"))
+        try circle.group("alice", "remove", "team", "bob")
+        let late = try circle["alice"].run("encrypt", ["--jsonl"], stdin: grant.stdout)
+        #expect(late.status == 0 && late.stderr.contains("left out"), "\(late.stderr)")
+        try circle.deliver(late)
+        try circle.settle()
+        #expect(try !circle.history("bob").contains("secret"))
+        try circle.say("alice", "later")
+        try circle.settle()
+        #expect(try circle.history("bob").isEmpty)
+        #expect(try circle.history("carol") == ["secret", "later"])
+        // The same record in time.
+        try circle.group("alice", "invite", "team", "bob")
+        try circle.texts("bob")
+        try circle.group("bob", "accept", "team")
+        try circle.settle()
+        try circle.group("alice", "grant", "team", "bob")
+        try circle.settle()
+        #expect(try circle.history("bob").contains("secret"))
+    }
+
     // MARK: Chains
 
     /// C18: a chain is known by its group, device and id; another wrap secret makes no second one.
