@@ -203,7 +203,8 @@ import Testing
             try (0..<count).map { _ in
                 try Envelope(record: [
                     "v": .integer(1), "type": .string("envelope"), "id": .string(Envelope.newID()),
-                    "suite": .string("group"), "to": .string(circle["alice"].identity.id.description),
+                    "suite": .string("group"),
+                    "to": .string(circle["alice"].identity.id.description),
                     "time": .string("2026-11-25T10:00:00Z"),
                     "payload": .object(["tag": .base64([1]), "box": .base64([2])]),
                 ])

@@ -250,7 +250,9 @@ import Testing
         #expect(!later.contains { $0["type"] == .string("blob") })
         try shell("alice", "group door --publish climbing | encrypt -q | send -q")
         func join(_ name: String, _ nickname: String) throws -> Run {
-            try run(name, "group join --phrase @FILE:second --nickname \(nickname) -q > \(name).join")
+            try run(
+                name,
+                "group join --phrase @FILE:second --nickname \(nickname) -q > \(name).join")
         }
         #expect(try join("carol", "Caro").status == 0)
         try shell("carol", "encrypt -q carol.join | send -q")
