@@ -72,7 +72,9 @@ extension StateTransaction {
     func canStore(named heads: [GroupID], in group: StoredGroup) throws(StateError) -> Bool {
         let waiting = try waitingChanges(of: group)
         let named = ChangeIntake.past(of: heads, among: waiting)
-        return waiting.contains { named.contains($0.id) && $0.parents.allSatisfy(group.log.contains) }
+        return waiting.contains {
+            named.contains($0.id) && $0.parents.allSatisfy(group.log.contains)
+        }
     }
 
     /// Adds those of the pending changes that can be stored, each after its parents. Returns them.
@@ -241,7 +243,8 @@ struct ChangeIntake {
             let past = Self.past(of: [join.id], among: pending)
             let needed = pending.filter { past.contains($0.id) }
             guard mayFold, entryFolds < Self.mostEntryFolds,
-                needed.flatMap(\.parents).allSatisfy({ past.contains($0) || group.log.contains($0) })
+                needed.flatMap(\.parents).allSatisfy({ past.contains($0) || group.log.contains($0) }
+                )
             else { continue }
             folds += 1
             entryFolds += 1

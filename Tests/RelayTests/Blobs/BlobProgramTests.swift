@@ -55,7 +55,8 @@ import Testing
         for _ in 0..<10 {
             try world.expect(
                 "alice",
-                "echo look | encrypt --to bob.card --attach file -q > lines; head -n 1 lines > blob")
+                "echo look | encrypt --to bob.card --attach file -q > lines; head -n 1 lines > blob"
+            )
             let results = try world.expect("alice", "cat blob blob blob lines | send -q")
             #expect(
                 results.count == 5 && results.allSatisfy { !$0.contains("queued") }, "\(results)")

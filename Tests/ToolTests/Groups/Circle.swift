@@ -58,11 +58,13 @@ final class Circle {
 
     /// Puts envelopes into the mailboxes that they name.
     func deliver(_ sealed: Run) throws {
-        for line in sealed.lines {
-            let envelope = try JSON.object(parsing: Array(line.utf8))
-            let to = try Fields<FieldError>(envelope)["to"].sessionID()
-            mail[to, default: []].append(line)
-        }
+        for line in sealed.lines { try deliver(line: line) }
+    }
+
+    /// Puts an envelope into the mailbox that it names.
+    func deliver(line: String) throws {
+        let envelope = try JSON.object(parsing: Array(line.utf8))
+        mail[try Fields<FieldError>(envelope)["to"].sessionID(), default: []].append(line)
     }
 
     /// Runs `group`, which must succeed, and posts its records.
