@@ -136,7 +136,9 @@ extension RecipientDirectory {
 
     /// Reports a record with keys for a person who may not have them any more.
     func noteLostRights() {
-        warn("a record has keys of a group that its recipient may not have any more: they are left out")
+        warn(
+            "a record has keys of a group that its recipient may not have any more: they are left out"
+        )
     }
 
     /// Reports the members who get the key of a group in a sealed message.

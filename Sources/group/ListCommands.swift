@@ -86,7 +86,10 @@ extension StoredGroup {
                         ? try groups.inviter(of: self).map { .string($0.description) } : nil
                 ),
                 ("continues", continued.map { .string($0.description) }),
-                ("unconfirmed", isUnconfirmed || isDoubtful ? .bool(true) : nil),
+                (
+                    "unconfirmed",
+                    isUnconfirmed || isDoubtful || isKnownFromInviterAlone ? .bool(true) : nil
+                ),
                 ("policy", .object(state.policy.object)),
                 ("changes", .integer(Int64(log.changes.count))),
                 ("state", .string(hex(state.digest))),
@@ -113,7 +116,8 @@ struct ShowCommand: Program {
         discussion: """
             state is a digest of members and rules. It is the same for all members who have the same changes. forks \
             are changes by which somebody told two members different things. unconfirmed says that no member has let \
-            you into a room yet, or has confirmed a group that was restored from a backup. missing counts the messages that did not arrive, by author, and missingChanges the \
+            you into a room yet, has confirmed a group that was restored from a backup, or has confirmed the changes \
+            that came with an invitation. missing counts the messages that did not arrive, by author, and missingChanges the \
             changes that members named and that did not arrive, since missingSince: group sync asks for them.
             """)
 

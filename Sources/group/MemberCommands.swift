@@ -139,8 +139,7 @@ struct AcceptCommand: Program {
             try transaction.decline(group, false)
             let entry = GroupChange.Entry(
                 card: sha256(JSON.object(record).canonical()), nickname: nickname)
-            let joined = try transaction.write(.join(entry), in: group)
-            guard joined.standing == .member else { throw GroupError.refused }
+            let joined = try transaction.join(group, entry)
             let bodies = StateTransaction.bodies(
                 of: found.id, Array(joined.log.changes.suffix(1)), cards: [card])
             let others = joined.members.map(\.id).filter { $0 != groups.owner.id }

@@ -50,7 +50,7 @@ package struct GroupDues {
         let missing = note.missing.filter { !group.log.contains($0) }
         question.request = Array(
             ((changeRequests[note.id] ?? []) + missing).suffix(GroupBody.most))
-        if headsRequests.contains(note.id) { question.headsRequest = group.restoration }
+        if headsRequests.contains(note.id) { question.headsRequest = group.question }
         if !question.request.isEmpty || question.headsRequest != nil {
             question.heads = group.heads
         }
@@ -94,15 +94,20 @@ package struct GroupDues {
 extension GroupDues {
     /// The most people who are asked at once for the heads of their logs.
     private static let mostAskedForHeads = 8
-    /// The number of other members who are asked for the changes of a person who did not answer.
+    /// The number of other members who are asked for the changes of a person who did not answer, and by a newcomer for heads.
     private static let mostOthers = 2
 
-    /// Chooses the people whom the owner asks for what they may know: for heads after a restoration, and for changes that another
+    /// Chooses the people whom the owner asks for what they may know: for heads after a restoration or an invitation, and for changes that another
     /// person did not supply.
     fileprivate mutating func askOthers() {
         if group.isDoubtful {
             headsRequests = Set(askable(group.members.map(\.id)).prefix(Self.mostAskedForHeads))
-        } else if group.restoration != nil {
+        } else if group.isNewcomer {
+            let others = isMember ? group.membersBesidesInviter : []
+            // Those who were asked a short time ago may still answer.
+            let isAsked = others.count { !mayAsk(note(of: $0)) }
+            headsRequests = Set(askable(others).prefix(max(0, Self.mostOthers - isAsked)))
+        } else if group.question != nil {
             // Without other members, the invited people may have joined.
             let invited = notes.keys.filter { group.log.names($0) && !group.log.hasEntered($0) }
             headsRequests = Set(askable(invited).prefix(Self.mostAskedForHeads))

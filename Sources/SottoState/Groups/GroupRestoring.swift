@@ -124,15 +124,16 @@ extension StateTransaction {
         if isNew { group.isDeclined = backup.isDeclined }
         // Nothing is asked about an invitation that was declined.
         let isAsked = !group.isDeclined || group.log.hasEntered(owner.id)
-        if added, isAsked, group.restoration == nil {
-            group.restoration = randomBytes(GroupBody.questionBytes)
+        if added, isAsked, group.question == nil || group.isNewcomer {
+            group.question = randomBytes(GroupBody.questionBytes)
+            group.isNewcomer = false
         }
         if added {
             try fold(&group)
             try writeHeader(of: group)
         }
         let restored = Restored(isNew: isNew, isDoubtful: group.isDoubtful, lost: lost)
-        guard isNew || group.restoration != nil else { return restored }
+        guard isNew || group.question != nil else { return restored }
         try restoreMembers(backup.members, of: group, isNew: isNew)
         if let room = backup.room, try self.room(of: group) == nil {
             try keep(room.keys, seq: room.seq, of: group)
@@ -213,8 +214,9 @@ extension StateTransaction {
                     .prefix(GroupMemberNote.mostWanted))
             try write(note, of: group)
         }
-        guard let question = body.headsAnswer, question == group.restoration,
-            group.state.ranks[sender] != nil, !body.heads.isEmpty
+        guard let question = body.headsAnswer, question == group.question,
+            group.state.ranks[sender] != nil, !body.heads.isEmpty,
+            !group.isNewcomer || sender != group.inviter
         else { return }
         note.answeredHeads = body.heads
         try write(note, of: group)
@@ -222,9 +224,9 @@ extension StateTransaction {
         if !missing.isEmpty { try self.note(missing: missing, of: sender, in: group, at: time) }
     }
 
-    /// Ends the doubt about a restored group if all heads are here with which a member answered. Returns whether it did.
+    /// Ends the doubt about a group if all heads are here with which a member answered. Returns whether it did.
     func confirmation(of group: inout StoredGroup) throws(StateError) -> Bool {
-        guard group.restoration != nil else { return false }
+        guard group.question != nil else { return false }
         let log = group.log
         let answers = try notes(of: group).values.filter { !$0.answeredHeads.isEmpty }
         guard answers.contains(where: { $0.answeredHeads.allSatisfy { log.contains($0) } }) else {

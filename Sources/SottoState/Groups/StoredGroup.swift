@@ -19,9 +19,11 @@ package struct StoredGroup: Sendable {
     package internal(set) var state: GroupState
     /// Whether the owner declined the invitation.
     package internal(set) var isDeclined = false
-    /// The random number of the owner's questions for heads, while no member has confirmed the group after it was restored from a
-    /// backup: the backup can lack the owner's last changes. `nil` for another group.
-    var restoration: [UInt8]?
+    /// The random number of the owner's questions for heads, while no member has confirmed the group; `nil` for another group.
+    var question: [UInt8]?
+    /// Whether ``question`` is that of a newcomer, whose log came from the inviter alone. Without it, the group was restored from a
+    /// backup, which can lack the owner's last changes.
+    var isNewcomer = false
     /// The place of each change: a change that was stored later has a higher one.
     var places: [GroupID: Int64]
 
@@ -58,7 +60,19 @@ package struct StoredGroup: Sendable {
     /// signed another one with its number, and a message could go to people who were removed. A group without other members needs
     /// no confirmation.
     package var isDoubtful: Bool {
-        restoration != nil && state.ranks.keys.contains { $0 != owner }
+        question != nil && !isNewcomer && state.ranks.keys.contains { $0 != owner }
+    }
+
+    /// Whether no member but the inviter has confirmed the group that the owner entered. A group without such members needs no
+    /// confirmation.
+    package var isKnownFromInviterAlone: Bool {
+        isNewcomer && !membersBesidesInviter.isEmpty
+    }
+
+    /// The members without the owner and the inviter, the highest rank first.
+    var membersBesidesInviter: [SessionID] {
+        let inviter = inviter
+        return members.map(\.id).filter { $0 != owner && $0 != inviter }
     }
 
     /// Whether an invitation followed the owner's last change.
@@ -106,39 +120,47 @@ package struct GroupHeader: Sendable {
     /// The name, or an empty text.
     package let name: String
     let isDeclined: Bool
-    /// ``StoredGroup/restoration``.
-    let restoration: [UInt8]?
+    /// ``StoredGroup/question``.
+    let question: [UInt8]?
+    let isNewcomer: Bool
 
     private static let declined: UInt8 = 1
-    private static let restored: UInt8 = 2
+    private static let asks: UInt8 = 2
+    private static let newcomer: UInt8 = 4
 
     /// Creates the header of a group without a name, which has no other marks.
-    init(id: GroupID) { (self.id, name, isDeclined, restoration) = (id, "", false, nil) }
+    init(id: GroupID) {
+        (self.id, name, isDeclined, question, isNewcomer) = (id, "", false, nil, false)
+    }
 
     init(_ group: StoredGroup) {
         (id, name, isDeclined) = (group.id, group.name, group.isDeclined)
-        restoration = group.restoration
+        (question, isNewcomer) = (group.question, group.isNewcomer)
     }
 
     /// Reads ``encoded``, or returns `nil`.
     init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes[...])
         guard let id = reader.bytes(32), let marks = reader.byte() else { return nil }
-        if marks & Self.restored != 0 {
+        if marks & Self.asks != 0 {
             guard let number = reader.bytes(GroupBody.questionBytes) else { return nil }
-            restoration = Array(number)
+            question = Array(number)
         } else {
-            restoration = nil
+            question = nil
         }
+        isNewcomer = marks & Self.newcomer != 0
         guard let name = String(validating: reader.remaining, as: UTF8.self) else { return nil }
         self.id = GroupID(Array(id))
         (self.name, isDeclined) = (name, marks & Self.declined != 0)
     }
 
-    /// id (32) ‖ marks (1): 1 for a declined group, 2 for one with ``restoration`` ‖ ``restoration`` (16) if it is there ‖ name.
+    /// id (32) ‖ marks (1): 1 for a declined group, 2 for one with ``question``, 4 for a newcomer ‖ ``question`` (16) if it is
+    /// there ‖ name.
     var encoded: [UInt8] {
-        let marks = (isDeclined ? Self.declined : 0) | (restoration == nil ? 0 : Self.restored)
-        return id.bytes + [marks] + (restoration ?? []) + Array(name.utf8)
+        let marks =
+            (isDeclined ? Self.declined : 0) | (question == nil ? 0 : Self.asks)
+            | (isNewcomer ? Self.newcomer : 0)
+        return id.bytes + [marks] + (question ?? []) + Array(name.utf8)
     }
 }
 
@@ -278,7 +300,8 @@ extension StateTransaction {
         }
         let group = StoredGroup(
             number: number, owner: owner.id, log: log, state: log.fold(),
-            isDeclined: header.isDeclined, restoration: header.restoration, places: places)
+            isDeclined: header.isDeclined, question: header.question,
+            isNewcomer: header.isNewcomer, places: places)
         groups[id] = group
         return group
     }
@@ -340,8 +363,8 @@ extension StateTransaction {
         _ act: GroupChange.Act, in group: StoredGroup, at time: Timestamp = .now()
     ) throws -> StoredGroup {
         guard !group.isDoubtful else { throw GroupError.doubtful(id: group.id.short) }
-        // A group without other members needs no confirmation.
-        var group = try confirm(group)
+        // A restored group without other members needs no confirmation.
+        var group = group.isNewcomer ? group : try confirm(group)
         if let heads = group.headsForRemoval(act) {
             try sign(act, after: heads, in: &group, at: time)
         } else {
@@ -354,11 +377,26 @@ extension StateTransaction {
         return group
     }
 
-    /// Ends the doubt about a restored group. Returns the group.
+    /// Enters a group after an invitation. Its log came from the inviter alone, so two other members are asked for their heads.
+    /// Throws ``GroupError/refused`` without a valid invitation.
+    package func join(
+        _ group: StoredGroup, _ entry: GroupChange.Entry, at time: Timestamp = .now()
+    ) throws -> StoredGroup {
+        var joined = try write(.join(entry), in: group, at: time)
+        guard joined.standing == .member else { throw GroupError.refused }
+        guard joined.question == nil, !joined.membersBesidesInviter.isEmpty else { return joined }
+        joined.question = randomBytes(GroupBody.questionBytes)
+        joined.isNewcomer = true
+        groups[joined.id] = joined
+        try writeHeader(of: joined)
+        return joined
+    }
+
+    /// Ends the doubt about a group. Returns the group.
     package func confirm(_ group: StoredGroup) throws(StateError) -> StoredGroup {
-        guard group.restoration != nil else { return group }
+        guard group.question != nil else { return group }
         var group = group
-        group.restoration = nil
+        (group.question, group.isNewcomer) = (nil, false)
         groups[group.id] = group
         try writeHeader(of: group)
         return group
