@@ -247,6 +247,11 @@ extension StateTransaction {
         }
     }
 
+    /// Lets the next message begin a new chain.
+    func endOwnChain(of group: StoredGroup) throws(StateError) {
+        try connection.run("UPDATE own_chain SET made = 0 WHERE team = ?", group.number)
+    }
+
     private func write(_ own: OwnGroupChain, of group: StoredGroup) throws(StateError) {
         var bytes = own.encoded
         defer { wipe(&bytes) }

@@ -455,12 +455,10 @@ extension StateTransaction {
             (note.isGranted, note.hasHistory) = (false, false)
             try write(note, of: group)
         }
-        // Who entered again may have deleted the present chain. No message was written with it meanwhile.
+        // Who entered again may have deleted the present chain, and can be removed again before the next message: it is under a
+        // new chain.
         for member in group.state.ranks.keys where before.ranks[member] == nil {
-            var note = try note(of: member, in: group)
-            guard note.holds > 0 else { continue }
-            note.holds = 0
-            try write(note, of: group)
+            if try note(of: member, in: group).holds > 0 { return try endOwnChain(of: group) }
         }
     }
 

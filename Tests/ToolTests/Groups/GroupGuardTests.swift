@@ -158,6 +158,31 @@ import Testing
         #expect(texts == ["with carol"])
     }
 
+    /// C2: a person who was removed, entered again and was removed again still has the chain of the first time.
+    @Test func c2APersonRemovedTwiceReadsNothingLater() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.say("alice", "one")
+        try circle.settle()
+        let first = try circle.place(ofLastBy: "alice")
+        try circle.group("alice", "remove", "team", "carol")
+        try circle.settle()
+        try circle.group("alice", "invite", "team", "carol")
+        try circle.texts("carol")
+        try circle.group("carol", "accept", "team")
+        try circle.settle()
+        try circle.group("alice", "remove", "team", "carol")
+        try circle.settle()
+        try circle.say("alice", "two")
+        let second = try circle.place(ofLastBy: "alice")
+        #expect(first?["signingKey"] != nil && first?["signingKey"] != second?["signingKey"])
+        // Nobody entered or left since.
+        try circle.say("alice", "three")
+        #expect(try circle.place(ofLastBy: "alice")?["signingKey"] == second?["signingKey"])
+        try circle.settle()
+        #expect(try circle.history("bob") == ["one", "two", "three"])
+    }
+
     /// C2: a record with keys and earlier messages that was printed before a removal, and is encrypted after it.
     @Test func c2AnEarlierRecordHasNoKeysAfterARemoval() throws {
         let circle = try Circle("alice", "bob", "carol")
