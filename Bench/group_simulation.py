@@ -765,10 +765,17 @@ class Judge:
             self.counts["lost before the reader came back"] += 1
         elif message.author.entered > message.number:
             self.counts["lost before the author came back"] += 1
+        elif self.was_removed(member, message) or self.was_removed(message.author, message):
+            self.counts["lost before a removal without effect"] += 1
         else:
             self.counts["lost between members"] += 1
             if self.simulation.options.require_recovery:
                 print(f"group_simulation: {member.name} has not {message.label} ({message.kind}): {outcome}", file=sys.stderr)
+
+    def was_removed(self, member, message):
+        """Whether the author learned of a removal of a member after a message, which others took back."""
+        later = self.logs[message.author.name][message.stored:]
+        return any(change.act in ("remove", "ban") and member.id in change.who for change in later)
 
     def outcome(self, message, member, has):
         """Names what became of a copy. A copy that nothing explains is an error."""
