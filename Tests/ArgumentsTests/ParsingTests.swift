@@ -6,6 +6,11 @@ extension ArgumentTests {
     struct ParsingTests {
         enum Color: String, CaseIterable, ExpressibleByArgument { case red, green, blue }
 
+        struct Size: ExpressibleByArgument {
+            static let argumentForm = "a number with cm"
+            init?(argument: String) { if !argument.hasSuffix("cm") { return nil } }
+        }
+
         struct Shared: ArgumentGroup {
             @Option("-i", "--identity", value: "file", help: "Identity file.")
             var identities: [String] = []
@@ -32,6 +37,9 @@ extension ArgumentTests {
 
             @Option("-n", "--number", value: "n", help: "Number of files.", values: .any)
             var number = 1
+
+            @Option("--size", value: "size", help: "The size.")
+            var size: Size?
 
             @OptionGroup var shared: Shared
 
@@ -149,6 +157,9 @@ extension ArgumentTests {
                 refusal("a", "--color", "pink")
                     == "the value 'pink' is invalid for '--color <color>'; valid values are red, green, blue"
             )
+            #expect(
+                refusal("a", "--size", "5")
+                    == "the value '5' is invalid for '--size <size>'; give a number with cm")
             #expect(refusal("a", "-i", "refused") == "refused is not allowed")
             #expect(refusal("--bogus", "-o") == "unknown option '--bogus'")
         }

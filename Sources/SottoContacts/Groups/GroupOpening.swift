@@ -86,7 +86,8 @@ extension MessageOpening {
             if let malformed { return .failed(malformed, id: envelope.id, isFinal: true) }
             let number = try transaction.recordOpened(
                 id: place.id, digest: place.digest, message)
-            return .message(message, number: number, seen: false)
+            return transaction.deletedOnArrival.contains(number)
+                ? .dropped : .message(message, number: number, seen: false)
         } catch GroupChainError.noKey where !isPreview {
             // The chain came again and begins later. The author is asked for the message.
             try transaction.noteMissed(envelope)
@@ -178,7 +179,7 @@ extension Message {
             return Failure(
                 .untrusted,
                 "printed, but the sender has another state of the group with the same changes",
-                hint: "compare the member state of both: group show")
+                hint: "compare the member state of sotto group show with that of the sender")
         }
         let fork = body["events"]?.array?.lazy.compactMap(\.object).first {
             $0["event"]?.string == "fork"
@@ -194,7 +195,9 @@ extension Failure {
     static func fork(by name: String) -> Failure {
         Failure(
             .untrusted, "\(name) signed two different changes of a group with one number",
-            hint: "compare what the members were told: group show, group log")
+            hint:
+                "compare the output of sotto group show and sotto group log with that of other members"
+        )
     }
 }
 

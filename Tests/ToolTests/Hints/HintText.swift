@@ -25,6 +25,14 @@ enum HintText {
         }
     }
 
+    /// Returns the programs of this project that the commands of a hint name without `sotto`.
+    static func shortNames(in hint: String) -> [String] {
+        let others = ["sotto", "chmod", "ssh-keygen", "find", "export", "ls"]
+        return commands(in: hint).flatMap { $0.components(separatedBy: " | ") }
+            .compactMap { $0.split(separator: " ").first.map(String.init) }
+            .filter { tools.contains($0) && !others.contains($0) }
+    }
+
     /// Returns whether a printed line has this hint, in which `…` and `«…»` match any text.
     static func matches(_ line: String, _ hint: String) -> Bool {
         var rest = line[...]
