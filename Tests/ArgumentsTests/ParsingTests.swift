@@ -38,9 +38,6 @@ extension ArgumentTests {
             @Option("-n", "--number", value: "n", help: "Number of files.", values: .any)
             var number = 1
 
-            @Option("--size", value: "size", help: "The size.")
-            var size: Size?
-
             @OptionGroup var shared: Shared
 
             @Argument("file", help: "Input file.")
@@ -52,6 +49,15 @@ extension ArgumentTests {
             func validate() throws {
                 if number < 0 { throw UsageError("--number is 0 or more") }
             }
+
+            func execute() {}
+        }
+
+        struct Cut: Command {
+            static let configuration = CommandConfiguration(name: "cut", abstract: "Cut paper.")
+
+            @Option("--size", value: "size", help: "The size.")
+            var size: Size?
 
             func execute() {}
         }
@@ -158,8 +164,9 @@ extension ArgumentTests {
                     == "the value 'pink' is invalid for '--color <color>'; valid values are red, green, blue"
             )
             #expect(
-                refusal("a", "--size", "5")
-                    == "the value '5' is invalid for '--size <size>'; give a number with cm")
+                throws: UsageError(
+                    "the value '5' is invalid for '--size <size>'; give a number with cm")
+            ) { try Cut.parse(["--size", "5"]) }
             #expect(refusal("a", "-i", "refused") == "refused is not allowed")
             #expect(refusal("--bogus", "-o") == "unknown option '--bogus'")
         }

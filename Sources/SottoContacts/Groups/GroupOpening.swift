@@ -28,7 +28,7 @@ extension MessageOpening {
         try transaction.forgetRequest(id: envelope.id)
         guard news?.isRecorded ?? isAdmitted else { return .dropped }
         let events = news?.events ?? []
-        let redacted = message.redacted(body.group, events: events)
+        let redacted = message.redacted(body.group, named: news?.group.name, events: events)
         let number = try transaction.recordOpened(
             id: envelope.repeatID, digest: envelope.digest, redacted)
         let isBlocked = try transaction.contact(of: message)?.isBlocked ?? false
@@ -148,7 +148,7 @@ extension StateTransaction {
         let message = Message(
             id: Envelope.newID(), from: sender, to: owner.id, time: .now(), suite: .group,
             authenticated: true, body: [:]
-        ).redacted(news.group.id, events: news.events)
+        ).redacted(news.group.id, named: news.group.name, events: news.events)
         let digest = sha256(Array(message.id.utf8))
         return (message, try recordOpened(id: message.id, digest: digest, message))
     }
@@ -216,11 +216,14 @@ extension GroupBody {
 
 extension Message {
     /// Returns the message with the events of a group in place of its body, which can contain keys.
-    func redacted(_ group: GroupID, events: [JSONObject]) -> Message {
-        let body: JSONObject = [
-            "type": .string(GroupBody.type), "group": .string(group.description),
-            "events": .array(events.map { .object($0) }),
-        ]
+    func redacted(
+        _ group: GroupID, named groupName: String? = nil, events: [JSONObject]
+    ) -> Message {
+        let shown = groupName.flatMap { $0.isEmpty ? nil : JSON.string($0) }
+        let body = JSONObject([
+            ("type", .string(GroupBody.type)), ("group", .string(group.description)),
+            ("name", shown), ("events", .array(events.map { .object($0) })),
+        ])
         var message = Message(
             id: id, from: from, to: to, name: name, time: time, suite: suite,
             authenticated: authenticated, trust: trust, details: details, body: body)

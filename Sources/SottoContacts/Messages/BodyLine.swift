@@ -76,7 +76,12 @@ extension MessageBody {
             default: return "the group was changed"
             }
         }
-        let line = "[" + (lines.isEmpty ? "change of a group" : lines.joined(separator: "; ")) + "]"
+        let isInvitation = events.first?["event"]?.string == "invited"
+        let name = extra["name"]?.string.map { $0.isPlainLine && !$0.contains("]") ? $0 : "?" }
+        let place = isInvitation ? "" : name.map { $0 + ": " } ?? ""
+        let line =
+            "[" + place + (lines.isEmpty ? "change of a group" : lines.joined(separator: "; "))
+            + "]"
         if let (id, members) = asking {
             let names = members.joined(separator: " ")
             return line

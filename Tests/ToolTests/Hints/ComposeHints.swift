@@ -30,11 +30,20 @@ extension HintTests {
         HintCase(
             "set it: sotto group timer … … | sotto encrypt | sotto send",
             situation: { world in
-                try world.must("group", ["create", "our team"])
+                try world.startRelay()
+                try world.addBob()
+                try world.must("bob", "contact", ["add", "alice.card"])
+                let invitation = try world.must("group", ["create", "our team", "bob"])
+                let sealed = try world.must("encrypt", ["--jsonl"], text: invitation)
+                try world.must("bob", "decrypt", [], text: sealed)
+                let join = try world.must("bob", "group", ["accept", "our team"])
+                let news = try world.must("bob", "encrypt", ["--jsonl"], text: join)
+                try world.must("decrypt", [], text: news)
                 return try world.run("compose", ["timer", "our team", "1w"])
             },
             result: { (world, _) throws in
-                #expect(try world.must("group", ["show", "our team"]).contains(#""timer":604800"#))
+                try world.must("bob", "decrypt", [], text: world.must("bob", "recv", []))
+                #expect(try world.must("bob", "group", ["show", "our team"]).contains("604800"))
             }),
         HintCase(
             "fetch it: sotto recv --blob … --keep",

@@ -73,14 +73,22 @@ struct TextLineTests {
         try circle.settle()
         try circle.say("alice", "welcome")
         let all = shown(try circle["alice"].run("history", ["--text"]))
-        for line in [
-            "bob  [bob joined the group]  [in team]", "bob  hello  [in team]",
-            "me   welcome  [in team]",
-        ] {
-            #expect(all.contains(line), "\(all)")
-        }
+        #expect(all == ["bob  hello  [in team]", "me   welcome  [in team]"])
         let one = try circle["alice"].run("history", ["team", "--text"])
         #expect(one.text.contains("hello") && !one.text.contains("[in "))
+    }
+
+    @Test func anEventOfAGroupNamesIt() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.post("alice", circle.must("alice", "group", ["create", "team", "bob"]).stdout)
+        let invited = try circle.read("bob", nil, ["--text"])
+        #expect(invited.text.hasPrefix("[invited you to the group team] to join: "))
+        try circle.group("bob", "accept", "team")
+        let lines = circle.take("alice")
+        let joined = try circle.read("alice", lines, ["--text"])
+        #expect(joined.text == "[team: bob joined the group]\n")
+        let records = try circle["alice"].run("decrypt", ["--again"]).records
+        #expect(records.map { $0.body["name"] } == [.string("team")])
     }
 
     // MARK: Deletions and quotations
