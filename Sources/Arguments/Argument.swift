@@ -13,7 +13,8 @@ public struct Argument<Value> {
         self.cell = cell
         _ = Declaration(
             .positional, valueName: value, help: help, isRequired: true, values: values,
-            choices: { Value.allArguments }, take: { cell.take($0) })
+            choices: { Value.allArguments },
+            form: { Value.argumentForm }, take: { cell.take($0) })
     }
 
     /// An optional argument: `nil` if it is not given.
@@ -23,6 +24,7 @@ public struct Argument<Value> {
         self.cell = cell
         _ = Declaration(
             .positional, valueName: value, help: help, choices: { Wrapped.allArguments },
+            form: { Wrapped.argumentForm },
             take: { cell.take($0) })
     }
 
@@ -34,7 +36,8 @@ public struct Argument<Value> {
         self.cell = cell
         _ = Declaration(
             .positional, valueName: value, help: help, isRepeating: true, values: values,
-            choices: { Element.allArguments }, take: { cell.take($0) })
+            choices: { Element.allArguments },
+            form: { Element.argumentForm }, take: { cell.take($0) })
     }
 
     /// All further arguments, at least one.
@@ -45,6 +48,7 @@ public struct Argument<Value> {
         self.cell = cell
         _ = Declaration(
             .positional, valueName: value, help: help, isRequired: true, isRepeating: true,
-            values: values, choices: { Element.allArguments }, take: { cell.take($0) })
+            values: values, choices: { Element.allArguments },
+            form: { Element.argumentForm }, take: { cell.take($0) })
     }
 }

@@ -16,6 +16,8 @@ final class Declaration {
     /// The words that are accepted as values.
     let values: ValueWords
     let choices: () -> [String]
+    /// The accepted words, for the error about an invalid one; may be empty.
+    let form: () -> String
     let defaultValue: () -> String?
     /// Takes a word. Returns whether it is a valid value. A flag takes the empty word.
     let take: (String) -> Bool
@@ -27,7 +29,7 @@ final class Declaration {
         _ kind: Kind, names: [String] = [], valueName: String, help: String,
         isRequired: Bool = false,
         isRepeating: Bool = false, values: ValueWords = .withoutDash,
-        choices: @escaping () -> [String] = { [] },
+        choices: @escaping () -> [String] = { [] }, form: @escaping () -> String = { "" },
         defaultValue: @escaping () -> String? = { nil }, take: @escaping (String) -> Bool
     ) {
         self.kind = kind
@@ -38,6 +40,7 @@ final class Declaration {
         self.isRepeating = isRepeating
         self.values = values
         self.choices = choices
+        self.form = form
         self.defaultValue = defaultValue
         self.take = take
         Declarations.current?.add(self)

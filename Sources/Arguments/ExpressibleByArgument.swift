@@ -6,6 +6,9 @@ public protocol ExpressibleByArgument {
     /// The words of all values if they can be listed, else empty.
     static var allArguments: [String] { get }
 
+    /// The accepted words, for the error about an invalid one, such as `a number from 1 to 9`. May be empty.
+    static var argumentForm: String { get }
+
     /// The word that is parsed as this value, for displaying a default in the help. May be empty.
     var argument: String { get }
 }
@@ -13,6 +16,9 @@ public protocol ExpressibleByArgument {
 extension ExpressibleByArgument {
     /// An empty list.
     public static var allArguments: [String] { [] }
+
+    /// An empty text.
+    public static var argumentForm: String { "" }
 
     /// An empty word.
     public var argument: String { "" }

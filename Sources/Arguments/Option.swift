@@ -17,6 +17,7 @@ public struct Option<Value> {
         _ = Declaration(
             .option, names: names, valueName: value, help: help, values: values,
             choices: { Value.allArguments },
+            form: { Value.argumentForm },
             defaultValue: { wrappedValue.argument.isEmpty ? nil : wrappedValue.argument },
             take: { cell.take($0) })
     }
@@ -29,7 +30,8 @@ public struct Option<Value> {
         self.cell = cell
         _ = Declaration(
             .option, names: names, valueName: value, help: help, isRequired: true, values: values,
-            choices: { Value.allArguments }, take: { cell.take($0) })
+            choices: { Value.allArguments },
+            form: { Value.argumentForm }, take: { cell.take($0) })
     }
 
     /// An optional option: `nil` if it is not given.
@@ -40,7 +42,8 @@ public struct Option<Value> {
         self.cell = cell
         _ = Declaration(
             .option, names: names, valueName: value, help: help, values: values,
-            choices: { Wrapped.allArguments }, take: { cell.take($0) })
+            choices: { Wrapped.allArguments },
+            form: { Wrapped.argumentForm }, take: { cell.take($0) })
     }
 
     /// An option that may be repeated, with one value each time.
@@ -52,6 +55,7 @@ public struct Option<Value> {
         self.cell = cell
         _ = Declaration(
             .option, names: names, valueName: value, help: help, isRepeating: true, values: values,
-            choices: { Element.allArguments }, take: { cell.take($0) })
+            choices: { Element.allArguments },
+            form: { Element.argumentForm }, take: { cell.take($0) })
     }
 }

@@ -133,9 +133,11 @@ struct Reading {
         declaration.givenAs = label(of: name, valueName: name == nil ? declaration.valueName : nil)
         guard !declaration.take(word) else { return }
         let choices = declaration.choices().joined(separator: ", ")
+        let form = declaration.form()
         note(
             "the value \(quoted(word)) is invalid for '\(label(of: name, valueName: declaration.valueName))'"
-                + (choices.isEmpty ? "" : "; valid values are \(choices)"))
+                + (choices.isEmpty ? "" : "; valid values are \(choices)")
+                + (form.isEmpty ? "" : "; give \(form)"))
     }
 
     /// Whether a positional argument accepts negative numbers.

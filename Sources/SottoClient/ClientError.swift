@@ -88,7 +88,7 @@ extension ClientError {
         case .untrusted(let relay): "the certificate of \(relay) is not trusted"
         case .otherKey(let relay): "the key of \(relay) is not the pinned one"
         case .certificates(let file): "cannot use the certificates in \(file)"
-        case .replaced: "another recv took over this identity's mailbox"
+        case .replaced: "another recv with this identity took over its mailbox"
         case .state(let error): error.message
         }
     }
@@ -102,20 +102,21 @@ extension ClientError {
         case .untrusted:
             "give its authority with --ca FILE, or pin its key: tls://host:port#sha256=…, as the relay prints it"
         case .otherKey:
-            "compare the pin with the output of relay check; a different key means an attack or a replaced relay"
+            "compare the pin with the output of sotto relay check; a different key means an attack or a replaced relay"
         case .certificates: "use a PEM file"
         case .unreachable: "check that the relay runs and its address is right"
         case .state(let error): error.hint
         case .notAdmitted(_, hadCode: true):
             "the code is not from this relay, was used before, or has expired"
-        case .notAdmitted: "ask its operator for a code, and pass it to recv --invitation"
-        case .noCard: "ask its owner to publish it: keygen public | send"
+        case .notAdmitted: "ask its operator for a code, and pass it to sotto recv --invitation"
+        case .noCard: "ask its owner to publish it: sotto keygen public | sotto send"
         case .noRoom: "compare the phrase and the relay with those of the other members"
         case .noBlob: "a relay deletes files after some days; ask the sender to send it again"
         case .noBundle: "ask their owner to publish prekeys through the same relay"
         case .lost, .busy, .loginRefused, .notARelay, .relayFull, .refused, .forgedCard,
-            .forgedRoom, .forgedBundle, .forgedBlob, .replaced:
+            .forgedRoom, .forgedBundle, .forgedBlob:
             nil
+        case .replaced: "run only one sotto recv, and use the identity on one machine only"
         }
     }
 

@@ -143,7 +143,8 @@ public final class AddressBook {
                     + (lockTimeout == nil ? ", because --stateless has no contacts" : ""),
                 hint: lockTimeout == nil
                     ? "use a card file, a sotto: URI, or omit --stateless"
-                    : "list the contacts: contact list")
+                    : "list the contacts: sotto contact list, or show how to add one: sotto add --help"
+            )
         }
         return try known(RecipientArgument.card(argument))
     }
@@ -186,7 +187,7 @@ public final class AddressBook {
         {
             throw Failure(
                 .usage, "\(argument) is both your own identity and a contact",
-                hint: "rename the contact: contact rename \(contact.id.short) other")
+                hint: "rename the contact: sotto contact rename \(contact.id.short) other")
         }
         return identity.card()
     }

@@ -37,7 +37,7 @@ package struct ContactImport {
         guard isOurs || !isNameless else {
             throw Failure(
                 .untrusted, "blocked ids are imported only from your own backup",
-                hint: "block the id with contact block")
+                hint: "block the id with sotto contact block ID")
         }
         var contact = Contact(
             name: isNameless ? "" : try ContactName.checked(entry.name), id: entry.id,
@@ -65,7 +65,7 @@ package struct ContactImport {
         guard !card.name.isEmpty else {
             throw Failure(
                 .usage, "the card has no name",
-                hint: "give it a name with contact add --name")
+                hint: "give it a name with sotto contact add --name NAME FILE")
         }
         return Contact(name: try ContactName.checked(card.name), id: card.id, card: card)
     }
@@ -81,7 +81,7 @@ package struct ContactImport {
                     Failure(
                         .untrusted,
                         "the keys differ from those of the contact \(known.name); nothing was changed",
-                        hint: "use contact add to offer the changed key"))
+                        hint: "offer the changed key with sotto contact add FILE"))
             }
             if isOurs { try restoreAddresses(of: contact, to: known, transaction) }
             return .known(known.name.isEmpty ? known.id.short + "…" : known.name)
@@ -91,7 +91,7 @@ package struct ContactImport {
                 Failure(
                     .untrusted,
                     "the key differs from that of the contact \(other.name); nothing was changed",
-                    hint: "use contact add to offer the changed key"))
+                    hint: "offer the changed key with sotto contact add FILE"))
         }
         do {
             try transaction.check(contact.profiles, of: contact.id)

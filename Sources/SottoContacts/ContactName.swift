@@ -24,11 +24,7 @@ public enum ContactName {
         if name.utf8.count > Contact.nameLimit {
             return "the name is longer than \(Contact.nameLimit) bytes"
         }
-        if name.unicodeScalars.contains(where: \.isInvisible) {
-            return "the name has control or invisible characters"
-        }
-        // The replacement character represents invalid UTF-8: several such names would look the same.
-        if name.unicodeScalars.contains("\u{FFFD}") { return "the name is not UTF-8 or has U+FFFD" }
+        if let reason = characterRefusal(of: name) { return reason }
         if name == "." || name == ".." { return "the name is . or .." }
         if name.hasPrefix("-") { return "the name begins with -" }
         if name.hasPrefix("@") { return "the name begins with @" }
@@ -41,6 +37,17 @@ public enum ContactName {
         if lower.hasPrefix("age1") { return "the name looks like an age1… recipient" }
         if looksLikeID(name) { return "the name looks like an id" }
         return nil
+    }
+
+    /// Returns why no contact, group or member can have a name with these characters, or `nil`: control or invisible
+    /// characters, such as those that change the direction of text.
+    package static func characterRefusal(of name: String) -> String? {
+        if name.unicodeScalars.contains(where: \.isInvisible) {
+            return "the name has control or invisible characters"
+        }
+        // The replacement character represents invalid UTF-8: several such names would look the same.
+        return name.unicodeScalars.contains("\u{FFFD}")
+            ? "the name is not UTF-8 or has U+FFFD" : nil
     }
 
     /// Returns whether `text` is `me`, ignoring case: the owner of the identity.

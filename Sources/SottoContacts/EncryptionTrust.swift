@@ -24,13 +24,13 @@ extension AddressBook {
         let name = person.name
         if contact.isBlocked {
             throw Failure(
-                .untrusted, "\(name) is blocked", hint: "contact unblock \(contact.argument)")
+                .untrusted, "\(name) is blocked", hint: "sotto contact unblock \(contact.argument)")
         }
         if contact.changed != nil {
             throw Failure(
                 .untrusted, "a different key was received for \(name) and is not accepted yet",
                 hint:
-                    "contact accept-key \(contact.argument), or contact keep-key \(contact.argument)"
+                    "sotto contact accept-key \(contact.argument), or sotto contact keep-key \(contact.argument)"
             )
         }
         // The id is the same, but the encryption key differs: a signed card or a scan must decide which one is right.
@@ -38,7 +38,8 @@ extension AddressBook {
             throw Failure(
                 .untrusted, "the encryption key on this card differs from the key of \(name)",
                 hint:
-                    "use the contact's name, or give the card to contact add")
+                    "use the name \(name) for the known key, or offer the new key with sotto contact add FILE"
+            )
         }
     }
 
@@ -47,7 +48,7 @@ extension AddressBook {
         case .verified where person.trust != .verified:
             throw Failure(
                 .untrusted, "the key of \(person.name) has not been verified",
-                hint: "compare the safety number: fingerprint --with \(person.argument)")
+                hint: "compare the safety number: sotto fingerprint --with \(person.argument)")
         case .firstUse where person.contact == nil:
             throw Failure(
                 .untrusted, "\(person.name) is not a contact",
@@ -64,7 +65,9 @@ extension AddressBook {
             throw Failure(
                 .untrusted,
                 "the card has the name \(claimed), but the contact with that name has a different key",
-                hint: "continue with --trust any, or give the card to contact add")
+                hint:
+                    "add the card with sotto contact add FILE as a new key of this contact, or with --name NAME as another person; --trust any uses it once"
+            )
         }
     }
 
@@ -123,7 +126,7 @@ extension AddressBook {
             "the \(what) was neither compared with \(person.name) nor signed by \(person.name)",
             hint: binding == .introduced
                 ? "get the signed card, which may name it: \(cardLookupCommand(person.id, relay: person.card?.relay))"
-                : "scan the contact's code: qr scan --camera /dev/video0 | contact verify \(person.argument) --scan"
+                : "scan the contact's code: sotto qr scan --camera /dev/video0 | sotto contact verify \(person.argument) --scan"
         )
     }
 }

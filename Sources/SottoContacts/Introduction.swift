@@ -27,7 +27,7 @@ extension StateTransaction {
     public func introduce(_ card: Card, as name: String?) throws -> Introduction {
         guard card.id != owner.id else {
             throw Failure(
-                .usage, "this is your own card", hint: "give it to others: keygen public")
+                .usage, "this is your own card", hint: "give it to others: sotto keygen public")
         }
         let claimed = try card.profiles()
         let known = try contact(id: card.id)
@@ -108,7 +108,7 @@ extension SessionID {
 extension Failure {
     /// The failure for an argument that matches no contact.
     public static func noContact(_ text: String) -> Failure {
-        Failure(.noInput, "\(text) is not a contact", hint: "list the contacts: contact list")
+        Failure(.noInput, "\(text) is not a contact", hint: "list the contacts: sotto contact list")
     }
 
     /// The failure for a key that differs from the known one, status 12. `replaced` is the card that was offered
@@ -125,7 +125,7 @@ extension Failure {
         return Failure(
             .untrusted, "\(message); no messages are sent to \(contact.name) until you decide",
             hint:
-                "after asking \(contact.name) on another channel: \(contact.acceptKeyCommand), or contact keep-key \(name)"
+                "after asking \(contact.name) on another channel: \(contact.acceptKeyCommand), or sotto contact keep-key \(name)"
         )
     }
 }
@@ -136,7 +136,7 @@ extension Contact {
 
     /// The command that accepts the offered key and no other.
     public var acceptKeyCommand: String {
-        let command = "contact accept-key \(shellWord(name))"
+        let command = "sotto contact accept-key \(shellWord(name))"
         // If the offered card has the same id, the id cannot distinguish them.
         guard let changed, changed.id != id else { return command }
         return "\(command) \(changed.id.short)"
@@ -146,6 +146,6 @@ extension Contact {
 /// Returns the command that fetches the signed card of an id from a relay's directory and adds it. `relay` is the relay
 /// that its owner named, if any.
 public func cardLookupCommand(_ id: SessionID, relay: String? = nil) -> String {
-    guard let relay else { return "recv --card \(id) | contact add" }
-    return "recv --relay \(shellWord(relay)) --card \(id) | contact add"
+    guard let relay else { return "sotto recv --card \(id) | sotto contact add" }
+    return "sotto recv --relay \(shellWord(relay)) --card \(id) | sotto contact add"
 }

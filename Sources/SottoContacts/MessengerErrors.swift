@@ -99,7 +99,8 @@ extension KecalekQRError: FailureError {
         case .length:
             Failure(
                 .malformed, "not a Kecalek code: its length differs from its length field",
-                hint: "use qr scan, or zbarimg with -Sbinary, which does not change the bytes")
+                hint: "use sotto qr scan, or zbarimg with -Sbinary, which does not change the bytes"
+            )
         case .userID:
             Failure(.malformed, "a Kecalek user id must have 1 to 255 bytes of UTF-8")
         case .key: Failure(.malformed, "the key in the Kecalek code is not valid")
@@ -117,7 +118,7 @@ extension ProfileError: FailureError {
             Failure(
                 .authentication,
                 "the card names an account in another messenger without a valid proof of ownership",
-                hint: "ask its owner for a new card, made with bridge card")
+                hint: "ask its owner for a new card, made with sotto bridge card")
         }
     }
 }
@@ -145,12 +146,12 @@ extension MessengerError: FailureError {
         case .tooLong(let limit):
             Failure(
                 .malformed, "the message is longer than the format's limit (\(limit) bytes)",
-                hint: "split it, or write a file with encrypt -r")
+                hint: "split it, or write a file with sotto encrypt -r")
         case .noProfile(let profile):
             Failure(
                 .noKey, "the recipient's \(profile.rawValue) keys are not known",
                 hint:
-                    "ask the recipient for a card with these keys: bridge card \(profile.rawValue)"
+                    "ask the recipient for a card with these keys: sotto bridge card \(profile.rawValue)"
             )
         case .noWhisperID:
             Failure(
@@ -159,11 +160,11 @@ extension MessengerError: FailureError {
         case .noRSAKey:
             Failure(
                 .noKey, "the identity has no RSA key",
-                hint: "create one and store it in the identity: bridge set --rsa 3072")
+                hint: "create one and store it in the identity: sotto bridge set --rsa 3072")
         case .noShainyKey:
             Failure(
                 .noKey, "the chat file has no key for SHAiny",
-                hint: "create one with the same phrase: bridge chat -o shainy.chat")
+                hint: "create one with the same phrase: sotto bridge chat -o shainy.chat")
         case .publicChannel:
             Failure(
                 .usage, "everyone can read this channel, so nothing in it is confidential",

@@ -2,7 +2,7 @@
 public enum ExitStatus: Int32, Sendable, CaseIterable {
     /// Success.
     case done = 0
-    /// A negative result without an error: nothing was received, or the picture has no code.
+    /// A negative result without an error.
     case no = 1
     /// No key matches.
     case noKey = 10

@@ -86,6 +86,8 @@ enum ProgramRuntime {
                 failure = error
             }
         } else if let error = error as? UsageError {
+            // An installation can lack the short names, but always has `sotto`.
+            let command = tool == "sotto" ? command : "sotto " + command
             failure = Failure(.usage, error.message, hint: "list the options: \(command) --help")
         } else {
             failure =

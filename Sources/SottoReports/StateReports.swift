@@ -81,7 +81,7 @@ extension SessionError: FailureError {
         case .nothingToSendWith(let peer):
             Failure(
                 .noKey, "no session with the recipient, and no prekey bundle to begin one",
-                hint: "claim a bundle: recv --bundle \(peer)")
+                hint: "claim a bundle: sotto recv --bundle \(peer)")
         case .unknownSession:
             Failure(
                 .noKey, "the message belongs to a session that is not in this state",
@@ -92,7 +92,7 @@ extension SessionError: FailureError {
             Failure(
                 .noKey, "the message begins a session with a prekey that is not in this state",
                 hint:
-                    "a repeated message, or this state is new or from a backup; publish new prekeys: keygen prekeys | send"
+                    "a repeated message, or this state is new or from a backup; publish new prekeys: sotto keygen prekeys | sotto send"
             )
         case .begunBefore:
             Failure(.replay, "the message begins a session that began before and was deleted")
@@ -114,7 +114,7 @@ extension SessionError: FailureError {
         case .bundleUsed:
             Failure(
                 .noKey, "the bundle's one-time prekey has begun a session before",
-                hint: "claim another bundle with recv --bundle")
+                hint: "claim another bundle with sotto recv --bundle")
         }
     }
 }
@@ -127,7 +127,7 @@ extension ContactError: FailureError {
             Failure(
                 .cannotCreate, "another contact already has the name \(name)",
                 hint:
-                    "rename the other contact first: contact rename \(shellWord(name)) \(shellWord(name + "-2"))"
+                    "rename the other contact first: sotto contact rename \(shellWord(name)) \(shellWord(name + "-2"))"
             )
         }
     }

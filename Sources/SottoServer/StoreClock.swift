@@ -27,7 +27,7 @@ public enum StoreClock {
             ? "ahead of the newest time in the store; nothing expires until the clock has agreed with the elapsed time for 6 hours"
             : "behind the newest time in the store, and messages expire by the time in the store"
         return "the clock is \(amount) \(unit) \(what); if the clock is right: "
-            + "relay check --store \(word(store)) --accept-clock"
+            + "sotto relay check --store \(word(store)) --accept-clock"
     }
 
     /// Quotes a word for a shell, if necessary.

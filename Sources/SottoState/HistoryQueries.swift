@@ -18,6 +18,19 @@ extension IdentityStore {
         }
     }
 
+    /// Returns the lowest number of the messages at or after a point, or `Int64.max` if none is.
+    public func firstNumber(from point: Point) throws(StateError) -> Int64 {
+        switch point {
+        case .number(let number): number
+        case .time(let time):
+            try database.use { connection throws(StateError) in
+                try connection.integer(
+                    "SELECT coalesce(min(number), ?2) FROM message WHERE time >= ?1", time.seconds,
+                    Int64.max)
+            }
+        }
+    }
+
     /// Returns the newest messages that were stored at a time or later, at most `limit`, in the order of their numbers.
     public func history(
         since time: Timestamp, in conversation: Conversation?, limit: Int, events: Bool = false
@@ -121,6 +134,15 @@ extension IdentityStore {
         try database.use { connection throws(StateError) in
             guard let row = try conversationRow(conversation, connection) else { return [] }
             return try historyEntries(id: id, in: row, connection)
+        }
+    }
+
+    /// Returns the messages of all conversations that have this id: at most one received and one sent.
+    public func historyEntries(id: String) throws(StateError) -> [HistoryEntry] {
+        try database.use { connection throws(StateError) in
+            try entries(
+                "WHERE mark IN (?, ?) AND kind = 0", mark(envelope: id), mark(sent: id),
+                connection: connection)
         }
     }
 

@@ -81,6 +81,7 @@ extension StateTransaction {
                     id, in: row, by: author, at: time, isImported: message.isClaimed)
             }
             if isDeleted {
+                deletedOnArrival.insert(number)
                 try erase(number, .deleted, at: time)
             } else if isOver {
                 try erase(number, .expired, at: time)

@@ -23,17 +23,20 @@ extension IdentityStore {
         public let record: JSONObject
     }
 
-    /// The point from which messages are selected.
-    public enum Since: Sendable, Equatable {
-        /// Messages with higher numbers.
+    /// A point in the history.
+    public enum Point: Sendable, Equatable {
+        /// The message with this number.
         case number(Int64)
-        /// Messages opened at this time or later. Messages opened by an earlier version have no time and are left out.
+        /// A time.
         case time(Timestamp)
     }
 
-    /// Returns the oldest received messages since a point and after a number, at most `limit`. Deleted ones are left out.
+    /// Returns the oldest received messages after a point and after a number, at most `limit`. Deleted ones are left out.
+    ///
+    /// The messages after a time are those opened at it or later. Messages opened by an earlier version have no time and are
+    /// left out.
     public func opened(
-        since point: Since, after number: Int64, limit: Int
+        since point: Point, after number: Int64, limit: Int
     ) throws(StateError) -> [OpenedMessage] {
         try database.use { connection throws(StateError) in
             let (start, time): (Int64, Int64?) =

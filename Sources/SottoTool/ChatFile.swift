@@ -17,7 +17,7 @@ public enum ChatFile {
             throw Failure(
                 Failure.meaning(of: errno).0,
                 "cannot read the chat \(path): \(Failure.text(of: errno))",
-                hint: errno == ENOENT ? "create it: keygen chat -o \(shellWord(path))" : nil)
+                hint: errno == ENOENT ? "create it: sotto keygen chat -o \(shellWord(path))" : nil)
         }
         if path != "-", status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
             throw Failure(

@@ -53,7 +53,7 @@ extension Failure {
             self.init(
                 .noKey, "the identity has no recovery words because it was made from a key file",
                 hint:
-                    "use an identity that keygen made; keys for other messengers are derived from its words"
+                    "use an identity that sotto keygen made; keys for other messengers are derived from its words"
             )
         }
     }
@@ -263,12 +263,12 @@ extension Failure {
                 .authentication,
                 "more than \(Session.maximumSkip) earlier messages are missing, or the message is forged",
                 hint:
-                    "if they are lost, answer the sender: the session then continues; or ask for a new session, begun with encrypt --new-session"
+                    "if they are lost, answer the sender: the session then continues; or ask for a new session, begun with sotto encrypt --new-session"
             )
         case .counterOverflow:
             self.init(
                 .authentication, "the session's message counter is exhausted",
-                hint: "begin a new session with a new bundle and encrypt --new-session")
+                hint: "begin a new session with a new bundle and sotto encrypt --new-session")
         case .lowOrderKey: self.init(.authentication, "a key in the message is a low-order point")
         case .payload: self.init(.malformed, "the envelope's payload is malformed")
         case .tooLong(let limit):
@@ -324,7 +324,7 @@ extension Failure {
         case .noChat:
             self.init(
                 .usage, "the suite needs a chat",
-                hint: "name its file with --chat; to make one: keygen chat -o family.chat")
+                hint: "name its file with --chat; to make one: sotto keygen chat -o family.chat")
         case .severalChats: self.init(.usage, "a message can go to only one chat")
         }
     }

@@ -158,7 +158,7 @@ public enum IdentityFile {
     private static func isCard(_ path: String) -> Failure {
         Failure(
             .malformed, "\(path) is a card, but an identity is needed here",
-            hint: "use the file that keygen created")
+            hint: "use the file that sotto keygen created")
     }
 
     private static func contents(of path: String) throws(Failure) -> [UInt8] {
@@ -167,7 +167,7 @@ public enum IdentityFile {
             throw Failure(
                 Failure.meaning(of: errno).0,
                 "cannot read the identity \(path): \(Failure.text(of: errno))",
-                hint: errno == ENOENT ? "create one: keygen -o \(shellWord(path))" : nil)
+                hint: errno == ENOENT ? "create one: sotto keygen -o \(shellWord(path))" : nil)
         }
         if path != "-", status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
             let text = try Input(path: path).readAll(limit: limit)

@@ -132,7 +132,7 @@ extension IdentitySource {
             throw Failure(
                 .malformed,
                 "\(path) contains \(isSSH ? "an OpenSSH key" : "age keys"), but a sotto identity is needed here",
-                hint: "create one with keygen")
+                hint: "create one with sotto keygen -o FILE")
         }
     }
 

@@ -22,7 +22,7 @@ extension IdentitySource {
         else {
             throw Failure(
                 .malformed, "\(path) is not a sotto identity and cannot be changed",
-                hint: "create one with keygen")
+                hint: "create one with sotto keygen -o FILE")
         }
         try change(&record)
         var line = record.serialized() + [UInt8(ascii: "\n")]

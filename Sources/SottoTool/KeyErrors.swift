@@ -29,7 +29,7 @@ extension Failure {
             self.init(
                 .malformed, "a legacy signature that does not cover the file's hash",
                 hint:
-                    "ask for a new signature, made with encrypt --detached or minisign 0.10 or newer"
+                    "ask for a new signature, made with sotto encrypt --detached or minisign 0.10 or newer"
             )
         case .comment(let limit):
             self.init(

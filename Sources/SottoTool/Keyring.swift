@@ -117,7 +117,7 @@ extension Failure {
         case .full:
             self.init(
                 .ioError, "the kernel's keyring has no space for another key",
-                hint: "keygen lock --all")
+                hint: "sotto keygen lock --all")
         }
     }
 }

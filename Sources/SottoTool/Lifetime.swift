@@ -22,6 +22,10 @@ package struct Lifetime: ExpressibleByArgument, CustomStringConvertible {
         self.seconds = seconds
     }
 
+    package static var argumentForm: String {
+        "off, or a number with s, m, h, d or w, from 1s to \(TimeSpan.text(BodyLimits.timer, units: "ds"))"
+    }
+
     /// The lifetime as it is written on the command line: with the largest unit that divides it.
     package var description: String {
         seconds > 0 ? TimeSpan.text(seconds, units: Self.units) : "off"

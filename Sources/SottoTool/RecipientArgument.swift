@@ -127,7 +127,7 @@ public enum RecipientArgument: Sendable {
         if record["type"]?.string == "identity" {
             throw Failure(
                 .malformed, "this is an identity with its secret keys, not a card",
-                hint: "use its card, the output of keygen public")
+                hint: "use its card, the output of sotto keygen public")
         }
         return try Card(record: record)
     }
@@ -138,7 +138,7 @@ public enum RecipientArgument: Sendable {
             throw Failure(
                 .usage, "a whisper2: URL is neither a card nor a key for files",
                 hint:
-                    "use it as a message recipient with --to, or give it a name with contact add"
+                    "use it for messages with --to, or add it as a contact with sotto contact add --name NAME URL"
             )
         }
         if isWritten(text) {

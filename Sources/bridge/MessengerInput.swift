@@ -88,7 +88,7 @@ final class MessengerInput: MessageInput {
             guard record["suite"]?.string == messenger.rawValue else {
                 throw Failure(
                     .usage, "the envelope has another suite than \(messenger.rawValue)",
-                    hint: "open it with decrypt, or with another format")
+                    hint: "open it with sotto decrypt, or with another format")
             }
             return .envelope(record, messenger)
         case .session(let format, _): return try sessionContent(of: record, format)
@@ -108,7 +108,7 @@ final class MessengerInput: MessageInput {
         case "envelope":
             throw Failure(
                 .usage, "this is an envelope, not a record of \(format.rawValue)",
-                hint: "open it with decrypt")
+                hint: "open it with sotto decrypt")
         default: throw Failure(.malformed, "the record is not of \(format.rawValue)")
         }
     }

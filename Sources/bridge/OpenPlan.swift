@@ -108,7 +108,7 @@ struct Whisper2AttachmentOpening {
         guard case .whisper2(let key) = form else {
             throw Failure(
                 .usage, "the attachment does not have Whisper2's format",
-                hint: "give the same arguments to decrypt")
+                hint: "give the same arguments to sotto decrypt")
         }
         try AttachedFile.decrypt(twice: blob, to: output) { blob, sink in
             do {

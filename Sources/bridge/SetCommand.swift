@@ -77,7 +77,7 @@ extension IdentityOptions {
         guard !quiet else { return }
         if members[Identity.rsaMember] != nil {
             Terminal.say(
-                "\(BridgeTool.toolName): note: the words do not restore the RSA key; back it up with bridge export rsa"
+                "\(BridgeTool.toolName): note: the words do not restore the RSA key; back it up with sotto bridge export rsa"
             )
         }
         Terminal.say("\(BridgeTool.toolName): \(path) was changed")

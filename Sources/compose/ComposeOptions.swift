@@ -59,6 +59,18 @@ struct ComposeContext {
     /// Returns the id of a person.
     func recipient(_ who: String) throws -> SessionID { try book.find(who).id }
 
+    /// Returns the id of a person. Throws the failure that `refusal` returns for the name of a group.
+    func recipient(
+        _ who: String, refusal: (_ group: String) -> Failure
+    ) throws -> SessionID {
+        do {
+            return try recipient(who)
+        } catch {
+            guard let group = try book.group(named: who, hasPriority: true) else { throw error }
+            throw refusal(group.name.isEmpty ? group.id.short : group.name)
+        }
+    }
+
     /// Returns the conversation with a person or a group.
     func conversation(_ who: String) throws -> Conversation {
         if let group = try book.group(named: who) { return .group(group.id) }

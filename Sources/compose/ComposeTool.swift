@@ -43,6 +43,6 @@ struct ComposeTool: CoreProgram {
     func execute() throws {
         throw Failure(
             .usage, "no command is given: text, reply, react, …",
-            hint: "list the commands: compose --help")
+            hint: "list the commands: sotto compose --help")
     }
 }

@@ -65,9 +65,9 @@ struct PinCommand: Program {
     static let configuration = CommandConfiguration(
         name: "pin", abstract: "Pin a message for both sides.",
         usage: "compose pin [--until TIME] [--with WHO] TARGET",
-        discussion: "history --pinned prints the pinned messages.")
+        discussion: "sotto history --pinned prints the pinned messages.")
 
-    @Option("--until", value: "time", help: "End of the pin, such as 2026-12-24T18:00:00Z.")
+    @Option("--until", value: "time", help: "End of the pin, such as \"2026-12-24 18:00\".")
     var until: Timestamp?
 
     @OptionGroup var target: TargetOptions

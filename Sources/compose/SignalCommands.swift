@@ -120,7 +120,11 @@ extension ComposeContext {
     fileprivate func print(
         _ body: MessageBody, to who: String, of kind: SignalsOff, isOn: (Contact) -> Bool
     ) throws {
-        let to = try recipient(who)
+        let to = try recipient(who) { group in
+            Failure(
+                .usage,
+                "\(group) is a group, and \(kind.rawValue) signals are sent to contacts only")
+        }
         guard let contact = try book.store()?.contact(id: to), isOn(contact), !contact.isBlocked
         else { throw try kind.failure(to, book.store()) }
         try print([ComposedMessage(to: to, body)])
@@ -140,7 +144,7 @@ private enum SignalsOff: String {
         let name = contact.name
         return Failure(
             .no, "\(name) gets no \(what)",
-            hint: "allow it: contact set \(shellWord(name)) \(rawValue)=on")
+            hint: "allow it: sotto contact set \(shellWord(name)) \(rawValue)=on")
     }
 }
 
@@ -162,9 +166,15 @@ struct TimerCommand: Program {
 
     func execute() throws {
         let context = try options.open()
+        let to = try context.recipient(who) { group in
+            Failure(
+                .usage, "\(group) is a group, and its timer is one of its settings",
+                hint:
+                    "set it: sotto group timer \(shellWord(group)) \(duration) | sotto encrypt | sotto send"
+            )
+        }
         try context.print([
-            ComposedMessage(
-                to: context.recipient(who), MessageBody(.timer(seconds: duration.seconds)))
+            ComposedMessage(to: to, MessageBody(.timer(seconds: duration.seconds)))
         ])
     }
 }

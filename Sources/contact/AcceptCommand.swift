@@ -39,7 +39,7 @@ struct AcceptCommand: Program {
         if let contact = person.contact, contact.isBlocked {
             throw Failure(
                 .untrusted, "\(person.shown) is blocked",
-                hint: "contact unblock \(contact.argument)")
+                hint: "sotto contact unblock \(contact.argument)")
         }
         let isNew = person.contact == nil
         if let contact = person.contact, let name, name != contact.name {
@@ -71,7 +71,7 @@ struct AcceptCommand: Program {
         guard let name else {
             throw Failure(
                 .usage, "the sender has no card here, and so no name",
-                hint: "give a name: contact accept \(id.short) --name NAME")
+                hint: "give a name: sotto contact accept \(id.short) --name NAME")
         }
         let contact = Contact(name: try ContactName.checked(name), id: id, card: nil)
         try open.book.writableStore().transaction { transaction in
@@ -95,7 +95,8 @@ struct AcceptCommand: Program {
         }
         if Terminal.isTerminal(1) {
             options.note(
-                "\(counted(envelopes.count, "message")) to read: contact accept \(name) | decrypt")
+                "\(counted(envelopes.count, "message")) to read: sotto contact accept \(name) | sotto decrypt"
+            )
         } else {
             try print(envelopes: envelopes)
         }

@@ -46,7 +46,7 @@ struct AcceptKeyCommand: Program {
                         ? "the offered key is blocked"
                         : "the offered key belongs to the contact \(other.name)",
                     hint: other.name.isEmpty
-                        ? "contact unblock \(other.argument)"
+                        ? "sotto contact unblock \(other.argument)"
                         : "remove one of the two contacts first")
             }
             try transaction.check(card.profiles(), of: card.id, replacing: contact.id)
@@ -75,15 +75,17 @@ struct AcceptKeyCommand: Program {
             options.note("the card is a URI: no signature binds its encryption key to the id")
         }
         let was = wasVerified ? "no longer verified" : "trusted, not verified"
-        options.note("\(contact.name) is \(was); compare the safety number: contact show \(name)")
+        options.note(
+            "\(contact.name) is \(was); compare the safety number: sotto contact show \(name)")
         if lostSession {
             options.note(
-                "no session exists with the new key: recv --bundle \(name), or contact set \(name) --suite auto"
+                "no session exists with the new key: sotto recv --bundle \(name), or sotto contact set \(name) --suite auto"
             )
         }
         let count = try open.waiting(from: contact.id)
         if count > 0 {
-            options.note("\(counted(count, "message")) waited: contact accept \(name) | decrypt")
+            options.note(
+                "\(counted(count, "message")) waited: sotto contact accept \(name) | sotto decrypt")
         }
     }
 
@@ -96,7 +98,7 @@ struct AcceptKeyCommand: Program {
             throw Failure(
                 .malformed,
                 "the argument is neither \(SessionID.shortLength) or more characters of an id nor a safety number",
-                hint: "show both for the offered key: contact show \(shellWord(name))")
+                hint: "show both for the offered key: sotto contact show \(shellWord(name))")
         }
         return .beginning(text)
     }
@@ -113,7 +115,7 @@ struct AcceptKeyCommand: Program {
         guard isDemanded else {
             throw Failure(
                 .mismatch, "the offered key is \(card.id); nothing was changed",
-                hint: "reject it: contact keep-key \(shellWord(contact.name))")
+                hint: "reject it: sotto contact keep-key \(shellWord(contact.name))")
         }
     }
 }

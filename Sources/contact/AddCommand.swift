@@ -98,7 +98,7 @@ struct AddCommand: Program {
     private static func sayWhatIsIntroduced(_ contact: Contact, _ options: ContactOptions) {
         for name in contact.introducedAccounts {
             options.note(
-                "the \(name) is not signed by \(contact.name) and is used only with encrypt --trust any"
+                "the \(name) is not signed by \(contact.name) and is used only with sotto encrypt --trust any"
             )
         }
     }
@@ -107,12 +107,12 @@ struct AddCommand: Program {
         _ contact: Contact, _ given: String?, _ options: ContactOptions
     ) {
         if let given, given != contact.name {
-            let command = "contact rename \(shellWord(contact.name)) \(shellWord(given))"
+            let command = "sotto contact rename \(shellWord(contact.name)) \(shellWord(given))"
             options.note("the name remains \(contact.name); to change it: \(command)")
         }
         if contact.changed != nil {
             options.note(
-                "another key is still offered for \(contact.name): contact show \(shellWord(contact.name))"
+                "another key is still offered for \(contact.name): sotto contact show \(shellWord(contact.name))"
             )
         }
     }
@@ -124,7 +124,7 @@ struct AddCommand: Program {
         guard count > 0 else { return }
         options.note(
             "\(counted(count, "message")) of \(contact.name) wait\(count == 1 ? "s" : ""): "
-                + "contact accept \(shellWord(contact.name)) | decrypt")
+                + "sotto contact accept \(shellWord(contact.name)) | sotto decrypt")
     }
 }
 
@@ -162,14 +162,14 @@ extension Contact {
             return "; get the signed card: \(cardLookupCommand(id, relay: card.relay))"
         }
         return learned.whisper2 == nil
-            ? "; compare the safety number: contact show \(shellWord(name))" : ""
+            ? "; compare the safety number: sotto contact show \(shellWord(name))" : ""
     }
 
     /// The note about an added contact.
     var additionNote: String {
         let next =
             isBlocked
-            ? "still blocked; to unblock: contact unblock \(shellWord(name))"
+            ? "still blocked; to unblock: sotto contact unblock \(shellWord(name))"
             : "trusted on first use"
                 + comparison
         return "added \(name) (\(id.short)…), \(next)"

@@ -59,7 +59,7 @@ struct AddressCommand: Program {
             guard !contact.isBlocked else {
                 throw Failure(
                     .no, "\(contact.name) is blocked",
-                    hint: "contact unblock \(contact.argument)")
+                    hint: "sotto contact unblock \(contact.argument)")
             }
             if new || contact.address == nil { contact.replaceAddress(by: SendAddress()) }
         }

@@ -68,7 +68,7 @@ struct OpenBook {
                 throw Failure(
                     .usage,
                     "\(text) is too short for an id: \(SessionID.shortLength) or more characters are required",
-                    hint: "list the ids: contact requests")
+                    hint: "list the ids: sotto contact requests")
             }
             guard let store = try book.store() else { throw Failure.noContact(text) }
             let beginning = text.lowercased()

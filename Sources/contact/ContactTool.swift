@@ -45,6 +45,6 @@ struct ContactTool: CoreProgram {
     func execute() throws {
         throw Failure(
             .usage, "no command is given: list, add, show, verify, …",
-            hint: "list the commands: contact --help")
+            hint: "list the commands: sotto contact --help")
     }
 }

@@ -51,7 +51,7 @@ struct ExportCommand: Program {
             let rest =
                 backup.passphrase == nil ? "" : " (another identity imports no contact as verified)"
             options.note(
-                "\(counted(contacts.count, "contact")) saved; \(key) restores them\(rest): contact import \(shellWord(backup.output ?? "-"))"
+                "\(counted(contacts.count, "contact")) saved; \(key) restores them\(rest): sotto contact import \(shellWord(backup.output ?? "-"))"
             )
         }
     }

@@ -29,7 +29,8 @@ struct ImportCommand: Program {
             let bytes = try contents(of: file)
             guard !bytes.starts(with: SignedStream.magic) else {
                 throw Failure(
-                    .usage, "the file is a backup of messages too, and only history import reads it"
+                    .usage,
+                    "the file is a backup of messages too, and only sotto history import reads it"
                 )
             }
             isOurs = try ContactBackup.isGenuine(bytes, of: open.identity)

@@ -22,7 +22,7 @@ struct ListCommand: Program {
         else {
             throw Failure(
                 .no, options.quiet ? "" : "the address book is empty",
-                hint: options.quiet ? nil : "show how to add a contact: contact add --help")
+                hint: options.quiet ? nil : "show how to add a contact: sotto add --help")
         }
         let output = try Output(path: "-", content: .text)
         if json {

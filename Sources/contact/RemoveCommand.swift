@@ -20,7 +20,7 @@ struct RemoveCommand: Program {
         guard contact.name.lowercased() == name.lowercased() || ContactName.looksLikeID(name) else {
             throw Failure(
                 .usage, "the full name is required to remove a contact",
-                hint: "contact remove \(shellWord(contact.name))")
+                hint: "sotto contact remove \(shellWord(contact.name))")
         }
         try open.book.writableStore().transaction { try $0.remove(id: contact.id) }
         let who = contact.name.isEmpty ? contact.id.short + "…" : contact.name

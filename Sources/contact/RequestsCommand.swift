@@ -82,7 +82,7 @@ struct RequestsCommand: Program {
         try output.finish()
         if let aside = try open.book.store()?.requestsAside(), aside.messages > 0 {
             options.note(
-                "\(counted(aside.messages, "message")) of \(counted(aside.senders, "sender")) set aside because the list is full: they return when others are dropped, and contact requests prints them for a full id"
+                "\(counted(aside.messages, "message")) of \(counted(aside.senders, "sender")) set aside because the list is full: they return when others are dropped, and sotto contact requests prints them for a full id"
             )
         }
     }

@@ -110,7 +110,7 @@ struct ShowCommand: Program {
         for row in Self.rows(contact) { table.add(row) }
         table.add(["added", contact.added.description])
         if waiting > 0 {
-            table.add(["requests", "\(waiting), list: contact requests \(contact.id.short)"])
+            table.add(["requests", "\(waiting), list: sotto contact requests \(contact.id.short)"])
         }
         table.add(["fingerprint", Fingerprint.grouped(own.theirs)])
         table.add(["safety no.", Fingerprint.grouped(String(own.number.prefix(30)))])
@@ -128,7 +128,7 @@ struct ShowCommand: Program {
                 table.add(["", "            " + Fingerprint.grouped(String(number.suffix(30)))])
             }
             table.add(["", "\(contact.acceptKeyCommand),"])
-            table.add(["", "or contact keep-key \(shellWord(contact.name))"])
+            table.add(["", "or sotto contact keep-key \(shellWord(contact.name))"])
         }
         return table.text
     }

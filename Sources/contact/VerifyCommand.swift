@@ -42,7 +42,7 @@ struct VerifyCommand: Program {
             let name = shellWord(contact.name)
             throw Failure(
                 .usage, "the safety number that \(contact.name) sees is missing",
-                hint: "show yours and compare: contact show \(name)")
+                hint: "show yours and compare: sotto contact show \(name)")
         }
         if scan {
             let scanned = try Newcomer(number.first)
@@ -79,7 +79,7 @@ struct VerifyCommand: Program {
         }
         if contact.changed != nil {
             options.note(
-                "reject the other key, which was offered before: contact keep-key \(shellWord(contact.name))"
+                "reject the other key, which was offered before: sotto contact keep-key \(shellWord(contact.name))"
             )
         }
     }
@@ -93,7 +93,7 @@ struct VerifyCommand: Program {
         guard let digits = TypedDigits.read(text), digits.count == 60 else {
             throw Failure(
                 .malformed, "a safety number must have 60 digits",
-                hint: "use the number that contact show prints on both sides")
+                hint: "use the number that sotto contact show prints on both sides")
         }
         return digits
     }
@@ -120,7 +120,7 @@ struct VerifyCommand: Program {
             throw Failure(
                 .untrusted,
                 "the number matches, but the RSA key of \(contact.name) is not signed",
-                hint: "ask its owner for the signed key: bridge account mercurio --signed"
+                hint: "ask its owner for the signed key: sotto bridge account mercurio --signed"
             )
         }
         if let account = contact.learned.whisper2, contact.binding(of: account) < .compared {
@@ -179,7 +179,7 @@ struct VerifyCommand: Program {
     }
 
     private static func scanCommand(_ contact: Contact) -> String {
-        "qr scan --camera /dev/video0 | contact verify \(shellWord(contact.name)) --scan"
+        "sotto qr scan --camera /dev/video0 | sotto contact verify \(shellWord(contact.name)) --scan"
     }
 
     private static func untied(_ contact: Contact) -> Failure {

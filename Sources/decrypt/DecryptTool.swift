@@ -89,9 +89,9 @@ struct DecryptTool: CoreProgram {
     @Option(
         "--since", value: "when",
         help:
-            "With --again: only messages after this number, or opened since this time, such as 2026-11-22T09:00:00Z."
+            "With --again: only messages after this number, or opened since this time, such as 2026-11-22."
     )
-    var since: IdentityStore.Since?
+    var since: IdentityStore.Point?
 
     @Option(
         "--chat", value: "file",
@@ -120,17 +120,4 @@ struct DecryptTool: CoreProgram {
     func validate() throws { try passphrase?.validate() }
 
     func execute() throws { try DecryptPlan(self).run() }
-}
-
-extension IdentityStore.Since: ExpressibleByArgument {
-    /// Parses a number or an RFC 3339 time in UTC.
-    public init?(argument: String) {
-        if argument.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(argument) {
-            self = .number(number)
-        } else if let time = Timestamp(argument) {
-            self = .time(time)
-        } else {
-            return nil
-        }
-    }
 }

@@ -89,14 +89,16 @@ final class EnvelopeInput: MessageInput {
         case "contact":
             throw Failure(
                 .malformed, "the input is a card, which has nothing to decrypt",
-                hint: "add it with contact add FILE, or show its key with fingerprint FILE")
+                hint:
+                    "add it with sotto contact add FILE, or show its key with sotto fingerprint FILE"
+            )
         case "new_message": throw Failure.foreign("flow", "this is a record of Message Flow")
         case "send_message" where record["chatId"] != nil || record["payload"] != nil:
             throw Failure.foreign("shainy", "this is a record of SHAiny")
         case nil:
             throw Failure(
                 .malformed, "the record is not an envelope",
-                hint: "open another messenger's record with bridge open")
+                hint: "open another messenger's record with sotto bridge open")
         default: throw Failure(.malformed, "the record is not an envelope")
         }
     }
@@ -105,6 +107,6 @@ final class EnvelopeInput: MessageInput {
 extension Failure {
     /// The failure for a message that `bridge` opens. Its status keeps the message in the inbox.
     fileprivate static func foreign(_ format: String, _ message: String) -> Failure {
-        Failure(.usage, message, hint: "open it: recv --again | bridge open \(format)")
+        Failure(.usage, message, hint: "open it: sotto recv --again | sotto bridge open \(format)")
     }
 }

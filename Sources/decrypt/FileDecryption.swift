@@ -68,7 +68,7 @@ struct FileDecryption {
         } catch AgeError.noMatch where keys.identities.isEmpty {
             throw Failure(
                 .noKey, "no identity exists to decrypt the file",
-                hint: "select one with -i FILE, or create one with keygen")
+                hint: "select one with -i FILE, or create one with sotto keygen -o FILE")
         }
         let peeking = PeekingSource(age)
         var content: any ByteSource = peeking
@@ -102,7 +102,7 @@ struct FileDecryption {
         let isForUs = age.openedBy.map { named.contains($0.text) } ?? false
         let signer = SessionID(publicKey: signed.signer)
         if constantTimeEqual(signed.audience, SignedStream.backupAudience(of: signer.description)) {
-            throw Failure(.usage, "the file is a backup, and only history import reads it")
+            throw Failure(.usage, "the file is a backup, and only sotto history import reads it")
         }
         guard isForUs, constantTimeEqual(signed.audience, SignedStream.audience(named)) else {
             throw Failure(

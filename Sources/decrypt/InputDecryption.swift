@@ -37,7 +37,7 @@ struct InputDecryption {
         } else {
             throw Failure(
                 .malformed, "the input is neither an age file nor envelopes",
-                hint: "give the output of encrypt")
+                hint: "give the output of sotto encrypt")
         }
     }
 

@@ -9,7 +9,7 @@ import SottoTool
 struct StoredMessages {
     let plan: ReadingPlan
     /// The messages after this one; `nil` for all.
-    let since: IdentityStore.Since?
+    let since: IdentityStore.Point?
     /// The maximum number of messages that are read at once.
     private static let batchSize = 256
 

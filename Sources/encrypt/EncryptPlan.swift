@@ -140,7 +140,7 @@ enum EncryptPlan {
                 : tool.to.map { "--to " + shellWord($0) }.joined(separator: " ")
             throw Failure(
                 .usage, "\(format.rawValue) is the format of another messenger, not a suite",
-                hint: "write its record: bridge seal \(format.rawValue) \(target)")
+                hint: "write its record: sotto bridge seal \(format.rawValue) \(target)")
         }
     }
 

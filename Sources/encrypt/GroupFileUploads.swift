@@ -29,7 +29,7 @@ final class GroupFileUploads {
         guard access(folder.composed(digest), R_OK) == 0 else {
             throw Failure(
                 .noInput, "the file with the changes of the group is not here any more",
-                hint: "print the records again: sotto group sync")
+                hint: "print the records again: sotto group sync | sotto encrypt | sotto send")
         }
         let blob = BlobRecord(
             id: randomBytes(32), to: owner, size: file.pointer.size, digest: digest, relay: relay)

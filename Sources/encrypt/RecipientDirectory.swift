@@ -158,7 +158,7 @@ final class RecipientDirectory {
         guard count > 0, !hasNotedUnlisted else { return }
         hasNotedUnlisted = true
         warn(
-            "\(count == 1 ? "a member gets" : "\(count) members get") nothing: their relay is not listed by the group; list it: group policy GROUP relays=URL,URL"
+            "\(count == 1 ? "a member gets" : "\(count) members get") nothing: their relay is not listed by the group; list it: sotto group policy GROUP relays=URL,URL | sotto encrypt | sotto send"
         )
     }
 
@@ -189,7 +189,7 @@ final class RecipientDirectory {
         guard let id = SessionID(to) else {
             throw Failure(
                 .noInput, "the recipient in the record is not a contact",
-                hint: "list the contacts: contact list")
+                hint: "list the contacts: sotto contact list")
         }
         guard let member = try store?.preview({ try $0.groupCard(of: id) }) else {
             return Correspondent(id: id, card: nil, contact: nil)

@@ -146,7 +146,7 @@ struct Recipients {
             guard let relay else {
                 throw Failure(
                     .usage, "a file for a group needs a relay of your own",
-                    hint: "make a relay yours: keygen set --relay URL")
+                    hint: "make a relay yours: sotto keygen set --relay URL")
             }
             return try upload(at: relay, &body)
         }
@@ -271,7 +271,7 @@ struct Recipients {
         case (_, nil):
             throw Failure(
                 .malformed, "the record names no recipient",
-                hint: "write messages with compose, or name the recipient: --to CARD")
+                hint: "write messages with sotto compose, or name the recipient: --to CARD")
         }
         return job(message, ttl: ttl, to: destinations)
     }

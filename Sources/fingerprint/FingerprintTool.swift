@@ -200,7 +200,7 @@ struct FingerprintTool: CoreProgram {
             throw Failure(
                 .malformed,
                 "word \(place + 1) of the number, \(words[place]), is not in the word list",
-                hint: "use the words that fingerprint --words prints")
+                hint: "use the words that sotto fingerprint --words prints")
         }
         return Fingerprint.digits(of: words).map { Array($0.utf8) } ?? []
     }

@@ -70,6 +70,8 @@ struct CreateCommand: Program {
     private var isRoom: Bool { preset == .room || room.phrase != nil }
 
     func validate() throws {
+        try checkCharacters(of: name)
+        try checkCharacters(of: nickname)
         guard isRoom || room.relay == nil else {
             throw UsageError("--relay is for a room: --preset room, or --phrase")
         }
@@ -137,6 +139,8 @@ struct ContinueCommand: Program {
     var nickname: String?
 
     @OptionGroup var group: GroupArgument
+
+    func validate() throws { try checkCharacters(of: nickname) }
 
     func execute() throws {
         let (groups, found) = try group.open()

@@ -189,3 +189,10 @@ struct OpenGroups {
         return name.isEmpty ? id.short + "…" : name
     }
 }
+
+/// Throws a usage error if a name of a group or a nickname has characters that the name of a contact cannot have.
+func checkCharacters(of name: String?) throws {
+    if let reason = name.flatMap({ ContactName.characterRefusal(of: $0) }) {
+        throw UsageError(reason)
+    }
+}

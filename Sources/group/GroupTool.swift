@@ -50,6 +50,6 @@ struct GroupTool: CoreProgram {
     func execute() throws {
         throw Failure(
             .usage, "no command is given: create, list, invite, …",
-            hint: "list the commands: group --help")
+            hint: "list the commands: sotto group --help")
     }
 }

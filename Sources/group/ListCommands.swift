@@ -21,7 +21,7 @@ struct ListCommand: Program {
         guard !all.isEmpty || !unreadable.isEmpty else {
             throw Failure(
                 .no, options.quiet ? "" : "there are no groups",
-                hint: options.quiet ? nil : "create one: group create --help")
+                hint: options.quiet ? nil : "create one: sotto group create --help")
         }
         guard !json else {
             return try groups.print(
@@ -153,7 +153,7 @@ struct ShowCommand: Program {
         for (id, messages) in authors {
             let count = counted(messages.count, "message")
             group.options.note(
-                "\(count) of \(try groups.name(of: id)) did not arrive: ask again with group sync | encrypt | send"
+                "\(count) of \(try groups.name(of: id)) did not arrive: ask again with sotto group sync | sotto encrypt | sotto send"
             )
         }
         if changes > 0 {
@@ -163,12 +163,12 @@ struct ShowCommand: Program {
                 ? "did not arrive in \(age / 86_400) days, and no member supplied them; a relay may withhold them"
                 : "did not arrive"
             group.options.note(
-                "\(counted(changes, "change")) of the group \(fact): ask again with group sync | encrypt | send"
+                "\(counted(changes, "change")) of the group \(fact): ask again with sotto group sync | sotto encrypt | sotto send"
             )
         }
         if found.members.count > 100, found.state.policy.post < .admin {
             group.options.note(
-                "a group of more than 100 members causes much mail; announcements are better: group policy \(shellWord(found.name)) post=admin"
+                "a group of more than 100 members causes much mail; announcements are better: sotto group policy \(shellWord(found.name)) post=admin | sotto encrypt | sotto send"
             )
         }
     }

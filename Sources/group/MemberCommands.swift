@@ -104,6 +104,8 @@ struct AcceptCommand: Program {
 
     @OptionGroup var group: GroupArgument
 
+    func validate() throws { try checkCharacters(of: nickname) }
+
     func execute() throws {
         var (groups, found) = try group.open()
         groups.takesDoubtful = use.anyway
@@ -128,7 +130,7 @@ struct AcceptCommand: Program {
             throw Failure(
                 .tryAgain, "the changes of \(found.name) are at a relay",
                 hint:
-                    "fetch them with sotto recv | sotto decrypt, and accept again: sotto group accept \(shellWord(found.name))"
+                    "fetch them with sotto recv | sotto decrypt, and accept again: sotto group accept \(shellWord(found.name)) | sotto encrypt | sotto send"
             )
         }
         return try groups.store.transaction { transaction in
@@ -165,7 +167,9 @@ struct AcceptCommand: Program {
         try groups.print(questions)
         throw Failure(
             .tryAgain, "changes before the invitation to \(found.name) are missing",
-            hint: "pass the printed questions on, and accept again after the answer")
+            hint:
+                "pass the printed questions to sotto encrypt and sotto send, and accept again after the answer"
+        )
     }
 }
 
@@ -270,7 +274,7 @@ extension MembersArgument {
         groups.takesDoubtful = mail.anyway
         if found.state.policy.door != nil {
             group.options.note(
-                "the removed members know the phrase of the door; change it: sotto group door --new-phrase \(shellWord(found.name))"
+                "the removed members know the phrase of the door; change it: sotto group door --new-phrase \(shellWord(found.name)) | sotto encrypt | sotto send"
             )
         }
         try groups.change(found, also: who) { group, transaction in

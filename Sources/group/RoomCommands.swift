@@ -46,6 +46,7 @@ struct JoinCommand: Program {
     @OptionGroup var argument: RoomArgument
 
     func validate() throws {
+        try checkCharacters(of: nickname)
         guard nickname != nil else {
             throw UsageError("--nickname is required: the members of a room see it")
         }
@@ -122,7 +123,9 @@ struct DoorCommand: Program {
         guard found.state.policy.door != nil else {
             throw Failure(
                 .no, "\(found.name) has no door",
-                hint: "make one: sotto group door --new-phrase \(shellWord(found.name))")
+                hint:
+                    "make one: sotto group door --new-phrase \(shellWord(found.name)) | sotto encrypt | sotto send"
+            )
         }
         if publishes {
             let records = try groups.store.transaction { transaction in

@@ -32,6 +32,8 @@ struct RenameCommand: Program {
     @Argument("name", help: "The new name.")
     var name: String
 
+    func validate() throws { try checkCharacters(of: name) }
+
     func execute() throws { try group.set(.name(name)) }
 }
 
@@ -122,6 +124,8 @@ struct NicknameCommand: Program {
 
     @Argument("name", help: "Your name in the group.")
     var name: String
+
+    func validate() throws { try checkCharacters(of: name) }
 
     func execute() throws { try group.set(.nickname(name)) }
 }

@@ -107,7 +107,7 @@ struct HistoryImport {
         guard isOwn else {
             throw Failure(
                 .malformed, "not a message record",
-                hint: "import contacts with contact import")
+                hint: "import contacts with sotto contact import")
         }
         switch type {
         case "history-backup":

@@ -7,10 +7,10 @@ struct HistoryTool: CoreProgram {
         name: "history",
         abstract: "Read, search and delete the messages that were sent and received here.",
         usage: """
-            history [WHO] [--limit N] [--before N] [--after TIME] [--text]
+            history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text]
             history [WHO] --follow | --changed-since TIME | --pinned | --raw
             history list [--text] | unread [--text]
-            history search TEXT [WHO] [--before N] [--text]
+            history search TEXT [WHO] [--before N|TIME] [--text]
             history show [--raw] ID | save [-o FILE|FOLDER] ID
             history read WHO ...
             history --as NAME [--follow] [--exec CMD] | ack --as NAME NUMBER | readers

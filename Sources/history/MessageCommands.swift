@@ -55,7 +55,7 @@ struct ShowCommand: Program {
             try showing.print(raw: [entry] + (events ?? []))
         } else {
             let view = try history.store.views(of: [entry])[0]
-            if text { try showing.print([view]) } else { try showing.print(withVersions: view) }
+            try showing.print(withVersions: view)
         }
         try output.finish()
     }

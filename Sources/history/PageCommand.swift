@@ -11,7 +11,7 @@ struct PageCommand: Program {
         name: "page",
         abstract: "Print the newest messages, or those before a number.",
         usage: """
-            history [WHO] [--limit N] [--before N] [--after TIME] [--text] [-q]
+            history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text] [-q]
             history [WHO] --changed-since TIME | --pinned | --raw | --follow
             history [WHO] --as NAME [--follow] [--exec CMD] [--raw]
             """)
@@ -19,12 +19,16 @@ struct PageCommand: Program {
     @Option("--limit", value: "number", help: "Print at most this many messages. Default: 50.")
     var limit: Int?
 
-    @Option("--before", value: "number", help: "Print messages before the one with this number.")
-    var before: Int?
+    @Option(
+        "--before", value: "when",
+        help: "Print messages before the one with this number, or stored before this time.")
+    var before: IdentityStore.Point?
 
     @Option(
         "--after", value: "time",
-        help: "Print messages stored at this time or later, such as 2026-11-22T09:00:00Z.")
+        help:
+            "Print messages stored at this time or later, such as 2026-11-22 or \"2026-11-22 09:00\"."
+    )
     var after: Timestamp?
 
     @Option(
@@ -117,8 +121,9 @@ struct PageCommand: Program {
                 try store.history(since: after, in: conversation, limit: limit, events: raw)
             } else {
                 try store.history(
-                    conversation: conversation, before: before.map(Int64.init) ?? .max,
-                    limit: limit, events: raw)
+                    conversation: conversation,
+                    before: before.map { try store.firstNumber(from: $0) } ?? .max, limit: limit,
+                    events: raw)
             }
         let count = try print(entries.filter { $0.number <= last }, showing, store)
         if follow { try wait(after: last, conversation, showing, store) }
@@ -141,7 +146,7 @@ struct PageCommand: Program {
         return views.count
     }
 
-    /// Prints new messages until the program is ended. An event prints the message that it changed again.
+    /// Prints new messages until the program is ended, each once. Events are printed only with `--raw`.
     private func wait(
         after number: Int64, _ conversation: Conversation?, _ showing: MessageShowing,
         _ store: IdentityStore

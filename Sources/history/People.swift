@@ -71,6 +71,7 @@ extension MessageView {
         if entry.record["details"]?.object?["group"]?.object?["late"]?.bool == true {
             marks.append("late")
         }
+        if isForwarded { marks.append("forwarded") }
         if isEdited { marks.append("edited") }
         if pin != nil { marks.append("pinned") }
         marks += reactions.map { "\($0.emoji) \($0.name)" }
@@ -84,6 +85,11 @@ extension MessageView {
         case .new, .stored, .delivered, .read, .deleted, .expired, .damaged: break
         }
         return marks
+    }
+
+    /// Whether the author forwarded the message, as the author says.
+    var isForwarded: Bool {
+        body.flatMap { try? MessageBody($0, isLocal: true) }?.content.forwarded != nil
     }
 
     /// How many readers of an own message to a group have it, or `nil` without a receipt.

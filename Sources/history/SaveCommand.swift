@@ -37,7 +37,7 @@ struct SaveCommand: Program {
         guard case .blob(let pointer, _) = try file.validForm(), let place = pointer.place else {
             throw Failure(
                 .noInput, "the file of the message is not at a relay",
-                hint: "ask the sender for it, and open it with decrypt --attachment")
+                hint: "ask the sender for it, and open it with sotto decrypt --attachment")
         }
         let fetched = try BlobFolder(directory: .standard()).incoming(place.id)
         var status = stat()

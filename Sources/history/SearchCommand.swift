@@ -9,7 +9,7 @@ struct SearchCommand: Program {
     static let configuration = CommandConfiguration(
         name: "search",
         abstract: "Find messages that contain a text, the newest first.",
-        usage: "history search [--before N] [--limit N] [--text] [-q] TEXT [WHO]",
+        usage: "history search [--before N|TIME] [--limit N] [--text] [-q] TEXT [WHO]",
         discussion: """
             Upper and lower case are the same. Deleted messages and earlier versions of edited messages are not found. The \
             exit status is 1 if no message contains the text.
@@ -18,8 +18,10 @@ struct SearchCommand: Program {
     @Option("--limit", value: "number", help: "Print at most this many messages.")
     var limit = 50
 
-    @Option("--before", value: "number", help: "Find messages before the one with this number.")
-    var before: Int?
+    @Option(
+        "--before", value: "when",
+        help: "Find messages before the one with this number, or stored before this time.")
+    var before: IdentityStore.Point?
 
     @Flag("--text", help: "Print lines for people instead of records.")
     var text = false
@@ -44,7 +46,8 @@ struct SearchCommand: Program {
         let showing = MessageShowing(history, output, text: text, isMixed: conversation == nil)
         var printed: Set<Int64> = []
         try history.store.search(
-            wanted, in: conversation, before: before.map(Int64.init) ?? .max
+            wanted, in: conversation,
+            before: before.map { try history.store.firstNumber(from: $0) } ?? .max
         ) { found in
             guard let entry = try target(of: found, history.store), !printed.contains(entry.number)
             else { return true }

@@ -47,7 +47,7 @@ struct RenameCommand: Program {
             history rename WHO NAME
             history rename --off WHO
             """,
-        discussion: "To rename a contact everywhere: contact rename OLD NEW")
+        discussion: "To rename a contact everywhere: sotto contact rename OLD NEW")
 
     @Flag("--off", help: "Remove the name.")
     var off = false

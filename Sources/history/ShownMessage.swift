@@ -11,6 +11,8 @@ final class MessageShowing {
     private let isMixed: Bool
     private var read: [Conversation: Int64] = [:]
     private let people: People
+    /// The displayed names of groups.
+    private var groups: [Conversation: String] = [:]
     /// The ids of the envelopes in the outbox, for messages of which nothing else is known.
     private var queued: Set<String>?
 
@@ -26,6 +28,7 @@ final class MessageShowing {
     /// Prints messages in this order.
     func print(_ views: [MessageView]) throws {
         people.forget()
+        groups = [:]
         queued = nil
         let names = try views.map { try name(of: $0.entry, isLabel: text != nil) }
         if text != nil {
@@ -36,7 +39,8 @@ final class MessageShowing {
                 let shown = try isMixed ? mixedName(of: view.entry, name) : name
                 try text?.print(
                     view, name: shown, reactions: people.reactions(to: view),
-                    quotation: Quotation(view, history.store), isQueued: isQueued(view.entry))
+                    quotation: Quotation(view, history.store), group: group(of: view.entry),
+                    isQueued: isQueued(view.entry))
             } else {
                 try output.writeRecord(record(of: view, name))
             }
@@ -77,6 +81,17 @@ final class MessageShowing {
             return peer == history.store.owner.id ? name : "to " + (try people.person(peer).name)
         }
         return entry.chatName.map { "to [\($0)]" } ?? name
+    }
+
+    /// Returns the name of a message's group, in a list of several conversations.
+    private func group(of entry: HistoryEntry) throws -> String? {
+        guard isMixed, entry.conversation.group != nil else { return nil }
+        if let known = groups[entry.conversation] { return known }
+        let name = try history.store.summary(of: entry.conversation).map {
+            try history.name(of: $0)
+        }
+        groups[entry.conversation] = name
+        return name
     }
 
     /// Returns the record with the present name and trust of its sender.
@@ -180,6 +195,11 @@ final class MessageShowing {
 
     /// Prints a message with all its versions.
     func print(withVersions view: MessageView) throws {
+        guard text == nil else {
+            try print([view])
+            try text?.print(versions: view.versions.dropLast())
+            return
+        }
         var record = try record(of: view, name(of: view.entry))
         record["versions"] = .array(
             view.versions.map { version in

@@ -34,16 +34,11 @@ struct TextLayout {
 
     mutating func print(
         _ view: MessageView, name: String, reactions: [(emoji: String, name: String)],
-        quotation: Quotation?, isQueued: Bool
+        quotation: Quotation?, group: String?, isQueued: Bool
     ) throws {
         let entry = view.entry
         let time = entry.time ?? entry.received
-        let clock = time.map(Self.local)
-        if let clock, clock.day != day {
-            day = clock.day
-            last = nil
-            try output.write(Array((coloured("-- \(day) --", .faint) + "\n").utf8))
-        }
+        let clock = try clock(time)
         let author = "\(entry.conversation) \(name)"
         let seconds = time?.seconds ?? 0
         let isSame =
@@ -51,7 +46,7 @@ struct TextLayout {
         last = (author, seconds)
         let shown = isSame ? "" : Table.cut(Self.oneLine(name), to: Self.maximalNameWidth)
         let gap = String(repeating: " ", count: max(0, nameWidth - Table.width(shown)))
-        let head = (clock?.minute ?? "--:--") + " "
+        let head = (clock ?? "--:--") + " "
         let width = head.count + nameWidth + 2
         let quoted = quotation.map { [self.line(of: $0, indent: width)] } ?? []
         let lines = quoted + lines(of: view, indent: width)
@@ -59,7 +54,8 @@ struct TextLayout {
         let beginning =
             coloured(head, .faint) + coloured(shown, isOwn ? .own : .other) + gap + "  "
         let space = "\n" + String(repeating: " ", count: width)
-        let marks = Self.marks(view, reactions) + (isQueued ? ["[queued]"] : [])
+        let place = group.map { ["[in \(Self.oneLine($0))]"] } ?? []
+        let marks = place + Self.marks(view, reactions) + (isQueued ? ["[queued]"] : [])
         let line =
             width + Table.width(lines.last ?? "") + marks.reduce(0) { $0 + 2 + Table.width($1) }
         let isWide = output.isTerminal && output.terminalWidth.map { line > $0 } == true
@@ -67,6 +63,32 @@ struct TextLayout {
         let end = marks.isEmpty ? "" : (isWide ? space : "  ") + shownMarks
         try output.write(
             Array((beginning + lines.joined(separator: space) + end + "\n").utf8))
+    }
+
+    /// Prints earlier versions of the message that was printed last, the oldest first.
+    mutating func print(versions: ArraySlice<MessageView.Version>) throws {
+        last = nil
+        for (index, version) in versions.enumerated() {
+            let head = (try clock(version.time) ?? "--:--") + " "
+            let width = head.count + nameWidth + 2
+            let space = "\n" + String(repeating: " ", count: width)
+            let lines = lines(of: version.body, indent: width)
+            let start = coloured(head, .faint) + String(repeating: " ", count: nameWidth + 2)
+            let mark = coloured("[version \(index + 1)]", .faint)
+            try output.write(
+                Array((start + lines.joined(separator: space) + "  " + mark + "\n").utf8))
+        }
+    }
+
+    /// Returns the local hour and minute of a time. Prints the day first if it is not that of the message before.
+    private mutating func clock(_ time: Timestamp?) throws -> String? {
+        guard let clock = time.map(Self.local) else { return nil }
+        if clock.day != day {
+            day = clock.day
+            last = nil
+            try output.write(Array((coloured("-- \(day) --", .faint) + "\n").utf8))
+        }
+        return clock.minute
     }
 
     // MARK: Content
@@ -85,6 +107,10 @@ struct TextLayout {
         guard let body = view.body else {
             return [coloured("[\(view.placeholder)]", .faint)]
         }
+        return lines(of: body, indent: indent)
+    }
+
+    private func lines(of body: JSONObject, indent: Int) -> [String] {
         let text = Quotation.text(of: body)
         guard output.isTerminal else { return TerminalParagraph.escapedLines(of: text) }
         let width = output.terminalWidth.map { max(24, $0 - indent) }

@@ -101,9 +101,12 @@ private struct Page {
         paragraph(
             "To restore it",
             [
-                ("qr scan PHOTO | keygen recover\(option) -o FILE", true),
-                ("or type the words into keygen recover. Then compare the fingerprint:", false),
-                ("fingerprint -i FILE", true),
+                ("sotto qr scan PHOTO | sotto keygen recover\(option) -o FILE", true),
+                (
+                    "or type the words into sotto keygen recover. Then compare the fingerprint:",
+                    false
+                ),
+                ("sotto fingerprint -i FILE", true),
             ])
         if let missing { paragraph("What the words do not restore", missing.map { ($0, false) }) }
         return """
@@ -130,7 +133,7 @@ private struct Page {
             lines.append("The passphrase of the words: without it they give different keys.")
         }
         if identity.otherMembers["rsa"] != nil {
-            lines.append("The RSA key for Mercurio: bridge export rsa.")
+            lines.append("The RSA key for Mercurio: sotto bridge export rsa.")
         }
         if let id = identity.otherMembers["whisper2"]?.string {
             lines.append("The name in Whisper2: \(id).")

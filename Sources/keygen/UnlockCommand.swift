@@ -45,7 +45,8 @@ struct UnlockCommand: Program {
         }
         guard !quiet else { return }
         let lock =
-            "keygen lock" + (path == (try? IdentityFile.defaultPath()) ? "" : " \(shellWord(path))")
+            "sotto keygen lock"
+            + (path == (try? IdentityFile.defaultPath()) ? "" : " \(shellWord(path))")
         Terminal.say("\(KeygenTool.toolName): \(path) is unlocked for \(time); to lock it: \(lock)")
     }
 }
@@ -111,6 +112,10 @@ struct UnlockTime: ExpressibleByArgument, CustomStringConvertible {
         guard let seconds = TimeSpan.seconds(argument, units: Self.units, in: 1...Self.limit)
         else { return nil }
         self.seconds = UInt32(seconds)
+    }
+
+    static var argumentForm: String {
+        "a number with s, m, h or d, from 1s to \(TimeSpan.text(limit, units: units))"
     }
 
     var argument: String { description }

@@ -25,7 +25,7 @@ struct BlobFetch {
         guard case .blob(let pointer, _) = try file.validForm(), let place = pointer.place else {
             throw Failure(
                 .noInput, "the file of the message is not at a relay",
-                hint: "ask the sender for it, and open it with decrypt --attachment")
+                hint: "ask the sender for it, and open it with sotto decrypt --attachment")
         }
         let address = try address(place.relay, file.group, book)
         let folder = try BlobFolder(directory: .standard())

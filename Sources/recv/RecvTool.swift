@@ -218,7 +218,9 @@ struct RecvTool: CoreProgram {
             guard let running, running.lock(timeout: lock.timeout) else {
                 throw Failure(
                     .tryAgain, "another recv is running for this identity",
-                    hint: "stop it, or set a longer --lock-timeout")
+                    hint:
+                        "read its messages with sotto history --text, or end it first; it can be part of sotto chat"
+                )
             }
             store = try IdentityStore(
                 directory: directory, identity: identity, lockTimeout: lock.timeout)
@@ -354,14 +356,14 @@ struct RecvTool: CoreProgram {
         let count = try store.count(.unfinished)
         guard count > 0, !quiet else { return }
         Terminal.say(
-            "recv: note: \(count) printed before \(count == 1 ? "was" : "were") not decrypted here; recv --again prints \(count == 1 ? "it" : "them")"
+            "recv: note: \(count) printed before \(count == 1 ? "was" : "were") not decrypted here; sotto recv --again prints \(count == 1 ? "it" : "them")"
         )
     }
 
     private func noteDead(_ store: IdentityStore) throws {
         let count = try store.count(.dead)
         guard count > 0, !quiet else { return }
-        Terminal.say("recv: note: \(count) dead after five failures; recv --dead prints them")
+        Terminal.say("recv: note: \(count) dead after five failures; sotto recv --dead prints them")
     }
 
     private func handling() throws -> Reception.Handling {

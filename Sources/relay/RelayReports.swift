@@ -12,7 +12,7 @@ extension RelayError: FailureError {
         case .tls(let message):
             Failure(
                 .configuration, message,
-                hint: "use PEM files, or create them with relay --tls-self-signed")
+                hint: "use PEM files, or create them with sotto relay --tls-self-signed")
         case .listen(let address, EADDRINUSE):
             Failure(
                 .configuration, "cannot listen on \(address): it is in use",

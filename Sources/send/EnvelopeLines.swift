@@ -132,7 +132,7 @@ final class EnvelopeLines: Sendable {
                 note(
                     Failure(
                         .tryAgain, "more than \(Deliveries.relayLimit) relays in one run",
-                        hint: "pass the lines that failed to another send"), line)
+                        hint: "pass the lines that failed to sotto send again"), line)
             }
         }
         if failures.withLock({ !$0.isEmpty }) { deliveries.wake() }
@@ -179,7 +179,7 @@ final class EnvelopeLines: Sendable {
                     ? Failure(
                         .malformed, "the card is not for the directory",
                         hint:
-                            "use a card made with keygen public; cards made with contact address are private"
+                            "use a card made with sotto keygen public; cards made with sotto contact address are private"
                     )
                     : Failure(
                         .malformed, "not an envelope, prekeys, a card or a room"))

@@ -14,7 +14,7 @@ enum InputKind {
         guard let first = text.first, first != UInt8(ascii: "{") else { return }
         throw Failure(
             .malformed, "standard input is \(name(of: text)), not an envelope",
-            hint: "use encrypt --to first")
+            hint: "use sotto encrypt --to first")
     }
 
     /// Returns the name of the bytes' kind, with an article.

@@ -54,7 +54,7 @@ struct OutboxReport {
         guard let id = missing.last else { return }
         throw Failure(
             missing.count == ids.count ? .no : .partial, "no item with the id \(id) waits",
-            hint: "list the ids: send --list")
+            hint: "list the ids: sotto send --list")
     }
 }
 

@@ -136,7 +136,7 @@ struct SendTool: CoreProgram {
         let count = queues.map(\.count).reduce(0, +)
         guard count > 0 else { return }
         Terminal.say(
-            "send: note: \(count) more \(count == 1 ? "waits" : "wait") in the outbox for other relays: send --list"
+            "send: note: \(count) more \(count == 1 ? "waits" : "wait") in the outbox for other relays: sotto send --list"
         )
     }
 

@@ -97,7 +97,7 @@ struct AddCommand: Program {
         guard result.status == 0 else {
             guard let short else { throw Failure.ended(result.status) }
             Terminal.say(
-                "sotto: note: no relay has the signed card, so the contact has no post-quantum key; run sotto add with --relay and \(id) later"
+                "sotto: note: no relay has the signed card, so the contact has no post-quantum key; try again later with sotto add --relay URL \(id)"
             )
             return short
         }

@@ -6,6 +6,11 @@ extension ArgumentTests {
     struct ParsingTests {
         enum Color: String, CaseIterable, ExpressibleByArgument { case red, green, blue }
 
+        struct Size: ExpressibleByArgument {
+            static let argumentForm = "a number with cm"
+            init?(argument: String) { if !argument.hasSuffix("cm") { return nil } }
+        }
+
         struct Shared: ArgumentGroup {
             @Option("-i", "--identity", value: "file", help: "Identity file.")
             var identities: [String] = []
@@ -44,6 +49,15 @@ extension ArgumentTests {
             func validate() throws {
                 if number < 0 { throw UsageError("--number is 0 or more") }
             }
+
+            func execute() {}
+        }
+
+        struct Cut: Command {
+            static let configuration = CommandConfiguration(name: "cut", abstract: "Cut paper.")
+
+            @Option("--size", value: "size", help: "The size.")
+            var size: Size?
 
             func execute() {}
         }
@@ -149,6 +163,10 @@ extension ArgumentTests {
                 refusal("a", "--color", "pink")
                     == "the value 'pink' is invalid for '--color <color>'; valid values are red, green, blue"
             )
+            #expect(
+                throws: UsageError(
+                    "the value '5' is invalid for '--size <size>'; give a number with cm")
+            ) { try Cut.parse(["--size", "5"]) }
             #expect(refusal("a", "-i", "refused") == "refused is not allowed")
             #expect(refusal("--bogus", "-o") == "unknown option '--bogus'")
         }

@@ -113,6 +113,7 @@ import Testing
         world.await { world.ids("received") == ids }
         #expect(world.run("recv", ["--lock-timeout", "0.1"]) == 75)
         #expect(world.errors.contains("another recv is running for this identity"))
+        #expect(world.errors.contains("read its messages with sotto history --text"))
         // Without state it is another consumer, and the newest wins.
         #expect(world.run("recv", ["--stateless"], output: "none") == 1)
         #expect(following.wait() == 75)

@@ -205,10 +205,20 @@ struct FirstMinuteTests {
         #expect(back.status == 0)
         for text in [
             "restored: the keys", "not restored: sessions", "history import",
-            "keygen prekeys | send",
+            "not in the words: the relay; to set it: sotto keygen set --relay URL back.key\n",
+            "the passphrase of the file; to set one: sotto keygen passwd back.key\n",
+            "sotto keygen prekeys | sotto send",
         ] {
             #expect(back.stderr.contains(text), "\(back.stderr)")
         }
+        alice.files.write("secret", Array("correct horse\n".utf8))
+        let whole = try alice.run(
+            "keygen",
+            [
+                "recover", "-o", "whole.key", "--relay", "tcp://127.0.0.1:1", "--protect",
+                "--passphrase", "@FILE:secret",
+            ], stdin: .whole(words))
+        #expect(whole.status == 0 && !whole.stderr.contains("not in the words"), "\(whole.stderr)")
         let quiet = try alice.run("keygen", ["recover", "-q"], stdin: .whole(words))
         #expect(quiet.status == 0 && quiet.stderr.isEmpty)
     }

@@ -138,7 +138,8 @@ struct UsageTests {
     @Test func theHintNamesTheCommand() throws {
         try expectUsage("keygen", ["chat", "x"], "keygen chat --help")
         try expectUsage("keygen", ["--bogus"], "keygen new --help")
-        try expectUsage("pad", ["--bogus"], "hint: list the options: pad --help")
+        try expectUsage("pad", ["--bogus"], "hint: list the options: sotto pad --help")
+        try expectUsage("sotto", ["add", "--bogus"], "hint: list the options: sotto add --help")
         try expectUsage("contact", ["-i", "alice.key", "list"], "the command must come first")
         try expectUsage("sotto", ["--bogus"], "unknown option '--bogus'")
         #expect(

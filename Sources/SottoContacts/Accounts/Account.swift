@@ -202,7 +202,7 @@ extension Failure {
         return Failure(
             .untrusted, "this key differs from the key of the contact \(name); nothing was changed",
             hint:
-                "ask \(name) on another channel; if the key is right, remove the old contact first: contact remove \(shellWord(name))"
+                "ask \(name) on another channel; if the key is right, remove the old contact first: sotto contact remove \(shellWord(name))"
         )
     }
 

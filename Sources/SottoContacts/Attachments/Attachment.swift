@@ -175,7 +175,7 @@ package final class Attachment {
     private func tooLong(_ limit: Int) -> Failure {
         Failure(
             .malformed, "\(path) is longer than \(limit) bytes",
-            hint: "a longer file can be encrypted as a file, with encrypt -r")
+            hint: "a longer file can be encrypted as a file, with sotto encrypt -r")
     }
 
     /// Writes a ``Blob``. Returns the length of the file, and the member of the body that opens the blob.

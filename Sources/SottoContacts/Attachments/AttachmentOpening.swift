@@ -29,7 +29,7 @@ package struct AttachmentOpening {
         case .whisper2:
             throw Failure(
                 .usage, "the attachment has Whisper2's format",
-                hint: "give the same arguments to bridge open whisper2")
+                hint: "give the same arguments to sotto bridge open whisper2")
         }
         return isFolder ? path : nil
     }

@@ -21,7 +21,7 @@ extension AttachedFile {
         let record = try Self.record(source, book)
         guard record["type"]?.string == "message" else {
             throw Failure(
-                .malformed, "not a message record", hint: "give a line that decrypt printed")
+                .malformed, "not a message record", hint: "give a line that sotto decrypt printed")
         }
         guard let file = AttachedFile(record: record) else {
             throw Failure(.noInput, "the message is not a file")
@@ -46,7 +46,7 @@ extension AttachedFile {
         guard let message = try book.store()?.historyEntry(number: number), !message.isGone else {
             throw Failure(
                 .noInput, "the state has no message with number \(number)",
-                hint: "list the messages with their numbers: decrypt --again")
+                hint: "list the messages with their numbers: sotto decrypt --again")
         }
         return message.record
     }

@@ -28,7 +28,7 @@ extension MessageOpening {
         try transaction.forgetRequest(id: envelope.id)
         guard news?.isRecorded ?? isAdmitted else { return .dropped }
         let events = news?.events ?? []
-        let redacted = message.redacted(body.group, events: events)
+        let redacted = message.redacted(body.group, named: news?.group.name, events: events)
         let number = try transaction.recordOpened(
             id: envelope.repeatID, digest: envelope.digest, redacted)
         let isBlocked = try transaction.contact(of: message)?.isBlocked ?? false
@@ -86,7 +86,8 @@ extension MessageOpening {
             if let malformed { return .failed(malformed, id: envelope.id, isFinal: true) }
             let number = try transaction.recordOpened(
                 id: place.id, digest: place.digest, message)
-            return .message(message, number: number, seen: false)
+            return transaction.deletedOnArrival.contains(number)
+                ? .dropped : .message(message, number: number, seen: false)
         } catch GroupChainError.noKey where !isPreview {
             // The chain came again and begins later. The author is asked for the message.
             try transaction.noteMissed(envelope)
@@ -147,7 +148,7 @@ extension StateTransaction {
         let message = Message(
             id: Envelope.newID(), from: sender, to: owner.id, time: .now(), suite: .group,
             authenticated: true, body: [:]
-        ).redacted(news.group.id, events: news.events)
+        ).redacted(news.group.id, named: news.group.name, events: news.events)
         let digest = sha256(Array(message.id.utf8))
         return (message, try recordOpened(id: message.id, digest: digest, message))
     }
@@ -178,7 +179,7 @@ extension Message {
             return Failure(
                 .untrusted,
                 "printed, but the sender has another state of the group with the same changes",
-                hint: "compare the member state of both: group show")
+                hint: "compare the member state of sotto group show with that of the sender")
         }
         let fork = body["events"]?.array?.lazy.compactMap(\.object).first {
             $0["event"]?.string == "fork"
@@ -194,7 +195,9 @@ extension Failure {
     static func fork(by name: String) -> Failure {
         Failure(
             .untrusted, "\(name) signed two different changes of a group with one number",
-            hint: "compare what the members were told: group show, group log")
+            hint:
+                "compare the output of sotto group show and sotto group log with that of other members"
+        )
     }
 }
 
@@ -213,11 +216,14 @@ extension GroupBody {
 
 extension Message {
     /// Returns the message with the events of a group in place of its body, which can contain keys.
-    func redacted(_ group: GroupID, events: [JSONObject]) -> Message {
-        let body: JSONObject = [
-            "type": .string(GroupBody.type), "group": .string(group.description),
-            "events": .array(events.map { .object($0) }),
-        ]
+    func redacted(
+        _ group: GroupID, named groupName: String? = nil, events: [JSONObject]
+    ) -> Message {
+        let shown = groupName.flatMap { $0.isEmpty ? nil : JSON.string($0) }
+        let body = JSONObject([
+            ("type", .string(GroupBody.type)), ("group", .string(group.description)),
+            ("name", shown), ("events", .array(events.map { .object($0) })),
+        ])
         var message = Message(
             id: id, from: from, to: to, name: name, time: time, suite: suite,
             authenticated: authenticated, trust: trust, details: details, body: body)

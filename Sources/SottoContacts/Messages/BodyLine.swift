@@ -41,6 +41,8 @@ extension MessageBody {
     /// A description of the events of a group. Names of other people are shown as they are, on one line.
     private var groupLine: String {
         let events = (extra["events"]?.array ?? []).compactMap { $0.object }
+        // The members who ask for messages, and their group.
+        var asking: (group: String, members: [String])?
         let lines = events.map { event in
             func text(_ name: String) -> String? {
                 event[name]?.string.flatMap { $0.isPlainLine && !$0.contains("]") ? $0 : "?" }
@@ -58,7 +60,8 @@ extension MessageBody {
                 let id = event["group"]?.string ?? ""
                 let member = event["who"]?.string ?? ""
                 guard GroupID.isBeginning(id), SessionID(member) != nil else { return "?" }
-                return "show your messages to \(who)? sotto group grant \(id) \(member)"
+                asking = (id, (asking?.members ?? []) + [member])
+                return "show your messages to \(who)?"
             case "left":
                 return isOwner
                     ? "you are no longer a member of the group" : "\(who) left the group"
@@ -73,9 +76,19 @@ extension MessageBody {
             default: return "the group was changed"
             }
         }
-        let line = "[" + (lines.isEmpty ? "change of a group" : lines.joined(separator: "; ")) + "]"
+        let isInvitation = events.first?["event"]?.string == "invited"
+        let name = extra["name"]?.string.map { $0.isPlainLine && !$0.contains("]") ? $0 : "?" }
+        let place = isInvitation ? "" : name.map { $0 + ": " } ?? ""
+        let line =
+            "[" + place + (lines.isEmpty ? "change of a group" : lines.joined(separator: "; "))
+            + "]"
+        if let (id, members) = asking {
+            let names = members.joined(separator: " ")
+            return line
+                + " to show them: sotto group grant \(id) \(names) | sotto encrypt | sotto send"
+        }
         guard let id = events.first?["id"]?.string, GroupID.isBeginning(id) else { return line }
-        return line + " to join: sotto group accept \(id)"
+        return line + " to join: sotto group accept \(id) | sotto encrypt | sotto send"
     }
 
     /// The text of the body, or a description in brackets.

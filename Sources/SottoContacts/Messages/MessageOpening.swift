@@ -158,7 +158,7 @@ final class MessageOpening<Input: MessageInput> {
         let waiting = Failure(
             failure.status, failure.message,
             hint:
-                "it waits in the inbox for \(StateTransaction.earlyDays) days and is opened after them; if they are lost, ask the sender to run encrypt --new-session"
+                "it waits in the inbox for \(StateTransaction.earlyDays) days and is opened after them; if they are lost, ask the sender to run sotto encrypt --new-session"
         )
         return .failed(waiting, id: id, isFinal: false)
     }
@@ -314,7 +314,7 @@ final class MessageOpening<Input: MessageInput> {
                     .untrusted,
                     "the sender is not a contact, and too many message requests wait already",
                     hint:
-                        "list the requests: contact requests, or delete all of them: contact requests --drop-all"
+                        "list the requests: sotto contact requests, or delete all of them: sotto contact requests --drop-all"
                 )
             }
             return .request(
@@ -330,7 +330,8 @@ final class MessageOpening<Input: MessageInput> {
                 id: repeatID, digest: attempt.digest, message)
         }
         try transaction.forgetRequest(id: attempt.id)
-        return .message(message, number: number, seen: false)
+        return transaction.deletedOnArrival.contains(number)
+            ? .dropped : .message(message, number: number, seen: false)
     }
 
     /// Opens an envelope with a time to live of 0. The state does not record it. The message of a sender who is not a

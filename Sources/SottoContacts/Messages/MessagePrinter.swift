@@ -76,7 +76,10 @@ package final class MessagePrinter {
             return
         }
         try reportSender(message)
-        let prefix = form.time ? Self.prefix(message) : ""
+        let start = form.time ? Self.prefix(message) : ""
+        let isForwarded =
+            (try? MessageBody(message.body, isLocal: true))?.content.forwarded != nil
+        let prefix = start + (isForwarded ? "[forwarded] " : "")
         try print(text: message.body, prefix)
         if let file = AttachedFile(message) {
             try write(text: prefix + file.line(number: number, identity: identity))
@@ -149,7 +152,7 @@ package final class MessagePrinter {
                 ]))
         }
         if !quiet, strangers.insert(request.from).inserted {
-            Terminal.say("\(tool): note: a message request waits: contact requests")
+            Terminal.say("\(tool): note: a message request waits: sotto contact requests")
         }
     }
 

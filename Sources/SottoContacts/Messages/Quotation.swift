@@ -7,7 +7,11 @@ package enum Quotation {
     case known(MessageView)
     /// The message is in this history, and never had the quoted text.
     case different(MessageView)
-    /// The message is not in this history, or its content is gone.
+    /// The message is in another conversation of this history.
+    case elsewhere(isSame: Bool, claim: String?)
+    /// The message was in this history, and its content is gone.
+    case gone(HistoryEntry.State, claim: String?)
+    /// The message is not in this history.
     case unknown(claim: String?)
 
     /// Returns what a message quotes, or `nil` if it is no reply.
@@ -23,11 +27,16 @@ package enum Quotation {
         guard body["reply"] != nil,
             let reply = (try? MessageBody(body, isLocal: true))?.content.reply
         else { return nil }
-        let target = try store.historyEntries(id: reply.target.id, in: conversation).first {
-            $0.author(store.owner.id) == reply.target.from
+        let targets = try store.historyEntries(id: reply.target.id).filter {
+            $0.canHave(author: reply.target.from, owner: store.owner.id)
         }
-        guard let found = try target.map({ try store.views(of: [$0])[0] }), found.body != nil else {
+        let target = targets.first { $0.conversation == conversation } ?? targets.first
+        guard let found = try target.map({ try store.views(of: [$0])[0] }) else {
             self = .unknown(claim: reply.text)
+            return
+        }
+        guard found.body != nil else {
+            self = .gone(found.entry.isGone ? found.entry.state : .deleted, claim: reply.text)
             return
         }
         // compose ends a beginning with an ellipsis.
@@ -38,7 +47,11 @@ package enum Quotation {
                 $0.utf8.starts(with: claim.utf8)
             }
         }
-        self = isSame ? .known(found) : .different(found)
+        if found.entry.conversation != conversation {
+            self = .elsewhere(isSame: isSame, claim: reply.text)
+        } else {
+            self = isSame ? .known(found) : .different(found)
+        }
     }
 
     /// Returns the member `quotation` of a message that was decrypted, or `nil` if it is no reply.
@@ -51,8 +64,9 @@ package enum Quotation {
     /// The member `quotation` of a message record.
     package var name: String {
         switch self {
-        case .known: "same"
-        case .different: "different"
+        case .known, .elsewhere(isSame: true, _): "same"
+        case .different, .elsewhere: "different"
+        case .gone: "deleted"
         case .unknown: "unknown"
         }
     }
@@ -63,15 +77,23 @@ package enum Quotation {
         case .known(let view): (Self.text(of: view.body ?? [:]), nil)
         case .different(let view):
             (Self.text(of: view.body ?? [:]), "the reply quotes another text")
+        case .elsewhere(let isSame, let claim):
+            (
+                claim ?? "",
+                isSame
+                    ? "in another conversation"
+                    : "in another conversation, where the text is different"
+            )
+        case .gone(let state, let claim): (claim ?? "", state.goneName)
         case .unknown(let claim): (claim ?? "", "not in this history")
         }
     }
 
-    /// The quoted message, if it is here.
+    /// The quoted message, if it is in the conversation.
     package var entry: HistoryEntry? {
         switch self {
         case .known(let view), .different(let view): view.entry
-        case .unknown: nil
+        case .elsewhere, .gone, .unknown: nil
         }
     }
 
@@ -79,5 +101,14 @@ package enum Quotation {
     package static func text(of body: JSONObject) -> String {
         (try? MessageBody(body, isLocal: true))?.description ?? body["text"]?.string
             ?? "[malformed message]"
+    }
+}
+
+extension HistoryEntry {
+    /// Whether a person is the author. A message without content does not name its author, who is then the peer or, in a
+    /// group, any member.
+    fileprivate func canHave(author: SessionID, owner: SessionID) -> Bool {
+        guard isGone, direction == .received else { return self.author(owner) == author }
+        return peer.map { $0 == author } ?? true
     }
 }

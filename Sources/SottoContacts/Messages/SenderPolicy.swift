@@ -36,7 +36,7 @@ package struct DemandedSigners: Sendable {
         guard all.isEmpty || find(signer) != nil else {
             throw Failure(
                 .untrusted, "signed by \(signer), which is not the required signer",
-                hint: "show the number of the signing key: fingerprint \(signer)")
+                hint: "show the number of the signing key: sotto fingerprint \(signer)")
         }
     }
 }
@@ -96,7 +96,7 @@ package struct SenderPolicy: Sendable {
         case (.verified, .unverified), (.verified, .trusted):
             throw Failure(
                 .untrusted, "the sender's key, \(sender), has not been verified",
-                hint: "compare the safety number: fingerprint --with \(sender)")
+                hint: "compare the safety number: sotto fingerprint --with \(sender)")
         }
     }
 

@@ -54,12 +54,14 @@ struct MailboxExport {
         var head = Head(time: time, from: author.address)
         head.add("From", Self.address(author))
         head.add("To", Self.address(entry.direction == .sent ? peer : owner))
-        head.add("Subject", (reply == nil ? "" : "Re: ") + Self.subject(text))
+        let start = (reply == nil ? "" : "Re: ") + (view.isForwarded ? "Fwd: " : "")
+        head.add("Subject", start + Self.subject(text))
         head.add("Message-ID", Self.messageID(id))
         if let reply {
             head.add("In-Reply-To", Self.messageID(reply))
             head.add("References", Self.messageID(reply))
         }
+        if view.isForwarded { head.add("X-Sotto-Forwarded", "yes") }
         if view.isEdited, let edited = view.versions.last?.time {
             head.add("X-Sotto-Edited", edited.description)
         }

@@ -333,6 +333,61 @@ struct ComposeTests {
         #expect(try carol.compose(["text", "bob.card"], text: "x").records.count == 1)
     }
 
+    @Test func aWrongLifetimeNamesUnitsAndLimit() throws {
+        let form = "give off, or a number with s, m, h, d or w, from 1s to 365d"
+        for value in ["5", "400d", "1y", "0s"] {
+            try refuse(bob, ["timer", "alice", value], status: 64, form)
+            let run = try bob.run("group", ["timer", "team", value])
+            #expect(run.status == 64 && run.stderr.contains(form), "\(run.stderr)")
+        }
+    }
+
+    @Test func aGroupIsNoTargetOfASignal() throws {
+        #expect(try bob.run("group", ["create", "our team"]).status == 0)
+        try refuse(
+            bob, ["timer", "our team", "14d"], status: 64,
+            "sotto group timer 'our team' 2w | sotto encrypt | sotto send")
+        for kind in ["typing", "presence"] {
+            try refuse(
+                bob, [kind, "our team"], status: 64,
+                "our team is a group, and \(kind) signals are sent to contacts only")
+        }
+    }
+
+    /// A time without a zone is local.
+    @Test func aTimeHasSeveralForms() throws {
+        let id = try they.tell(alice, "x")
+        func until(_ text: String) throws -> String? {
+            var command = bob.command("compose", ["pin", "--until", text, id])
+            command.environment["TZ"] = "IST-5:30"
+            let run = try command.run(stdin: .whole([]))
+            guard run.status == 0 else {
+                #expect(run.status == 64 && run.stdout.isEmpty)
+                let forms = [
+                    "a day such as 2026-11-25,", "2026-11-25 07:20", "2026-11-25T07:20:00Z",
+                ]
+                #expect(forms.allSatisfy { run.stderr.contains($0) }, "\(run.stderr)")
+                return nil
+            }
+            return try run.records[0].body["until"]?.string
+        }
+        for (text, expected) in [
+            ("2040-02-29", "2040-02-28T18:30:00Z"), ("2040-02-29 07:20", "2040-02-29T01:50:00Z"),
+            ("2040-02-29T07:20", "2040-02-29T01:50:00Z"),
+            ("2040-02-29 07:20:05", "2040-02-29T01:50:05Z"),
+            ("2040-02-29T07:20:05", "2040-02-29T01:50:05Z"),
+            ("2040-02-29T07:20:05Z", "2040-02-29T07:20:05Z"),
+        ] {
+            #expect(try until(text) == expected, "\(text)")
+        }
+        for text in [
+            "2041-02-29", "2040-2-9", "2040-02-29 24:00", "2040-02-29 7:20", "2040-02-29 07:20Z",
+            "2040-02-29 07", "20400229", "soon", "2040-02-29x07:20", "2040-02-29 07:20:60",
+        ] {
+            #expect(try until(text) == nil, "\(text)")
+        }
+    }
+
     /// The first read of a file or a full pipe has as many bytes as the tools examine.
     @Test func manyRecordsInAFileAreRead() throws {
         let record = try alice.compose(["text", "bob"], text: String(repeating: "x", count: 900))

@@ -129,6 +129,28 @@ import Testing
         #expect(try circle.state("alice") == circle.state("bob"))
     }
 
+    /// The rule for names of contacts.
+    @Test func namesHaveNoInvisibleCharacters() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        for name in ["a\u{202E}b", "a\u{7}b", "a\nb", "a\u{200B}b", "a\u{FFFD}b"] {
+            for line in [
+                ["create", name], ["create", "--nickname", name, "other"],
+                ["rename", "team", name], ["nickname", "team", name],
+                ["continue", "--nickname", name, "team"], ["accept", "--nickname", name, "team"],
+                ["join", "--nickname", name, "--phrase", "@FILE:phrase"],
+            ] {
+                let run = try circle["alice"].run("group", line)
+                #expect(run.status == 64 && run.stdout.isEmpty, "\(line): \(run.stderr)")
+                #expect(run.stderr.contains("the name "), "\(line): \(run.stderr)")
+            }
+        }
+        let list = try circle["alice"].run("group", ["list"])
+        #expect(list.lines.count == 1 && list.text.hasPrefix("team "), "\(list.text)")
+        // The joiners are letters in some scripts.
+        try circle.group("alice", "rename", "team", "\u{646}\u{200C}\u{647}")
+    }
+
     @Test func aGroupHasAPicture() throws {
         let circle = try Circle("alice", "bob")
         try circle.team("alice", "bob")

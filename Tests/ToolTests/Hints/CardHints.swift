@@ -37,7 +37,7 @@ extension HintTests {
                 try world.must("encrypt", ["--to", world.id("bob")], text: "x")
             }),
         HintCase(
-            "recv --card … | contact add",
+            "sotto recv --card … | sotto contact add",
             situation: withRelay { world in
                 try world.run("encrypt", ["-r", world.id("bob")], text: "x")
             }, result: hasBobsCard),
@@ -55,7 +55,7 @@ extension HintTests {
                 try world.must("contact", ["verify", "bob", number])
             }),
         HintCase(
-            "recv --relay … --card … | contact add",
+            "sotto recv --relay … --card … | sotto contact add",
             situation: withRelay { world in
                 let uri = try world.must(
                     "keygen", ["public", "--uri", "--relay", #require(world.relayURL), "bob.key"])
@@ -99,14 +99,14 @@ extension HintTests {
                 return try world.run("contact", ["verify", "bob", "--scan", url])
             }, result: hasBobsCard),
         HintCase(
-            "ask its owner to publish it: keygen public | send", as: "bob",
+            "ask its owner to publish it: sotto keygen public | sotto send", as: "bob",
             situation: { world in
                 try world.startRelay()
                 return try world.run("recv", ["--card", world.id("bob")])
             },
             result: { (world, _) throws in try world.must("recv", ["--card", world.id("bob")]) }),
         HintCase(
-            "claim a bundle: recv --bundle …",
+            "claim a bundle: sotto recv --bundle …",
             situation: withRelay { world in
                 try world.run("encrypt", ["--to", "bob.card", "--suite", "ratchet"], text: "x")
             },
@@ -114,7 +114,7 @@ extension HintTests {
                 try world.must("encrypt", ["--to", "bob.card", "--suite", "ratchet"], text: "x")
             }),
         HintCase(
-            "a repeated message, or this state is new or from a backup; publish new prekeys: keygen prekeys | send",
+            "a repeated message, or this state is new or from a backup; publish new prekeys: sotto keygen prekeys | sotto send",
             as: "bob",
             situation: { world in
                 try world.startRelay()
@@ -127,7 +127,7 @@ extension HintTests {
             },
             result: { (world, _) throws in try world.must("recv", ["--bundle", "bob.card"]) }),
         HintCase(
-            "ask the recipient for a card with these keys: bridge card …", as: "bob",
+            "ask the recipient for a card with these keys: sotto bridge card …", as: "bob",
             situation: { world in
                 for name in ["alice", "bob"] {
                     let made = Identity(
@@ -145,7 +145,7 @@ extension HintTests {
                 try world.must("bridge", ["seal", "whisper2", "--to", "bob.card"], text: "x")
             }),
         HintCase(
-            "ask its owner for the signed key: bridge account mercurio --signed",
+            "ask its owner for the signed key: sotto bridge account mercurio --signed",
             as: "bob",
             situation: { world in
                 let made = Identity(

@@ -6,7 +6,7 @@ extension HintTests {
     /// Hints of `compose`.
     static let composeHints: [HintCase] = [
         HintCase(
-            "list the commands: compose --help",
+            "list the commands: sotto compose --help",
             situation: { world in try world.run("compose", []) },
             result: { (_, run) throws in #expect(run.text.contains("compose react")) }),
         HintCase(
@@ -19,13 +19,31 @@ extension HintTests {
                 #expect(try world.must("history", ["bob"]).contains(#""deleted":true"#))
             }),
         HintCase(
-            "allow it: contact set … …=on",
+            "allow it: sotto contact set … …=on",
             situation: { world in
                 try world.addBob()
                 return try world.run("compose", ["typing", "bob"])
             },
             result: { (world, _) throws in
                 #expect(try world.must("compose", ["typing", "bob"]).contains("started"))
+            }),
+        HintCase(
+            "set it: sotto group timer … … | sotto encrypt | sotto send",
+            situation: { world in
+                try world.startRelay()
+                try world.addBob()
+                try world.must("bob", "contact", ["add", "alice.card"])
+                let invitation = try world.must("group", ["create", "our team", "bob"])
+                let sealed = try world.must("encrypt", ["--jsonl"], text: invitation)
+                try world.must("bob", "decrypt", [], text: sealed)
+                let join = try world.must("bob", "group", ["accept", "our team"])
+                let news = try world.must("bob", "encrypt", ["--jsonl"], text: join)
+                try world.must("decrypt", [], text: news)
+                return try world.run("compose", ["timer", "our team", "1w"])
+            },
+            result: { (world, _) throws in
+                try world.must("bob", "decrypt", [], text: world.must("bob", "recv", []))
+                #expect(try world.must("bob", "group", ["show", "our team"]).contains("604800"))
             }),
         HintCase(
             "fetch it: sotto recv --blob … --keep",

@@ -7,7 +7,7 @@ extension HintTests {
     /// Hints about the address book.
     static let contactHints: [HintCase] = [
         HintCase(
-            "contact rename … …",
+            "sotto contact rename … …",
             situation: { world in
                 try world.addBob()
                 return try world.run("contact", ["add", "--name", "bob the builder", "bob.card"])
@@ -16,7 +16,7 @@ extension HintTests {
                 #expect(try world.contact("bob the builder")["id"]?.string == world.id("bob"))
             }),
         HintCase(
-            "rename the other contact first: contact rename … …",
+            "rename the other contact first: sotto contact rename … …",
             situation: { world in
                 try world.addBob()
                 try world.must("contact", ["add", "carol.card"])
@@ -24,7 +24,7 @@ extension HintTests {
             },
             result: { (world, _) throws in try world.must("contact", ["rename", "carol", "bob"]) }),
         HintCase(
-            "rename the contact: contact rename … other",
+            "rename the contact: sotto contact rename … other",
             situation: { world in
                 // A version without the reserved name could give it to a contact.
                 let bob = try world.identity("bob")
@@ -39,7 +39,7 @@ extension HintTests {
                 #expect(try world.contact("other")["id"]?.string == world.id("bob"))
             }),
         HintCase(
-            "contact remove …",
+            "sotto contact remove …",
             situation: { world in
                 try world.addBob()
                 return try world.run("contact", ["remove", "bo"])
@@ -48,7 +48,7 @@ extension HintTests {
                 #expect(try world.run("contact", ["show", "bob"]).status == 66)
             }),
         HintCase(
-            "… saved; … restores them…: contact import …",
+            "… saved; … restores them…: sotto contact import …",
             situation: { world in
                 try world.addBob()
                 let run = try world.run("contact", ["export", "--backup", "-o", "my backup"])
@@ -59,22 +59,36 @@ extension HintTests {
                 #expect(try world.contact("bob")["id"]?.string == world.id("bob"))
             }),
         HintCase(
-            "list the contacts: contact list",
+            "list the contacts: sotto contact list",
+            situation: { world in
+                try world.addBob()
+                return try world.run("contact", ["show", "nobody"])
+            },
+            result: { (_, run) throws in #expect(run.text.hasPrefix("bob ")) }),
+        HintCase(
+            "show how to add a contact: sotto add --help",
+            situation: { world in try world.run("contact", ["list"]) },
+            result: { (_, run) throws in #expect(run.text.contains("sotto add bob.card")) }),
+        HintCase(
+            "list the contacts: sotto contact list, or show how to add one: sotto add --help",
             situation: { world in
                 try world.addBob()
                 return try world.run("encrypt", ["--to", "nobody"], text: "x")
             },
             result: { (_, run) throws in #expect(run.text.hasPrefix("bob ")) }),
         HintCase(
-            "show how to add a contact: contact add --help",
-            situation: { world in try world.run("contact", ["list"]) },
-            result: { (_, run) throws in #expect(run.text.contains("contact add")) }),
+            "list the contacts: sotto contact list, or show how to add one: sotto add --help",
+            choice: 1,
+            situation: { world in
+                try world.run("encrypt", ["--to", "nobody"], text: "x")
+            },
+            result: { (_, run) throws in #expect(run.text.contains("sotto add bob.card")) }),
         HintCase(
-            "list the commands: contact --help",
+            "list the commands: sotto contact --help",
             situation: { world in try world.run("contact", []) },
             result: { (_, run) throws in #expect(run.text.contains("contact verify")) }),
         HintCase(
-            "give it to others: keygen public",
+            "give it to others: sotto keygen public",
             situation: { world in try world.run("contact", ["add", "alice.card"]) },
             result: { (world, run) throws in
                 let card = try Card(record: JSON.object(parsing: run.stdout))
@@ -96,7 +110,7 @@ extension HintTests {
             situation: { world in try world.run("contact", ["add", "--nothing"]) },
             result: { (_, run) throws in #expect(run.text.contains("--name")) }),
         HintCase(
-            "list the messages with their numbers: decrypt --again",
+            "list the messages with their numbers: sotto decrypt --again",
             situation: { world in
                 try world.must("decrypt", ["-q"], text: world.message("bob"))
                 world.home.files.write("blob", [1, 2, 3])
@@ -138,14 +152,14 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.lines.count == 2) }),
         HintCase(
-            "list the ids: send --list",
+            "list the ids: sotto send --list",
             situation: { world in
                 try queued(world)
                 return try world.run("send", ["--drop", Envelope.newID()])
             },
             result: { (_, run) throws in #expect(!run.text.isEmpty) }),
         HintCase(
-            "send: note: … more … in the outbox for other relays: send --list",
+            "send: note: … more … in the outbox for other relays: sotto send --list",
             situation: { world in
                 try queued(world)
                 try world.startRelay()

@@ -6,11 +6,11 @@ extension HintTests {
     /// Hints of groups.
     static let groupHints: [HintCase] = [
         HintCase(
-            "list the commands: group --help",
+            "list the commands: sotto group --help",
             situation: { world in try world.run("group", []) },
             result: { (_, run) throws in #expect(run.text.contains("group create")) }),
         HintCase(
-            "create one: group create --help",
+            "create one: sotto group create --help",
             situation: { world in try world.run("group", ["list"]) },
             result: { (_, run) throws in #expect(run.text.contains("--preset")) }),
         HintCase(
@@ -47,8 +47,9 @@ extension HintTests {
             situation: { world in try world.restoreTeam() },
             result: { (world, _) throws in try world.expectQuestion() }),
         HintCase(
-            " to join: sotto group accept …", as: "bob",
+            " to join: sotto group accept … | sotto encrypt | sotto send", as: "bob",
             situation: { world in
+                try world.startRelay()
                 try world.addBob()
                 try world.must("bob", "contact", ["add", "alice.card"])
                 let invitation = try world.must("group", ["create", "team", "bob"])
@@ -57,11 +58,35 @@ extension HintTests {
             },
             result: { (world, _) throws in
                 #expect(try world.must("bob", "group", ["list"]).contains("member"))
+                let news = try world.must("decrypt", [], text: world.must("recv", []))
+                #expect(news.contains(#""event":"joined""#))
+            }),
+        HintCase(
+            " to show them: sotto group grant … … | sotto encrypt | sotto send",
+            situation: { world in
+                try world.startRelay()
+                try world.addBob()
+                try world.must("bob", "contact", ["add", "alice.card"])
+                let invitation = try world.must(
+                    "group", ["create", "--visibility", "granted", "team", "bob"])
+                try world.must("bob", "decrypt", [], text: world.encrypt("alice", invitation))
+                let join = try world.must("bob", "group", ["accept", "team"])
+                return try world.run("decrypt", ["--text"], text: world.encrypt("bob", join))
+            },
+            result: { (world, _) throws in
+                try world.must("bob", "decrypt", [], text: world.must("bob", "recv", []))
+                let sent = try world.must("encrypt", ["--group", "team"], text: "hello")
+                #expect(try world.must("bob", "decrypt", ["--text"], text: sent) == "hello\n")
             }),
     ]
 }
 
 extension HintWorld {
+    /// Encrypts the records of a person.
+    fileprivate func encrypt(_ person: String, _ records: String) throws -> String {
+        try must(person, "encrypt", ["--jsonl"], text: records)
+    }
+
     /// Alice and Bob have a group. Alice's state is lost, and comes back from a backup. Returns the run that imports it.
     @discardableResult
     fileprivate func restoreTeam() throws -> Run {

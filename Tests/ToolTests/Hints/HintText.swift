@@ -25,6 +25,17 @@ enum HintText {
         }
     }
 
+    /// Returns the programs of this project that the commands of a hint name without `sotto`.
+    static func shortNames(in hint: String) -> [String] {
+        let others = ["sotto", "chmod", "ssh-keygen", "find", "export", "ls"]
+        let parts: [String] = commands(in: hint).map { $0.components(separatedBy: " | ") }
+            .flatMap(\.self)
+        let programs: [String] = parts.compactMap { part in
+            part.split(separator: " ").first.map { String($0) }
+        }
+        return programs.filter { tools.contains($0) && !others.contains($0) }
+    }
+
     /// Returns whether a printed line has this hint, in which `…` and `«…»` match any text.
     static func matches(_ line: String, _ hint: String) -> Bool {
         var rest = line[...]

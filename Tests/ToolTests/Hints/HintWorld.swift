@@ -11,6 +11,8 @@ final class HintWorld {
 
     init() throws {
         home = try Home(people: "alice", "bob", "carol")
+        mkdir(home.files("bin"), 0o755)
+        symlink(Programs.path("sotto"), home.files("bin/sotto"))
     }
 
     // MARK: People
@@ -19,7 +21,8 @@ final class HintWorld {
         var environment = [
             "SOTTO_IDENTITY": home.files("\(person).key"),
             "SOTTO_HOME": home.files("state-\(person)"),
-            "PATH": Programs.path("").dropLast() + ":/usr/bin:/bin",
+            // As after an installation, the short names are not on the path.
+            "PATH": home.files("bin") + ":/usr/bin:/bin",
         ]
         environment["SOTTO_RELAY"] = relay?.url
         return environment
@@ -122,7 +125,7 @@ final class HintWorld {
 
     // MARK: Pasting
 
-    /// Runs a line in a shell as a person, with these programs in PATH.
+    /// Runs a line in a shell as a person, with `sotto` in PATH, but not the other programs.
     func paste(_ line: String, as person: String = "alice", text: String = "") throws -> Run {
         var shell = home.other("/bin/bash", ["-o", "pipefail", "-c", line])
         shell.environment.merge(environment(person)) { $1 }

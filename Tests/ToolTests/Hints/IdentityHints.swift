@@ -34,7 +34,7 @@ extension HintTests {
                 #expect(try world.contact("bob")["id"]?.string == world.id("bob"))
             }),
         HintCase(
-            "to let others begin new sessions: keygen prekeys | send",
+            "to let others begin new sessions: sotto keygen prekeys | sotto send",
             situation: { world in
                 try world.startRelay()
                 return try recovered(world)
@@ -50,7 +50,7 @@ extension HintTests {
                 #expect(try card.id == world.identity("alice").id)
             }),
         HintCase(
-            "create one: keygen -o …",
+            "create one: sotto keygen -o …",
             situation: { world in
                 unlink(world.home.files("alice.key"))
                 return try world.run("encrypt", ["--to", "bob.card"], text: "x")
@@ -71,7 +71,7 @@ extension HintTests {
             situation: { world in
                 let path = world.home.files("a key.pem")
                 world.home.files.write("a key.pem", [1], mode: 0o644)
-                let line = "keygen export ssh alice.key >> 'a key.pem'"
+                let line = "sotto keygen export ssh alice.key >> 'a key.pem'"
                 let run = try world.paste(line)
                 #expect(run.status == 0, "\(path)")
                 return run
@@ -102,7 +102,7 @@ extension HintTests {
             },
             result: { (world, _) throws in
                 let line = "export SOTTO_HOME=\(world.home.files("state-alice/sotto-state"))"
-                #expect(try world.paste("\(line); contact add bob.card").status == 0)
+                #expect(try world.paste("\(line); sotto contact add bob.card").status == 0)
             }),
         HintCase(
             "find them: find . -samefile …",
@@ -137,13 +137,13 @@ extension HintTests {
                 try world.must("encrypt", ["-r", key], text: "x")
             }),
         HintCase(
-            "create one and store it in the identity: bridge set --rsa 3072",
+            "create one and store it in the identity: sotto bridge set --rsa 3072",
             situation: { world in try world.run("bridge", ["account", "mercurio", "--signed"]) },
             result: { (world, _) throws in
                 try world.must("bridge", ["account", "mercurio", "--signed"])
             }),
         HintCase(
-            "open it: recv --again | bridge open …",
+            "open it: sotto recv --again | sotto bridge open …",
             situation: { world in
                 for (name, id) in [
                     ("alice", "WSP-YS3T-HJGR-KQBZ"), ("bob", "WSP-WI7U-4VDX-HXY2"),
@@ -181,7 +181,7 @@ extension HintTests {
                 #expect(try world.must("decrypt", ["--again", "--text"]) == "hello\n")
             }),
         HintCase(
-            "create one with the same phrase: bridge chat -o shainy.chat",
+            "create one with the same phrase: sotto bridge chat -o shainy.chat",
             typed: { _ in "seventeen quiet herons by the canal\n" },
             situation: { world in
                 _ = try world.must(
@@ -197,7 +197,7 @@ extension HintTests {
                     text: "x")
             }),
         HintCase(
-            "write its record: bridge seal … …",
+            "write its record: sotto bridge seal … …",
             typed: { _ in "hello" },
             situation: { world in
                 for (name, id) in [
@@ -219,7 +219,8 @@ extension HintTests {
                 #expect(text == "hello\n")
             }),
         HintCase(
-            "create it: keygen chat -o …", typed: { _ in "seventeen quiet herons by the canal\n" },
+            "create it: sotto keygen chat -o …",
+            typed: { _ in "seventeen quiet herons by the canal\n" },
             situation: { world in
                 try world.run("encrypt", ["--chat", "our chat"], text: "x")
             },
@@ -227,7 +228,7 @@ extension HintTests {
                 try world.must("encrypt", ["--chat", "our chat"], text: "x")
             }),
         HintCase(
-            "name its file with --chat; to make one: keygen chat -o family.chat",
+            "name its file with --chat; to make one: sotto keygen chat -o family.chat",
             typed: { _ in "seventeen quiet herons by the canal\n" },
             situation: { world in
                 try world.run("encrypt", ["--to", "bob.card", "--suite", "phrase"], text: "x")

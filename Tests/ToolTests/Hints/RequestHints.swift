@@ -7,7 +7,7 @@ extension HintTests {
     /// Hints about requests.
     static let requestHints: [HintCase] = [
         HintCase(
-            "…: note: a message request waits: contact requests",
+            "…: note: a message request waits: sotto contact requests",
             situation: { world in
                 try world.addBob()
                 return try world.run("decrypt", [], text: world.message("carol"))
@@ -16,7 +16,7 @@ extension HintTests {
                 #expect(try run.text.hasPrefix(world.id("carol").prefix(16)))
             }),
         HintCase(
-            "list the ids: contact requests",
+            "list the ids: sotto contact requests",
             situation: { world in
                 try world.addBob()
                 try world.wait(for: "carol")
@@ -26,7 +26,7 @@ extension HintTests {
                 #expect(try run.text.hasPrefix(world.id("carol").prefix(16)))
             }),
         HintCase(
-            "give a name: contact accept … --name NAME",
+            "give a name: sotto contact accept … --name NAME",
             situation: { world in
                 try world.addBob()
                 try world.wait(for: "carol")
@@ -36,7 +36,7 @@ extension HintTests {
                 #expect(try world.contact("NAME")["id"]?.string == world.id("carol"))
             }),
         HintCase(
-            "contact accept … | decrypt",
+            "sotto contact accept … | sotto decrypt",
             situation: { world in
                 try world.addBob()
                 try world.wait(for: "carol")
@@ -44,7 +44,7 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
         HintCase(
-            "… waited: contact accept … | decrypt",
+            "… waited: sotto contact accept … | sotto decrypt",
             situation: { world in
                 try world.offerOtherKey()
                 try world.wait(for: "other")
@@ -52,7 +52,7 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
         HintCase(
-            "… to read: contact accept … | decrypt",
+            "… to read: sotto contact accept … | sotto decrypt",
             situation: { world in
                 try world.addBob()
                 try world.wait(for: "carol")
@@ -64,7 +64,7 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
         HintCase(
-            "…, list: contact requests …",
+            "…, list: sotto contact requests …",
             situation: { world in
                 try world.addBob()
                 try world.wait(for: "carol")
@@ -73,11 +73,11 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains(#""type":"envelope""#)) }),
         HintCase(
-            "list the requests: contact requests, or delete all of them: contact requests --drop-all",
+            "list the requests: sotto contact requests, or delete all of them: sotto contact requests --drop-all",
             situation: { try manyRequests($0) },
             result: { (_, run) throws in #expect(run.text.contains("100 messages")) }),
         HintCase(
-            "list the requests: contact requests, or delete all of them: contact requests --drop-all",
+            "list the requests: sotto contact requests, or delete all of them: sotto contact requests --drop-all",
             choice: 1, situation: { try manyRequests($0) },
             result: { (world, _) throws in
                 #expect(try world.run("contact", ["requests"]).status == 1)

@@ -23,14 +23,14 @@ extension HintTests {
     /// Hints about verified, changed and blocked keys.
     static let trustHints: [HintCase] = [
         HintCase(
-            "after asking … on another channel: «acceptKeyCommand», or contact keep-key …",
+            "after asking … on another channel: «acceptKeyCommand», or sotto contact keep-key …",
             situation: { world in
                 try world.addBob()
                 try world.makeOther("bob")
                 return try world.run("contact", ["add", "other.card"])
             }, result: hasOther),
         HintCase(
-            "after asking … on another channel: «acceptKeyCommand», or contact keep-key …",
+            "after asking … on another channel: «acceptKeyCommand», or sotto contact keep-key …",
             choice: 1,
             situation: { world in
                 try world.addBob()
@@ -38,19 +38,19 @@ extension HintTests {
                 return try world.run("contact", ["add", "other.card"])
             }, result: keepsBob),
         HintCase(
-            "contact accept-key …, or contact keep-key …",
+            "sotto contact accept-key …, or sotto contact keep-key …",
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run("encrypt", ["--to", "bob"], text: "x")
             }, result: hasOther),
         HintCase(
-            "contact accept-key …, or contact keep-key …", choice: 1,
+            "sotto contact accept-key …, or sotto contact keep-key …", choice: 1,
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run("encrypt", ["--to", "bob"], text: "x")
             }, result: keepsBob),
         HintCase(
-            "contact accept-key …",
+            "sotto contact accept-key …",
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run("contact", ["add", "other.card"])
@@ -63,41 +63,41 @@ extension HintTests {
                     "contact", ["verify", "bob", world.safetyNumber("alice", "other")])
             }, result: hasOther),
         HintCase(
-            "reject the other key, which was offered before: contact keep-key …",
+            "reject the other key, which was offered before: sotto contact keep-key …",
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run(
                     "contact", ["verify", "bob", world.safetyNumber("alice", "bob")])
             }, result: keepsBob),
         HintCase(
-            "reject it: contact keep-key …",
+            "reject it: sotto contact keep-key …",
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run("contact", ["accept-key", "bob", world.id("carol")])
             }, result: keepsBob),
         HintCase(
-            "show both for the offered key: contact show …",
+            "show both for the offered key: sotto contact show …",
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run("contact", ["accept-key", "bob", "rubbish"])
             },
             result: { (world, run) throws in #expect(try run.text.contains(world.id("other"))) }),
         HintCase(
-            "another key is still offered for …: contact show …",
+            "another key is still offered for …: sotto contact show …",
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run("contact", ["add", "bob.card"])
             },
             result: { (world, run) throws in #expect(try run.text.contains(world.id("other"))) }),
         HintCase(
-            "… is …; compare the safety number: contact show …",
+            "… is …; compare the safety number: sotto contact show …",
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run("contact", ["accept-key", "bob"])
             },
             result: { (world, run) throws in #expect(try run.text.contains(world.id("other"))) }),
         HintCase(
-            "no session exists with the new key: recv --bundle …, or contact set … --suite auto",
+            "no session exists with the new key: sotto recv --bundle …, or sotto contact set … --suite auto",
             situation: { world in
                 try world.startRelay()
                 try world.offerOtherKey()
@@ -108,7 +108,7 @@ extension HintTests {
             },
             result: { (world, _) throws in try world.must("encrypt", ["--to", "bob"], text: "x") }),
         HintCase(
-            "no session exists with the new key: recv --bundle …, or contact set … --suite auto",
+            "no session exists with the new key: sotto recv --bundle …, or sotto contact set … --suite auto",
             choice: 1,
             situation: { world in
                 try world.offerOtherKey()
@@ -117,23 +117,23 @@ extension HintTests {
             },
             result: { (world, _) throws in try world.must("encrypt", ["--to", "bob"], text: "x") }),
         HintCase(
-            "; compare the safety number: contact show …",
+            "; compare the safety number: sotto contact show …",
             situation: { world in try world.run("contact", ["add", "bob.card"]) },
             result: showsNumber),
         HintCase(
-            "show yours and compare: contact show …",
+            "show yours and compare: sotto contact show …",
             situation: { world in
                 try world.addBob()
                 return try world.run("contact", ["verify", "bob"])
             }, result: showsNumber),
         HintCase(
-            "compare the safety number: fingerprint --with …",
+            "compare the safety number: sotto fingerprint --with …",
             situation: { world in
                 try world.addBob()
                 return try world.run("encrypt", ["--to", "bob", "--trust", "verified"], text: "x")
             }, result: showsNumber),
         HintCase(
-            "show the number of the signing key: fingerprint …",
+            "show the number of the signing key: sotto fingerprint …",
             situation: { world in
                 try world.run(
                     "decrypt", ["--from", "bob.card"], text: world.message("carol"))
@@ -142,7 +142,7 @@ extension HintTests {
                 #expect(try run.text == world.must("fingerprint", ["carol.card"]))
             }),
         HintCase(
-            "contact unblock …",
+            "sotto contact unblock …",
             situation: { world in
                 try world.addBob()
                 try world.must("contact", ["block", "bob"])
@@ -150,7 +150,7 @@ extension HintTests {
             },
             result: { (world, _) throws in try world.must("encrypt", ["--to", "bob"], text: "x") }),
         HintCase(
-            "still blocked; to unblock: contact unblock …",
+            "still blocked; to unblock: sotto contact unblock …",
             situation: { world in
                 try world.must("contact", ["block", "bob.card"])
                 return try world.run("contact", ["add", "bob.card"])
@@ -159,7 +159,7 @@ extension HintTests {
                 #expect(try world.contact("bob")["blocked"] == .bool(false))
             }),
         HintCase(
-            "ask … on another channel; if the key is right, remove the old contact first: contact remove …",
+            "ask … on another channel; if the key is right, remove the old contact first: sotto contact remove …",
             situation: { world in
                 for (name, status) in [("bob", Int32(0)), ("carol", 12)] {
                     let run = try world.run(

@@ -51,7 +51,19 @@ import Testing
         let number = try #require(mine[1]["number"]?.integer)
         #expect(try texts(records(alice, "bob", "--before", "\(number)")) == ["one"])
         #expect(try texts(records(alice)) == ["one", "two", "three"])
-        #expect(try records(alice, "--after", "2100-01-01T00:00:00Z").isEmpty)
+        for time in ["2100-01-01T00:00:00Z", "2100-01-01", "2100-01-01 07:20"] {
+            #expect(try records(alice, "--after", time).isEmpty)
+            #expect(try records(alice, "--before", time).count == 3)
+            #expect(try records(alice, "--changed-since", time).isEmpty)
+            #expect(try texts(records(alice, "search", "--before", time, "two")) == ["two"])
+        }
+        for time in ["2020-01-01", "2020-01-01T07:20:00"] {
+            #expect(try records(alice, "bob", "--after", time).count == 3)
+            #expect(try records(alice, "bob", "--before", time).isEmpty)
+            #expect(try records(alice, "search", "--before", time, "two").isEmpty)
+        }
+        let wrong = try alice.run("history", ["--before", "noon"])
+        #expect(wrong.status == 64 && wrong.stderr.contains("give the number of a message, a day"))
     }
 
     @Test func eachSuiteIsRecordedBeforeTheEnvelopeIsWritten() throws {

@@ -1,0 +1,184 @@
+import Sotto
+import TestSupport
+import Testing
+
+/// The lines for people of `history --text` and `decrypt --text`: versions, forwarded messages, groups and quotations.
+struct TextLineTests {
+    private static func talk() throws -> Conversing { try Conversing() }
+
+    /// Returns the lines without the time.
+    private func shown(_ run: Run) -> [String] {
+        run.lines.filter { !$0.hasPrefix("--") }.map { String($0.dropFirst(6)) }
+    }
+
+    // MARK: Versions
+
+    @Test func anEditedMessageIsShownWithItsVersions() throws {
+        let they = try Self.talk()
+        let id = try they.tell(they.alice, "teh end")
+        try they.say(they.alice, ["edit", id], text: "the\nend")
+        try they.say(they.alice, ["edit", id], text: "the end.")
+        for (party, name) in [(they.alice, "to bob"), (they.bob, "alice")] {
+            let run = try party.run("history", ["show", "--text", id])
+            #expect(run.status == 0, "\(run.stderr)")
+            let gap = String(repeating: " ", count: name.count)
+            let expected = [
+                "\(name)  the end.  [edited]", "\(gap)  teh end  [version 1]", "\(gap)  the",
+                "\(gap)  end  [version 2]",
+            ]
+            #expect(shown(run) == expected, "\(run.text)")
+            // A page shows only the last version.
+            #expect(try !party.run("history", ["--text"]).text.contains("teh"))
+        }
+        // A version cannot imitate another line.
+        try they.say(they.alice, ["edit", id], text: "\u{1B}[2Jx")
+        let run = try they.bob.run("history", ["show", "--text", id])
+        #expect(!run.text.contains("\u{1B}"))
+        try they.say(they.alice, ["delete", id])
+        let gone = try they.bob.run("history", ["show", "--text", "1"])
+        #expect(shown(gone) == ["alice  [message deleted]"], "\(gone.text)")
+    }
+
+    // MARK: Forwarded messages
+
+    @Test func aForwardedMessageIsMarked() throws {
+        let they = try Self.talk()
+        let id = try they.tell(they.alice, "see this")
+        let record = try they.bob.compose(["forward", id, "--to", "alice"])
+        let sealed = try they.bob.run("encrypt", stdin: record.stdout)
+        let opened = try they.alice.run("decrypt", ["--text"], stdin: sealed.stdout)
+        #expect(opened.text == "[forwarded] see this\n")
+        let again = try they.alice.run("decrypt", ["--again", "--text", "--time"])
+        #expect(again.text.hasSuffix("\tbob\t[forwarded] see this\n"), "\(again.text)")
+        let text = try they.alice.run("history", ["bob", "--text"])
+        #expect(shown(text) == ["me   see this", "bob  see this  [forwarded]"], "\(text.text)")
+        func export(_ format: String) throws -> String {
+            try they.alice.run("history", ["export", "--format", format]).text
+        }
+        #expect(try export("text").contains("see this  [forwarded]"))
+        #expect(try export("html").contains("<footer><span><bdi>forwarded</bdi></span></footer>"))
+        let mail = try export("mbox")
+        #expect(mail.contains("\nSubject: see this\n"))
+        #expect(mail.contains("\nSubject: Fwd: see this\n"))
+        #expect(mail.split(separator: "\n").count { $0 == "X-Sotto-Forwarded: yes" } == 1)
+    }
+
+    // MARK: Groups
+
+    /// In a list of several conversations, a message of a group names the group.
+    @Test func aMessageOfAGroupNamesIt() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.say("bob", "hello")
+        try circle.settle()
+        try circle.say("alice", "welcome")
+        let all = shown(try circle["alice"].run("history", ["--text"]))
+        #expect(all == ["bob  hello  [in team]", "me   welcome  [in team]"])
+        let one = try circle["alice"].run("history", ["team", "--text"])
+        #expect(one.text.contains("hello") && !one.text.contains("[in "))
+    }
+
+    @Test func anEventOfAGroupNamesIt() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.post("alice", circle.must("alice", "group", ["create", "team", "bob"]).stdout)
+        let invited = try circle.read("bob", nil, ["--text"])
+        #expect(invited.text.hasPrefix("[invited you to the group team] to join: "))
+        try circle.group("bob", "accept", "team")
+        let lines = circle.take("alice")
+        let joined = try circle.read("alice", lines, ["--text"])
+        #expect(joined.text == "[team: bob joined the group]\n")
+        let records = try circle["alice"].run("decrypt", ["--again"]).records
+        #expect(records.map { $0.body["name"] } == [.string("team")])
+    }
+
+    // MARK: Deletions and quotations
+
+    /// The deletion of a message arrives before the message.
+    @Test func aMessageThatWasDeletedBeforeIsNotPrinted() throws {
+        for form in [[], ["--text"]] {
+            let they = try Self.talk()
+            let sent = try they.alice.write(["a mistake", "and more"], to: they.bob)
+            let id = try #require(try JSON.object(parsing: Array(sent[0].utf8))["id"]?.string)
+            let record = try they.alice.compose(["delete", id])
+            let deletion = try they.alice.run("encrypt", stdin: record.stdout)
+            #expect(try they.bob.run("decrypt", stdin: deletion.stdout).status == 0)
+            let run = try they.bob.run("decrypt", form, stdin: lines(sent))
+            #expect(run.status == 0, "\(run.stderr)")
+            #expect(run.text.contains("and more") && !run.text.contains("a mistake"))
+            #expect(try they.bob.history("alice").map { $0["deleted"] } == [.bool(true), nil])
+        }
+    }
+
+    @Test func aMessageOfAGroupThatWasDeletedBeforeIsNotPrinted() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.say("alice", "first")
+        try circle.settle()
+        try circle.say("alice", "a mistake")
+        let late = circle.take("bob")
+        try circle.compose("alice", ["delete", "-1", "--with", "team"])
+        try circle.read("bob")
+        let run = try circle.read("bob", late)
+        #expect(run.status == 0 && !run.text.contains("a mistake"), "\(run.text)\(run.stderr)")
+    }
+
+    private func quote(_ target: String, _ author: Party, _ text: String) -> [UInt8] {
+        var body = Message.textBody("reply")
+        body["reply"] = .object([
+            "id": .string(target), "from": .string(author.identity.id.description),
+            "text": .string(text),
+        ])
+        let record: JSONObject = [
+            "v": .integer(1), "type": .string("message"), "body": .object(body),
+        ]
+        return record.serialized()
+    }
+
+    /// A reply can quote a message of another conversation, and one that was deleted.
+    @Test func aQuotationIsFoundInAllConversations() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.say("bob", "in the team")
+        try circle.settle()
+        let id = try #require(
+            try circle["alice"].history("team").last?["id"]?.string)
+        let bob = circle["bob"]
+        func reply(_ text: String, to target: String) throws -> JSONObject {
+            let sealed = try bob.run(
+                "encrypt", ["--to", "alice", "--jsonl"], stdin: quote(target, bob, text))
+            let opened = try circle["alice"].run("decrypt", stdin: sealed.stdout)
+            return try #require(try opened.records.first)
+        }
+        #expect(try reply("in the", to: id)["quotation"] == .string("same"))
+        #expect(try reply("never", to: id)["quotation"] == .string("different"))
+        let text = try circle["alice"].run("history", ["bob", "--text"]).text
+        #expect(text.contains("> in the [in another conversation]"), "\(text)")
+        #expect(text.contains("> never [in another conversation, where the text is different]"))
+        // Only the quoted part of the other conversation is shown, and there is no link to it.
+        let page = try circle["alice"].run("history", ["export", "bob", "--format", "html"]).text
+        #expect(!page.contains("in the team") && !page.contains("href=\"#m"))
+        // Of the wrong author.
+        let sealed = try bob.run(
+            "encrypt", ["--to", "alice", "--jsonl"],
+            stdin: quote(id, circle["alice"], "in the"))
+        let opened = try circle["alice"].run("decrypt", stdin: sealed.stdout)
+        #expect(try opened.records.first?["quotation"] == .string("unknown"))
+    }
+
+    @Test func aQuotationOfADeletedMessageSaysSo() throws {
+        let they = try Self.talk()
+        let (alice, bob) = (they.alice, they.bob)
+        let id = try they.tell(alice, "gone soon")
+        let other = try they.tell(bob, "gone too")
+        try they.say(bob, ["reply", id], text: "why?")
+        try they.say(alice, ["reply", other], text: "what?")
+        try they.say(alice, ["delete", id])
+        try they.say(bob, ["delete", other])
+        for (party, peer) in [(alice, "bob"), (bob, "alice")] {
+            let replies = try party.history(peer).filter { $0["quotation"] != nil }
+            #expect(replies.map { $0["quotation"] } == [.string("deleted"), .string("deleted")])
+            let text = try party.run("history", [peer, "--text"]).text
+            #expect(text.contains("> gone soon [deleted]") && text.contains("> gone too [deleted]"))
+        }
+    }
+}
