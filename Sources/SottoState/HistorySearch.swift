@@ -5,8 +5,9 @@ import SottoDatabase
 struct SearchPattern: Sendable {
     /// The UTF-8 forms of each character: as given, in lower case, in upper case and in title case.
     private let characters: [[[UInt8]]]
-    /// The bytes with which a match can begin.
-    private let beginnings: [Bool]
+    /// The bytes that can be the first and the second one of a match, each from 0 to 255. A second byte is any one if a match can
+    /// have a single byte.
+    private let first: [Bool], second: [Bool]
 
     /// Creates a pattern. With `inJSON`, it matches the characters as ``JSON/serialized()`` escapes them.
     init(_ text: String, inJSON: Bool) {
@@ -23,19 +24,28 @@ struct SearchPattern: Sendable {
             }
             return Array(Set(bytes))
         }
-        var beginnings = [Bool](repeating: false, count: 256)
-        for form in characters.first ?? [] where !form.isEmpty { beginnings[Int(form[0])] = true }
-        self.beginnings = beginnings
+        var first = [Bool](repeating: false, count: 256)
+        var second = first
+        let next = characters.count > 1 ? characters[1] : []
+        for form in characters.first ?? [] where !form.isEmpty {
+            first[Int(form[0])] = true
+            let bytes = form.count > 1 ? [form[1]] : next.compactMap(\.first)
+            if bytes.isEmpty { second = [Bool](repeating: true, count: 256) }
+            for byte in bytes { second[Int(byte)] = true }
+        }
+        (self.first, self.second) = (first, second)
     }
 
     /// Returns whether the pattern occurs in UTF-8 text. An empty pattern occurs in every text.
     func occurs(in text: UnsafeRawBufferPointer) -> Bool {
-        guard !characters.isEmpty else { return true }
-        return beginnings.withUnsafeBufferPointer { beginnings in
-            for start in 0..<text.count where beginnings[Int(text[start])] {
-                if matches(text, from: start) { return true }
+        guard !characters.isEmpty, let last = text.last else { return characters.isEmpty }
+        return first.withUnsafeBufferPointer { first in
+            second.withUnsafeBufferPointer { second in
+                for start in 0..<(text.count - 1) where first[Int(text[start])] {
+                    if second[Int(text[start + 1])], matches(text, from: start) { return true }
+                }
+                return first[Int(last)] && matches(text, from: text.count - 1)
             }
-            return false
         }
     }
 
