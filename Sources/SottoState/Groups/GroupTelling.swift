@@ -1,0 +1,330 @@
+package import Sotto
+import SottoDatabase
+
+/// The bodies that tell people what they lack of a group.
+extension StateTransaction {
+    /// The most bytes of changes, cards and messages in one body.
+    private static let bodyBytes = 20 << 10
+    /// The most earlier messages that a member gets.
+    private static let mostEarlier = 5_000
+
+    /// Returns the changes that the owner tells the members of a group.
+    package func dues(
+        in group: StoredGroup, at time: Timestamp = .now()
+    ) throws(StateError) -> GroupDues {
+        var invited = group.doorJoins(namedBy: group.log.changes.filter { $0.by == owner.id })
+        let told = group.log.changes.filter { change in
+            if change.by == owner.id {
+                if case .invite(let who, _) = change.act { invited.formUnion(who) }
+                return true
+            }
+            return change.act.isJoin && invited.contains(change.by)
+        }
+        let room = group.rank >= .moderator ? try room(of: group)?.keys : nil
+        var dues = GroupDues(
+            group: group, time: time, notes: try notes(of: group), told: told,
+            lastTold: told.compactMap { group.places[$0.id] }.max() ?? 0, room: room)
+        dues.askOthers()
+        return dues
+    }
+
+    /// Returns all that the members of a group lack, and those who are members no longer. `also` are further people who are told
+    /// of their removal. With `asksForKeys`, members are asked for the keys of messages that wait for them.
+    ///
+    /// An owner who is a member no longer tells and asks for changes, and sends no keys and no messages.
+    package func news(
+        of group: StoredGroup, also: [SessionID] = [], asksForKeys: Bool = false,
+        at time: Timestamp = .now()
+    ) throws(StateError) -> [(to: SessionID, body: GroupBody)] {
+        var dues = try dues(in: group, at: time)
+        if dues.isMember {
+            dues.messageRequests = try messageRequests(in: group, dues.notes)
+            if asksForKeys { dues.chainRequests = try chainRequests(in: group, dues.notes) }
+        }
+        let readers = Set(Self.entitled(group, dues.notes))
+        let own = dues.isMember && !group.isDoubtful ? try ownChain(of: group) : nil
+        var news: [(to: SessionID, body: GroupBody)] = []
+        for member in group.members.map(\.id) where member != owner.id {
+            var bodies = try due(to: member, in: dues)
+            let note = dues.note(of: member)
+            if let own, note.wantsChain, readers.contains(member) {
+                own.add(to: &bodies, since: try firstChain(of: note, in: own))
+            }
+            news += bodies.map { (to: member, body: $0) }
+        }
+        let others = Set(also).union(dues.notes.keys).filter { group.state.ranks[$0] == nil }
+        for person in others.sorted(by: { $0.description < $1.description }) {
+            news += farewell(to: person, in: dues).map { (to: person, body: $0) }
+        }
+        return news
+    }
+
+    /// Returns the bodies, of limited length, with all that a member did not get yet: changes, those for which the member asked, the cards
+    /// of newcomers, earlier messages, and a question for changes that the member has.
+    func due(
+        to member: SessionID, in dues: GroupDues
+    ) throws(StateError) -> [GroupBody] {
+        let (group, note) = (dues.group, dues.note(of: member))
+        let wanted = dues.answers(to: note)
+        if group.isDoubtful {
+            // The person may be no member any more: nothing but questions and answers.
+            let changes = group.log.changes.filter { wanted.contains($0.id) }
+            return dues.asking(note, with: Self.bodies(of: group.id, changes, cards: []))
+        }
+        let backlog = try dues.backlogs.backlog(of: note) { () throws(StateError) in
+            try self.backlog(of: note, in: dues)
+        }
+        var told = backlog.file == nil ? backlog.changes.filter { $0.by != member } : []
+        if !wanted.isEmpty {
+            let ids = wanted.union(told.map(\.id))
+            told = group.log.changes.filter { ids.contains($0.id) }
+        }
+        let changes = told
+        let cards = dues.cards(ofNewcomersIn: changes).compactMap {
+            (try? JSON.object(parsing: $0)).flatMap { try? Card(stored: $0) }
+        }
+        var bodies = Self.bodies(of: group.id, changes, cards: cards)
+        if let file = backlog.file {
+            bodies.insert(GroupBody(group.id), at: 0)
+            bodies[0].file = file
+        }
+        bodies = dues.asking(note, with: dues.answering(note, with: bodies))
+        if let room = dues.room, !note.hasRoom, group.state.ranks[member] ?? .nobody >= .moderator {
+            var body = GroupBody(group.id)
+            body.room = room.object
+            bodies.append(body)
+        }
+        guard dues.isMember else { return bodies }
+        let answers = try answers(to: note, in: group, at: dues.time)
+        if !answers.isEmpty { bodies += Self.bodies(of: group.id, history: answers) }
+        guard group.shows(to: note), !note.hasHistory else { return bodies }
+        let earlier = try earlierMessages(of: group)
+        if earlier[0].history.isEmpty, let last = bodies.indices.last {
+            bodies[last].isComplete = true
+            return bodies
+        }
+        return bodies + earlier
+    }
+
+    /// Returns what members with a place in the log lack.
+    private func backlog(
+        of note: GroupMemberNote, in dues: GroupDues
+    ) throws(StateError) -> GroupBacklog {
+        if !note.needsLog, note.told >= dues.lastTold {
+            return GroupBacklog(changes: [], file: nil)
+        }
+        let told = note.needsLog ? dues.group.log.changes : dues.told
+        let changes = told.filter { (dues.group.places[$0.id] ?? 0) > note.told }
+        let cards = dues.cards(ofNewcomersIn: changes)
+        return GroupBacklog(changes: changes, file: try file(of: changes, cards: cards))
+    }
+
+    /// Returns the bodies for a person who is no member: the owner's changes that removed them and those before, a question for
+    /// changes that they have, and of the changes for which they asked those before a removal or an invitation. They do not
+    /// learn of later changes.
+    private func farewell(to person: SessionID, in dues: GroupDues) -> [GroupBody] {
+        let (group, note) = (dues.group, dues.note(of: person))
+        let removals =
+            group.isDoubtful
+            ? [] : group.log.changes.filter { $0.act.removal(of: person) != nil }
+        let past =
+            note.wanted.isEmpty ? [] : group.log.past(of: group.log.knownHeads(of: person))
+        let answers = past.intersection(dues.answers(to: note))
+        func isUntold(_ change: GroupChange) -> Bool {
+            change.by == owner.id && (group.places[change.id] ?? 0) > note.told
+                && !answers.contains(change.id)
+        }
+        // A removal waits for the changes before it, such as the removal of others by the same command.
+        let ending = removals.filter(isUntold).map(\.id)
+        let before = ending.isEmpty ? [] : group.log.past(of: ending)
+        let untold = group.log.changes.filter { before.contains($0.id) && isUntold($0) }
+        let changes = group.log.changes.filter { answers.contains($0.id) } + untold
+        let bodies = Self.bodies(of: group.id, changes, cards: [])
+        return dues.asking(note, with: dues.answering(note, with: bodies))
+    }
+
+    /// Returns the owner's messages to a group as they stand now, without those that are deleted after some time.
+    private func earlierMessages(of group: StoredGroup) throws(StateError) -> [GroupBody] {
+        let row = try row(of: .group(group.id))
+        let entries = try store.entries(
+            """
+            WHERE conversation = ? AND kind = 0 AND sent = 1 AND sealed IS NOT NULL
+            ORDER BY number DESC LIMIT ?
+            """, row.number, Self.mostEarlier, connection: connection)
+        var messages: [JSONObject] = []
+        for entry in entries.reversed() {
+            guard let id = entry.id, entry.groupPlace != nil else { continue }
+            let events = try store.events(on: id, in: row, connection)
+            let view = MessageView(entry, events: events, owner: owner.id)
+            guard let body = view.body, body["expires"] == nil else { continue }
+            if let message = entry.shown(group.sendable(body)) { messages.append(message) }
+        }
+        var bodies = Self.bodies(of: group.id, history: messages)
+        bodies[bodies.count - 1].isComplete = true
+        return bodies
+    }
+
+    /// Returns bodies with messages of the owner, at least one.
+    private static func bodies(of group: GroupID, history: [JSONObject]) -> [GroupBody] {
+        var bodies = [GroupBody(group)]
+        var bytes = 0
+        for message in history {
+            let count = message.serialized().count
+            if bytes > 0,
+                bytes + count > bodyBytes
+                    || bodies[bodies.count - 1].history.count == GroupBody.most
+            {
+                bodies.append(GroupBody(group))
+                bytes = 0
+            }
+            bodies[bodies.count - 1].history.append(message)
+            bytes += count
+        }
+        return bodies
+    }
+
+    /// The most bytes of changes in an invitation with a file: they have the name of the group.
+    private static let invitationBytes = 8 << 10
+
+    /// Returns the bodies of an invitation: the whole log and the cards of the members. Each has the first change, without which
+    /// the group is unknown: they may arrive in any order. A long log is in a file, after the first changes.
+    package func invitation(
+        to group: StoredGroup, cards: [Card]
+    ) throws(StateError) -> [GroupBody] {
+        let log = group.log.changes
+        let records = cards.compactMap { $0.record?.serialized() }
+        guard let file = try file(of: log, cards: records) else {
+            return Self.invitation(to: group, cards: cards)
+        }
+        var count = 0
+        let first = log.prefix { change in
+            count += change.bytes.count
+            return count <= Self.invitationBytes
+        }
+        var body = GroupBody(group.id)
+        body.changes = first.compactMap { try? JSON.object(parsing: $0.bytes) }
+        body.file = file
+        return [body]
+    }
+
+    private static func invitation(to group: StoredGroup, cards: [Card]) -> [GroupBody] {
+        let first = group.log.changes[0]
+        return bodies(of: group.id, group.log.changes, cards: cards).enumerated().map {
+            place, body in
+            guard place > 0, let record = try? JSON.object(parsing: first.bytes) else {
+                return body
+            }
+            var body = body
+            body.changes.insert(record, at: 0)
+            return body
+        }
+    }
+
+    /// Returns bodies with changes and cards.
+    package static func bodies(
+        of group: GroupID, _ changes: [GroupChange], cards: [Card]
+    ) -> [GroupBody] {
+        var bodies: [GroupBody] = []
+        var body = GroupBody(group)
+        var bytes = 0
+        func add(_ count: Int, _ append: (inout GroupBody) -> Void) {
+            if bytes > 0,
+                bytes + count > bodyBytes
+                    || max(body.changes.count, body.cards.count) == GroupBody.most
+            {
+                bodies.append(body)
+                (body, bytes) = (GroupBody(group), 0)
+            }
+            append(&body)
+            bytes += count
+        }
+        for change in changes {
+            guard let record = try? JSON.object(parsing: change.bytes) else { continue }
+            add(change.bytes.count) { $0.changes.append(record) }
+        }
+        for card in cards {
+            guard let record = card.record else { continue }
+            add(record.serialized().count) { $0.cards.append(record) }
+        }
+        if bytes > 0 { bodies.append(body) }
+        return bodies
+    }
+
+    /// Records that a body for a person was encrypted in this transaction.
+    package func noteSealed(
+        _ body: GroupBody, to person: SessionID, at time: Timestamp = .now()
+    ) throws(StateError) {
+        guard let group = try group(body.group) else { return }
+        var note = try note(of: person, in: group)
+        var answered: [GroupID] = []
+        for record in body.changes {
+            let id = GroupID(sha256(JSON.object(record).canonical()))
+            guard let place = group.places[id] else { continue }
+            if let index = note.wanted.firstIndex(of: id) {
+                // The person asked for it, so earlier changes may be missing there.
+                note.wanted.remove(at: index)
+                answered.append(id)
+            } else {
+                note.told = max(note.told, place)
+            }
+        }
+        let told = body.file?.heads.compactMap { group.places[$0] }.max() ?? 0
+        note.told = max(note.told, told)
+        if note.needsLog {
+            let last = group.log.changes.filter { $0.by != person }.compactMap {
+                group.places[$0.id]
+            }
+            note.needsLog = note.told < last.max() ?? 0
+        }
+        if body.room != nil { note.hasRoom = true }
+        if body.isRequest {
+            note.asked = time.seconds
+            note.asks = min(note.asks, UInt8.max - 1) + 1
+            if body.asksForChain { note.lacksChain = false }
+        }
+        if body.headsAnswer != nil { note.answeredQuestion(at: time) }
+        if body.isComplete { note.hasHistory = true }
+        let shown = Set(
+            body.history.compactMap {
+                $0["place"]?.object.flatMap { GroupContent.Place($0) }?.id(group.id, owner.id)
+            })
+        let answeredMessages = note.wantedMessages.filter { shown.contains($0) }
+        note.wantedMessages.removeAll { shown.contains($0) }
+        note.answers.add(answered, answeredMessages, at: time)
+        if body.chain != nil {
+            note.holds = try chainSerial(of: group)
+            if note.wantsChain {
+                (note.wantsChain, note.answered) = (false, time.seconds)
+            }
+            if note.unreadUntil == nil { note.unreadUntil = try lastSentMessage(to: group) }
+        }
+        try write(note, of: group)
+    }
+}
+
+extension HistoryEntry {
+    /// The place of a message in a chain of the owner, or `nil`.
+    var groupPlace: GroupContent.Place? {
+        record["details"]?.object?["place"]?.object.flatMap { GroupContent.Place($0) }
+    }
+
+    /// Returns a message of the owner for another member, with a body: `{"place","time","body"}`. `nil` without a place.
+    func shown(_ body: JSONObject) -> JSONObject? {
+        guard let place = groupPlace, let time else { return nil }
+        return [
+            "place": .object(place.object), "time": .string(time.description),
+            "body": .object(body),
+        ]
+    }
+}
+
+extension StoredGroup {
+    /// Whether a member gets the owner's earlier messages.
+    func shows(to note: GroupMemberNote) -> Bool {
+        switch state.policy.visibility {
+        case .joined: false
+        case .global: true
+        case .granted: note.isGranted
+        }
+    }
+}

@@ -1,0 +1,213 @@
+package import Sotto
+import SottoDatabase
+
+/// Changes that the owner signs, and the storage of changes.
+extension StateTransaction {
+    /// Creates a group with a policy and values. Throws ``GroupError/tooMany``.
+    package func createGroup(
+        _ policy: GroupPolicy, _ values: [GroupChange.Value],
+        continues group: StoredGroup? = nil, at time: Timestamp = .now()
+    ) throws -> StoredGroup {
+        let continued = group.map { GroupChange.Continuation(group: $0.id, heads: $0.heads) }
+        let create = try GroupChange(
+            .create(nonce: randomBytes(32), policy, continues: continued), in: nil,
+            by: owner.signingKey, seq: 1, parents: [], time: time)
+        guard let log = GroupLog(create) else { preconditionFailure("a new group is not stored") }
+        var group = try insert(log)
+        for value in values { group = try write(.set(value), in: group, at: time) }
+        return group
+    }
+
+    /// Signs a change by the owner after all heads, and stores it. Throws ``GroupError/refused`` if the rules refuse it or
+    /// it has no effect, and ``GroupError/doubtful(id:)``.
+    package func write(
+        _ act: GroupChange.Act, in group: StoredGroup, at time: Timestamp = .now()
+    ) throws -> StoredGroup {
+        guard !group.isDoubtful else { throw GroupError.doubtful(id: group.id.short) }
+        // A restored group without other members needs no confirmation.
+        var group = group.isNewcomer ? group : try confirm(group)
+        if let heads = group.headsForRemoval(act) {
+            try sign(act, after: heads, in: &group, at: time)
+        } else {
+            while group.log.heads.count > GroupChange.mostParents {
+                try sign(.merge, after: group.log.heads, in: &group, at: time)
+            }
+            try sign(act, after: group.log.heads, in: &group, at: time)
+        }
+        try fold(&group)
+        return group
+    }
+
+    /// Enters a group after an invitation. Its log came from the inviter alone, so two other members are asked for their heads.
+    /// Throws ``GroupError/refused`` without a valid invitation.
+    package func join(
+        _ group: StoredGroup, _ entry: GroupChange.Entry, at time: Timestamp = .now()
+    ) throws -> StoredGroup {
+        var joined = try write(.join(entry), in: group, at: time)
+        guard joined.standing == .member else { throw GroupError.refused }
+        guard joined.question == nil, !joined.membersBesidesInviter.isEmpty else { return joined }
+        joined.question = randomBytes(GroupBody.questionBytes)
+        joined.isNewcomer = true
+        groups[joined.id] = joined
+        try writeHeader(of: joined)
+        return joined
+    }
+
+    /// Ends the doubt about a group. Returns the group.
+    package func confirm(_ group: StoredGroup) throws(StateError) -> StoredGroup {
+        guard group.question != nil else { return group }
+        var group = group
+        (group.question, group.isNewcomer) = (nil, false)
+        groups[group.id] = group
+        try writeHeader(of: group)
+        return group
+    }
+
+    /// Folds the log of a group after changes were stored.
+    func fold(_ group: inout StoredGroup) throws(StateError) {
+        let before = group.state
+        let name = group.name
+        let known = groups[group.id]?.log
+        noteForks(in: group)
+        group.state = group.log.fold()
+        groups[group.id] = group
+        if group.name != name { try writeHeader(of: group) }
+        try endGrants(of: group, since: before, known)
+    }
+
+    /// Notes the forks that the log did not have before.
+    private func noteForks(in group: StoredGroup) {
+        let known = groups[group.id]?.log.forks.count ?? 0
+        for (first, _) in group.log.forks.dropFirst(known) {
+            guard let change = group.log.changes.first(where: { $0.id == first }) else { continue }
+            forks.append(GroupFork(group: group.id, device: change.device))
+        }
+    }
+
+    /// Returns the forks that were learned since the last call.
+    package func takeForks() -> [GroupFork] {
+        defer { forks = [] }
+        return forks
+    }
+
+    func writeHeader(of group: StoredGroup) throws(StateError) {
+        try connection.run(
+            "UPDATE group_log SET sealed = ? WHERE number = ?",
+            store.seal(GroupHeader(group).encoded, .group(mark: store.mark(group.id))),
+            group.number)
+    }
+
+    /// Ends the grants to members who are no members any more or have entered again, and all if the owner is none. `log` is the
+    /// log with the state `before`.
+    private func endGrants(
+        of group: StoredGroup, since before: GroupState, _ log: GroupLog?
+    ) throws(StateError) {
+        let isOver = before.ranks[owner.id] != nil && group.rank == .nobody
+        let gone = before.ranks.keys.filter { member in
+            isOver || group.state.ranks[member] == nil
+                || log.map { $0.entry(of: member) != group.log.entry(of: member) } ?? false
+        }
+        for member in gone where member != owner.id {
+            if !isOver, group.state.ranks[member] == nil {
+                formerMembers[group.id, default: []].insert(member)
+            }
+            var note = try note(of: member, in: group)
+            guard note.isGranted || note.hasHistory else { continue }
+            (note.isGranted, note.hasHistory) = (false, false)
+            try write(note, of: group)
+        }
+        // Who entered again may have deleted the present chain, and can be removed again before the next message: it is under a
+        // new chain.
+        for member in group.state.ranks.keys where before.ranks[member] == nil {
+            if try note(of: member, in: group).holds > 0 { return try endOwnChain(of: group) }
+        }
+    }
+
+    private func sign(
+        _ act: GroupChange.Act, after heads: [GroupID], in group: inout StoredGroup,
+        at time: Timestamp
+    ) throws {
+        // The own last change comes first: the limit of the number of parents must not cut it off.
+        let last = group.log.changes.last { $0.by == owner.id }?.id
+        let isFirst = heads.count > GroupChange.mostParents || heads.contains { $0 == last }
+        let parents = (isFirst ? [last].compactMap(\.self) : []) + heads.filter { $0 != last }
+        let change = try GroupChange(
+            act, in: group.id, by: owner.signingKey, seq: group.log.nextSeq(of: owner.id),
+            parents: Array(parents.prefix(GroupChange.mostParents)), time: time)
+        guard group.log.add(change) == .stored else { throw GroupError.refused }
+        group.places[change.id] = try store(change, of: group.number, aside: false, time)
+    }
+
+    /// Records that the owner declines an invitation, or takes that back.
+    package func decline(_ group: StoredGroup, _ isDeclined: Bool = true) throws(StateError) {
+        var group = group
+        group.isDeclined = isDeclined
+        groups[group.id] = group
+        try writeHeader(of: group)
+    }
+
+    func insert(_ log: GroupLog) throws -> StoredGroup {
+        guard try connection.integer("SELECT count(*) FROM group_log") < Self.mostGroups else {
+            throw GroupError.tooMany
+        }
+        let mark = store.mark(log.group)
+        try connection.run(
+            "INSERT INTO group_log (mark, sealed) VALUES (?, ?)", mark,
+            store.seal(
+                GroupHeader(id: log.group).encoded, .group(mark: mark)))
+        return try begin(log, number: connection.lastRow)
+    }
+
+    /// Stores the first change of the group with a number, whose other changes are not here.
+    func begin(_ log: GroupLog, number: Int64) throws(StateError) -> StoredGroup {
+        var group = StoredGroup(
+            number: number, owner: owner.id, log: log, state: log.fold(), places: [:])
+        group.places[log.group] = try store(log.changes[0], of: group.number, aside: false, .now())
+        groups[group.id] = group
+        return group
+    }
+
+    /// Returns the place of the next change of a group.
+    func nextPlace(of number: Int64) throws(StateError) -> Int64 {
+        try connection.integer(
+            "SELECT coalesce(max(place), 0) + 1 FROM group_change WHERE team = ?", number)
+    }
+
+    /// Stores a change; a change that waited becomes a stored one. Returns its place.
+    func store(
+        _ change: GroupChange, of number: Int64, aside: Bool, _ time: Timestamp
+    ) throws(StateError) -> Int64 {
+        let place = try nextPlace(of: number)
+        try store(change, of: number, aside: aside, at: place, time)
+        return place
+    }
+
+    /// Stores a change at a place, which is ``nextPlace(of:)`` or a higher one.
+    func store(
+        _ change: GroupChange, of number: Int64, aside: Bool, at place: Int64, _ time: Timestamp
+    ) throws(StateError) {
+        let mark = store.mark(change: change.id)
+        waitingChanges[number] = nil
+        try connection.run(
+            """
+            INSERT INTO group_change (team, mark, aside, place, time, sealed)
+            VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT (mark) DO UPDATE SET
+                aside = excluded.aside, place = excluded.place, time = excluded.time
+            """, number, mark, aside ? 1 : 0, place, time.seconds,
+            store.seal(change.bytes, .groupChange(mark: mark)))
+    }
+}
+
+extension StoredGroup {
+    /// The most last changes of people that their removal comes after.
+    private static let mostLastChanges = 256
+
+    /// Returns the parents of a change if they are not all heads: those of a removal in a full log, or of people who signed
+    /// many changes that nobody named. Other members may not have these, and would not store the removal.
+    fileprivate func headsForRemoval(_ act: GroupChange.Act) -> [GroupID]? {
+        guard !act.removed.isEmpty || log.isFull else { return nil }
+        let (heads, left) = log.heads(without: Set(act.removed))
+        return log.isFull || left > Self.mostLastChanges ? heads : nil
+    }
+}
