@@ -348,7 +348,7 @@ let package = Package(
             name: "group-bench",
             dependencies: ["Sotto", "SottoState", "SottoTool"], path: "Bench/group-bench",
             swiftSettings: strict),
-        program("sotto", [], link: fullyStatic),
+        plainProgram("sotto", [], link: fullyStatic),
 
         .testTarget(
             name: "ArgumentsTests", dependencies: ["Arguments"], swiftSettings: strict),

@@ -275,7 +275,9 @@ extension Delivery {
                 lockSince = nil
                 // Another process can send until more input comes.
                 delivery.lock.unlock()
-                if try isOver() { return try end(isDone: uploads.error == nil) }
+                if try isOver() {
+                    return try isPassed() ? advance() : end(isDone: uploads.error == nil)
+                }
                 try collect()
                 return nil
             }
@@ -304,9 +306,22 @@ extension Delivery {
             sendSignals()
             if inFlight.isEmpty, try !hasWork() {
                 delivery.lock.unlock()
-                if try isOver() { return try end(isDone: uploads.error == nil) }
+                if try isOver() {
+                    return try isPassed() ? advance() : end(isDone: uploads.error == nil)
+                }
             }
             return nil
+        }
+
+        /// Whether an envelope before the cursor can be sent, and sets the cursor before it: it waited for a blob at another relay,
+        /// whose delivery has just recorded that the blob is there.
+        private mutating func isPassed() throws(StateError) -> Bool {
+            let known = Set(outcomes.map(\.number)).union(deferred.keys)
+            let first = try delivery.outbox.waiting(
+                relay: outboxName, after: 0, limit: known.count + 1)
+            guard first.contains(where: { !known.contains($0.number) }) else { return false }
+            cursor = 0
+            return true
         }
 
         /// Whether the run ends, as no work is left: no items follow, and no envelope waits for a blob that is being uploaded to

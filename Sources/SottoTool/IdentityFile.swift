@@ -24,16 +24,7 @@ public enum IdentityFile {
     }
 
     /// Returns `$SOTTO_IDENTITY`, else `$XDG_CONFIG_HOME/sotto/identity`, else `~/.config/sotto/identity`.
-    public static func defaultPath() throws(Failure) -> String {
-        func variable(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
-        }
-        if let path = variable("SOTTO_IDENTITY") { return path }
-        if let base = variable("XDG_CONFIG_HOME") { return base + "/sotto/identity" }
-        if let home = variable("HOME") { return home + "/.config/sotto/identity" }
-        throw Failure(
-            .configuration, "no identity is given and $HOME is not set", hint: "use -i FILE")
-    }
+    public static func defaultPath() throws(Failure) -> String { try defaultIdentityPath() }
 
     /// Reads a file; refuses a file that other users can read. Asks for the passphrase of a protected file that is not
     /// unlocked in the ``Keyring``; a given passphrase is used in any case.

@@ -7,7 +7,7 @@ struct ContactTool: CoreProgram {
         name: "contact",
         abstract: "The address book and its trust: add, verify, block, accept.",
         usage: """
-            contact add [--name NAME] [CARD]
+            contact add [--name NAME] [CARD] | introduce [--name NAME] [--relay URL] WHO
             contact list | show NAME | rename OLD NEW | remove NAME
             contact verify NAME NUMBER | verify NAME --scan [FILE] | unverify NAME
             contact block NAME | unblock NAME | set NAME --suite SUITE
@@ -35,7 +35,8 @@ struct ContactTool: CoreProgram {
             """,
         version: sottoVersion,
         subcommands: [
-            AddCommand.self, ListCommand.self, ShowCommand.self, RenameCommand.self,
+            AddCommand.self, IntroduceCommand.self, ListCommand.self, ShowCommand.self,
+            RenameCommand.self,
             RemoveCommand.self, VerifyCommand.self, UnverifyCommand.self, BlockCommand.self,
             UnblockCommand.self, SetCommand.self, AcceptKeyCommand.self, KeepKeyCommand.self,
             AddressCommand.self, RequestsCommand.self, AcceptCommand.self, ExportCommand.self,

@@ -1,6 +1,6 @@
 import Arguments
 import Glibc
-import SottoTool
+import SottoProgram
 
 /// `sotto chat`: a conversation in a terminal.
 struct ChatCommand: Program {

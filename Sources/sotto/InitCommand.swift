@@ -1,7 +1,7 @@
 import Arguments
 import Glibc
-import Sotto
-import SottoTool
+import SottoBytes
+import SottoProgram
 
 /// `sotto init`: creates the first identity, using the other tools.
 struct InitCommand: Program {
@@ -44,7 +44,7 @@ struct InitCommand: Program {
     }
 
     func execute() throws {
-        let path = try IdentityFile.defaultPath()
+        let path = try defaultIdentityPath()
         var status = stat()
         guard lstat(path, &status) != 0 else {
             throw Failure(
@@ -78,7 +78,7 @@ struct InitCommand: Program {
         if let name { arguments += ["--name", name] }
         if let relay { arguments += ["--relay", relay] }
         if secret != nil { arguments += ["--protect", "--passphrase", ToolRun.secretSource] }
-        var step = ToolRun(.keygen, arguments)
+        var step = ToolRun("keygen", arguments)
         step.secret = secret
         step.collectsMessages = true
         let result = try step.run()
@@ -122,11 +122,11 @@ struct InitCommand: Program {
         for what in ["public", "prekeys"] {
             var arguments = [what, "-i", path]
             if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
-            var made = ToolRun(.keygen, arguments)
+            var made = ToolRun("keygen", arguments)
             made.secret = secret
             records += try made.output()
         }
-        let outcome = try ToolRun(.send, ["--relay", relay], input: records).run().status
+        let outcome = try ToolRun("send", ["--relay", relay], input: records).run().status
         if outcome == ExitStatus.tryAgain.rawValue {
             Terminal.say(
                 "sotto: note: the card and the prekeys wait in the outbox; the next send delivers them"
@@ -147,9 +147,4 @@ struct InitCommand: Program {
         for (command, purpose) in lines { try output.writeText("\(command)    # \(purpose)\n") }
         try output.finish()
     }
-}
-
-/// Returns a variable of the environment, or `nil` if it is not set or empty.
-func variable(_ name: String) -> String? {
-    getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
 }

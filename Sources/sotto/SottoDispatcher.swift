@@ -1,9 +1,9 @@
 import Arguments
 import Glibc
-import SottoTool
+import SottoProgram
 
 @main
-struct SottoDispatcher: CoreProgram {
+struct SottoDispatcher: Program {
     static let configuration = CommandConfiguration(
         name: "sotto",
         abstract: "End-to-end encrypted messaging from the shell: finds and runs the tools.",
@@ -112,13 +112,6 @@ enum Tool: String, CaseIterable {
         }
         SottoDispatcher.replaceProcess(
             by: tool.rawValue, onPath: "sotto-\(tool.rawValue)", arguments)
-        throw tool.isMissing
-    }
-
-    /// The failure for a tool that is not found.
-    var isMissing: Failure {
-        Failure(
-            .configuration, "the program \(rawValue) is not installed",
-            hint: "install sotto-\(rawValue) next to sotto or on the PATH")
+        throw Failure.notInstalled(tool.rawValue)
     }
 }

@@ -1,42 +1,47 @@
 import Glibc
-import Sotto
-import SottoTool
+public import SottoBytes
 
 /// A secret that is passed to other tools.
-final class PassedSecret {
+public final class PassedSecret {
     let bytes: SecretBytes
-    init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+
+    /// Creates the secret.
+    public init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
 }
 
 /// One run of another tool.
-struct ToolRun {
-    let tool: Tool
+public struct ToolRun {
+    let tool: String
     let arguments: [String]
     /// The standard input; empty for none.
     var input: [UInt8] = []
     /// The secret that the tool reads from `@FD:3`.
-    var secret: PassedSecret?
+    public var secret: PassedSecret?
     /// Whether the tool's messages are returned and not shown.
-    var collectsMessages = false
+    public var collectsMessages = false
 
     /// The source of ``secret`` in the tools' options.
-    static let secretSource = "@FD:3"
+    public static let secretSource = "@FD:3"
 
     /// The exit status and the output of a tool.
-    struct Result {
-        let status: Int32
-        let output: [UInt8]
-        let messages: [UInt8]
+    public struct Result {
+        /// The exit status, or 128 and the number of the signal.
+        public let status: Int32
+        /// The standard output.
+        public let output: [UInt8]
+        /// The standard error, if it was collected.
+        public let messages: [UInt8]
     }
 
-    init(_ tool: Tool, _ arguments: [String], input: [UInt8] = []) {
+    /// Creates a run of the tool with this name. `input` is its standard input.
+    public init(_ tool: String, _ arguments: [String], input: [UInt8] = []) {
         self.tool = tool
         self.arguments = arguments
         self.input = input
     }
 
     /// Runs the tool to its end. Throws a failure with status 78 if it is not installed.
-    func run() throws(Failure) -> Result {
+    public func run() throws(Failure) -> Result {
         let (stdin, stdout) = (try Scratch(input), try Scratch([]))
         let messages = try PipeEnds()
         let secretPipe = try secret.map { secret throws(Failure) in try PipeEnds(holding: secret) }
@@ -59,14 +64,14 @@ struct ToolRun {
     }
 
     /// Runs the tool and returns its output. Throws if it fails; the tool has then printed its own message.
-    func output() throws(Failure) -> [UInt8] {
+    public func output() throws(Failure) -> [UInt8] {
         let result = try run()
         guard result.status == 0 else { throw Failure.ended(result.status) }
         return result.output
     }
 
     private func spawn(_ actions: inout posix_spawn_file_actions_t) throws(Failure) -> pid_t {
-        let words = ([tool.rawValue] + arguments).map { strdup($0) } + [nil]
+        let words = ([tool] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -74,21 +79,28 @@ struct ToolRun {
         ClosedPipe.restore(in: &attributes)
         var child: pid_t = 0
         let code =
-            if let path = Sibling.path(of: tool.rawValue) {
+            if let path = Sibling.path(of: tool) {
                 posix_spawn(&child, path, &actions, &attributes, words, environ)
             } else {
                 posix_spawnp(
-                    &child, "sotto-\(tool.rawValue)", &actions, &attributes, words, environ)
+                    &child, "sotto-\(tool)", &actions, &attributes, words, environ)
             }
-        guard code == 0 else { throw tool.isMissing }
+        guard code == 0 else { throw Failure.notInstalled(tool) }
         return child
     }
 }
 
 extension Failure {
     /// The failure of a tool that has printed its own message.
-    static func ended(_ status: Int32) -> Failure {
+    public static func ended(_ status: Int32) -> Failure {
         Failure(ExitStatus(rawValue: status) ?? .ioError, "")
+    }
+
+    /// The failure for a tool that is not found.
+    public static func notInstalled(_ tool: String) -> Failure {
+        Failure(
+            .configuration, "the program \(tool) is not installed",
+            hint: "install sotto-\(tool) next to sotto or on the PATH")
     }
 }
 

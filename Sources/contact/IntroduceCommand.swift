@@ -1,0 +1,178 @@
+import Arguments
+import Glibc
+import Sotto
+import SottoTool
+
+/// `contact introduce`: adds a contact in one step, using the other tools.
+struct IntroduceCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "introduce",
+        abstract:
+            "Add a contact from a card, a URI, a QR code or an id, and print the safety number.",
+        usage: "contact introduce [--name NAME] [--relay URL] WHO",
+        discussion: """
+            sotto add runs this. It runs qr scan, recv --card, contact add, recv --bundle and contact show. If WHO is a short form without the post-quantum \
+            key, the signed card is fetched from the relay's directory.
+
+            EXAMPLES
+              contact introduce bob.card
+              contact introduce --name bob code.png
+            """)
+
+    @Option(
+        "--name", value: "name", help: "The name of the contact. Default: the name on the card.",
+        values: .any)
+    var name: String?
+
+    @Option(
+        "--relay", value: "url",
+        help:
+            "The relay to ask for the signed card. Default: $SOTTO_RELAY, else the one on the card, else yours."
+    )
+    var relay: String?
+
+    @OptionGroup var identity: IdentityOptions
+
+    @Argument(
+        "who", help: "A card file, a sotto: URI, a picture of a QR code, or an id; `-` is stdin.")
+    var who: String
+
+    func execute() throws {
+        let path = try identity.identities.first ?? IdentityFile.defaultPath()
+        let introduction = try Introduction(who)
+        let secret: PassedSecret? =
+            if let passphrase = try identity.passphraseForTools(path) {
+                PassedSecret(passphrase)
+            } else {
+                nil
+            }
+        let card = try wholeCard(of: introduction, path, secret)
+        func contact(_ words: [String], input: [UInt8] = []) throws(Failure) -> [UInt8] {
+            var arguments = words + ["-i", path]
+            if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
+            var step = ToolRun("contact", arguments, input: input)
+            step.secret = secret
+            return try step.output()
+        }
+        let text = card.record?.serialized() ?? Array(card.uri.text.utf8)
+        _ = try contact(
+            ["add"] + (name.map { ["--name", $0] } ?? []), input: text + [UInt8(ascii: "\n")])
+        if card.record != nil { claimBundle(of: card.id, path, secret) }
+        let shown = try JSON.object(
+            parsing: contact(["show", "--json", card.id.description]).split(
+                separator: UInt8(ascii: "\n")
+            ).first.map(Array.init) ?? [])
+        try say(shown)
+    }
+
+    /// Claims a bundle of prekeys, so that the first message begins a session. Without a bundle the message is sealed,
+    /// and `recv` claims one later.
+    private func claimBundle(of id: SessionID, _ path: String, _ secret: PassedSecret?) {
+        var arguments = ["-q", "--bundle", id.description, "-i", path]
+        if let relay { arguments += ["--relay", relay] }
+        if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
+        var claim = ToolRun("recv", arguments)
+        claim.secret = secret
+        claim.collectsMessages = true
+        _ = try? claim.run()
+    }
+
+    /// Returns the signed card: the given one, else the relay's, else the given short form.
+    private func wholeCard(
+        of introduction: Introduction, _ path: String, _ secret: PassedSecret?
+    ) throws -> Card {
+        if case .card(let card) = introduction, card.record != nil { return card }
+        let short: Card? = if case .card(let card) = introduction { card } else { nil }
+        let id = introduction.id
+        var arguments = ["--card", id.description, "-i", path]
+        if let relay = relay ?? variable("SOTTO_RELAY") ?? short?.relay {
+            arguments += ["--relay", relay]
+        }
+        if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
+        var lookup = ToolRun("recv", arguments)
+        lookup.secret = secret
+        // With a short form the relay's card is optional, so its failure is not an error.
+        lookup.collectsMessages = short != nil
+        let result = try lookup.run()
+        guard result.status == 0 else {
+            guard let short else { throw Failure.ended(result.status) }
+            Terminal.say(
+                "contact: note: no relay has the signed card, so the contact has no post-quantum key; try again later with sotto add --relay URL \(id)"
+            )
+            return short
+        }
+        let card = try Card(record: JSON.object(parsing: Self.trimmed(result.output)))
+        guard card.id == id else {
+            throw Failure(.malformed, "the relay sent the card of a different id")
+        }
+        guard short?.age ?? card.age == card.age else {
+            throw Failure(
+                .untrusted,
+                "the encryption key on the relay's card differs from the given code",
+                hint: "ask the contact for the card as a file")
+        }
+        return card
+    }
+
+    private func say(_ contact: JSONObject) throws {
+        guard let name = contact["name"]?.string,
+            let number = contact["safety_number"]?.string
+        else { throw Failure(.bug, "the output of contact show has no safety number") }
+        let output = try Output(path: "-", content: .text)
+        try output.writeText("The safety number of you and \(name), the same on both sides:\n\n")
+        let groups = stride(from: 0, to: number.count, by: 5).map { start in
+            String(number.dropFirst(start).prefix(5))
+        }
+        for row in stride(from: 0, to: groups.count, by: 6) {
+            try output.writeText(
+                "    \(groups[row..<min(row + 6, groups.count)].joined(separator: " "))\n")
+        }
+        try output.writeText(
+            "\nAsk \(name) to read the number aloud, by telephone or in person, and type it:\n\n")
+        try output.writeText("    sotto contact verify \(shellWord(name)) NUMBER\n")
+        try output.finish()
+    }
+
+    fileprivate static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+        var bytes = bytes[...]
+        while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
+        return Array(bytes.drop { $0 <= 0x20 })
+    }
+}
+
+/// The argument of `sotto add`.
+private enum Introduction {
+    case card(Card)
+    case id(SessionID)
+
+    var id: SessionID {
+        switch self {
+        case .card(let card): card.id
+        case .id(let id): id
+        }
+    }
+
+    init(_ argument: String) throws {
+        if let id = SessionID(argument) {
+            self = .id(id)
+        } else if RecipientArgument.isWritten(argument) {
+            self = .card(try RecipientArgument.card(argument))
+        } else {
+            var bytes = try RecipientArgument.contents(of: argument)
+            if Self.isPicture(bytes) { bytes = try ToolRun("qr", ["scan"], input: bytes).output() }
+            let text = String(decoding: IntroduceCommand.trimmed(bytes), as: UTF8.self)
+            if let id = SessionID(text) {
+                self = .id(id)
+            } else {
+                self = .card(try RecipientArgument.only(in: bytes, of: argument).card())
+            }
+        }
+    }
+
+    /// Returns whether the bytes begin like PNG, JPEG, PGM or PPM.
+    private static func isPicture(_ bytes: [UInt8]) -> Bool {
+        [[0x89, 0x50, 0x4E, 0x47], [0xFF, 0xD8, 0xFF], [0x50, 0x35], [0x50, 0x36]].contains {
+            bytes.starts(with: $0)
+        }
+    }
+}
