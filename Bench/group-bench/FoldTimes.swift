@@ -20,7 +20,7 @@ struct FoldTimes {
         guard let group = found else { exit(66) }
         let changes = group.log.changes
         let verify = try seconds {
-            for change in changes { _ = try GroupChange(parsing: change.bytes) }
+            for change in changes { _ = try GroupChange(JSON.object(parsing: change.bytes)) }
         }
         let add = median {
             var log = GroupLog(changes[0])

@@ -35,13 +35,13 @@ extension FuzzTarget {
         }
     }
 
-    /// An RSA public key in PEM, or a private one in PEM or PKCS #1 DER.
+    /// An RSA public key in PEM, or the file of a private one: PKCS #8 or PKCS #1, in PEM or DER.
     static let mercurioKey = FuzzTarget("mercurio-key") { bytes in
         let text = String(decoding: bytes, as: UTF8.self)
         if let key = try? MercurioPublicKey(pem: text) {
             precondition((try? MercurioPublicKey(pem: key.pem)) == key)
         }
-        for key in [try? MercurioPrivateKey(pem: text), try? MercurioPrivateKey(pkcs1: bytes)] {
+        for key in [try? MercurioPrivateKey(pem: text), try? MercurioPrivateKey(file: bytes)] {
             guard let key else { continue }
             let pem = key.pem().withBytes { String(decoding: $0, as: UTF8.self) }
             precondition((try? MercurioPrivateKey(pem: pem))?.publicKey == key.publicKey)

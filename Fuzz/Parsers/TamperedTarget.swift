@@ -171,7 +171,8 @@ private struct TamperedForm: Sendable {
     }
 
     private static let whisper2Keys = Whisper2Keys(mnemonic: Mnemonic(randomWordCount: 12))
-    private static let whisperID = WhisperID.random()
+    private static let whisperID = WhisperID(
+        symbols: [UInt8](0..<10))
 
     /// Nonce, signature, time, box.
     private static var whisper2: TamperedForm {

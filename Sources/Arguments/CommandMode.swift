@@ -5,6 +5,13 @@ public protocol CommandMode: CaseIterable, RawRepresentable<String> {
     /// The arguments that have an effect, separated by spaces: an option by any of its names, and a positional argument
     /// as `<file>`.
     var takes: String { get }
+    /// The name of the mode in messages about options that other modes have. The raw value by default.
+    var title: String { get }
+}
+
+extension CommandMode {
+    /// The raw value.
+    public var title: String { rawValue }
 }
 
 /// The arguments that a command line gives. A command that has modes declares it as a property.
@@ -18,8 +25,11 @@ public struct GivenArguments {
     public func check<Mode: CommandMode>(for mode: Mode) throws {
         for declaration in declarations.all {
             guard let name = declaration.givenAs, !mode.takes(declaration) else { continue }
-            let others = Mode.allCases.filter { $0.takes(declaration) }.map(\.rawValue)
-                .filter { !$0.isEmpty }
+            let modes = Mode.allCases.filter { $0.takes(declaration) }
+            // The mode without an option is last, because its title is no option.
+            let others =
+                (modes.filter { !$0.rawValue.isEmpty } + modes.filter(\.rawValue.isEmpty))
+                .map(\.title).filter { !$0.isEmpty }
             let only = "only for " + others.joined(separator: ", ")
             guard !mode.rawValue.isEmpty else { throw UsageError("\(name) is \(only)") }
             let isSelector = others.contains { $0.words.contains(where: declaration.isCalled) }

@@ -7,7 +7,7 @@ public import SottoWire
 /// Sends one relay's queue in an outbox: items are written to disk first and sent second, in order. Envelopes with a
 /// time to live of 0 are only sent: if no connection exists and none can be made now, they are dropped.
 ///
-/// One thread calls ``run(_:)``. Another thread adds items with ``submit(_:)`` and calls ``finish()`` after the last.
+/// One thread calls ``run(on:_:)``. Another thread adds items with ``submit(_:)`` and calls ``finish()`` after the last.
 public final class Delivery: Sendable {
     enum Event: Sendable {
         case items([Outbox.Item])
@@ -52,17 +52,6 @@ public final class Delivery: Sendable {
     let waits: (@Sendable (_ relays: Set<String>) -> Bool)?
 
     /// Creates a delivery of `outbox` to `relay`; its blobs are in the folder `blobs`.
-    public convenience init(
-        outbox: Outbox, relay: RelayURL, lockTimeout: Double, blobs: BlobFolder? = nil,
-        progress: @escaping @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void = {
-            _, _, _ in
-        }
-    ) throws(StateError) {
-        try self.init(
-            outbox: outbox, relay: relay, lockTimeout: lockTimeout, blobs: blobs,
-            progress: progress, waits: nil)
-    }
-
     init(
         outbox: Outbox, relay: RelayURL, lockTimeout: Double, blobs: BlobFolder?,
         progress: @escaping @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void,
@@ -92,15 +81,10 @@ public final class Delivery: Sendable {
     /// Marks the end of the items.
     public func finish() { events.put(.end) }
 
-    /// Sends until all items are stored on the relay or delivery becomes impossible.
+    /// Sends until all items are stored on the relay or delivery becomes impossible. `group` is a shared event loop.
     ///
     /// `report` is called with the results of envelopes: those added here, and those that earlier processes left. It is
     /// called in batches, each after the outcomes are recorded in the outbox.
-    public func run(_ report: ([DeliveryResult]) throws -> Void) throws -> Ending {
-        try run(on: RelayLink.makeGroup(), report)
-    }
-
-    /// Like ``run(_:)``, on a shared event loop.
     func run(
         on group: MultiThreadedEventLoopGroup, _ report: ([DeliveryResult]) throws -> Void
     ) throws -> Ending {

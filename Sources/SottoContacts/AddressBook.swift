@@ -86,8 +86,8 @@ public final class AddressBook {
 
     /// Returns the identity's state for writing like ``writableStore()``, or `nil` if the identity cannot be read without
     /// a prompt.
-    public func storeWithoutPrompt(_ options: some IdentitySource) throws -> IdentityStore? {
-        openWithoutPrompt(options)
+    public func storeWithoutPrompt(_ choice: IdentityChoice) throws -> IdentityStore? {
+        openWithoutPrompt(choice)
         return loaded.isReady ? try writableStore() : nil
     }
 
@@ -275,8 +275,8 @@ public final class AddressBook {
     }
 
     /// Reads the identity if no passphrase prompt is needed, so that contacts are known.
-    public func openWithoutPrompt(_ options: some IdentitySource) {
-        guard options.needsNoPrompt else { return }
+    public func openWithoutPrompt(_ choice: IdentityChoice) {
+        guard choice.needsNoPrompt else { return }
         _ = try? loaded.get()
     }
 }

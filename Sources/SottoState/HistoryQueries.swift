@@ -156,11 +156,6 @@ extension IdentityStore {
 }
 
 extension StateTransaction {
-    /// Returns the message with a number, or `nil`.
-    public func entry(number: Int64) throws(StateError) -> HistoryEntry? {
-        try store.entries("WHERE number = ?", number, connection: connection).first
-    }
-
     /// Returns the number of the last message of a conversation, or 0.
     public func last(of conversation: Conversation) throws(StateError) -> Int64 {
         try row(of: conversation).last

@@ -77,11 +77,8 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// The version of the schema.
-    package static var schemaVersion: Int { migrations.count }
-
     /// The schema, by version. A later version adds a script; a released script never changes.
-    private static let migrations = [
+    static let migrations = [
         """
         CREATE TABLE outbox (
             number INTEGER PRIMARY KEY AUTOINCREMENT, relay TEXT NOT NULL, owner TEXT,

@@ -38,13 +38,18 @@ public struct BackupOptions: ArgumentGroup {
         try Output.check(
             output, isNoneOf: identity.files + [passphrase?.path].compactMap(\.self))
     }
+}
 
-    /// Returns a sink that encrypts a backup of this identity.
-    public func writer(of identity: Identity, to output: Output) throws -> any ByteSink {
+extension AgeFile {
+    /// Returns a sink that encrypts a backup of `identity` to its post-quantum key, or with a passphrase if its source is
+    /// given.
+    public static func backupWriter(
+        of identity: Identity, passphrase: SecretSource?, to output: Output
+    ) throws -> any ByteSink {
         let access: AgeAccess =
             try passphrase.map { .passphrase(try $0.passphrase()) }
             ?? .recipients([.hybrid(identity.hybridKey.recipient)])
-        return try AgeFile.writer(for: access, to: output)
+        return try writer(for: access, to: output)
     }
 }
 

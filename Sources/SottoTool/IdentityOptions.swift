@@ -1,7 +1,7 @@
 public import Arguments
 public import Sotto
 
-/// The options of a command that select the secret keys.
+/// The identity files that a command uses.
 public protocol IdentitySource {
     /// The paths given with `-i`.
     var identities: [String] { get }
@@ -9,6 +9,16 @@ public protocol IdentitySource {
     var passphrase: SecretSource? { get }
     /// The identities that were read before they are needed.
     var opened: OpenedIdentities? { get }
+}
+
+/// The identity files of a command line, as a plain value for the code below the options.
+public struct IdentityChoice: IdentitySource {
+    /// The given paths; empty for the default identity.
+    public let identities: [String]
+    /// The source of the passphrase of a protected identity; `nil` for a prompt.
+    public let passphrase: SecretSource?
+    /// The identities that were read before they are needed.
+    public let opened: OpenedIdentities?
 }
 
 /// Identities that a tool reads before they are needed, so that it asks for a passphrase before it waits for input.
@@ -69,6 +79,11 @@ public struct IdentityListOptions: ArgumentGroup, IdentitySource {
 extension IdentitySource {
     /// `nil`: no identity is stored.
     public var opened: OpenedIdentities? { nil }
+
+    /// The plain value of these options.
+    public var choice: IdentityChoice {
+        IdentityChoice(identities: identities, passphrase: passphrase, opened: opened)
+    }
 
     /// Asks now for the passphrases that ``load()`` and ``loadAll(derivation:)`` would ask for later, when other text
     /// may be typed. Identities that need no prompt are read later.

@@ -64,6 +64,16 @@ public enum RecipientArgument: Sendable {
             && status.st_mode & S_IFMT != S_IFDIR
     }
 
+    /// Returns whether `argument` is neither a recipient nor a file, and so the name or id of a contact.
+    public static func isName(_ argument: String) -> Bool {
+        argument != "-" && !isWritten(argument) && !isFile(argument)
+    }
+
+    /// Returns whether `argument` is a key without an identity: an `age1…` string or an SSH key.
+    public static func isBareKey(_ argument: String) -> Bool {
+        isWritten(argument) && !argument.hasPrefix("sotto:") && !isWhisper2(argument)
+    }
+
     /// Returns all recipients in a file, one per line: cards, URIs, `age1…` strings and SSH keys. `#` begins a comment.
     public static func list(in path: String) throws -> [RecipientArgument] {
         try list(in: Input(path: path).readAll(limit: limit), of: path)

@@ -52,10 +52,6 @@ public struct Login: Sendable, Equatable {
         self.invitation = invitation
     }
 
-    init(id: SessionID, nonce: [UInt8], relay: String, signature: [UInt8]) {
-        self.init(id: id, nonce: nonce, relay: relay, proof: .signature(signature))
-    }
-
     /// The bytes of the proof.
     var signature: [UInt8] {
         switch proof {

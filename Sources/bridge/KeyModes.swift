@@ -61,6 +61,8 @@ enum LoginKeyMode: String, CommandMode {
     case record = "--record"
     case revocation = "--revoke"
 
+    var title: String { self == .new ? "a new key" : rawValue }
+
     var takes: String {
         switch self {
         case .new: "--bits --password --unprotected -o"

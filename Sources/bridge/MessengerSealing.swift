@@ -15,7 +15,7 @@ struct MessengerTarget {
     let chat: String?
     let options: MessengerOptions
     let trust: TrustPolicy?
-    let identity: IdentityOptions
+    let identity: IdentityChoice
     /// Seconds to wait for another process that uses the state; `nil` if no state is used.
     let lockTimeout: Double?
     let quiet: Bool

@@ -30,7 +30,7 @@ struct OpenCommand: Program {
 
     @OptionGroup var senders: SenderOptions
 
-    @OptionGroup var form: TextForm
+    @OptionGroup var form: TextOptions
 
     @Option("--chat", value: "file", help: "shainy: the chat in this file; may be repeated.")
     var chat: [String] = []

@@ -13,6 +13,11 @@ enum OpenPlan {
     init(_ tool: OpenCommand) throws {
         if tool.form.text { try tool.given.refuse("--details", with: "--text") }
         if tool.preview { try tool.given.refuse("--ack", with: "--preview") }
+        if tool.stateless, !tool.ownCopy {
+            for option in ["--preview", "--lock-timeout"] {
+                try tool.given.refuse(option, with: "--stateless")
+            }
+        }
         try TrustPolicy.check(tool.senders.trust, stateless: tool.stateless)
         guard tool.maxSkew.map((0...1_000_000_000).contains) ?? true else {
             throw UsageError("--max-skew must be 0 to 1000000000 seconds")
@@ -26,7 +31,7 @@ enum OpenPlan {
         if let record = tool.attachment {
             self = .attachment(
                 Whisper2AttachmentOpening(
-                    record: record, blob: tool.file, identity: tool.identity,
+                    record: record, blob: tool.file, identity: tool.identity.choice,
                     lockTimeout: tool.lock.timeout, output: tool.output))
         } else {
             self = .records(
@@ -58,8 +63,9 @@ enum OpenPlan {
 
     private static func reading(_ tool: OpenCommand) -> ReadingPlan {
         ReadingPlan(
-            tool: BridgeTool.toolName, form: tool.form, identity: tool.identity,
-            senders: tool.senders, preview: tool.preview, stateless: tool.stateless,
+            tool: BridgeTool.toolName, form: tool.form.form, identity: tool.identity.choice,
+            from: tool.senders.from, trust: tool.senders.trust, preview: tool.preview,
+            stateless: tool.stateless,
             takesUnproven: tool.allowUnverified, quiet: tool.quiet, lockTimeout: tool.lock.timeout,
             output: tool.output)
     }
@@ -78,7 +84,7 @@ struct RecordOpening {
         if !input.isReady, !input.isTerminal, chats.isEmpty { try reading.identity.askAhead() }
         let source = PeekingSource(input)
         guard try !source.peek(1).isEmpty else {
-            throw Failure(.no, reading.form.text ? "" : "the input is empty")
+            throw Failure(.no, reading.form.isText ? "" : "the input is empty")
         }
         let book = reading.book()
         let chats = try chats.map { try MessengerChatFile.read($0) }
@@ -98,7 +104,7 @@ struct Whisper2AttachmentOpening {
     /// A file with the record, `-`, or the number of an opened message.
     let record: String
     let blob: String?
-    let identity: IdentityListOptions
+    let identity: IdentityChoice
     let lockTimeout: Double
     let output: String?
 

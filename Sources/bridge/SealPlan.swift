@@ -63,7 +63,7 @@ struct SealPlan {
         options.whisperID = tool.whisperID
         return MessengerTarget(
             messenger: messenger, to: tool.to, group: tool.group, chat: tool.chat, options: options,
-            trust: tool.trust, identity: tool.identity,
+            trust: tool.trust, identity: tool.identity.choice,
             lockTimeout: tool.stateless ? nil : tool.lock.timeout, quiet: tool.quiet)
     }
 
@@ -73,8 +73,8 @@ struct SealPlan {
         }
         return SessionTarget(
             to: tool.to[0], isFlow: tool.format == .flow, userID: tool.userID,
-            session: tool.session, isClassic: tool.classic, trust: tool.trust,
-            identity: tool.identity, lockTimeout: tool.lock.timeout, quiet: tool.quiet)
+            session: tool.session.beginning, isClassic: tool.classic, trust: tool.trust,
+            identity: tool.identity.choice, lockTimeout: tool.lock.timeout, quiet: tool.quiet)
     }
 
     func run() throws {

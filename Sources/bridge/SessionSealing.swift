@@ -12,10 +12,10 @@ struct SessionTarget {
     let isFlow: Bool
     /// The sender's name in Message Flow; `nil` for the id.
     let userID: String?
-    let session: SessionOptions
+    let session: SessionBeginning
     let isClassic: Bool
     let trust: TrustPolicy?
-    let identity: IdentityOptions
+    let identity: IdentityChoice
     let lockTimeout: Double
     let quiet: Bool
 }

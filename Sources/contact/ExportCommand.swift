@@ -42,7 +42,8 @@ struct ExportCommand: Program {
 
     private func write(backupOf contacts: [Contact], _ identity: Identity) throws {
         let output = try Output(path: backup.output, content: .binary)
-        let writer = try backup.writer(of: identity, to: output)
+        let writer = try AgeFile.backupWriter(
+            of: identity, passphrase: backup.passphrase, to: output)
         try writer.write(ContactBackup.content(contacts, of: identity))
         try writer.finish()
         if output.isFile {

@@ -8,7 +8,7 @@ struct AttachmentDecryption {
     /// A file with the record, `-`, or the number of an opened message.
     let record: String
     let blob: String?
-    let identity: IdentityListOptions
+    let identity: IdentityChoice
     let lockTimeout: Double
     let output: String?
     let quiet: Bool

@@ -13,6 +13,11 @@ enum DecryptPlan {
     /// Checks the options. Throws ``UsageError``, and a failure with status 64.
     init(_ tool: DecryptTool) throws {
         try TrustPolicy.check(tool.senders.trust, stateless: tool.stateless)
+        if tool.stateless {
+            for option in ["--preview", "--lock-timeout"] {
+                try tool.given.refuse(option, with: "--stateless")
+            }
+        }
         try Output.check(
             tool.output,
             isNoneOf: tool.identity.files + tool.senders.from + tool.chat
@@ -34,7 +39,7 @@ enum DecryptPlan {
         case .attachment:
             self = .attachment(
                 AttachmentDecryption(
-                    record: tool.attachment ?? "", blob: tool.file, identity: tool.identity,
+                    record: tool.attachment ?? "", blob: tool.file, identity: tool.identity.choice,
                     lockTimeout: tool.lock.timeout, output: tool.output, quiet: tool.quiet))
         case .verification:
             self = .verification(try Self.verification(tool))
@@ -58,16 +63,18 @@ enum DecryptPlan {
         InputDecryption(
             path: tool.file,
             file: FileDecryption(
-                identity: tool.identity, passphrase: tool.passphrase, from: tool.senders.from,
+                identity: tool.identity.choice, passphrase: tool.passphrase,
+                from: tool.senders.from,
                 lockTimeout: tool.lock.timeout, isHeld: tool.hold, output: tool.output,
                 quiet: tool.quiet),
-            messages: reading(tool), chats: tool.chat, given: tool.given)
+            messages: reading(tool), chats: tool.chat, refusals: InputDecryption.Refusals(tool))
     }
 
     private static func reading(_ tool: DecryptTool) -> ReadingPlan {
         ReadingPlan(
-            tool: DecryptTool.toolName, form: tool.form, identity: tool.identity,
-            senders: tool.senders, preview: tool.preview, stateless: tool.stateless,
+            tool: DecryptTool.toolName, form: tool.form.form, identity: tool.identity.choice,
+            from: tool.senders.from, trust: tool.senders.trust, preview: tool.preview,
+            stateless: tool.stateless,
             quiet: tool.quiet, lockTimeout: tool.lock.timeout, output: tool.output,
             receipts: tool.receipts)
     }
@@ -82,8 +89,33 @@ enum DecryptPlan {
         guard signature != "-" || tool.file != nil && tool.file != "-" else {
             throw Failure(.usage, "standard input can be the signature or the file, not both")
         }
+        if !tool.senders.from.contains(where: RecipientArgument.isName) {
+            for option in ["-i", "--identity-passphrase", "--lock-timeout"] {
+                try tool.given.refuse(option, with: "--verify unless --from names a contact")
+            }
+        }
         return DetachedVerification(
             signature: signature, file: tool.file, from: tool.senders.from,
-            identity: tool.identity, lockTimeout: tool.lock.timeout, quiet: tool.quiet)
+            identity: tool.identity.choice, lockTimeout: tool.lock.timeout, quiet: tool.quiet)
+    }
+}
+
+extension InputDecryption.Refusals {
+    /// Checks the options for both kinds of input.
+    fileprivate init(_ tool: DecryptTool) {
+        let isNamed = tool.senders.from.contains(where: RecipientArgument.isName)
+        file = Self.refusal {
+            try tool.given.check(for: DecryptMode.file)
+            if !isNamed {
+                try tool.given.refuse(
+                    "--lock-timeout", with: "an age file unless --from names a contact")
+            }
+        }
+        messages = Self.refusal { try tool.given.check(for: DecryptMode.messages) }
+    }
+
+    private static func refusal(_ check: () throws -> Void) -> (any Error)? {
+        do { try check() } catch { return error }
+        return nil
     }
 }

@@ -49,7 +49,7 @@ struct DecryptTool: CoreProgram {
         help: "Write to this file, which is created only when complete; `-` is stdout.")
     var output: String?
 
-    @OptionGroup var form: TextForm
+    @OptionGroup var form: TextOptions
 
     @Flag("--hold", help: "Print no part of a file before all of it is verified.")
     var hold = false

@@ -8,7 +8,7 @@ struct DetachedVerification {
     let signature: String
     let file: String?
     let from: [String]
-    let identity: IdentityListOptions
+    let identity: IdentityChoice
     let lockTimeout: Double
     let quiet: Bool
 

@@ -5,7 +5,7 @@ import SottoTool
 
 /// Decrypts an age file, and verifies the signature inside if it has one.
 struct FileDecryption {
-    let identity: IdentityListOptions
+    let identity: IdentityChoice
     let passphrase: SecretSource?
     /// The signers of whom one must have signed; all are accepted if it is empty.
     let from: [String]

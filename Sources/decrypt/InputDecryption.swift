@@ -1,4 +1,3 @@
-import Arguments
 import Sotto
 import SottoContacts
 import SottoState
@@ -11,8 +10,15 @@ struct InputDecryption {
     let messages: ReadingPlan
     /// The files of the chats.
     let chats: [String]
-    /// The options. The content decides whether those for files or those for messages are allowed.
-    let given: GivenArguments
+    let refusals: Refusals
+
+    /// The errors for options without an effect. The content of the input decides which one is thrown.
+    struct Refusals {
+        /// The error for an age file; `nil` if all options have an effect.
+        let file: (any Error)?
+        /// The error for messages; `nil` if all options have an effect.
+        let messages: (any Error)?
+    }
 
     func run() throws {
         let input = try Input(path: path)
@@ -23,17 +29,17 @@ struct InputDecryption {
         let source = PeekingSource(input)
         let beginning = try source.peek(Self.beginningSize)
         if AgeFormat.isAge(beginning) {
-            try given.check(for: DecryptMode.file)
+            if let refusal = refusals.file { throw refusal }
             try file.run(input, source)
         } else if try Self.hasEnvelopes(source, beginning) {
-            try given.check(for: DecryptMode.messages)
+            if let refusal = refusals.messages { throw refusal }
             try openMessages(input, source)
         } else if beginning.isEmpty, try hasFetchedFiles() {
             // They belong to groups. recv fetches them also if no envelope waits.
-            try given.check(for: DecryptMode.messages)
+            if let refusal = refusals.messages { throw refusal }
             try openMessages(input, source)
         } else if beginning.isEmpty {
-            throw Failure(.no, messages.form.text ? "" : "the input is empty")
+            throw Failure(.no, messages.form.isText ? "" : "the input is empty")
         } else {
             throw Failure(
                 .malformed, "the input is neither an age file nor envelopes",

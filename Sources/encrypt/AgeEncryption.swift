@@ -13,7 +13,7 @@ struct AgeEncryption {
 
     let access: Access
     /// The identity that signs the content; `nil` if it is not signed.
-    let signer: IdentityOptions?
+    let signer: IdentityChoice?
     let isArmored: Bool
     let file: String?
     let output: String?
@@ -67,7 +67,7 @@ struct FileRecipients {
     /// Whether the classic key of each card is used.
     let isClassic: Bool
     /// The owner of the address book.
-    let identity: IdentityOptions
+    let identity: IdentityChoice
     /// Seconds to wait for another process that uses the state; `nil` if no state is used.
     let lockTimeout: Double?
 

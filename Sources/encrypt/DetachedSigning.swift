@@ -4,7 +4,7 @@ import SottoTool
 
 /// Signs the input in minisign's format, in a separate file; the input is not encrypted.
 struct DetachedSigning {
-    let identity: IdentityOptions
+    let identity: IdentityChoice
     /// The comment; `nil` for the default.
     let trustedComment: String?
     let file: String?

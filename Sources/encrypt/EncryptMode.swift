@@ -19,6 +19,8 @@ enum EncryptMode: String, CommandMode {
     /// A detached signature.
     case detached = "--detached"
 
+    var title: String { self == .records ? "records of compose" : rawValue }
+
     var takes: String {
         let own: String =
             switch self {

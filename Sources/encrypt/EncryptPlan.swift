@@ -28,7 +28,8 @@ enum EncryptPlan {
         case .detached:
             self = .detached(
                 DetachedSigning(
-                    identity: tool.identity, trustedComment: tool.trustedComment, file: tool.file,
+                    identity: tool.identity.choice, trustedComment: tool.trustedComment,
+                    file: tool.file,
                     output: tool.output, quiet: tool.quiet))
         case .records, .mailboxes, .group, .chat, .chatMailboxes:
             self = .message(
@@ -57,15 +58,23 @@ enum EncryptPlan {
     // MARK: Files
 
     private static func toRecipients(_ tool: EncryptTool) throws -> AgeEncryption {
-        let namesContact = tool.recipient.contains {
-            !RecipientArgument.isWritten($0) && !RecipientArgument.isFile($0)
+        let namesContact = tool.recipient.contains(where: RecipientArgument.isName)
+        if !namesContact {
+            try tool.given.refuse("--lock-timeout", with: "-r or -R unless -r names a contact")
+            if !tool.sign {
+                try tool.given.refuse("--identity-passphrase", with: "-r without -s")
+            }
+            // The contacts decide whether a card may be used, but not about a key without an identity.
+            if tool.recipientsFile.isEmpty, tool.recipient.allSatisfy(RecipientArgument.isBareKey) {
+                try tool.given.refuse("--stateless", with: "bare keys")
+            }
         }
         return try file(
             tool,
             .recipients(
                 FileRecipients(
                     cards: tool.recipient, lists: tool.recipientsFile, isClassic: tool.classic,
-                    identity: tool.identity, lockTimeout: tool.stateTimeout)),
+                    identity: tool.identity.choice, lockTimeout: tool.stateTimeout)),
             namesContact: namesContact)
     }
 
@@ -79,7 +88,7 @@ enum EncryptPlan {
             try tool.given.refuse("--identity-passphrase", with: "-p without -s")
         }
         return AgeEncryption(
-            access: access, signer: tool.sign ? tool.identity : nil, isArmored: tool.armor,
+            access: access, signer: tool.sign ? tool.identity.choice : nil, isArmored: tool.armor,
             file: tool.file, output: tool.output, quiet: tool.quiet)
     }
 
@@ -97,7 +106,8 @@ enum EncryptPlan {
                 guard tool.bare else {
                     return .chat(
                         ChatTarget(
-                            path: chat, identity: tool.identity, lockTimeout: tool.stateTimeout))
+                            path: chat, identity: tool.identity.choice,
+                            lockTimeout: tool.stateTimeout))
                 }
                 // A bare text has no envelope, and the history does not record it.
                 for option in [
@@ -157,8 +167,8 @@ enum EncryptPlan {
         }
         return Mailboxes(
             to: tool.to, group: tool.group, ttl: tool.ttl.map { Int64($0) }, method: method,
-            session: tool.session,
-            isClassic: tool.classic, trust: tool.trust, identity: tool.identity,
+            session: tool.session.beginning,
+            isClassic: tool.classic, trust: tool.trust, identity: tool.identity.choice,
             lockTimeout: tool.stateTimeout,
             quiet: tool.quiet)
     }

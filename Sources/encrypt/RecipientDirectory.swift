@@ -149,7 +149,7 @@ final class RecipientDirectory {
 
     /// Whether a member of a group who is no contact gets messages without further checks.
     var admitsMembers: Bool {
-        guard case nil = mailboxes.session.given else { return false }
+        guard mailboxes.session.isAutomatic else { return false }
         return mailboxes.trust == nil || mailboxes.trust == .any
     }
 

@@ -23,11 +23,11 @@ struct Mailboxes {
     /// The time to live at the relay, in seconds, or `nil`.
     let ttl: Int64?
     let method: Method
-    let session: SessionOptions
+    let session: SessionBeginning
     /// Whether classic keys are used in place of post-quantum ones.
     let isClassic: Bool
     let trust: TrustPolicy?
-    let identity: IdentityOptions
+    let identity: IdentityChoice
     /// Seconds to wait for another process that uses the state; `nil` if no state is used.
     let lockTimeout: Double?
     let quiet: Bool
@@ -35,7 +35,7 @@ struct Mailboxes {
     /// Whether the messages need the state, also without a history.
     var needsState: Bool {
         if case .ratchet = method { return true }
-        return !session.bundle.isEmpty
+        return !session.bundles.isEmpty
     }
 }
 
@@ -43,7 +43,7 @@ struct Mailboxes {
 struct ChatTarget {
     /// The chat's file.
     let path: String
-    let identity: IdentityOptions
+    let identity: IdentityChoice
     /// Seconds to wait for another process that uses the state; `nil` if no state is used.
     let lockTimeout: Double?
 }

@@ -10,13 +10,11 @@ import SottoWire
 struct BlobFetch {
     /// A file with the record, `-`, or the number of an opened message.
     let record: String
-    let identity: IdentityOptions
+    let identity: IdentityChoice
     let lockTimeout: Double
-    /// `--relay`.
-    let relay: String?
-    let authorities: String?
+    let relay: AskedRelay
     /// Whether the file stays in the state.
-    let keeps: Bool
+    let isKept: Bool
     let quiet: Bool
 
     func run() throws {
@@ -31,7 +29,7 @@ struct BlobFetch {
         let folder = try BlobFolder(directory: .standard())
         let download = BlobDownload(pointer, id: place.id, into: folder)
         // A terminal is refused before the transfer.
-        let output = keeps ? nil : try Output(path: nil, content: .binary)
+        let output = isKept ? nil : try Output(path: nil, content: .binary)
         let meter = TransferMeter(tool: RecvTool.toolName, quiet: quiet)
         defer { meter.clear() }
         try download.run(at: address) { have in meter.note(have, of: pointer.size) }
@@ -46,13 +44,11 @@ struct BlobFetch {
     private func address(
         _ noted: String?, _ group: GroupID?, _ book: AddressBook
     ) throws -> RelayURL {
-        let given = try RelayAddress.given(relay, authorities: authorities)
-        guard relay == nil, let noted else {
-            return try given
-                ?? RelayAddress.find(
-                    nil, authorities: authorities, fallback: book.identity().relay)
+        let given = try relay.given()
+        guard relay.url == nil, let noted else {
+            return try given ?? relay.find(fallback: book.identity().relay)
         }
-        let choice = try RelayChoice(nil, authorities: authorities)
+        let choice = try RelayChoice(nil, authorities: relay.authorities)
         guard let asked = try? choice.relay(noted: noted) else {
             throw untrusted(noted)
         }

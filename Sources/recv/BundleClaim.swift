@@ -10,20 +10,21 @@ import SottoWire
 /// The claim's id is on disk before the request: after a lost response or a crash the same claim is repeated and gets
 /// the same one-time prekey.
 struct BundleClaim {
-    let identity: IdentityOptions
+    /// A card or the name of a contact.
+    let owner: String
+    let identity: IdentityChoice
     let lockTimeout: Double
+    /// Whether the bundle is stored for `encrypt`.
     let isKept: Bool
-    /// `--relay`.
-    let relay: String?
-    let authorities: String?
+    let relay: AskedRelay
 
-    func run(for argument: String) throws {
+    func run() throws {
         let book = AddressBook(identity.load, lockTimeout: lockTimeout)
         let output = try Output(path: nil, content: .text)
         guard isKept else {
-            let owner = try book.find(argument)
-            let bundle = try PreKeyClaim(owner: owner.id, id: Envelope.newID())
-                .run(at: address(of: owner, fallback: nil))
+            let person = try book.find(owner)
+            let bundle = try PreKeyClaim(owner: person.id, id: Envelope.newID())
+                .run(at: address(of: person, fallback: nil))
             try output.writeLine(bundle.record)
             try output.finish()
             return
@@ -31,10 +32,10 @@ struct BundleClaim {
         let own = try book.identity()
         let store = try IdentityStore(
             directory: .standard(), identity: own, lockTimeout: lockTimeout)
-        let owner = try book.find(argument)
-        let relay = try address(of: owner, fallback: own.relay)
-        let id = try store.transaction { try $0.claim(for: owner.id) }
-        let bundle = try PreKeyClaim(owner: owner.id, id: id).run(at: relay)
+        let person = try book.find(owner)
+        let relay = try address(of: person, fallback: own.relay)
+        let id = try store.transaction { try $0.claim(for: person.id) }
+        let bundle = try PreKeyClaim(owner: person.id, id: id).run(at: relay)
         try store.transaction { try $0.keep(bundle) }
         try output.writeLine(bundle.record)
         try output.finish()
@@ -42,12 +43,12 @@ struct BundleClaim {
 
     /// Returns the relay to ask: `--relay`, else the one on the owner's signed card, else `$SOTTO_RELAY`, else
     /// `fallback`.
-    private func address(of owner: Correspondent, fallback: String?) throws -> RelayURL {
-        let noted = owner.card?.record == nil ? nil : owner.card?.relay
+    private func address(of person: Correspondent, fallback: String?) throws -> RelayURL {
+        let noted = person.card?.record == nil ? nil : person.card?.relay
         do {
-            return try RelayChoice(relay, authorities: authorities).relay(noted: noted)
+            return try RelayChoice(relay.url, authorities: relay.authorities).relay(noted: noted)
         } catch RelayAddress.Failure.missing {
-            return try RelayAddress.find(nil, authorities: authorities, fallback: fallback)
+            return try relay.find(fallback: fallback)
         }
     }
 }

@@ -15,6 +15,8 @@ enum RecvMode: String, CommandMode {
     case room = "--room"
     case blob = "--blob"
 
+    var title: String { self == .mail ? "receiving envelopes" : rawValue }
+
     var takes: String {
         switch self {
         case .mail: "\(Self.receiving) \(Self.identity) --invitation --no-bundles"
@@ -32,4 +34,18 @@ enum RecvMode: String, CommandMode {
     private static let relay = "--relay --ca"
     private static let identity = "-i --identity-passphrase --lock-timeout"
     private static let receiving = "\(relay) --follow --wait --max --exec -q"
+}
+
+extension RecvTool {
+    /// The mode that the options select.
+    var mode: RecvMode {
+        if again { return .again }
+        if bundle != nil { return .bundle }
+        if card != nil { return .card }
+        if room != nil { return .room }
+        if blob != nil { return .blob }
+        if loginKey != nil { return .loginKey }
+        if dead { return .dead }
+        return stateless ? .stateless : .mail
+    }
 }

@@ -6,9 +6,14 @@ import SottoTool
 
 /// `send --list` and `send --drop`: shows and deletes waiting items of the outbox.
 struct OutboxReport {
+    private let directory: StateDirectory
     private let outbox: Outbox
 
-    init(_ outbox: Outbox) { self.outbox = outbox }
+    /// Opens the outbox. `lockTimeout` is the number of seconds to wait for another process that uses it.
+    init(lockTimeout: Double) throws {
+        directory = try StateDirectory.standard()
+        outbox = try Outbox(directory: directory, lockTimeout: lockTimeout)
+    }
 
     /// Prints the waiting items as a table or as records. Throws a failure with status 1 if no item waits.
     func list(json: Bool) throws {
@@ -36,7 +41,8 @@ struct OutboxReport {
 
     /// Drops the items with one of `ids`, and prints a result record for each. Throws a failure with status 1 for an id
     /// that no item has, after the others were dropped.
-    func drop(_ ids: [String], _ blobs: BlobFolder) throws {
+    func drop(_ ids: [String]) throws {
+        let blobs = try BlobFolder(directory: directory)
         let output = try Output(path: nil, content: .text)
         var missing: [String] = []
         for given in ids {

@@ -9,6 +9,8 @@ extension ArgumentTests {
             case fast = "-f"
             case slow = "--slow"
 
+            var title: String { self == .plain ? "plain driving" : rawValue }
+
             var takes: String {
                 switch self {
                 case .plain: "<file> -q"
@@ -56,7 +58,8 @@ extension ArgumentTests {
             #expect(
                 refusal("-s1", "--slow") == "-s cannot be combined with --slow; it is only for -f")
             #expect(
-                refusal("-f", "a") == "<file> cannot be combined with -f; it is only for --slow")
+                refusal("-f", "a")
+                    == "<file> cannot be combined with -f; it is only for --slow, plain driving")
             #expect(refusal("--slow", "--fast") == "--slow cannot be combined with -f")
             #expect(refusal("--slow", "--quiet") == "--quiet cannot be combined with --slow")
         }

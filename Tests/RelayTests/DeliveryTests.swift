@@ -39,7 +39,8 @@ import Testing
         let lock = try other.lock(of: relay.outboxName)
         #expect(lock.tryLock())
         let delivery = try Delivery(
-            outbox: Outbox(directory: directory, lockTimeout: 20), relay: relay, lockTimeout: 20)
+            outbox: Outbox(directory: directory, lockTimeout: 20), relay: relay, lockTimeout: 20,
+            blobs: nil, progress: { _, _, _ in }, waits: nil)
         let items = ["a", "b", "c"].map {
             Outbox.Item(id: $0, to: "bob", envelope: Array($0.utf8))
         }
@@ -47,7 +48,7 @@ import Testing
         delivery.submit(items)
         delivery.finish()
         var isSettled = false
-        let ending = try delivery.run { batch in
+        let ending = try delivery.run(on: RelayLink.makeGroup()) { batch in
             results += batch
             // This is called once the items are in the outbox.
             guard !isSettled else { return }

@@ -20,7 +20,8 @@ import Testing
             counted = NetworkConnections(limit: limit, rate: rate)
         }
 
-        var count: Int { counted.count }
+        /// The number of networks with counted connections.
+        var count: Int { counted.networks.values.count { $0.count > 0 } }
 
         func admits(_ address: String?) -> Bool { counted.admit(address, at: now) }
 

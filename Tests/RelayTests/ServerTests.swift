@@ -128,7 +128,7 @@ final class RunningRelay: Sendable {
                 let other = Login(
                     key: identity.signingKey, nonce: nonce, relay: "other.example:7667")
                 return Login(
-                    id: other.id, nonce: nonce, relay: name, signature: other.signature)
+                    id: other.id, nonce: nonce, relay: name, proof: other.proof)
             } == refused)
         // A signature with another key.
         #expect(
@@ -136,7 +136,7 @@ final class RunningRelay: Sendable {
                 let other = Login(
                     key: Sample.identity().signingKey, nonce: nonce, relay: name)
                 return Login(
-                    id: identity.id, nonce: nonce, relay: name, signature: other.signature)
+                    id: identity.id, nonce: nonce, relay: name, proof: other.proof)
             } == refused)
         // A login without a challenge.
         let client = running.client()
@@ -168,7 +168,7 @@ final class RunningRelay: Sendable {
         let other = Login(key: Sample.identity().signingKey, nonce: nonce, relay: name)
         return client.ask(
             .login(
-                Login(id: identity.id, nonce: nonce, relay: name, signature: other.signature)))
+                Login(id: identity.id, nonce: nonce, relay: name, proof: other.proof)))
     }
 
     @Test func failuresOfOthersDoNotLockOutTheOwner() throws {

@@ -1,10 +1,11 @@
 import Glibc
 import Sotto
 import SottoDatabase
-import SottoState
 import SottoWire
 import TestSupport
 import Testing
+
+@testable import SottoState
 
 /// Envelopes with a time to live of 0 through the built `send` and `recv`.
 @Suite(.timeLimit(.minutes(30))) struct SignalProgramTests {
@@ -92,7 +93,7 @@ import Testing
         #expect(world.statuses("sent") == ["queued", "queued", "queued"])
         let database = try DurableDatabase(
             path: world.scratch("state/outbox.db"),
-            migrations: Array(repeating: "", count: Outbox.schemaVersion), lockTimeout: 20)
+            migrations: Array(repeating: "", count: Outbox.migrations.count), lockTimeout: 20)
         try database.transaction { connection throws(StateError) in
             try connection.run("UPDATE outbox SET expires = expires - 60 WHERE id = ?", ids[0])
         }

@@ -3,9 +3,10 @@ import Sotto
 import SottoProgram
 import SottoReports
 import SottoDatabase
-import SottoState
 import TestSupport
 import Testing
+
+@testable import SottoState
 
 @Suite struct StateTests {
     let scratch = TemporaryDirectory()
@@ -238,7 +239,7 @@ import Testing
             [Outbox.Item(id: "a", to: "b", envelope: [0x41], kind: .envelope)], relay: "r")
         let path = directory.file("outbox.db")
         let database = try DurableDatabase(
-            path: path, migrations: Array(repeating: "", count: Outbox.schemaVersion),
+            path: path, migrations: Array(repeating: "", count: Outbox.migrations.count),
             lockTimeout: 5)
         try database.transaction { connection throws(StateError) in
             try connection.run("UPDATE outbox SET kind = 9")

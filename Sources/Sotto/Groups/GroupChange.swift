@@ -231,13 +231,6 @@ package struct GroupChange: Sendable {
         }
     }
 
-    /// Parses the bytes of a change and verifies its signatures.
-    package init(parsing bytes: [UInt8]) throws(GroupChangeError) {
-        guard bytes.count <= 2 * Self.limit else { throw .tooLong(limit: Self.limit) }
-        guard let object = try? JSON.object(parsing: bytes) else { throw .member("type") }
-        try self.init(object)
-    }
-
     /// The bytes that a door signs for a newcomer: `"sotto/door-join/v1\0" ‖ group ‖ public key of the newcomer`.
     package static func doorMessage(_ group: GroupID, _ newcomer: SessionID) -> [UInt8] {
         Array("sotto/door-join/v1\0".utf8) + group.bytes + newcomer.publicKey

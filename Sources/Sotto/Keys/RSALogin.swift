@@ -107,7 +107,6 @@ package final class RSALoginKey: Sendable {
         PEM.encode("PUBLIC KEY", Array(key.publicKey.derRepresentation))
     }
 
-    /// The key's length in bits.
     package var bits: Int { key.keySizeInBits }
 
     // MARK: The login
@@ -128,11 +127,6 @@ package final class RSALoginKey: Sendable {
         } catch {
             preconditionFailure("RSA does not sign")
         }
-    }
-
-    /// Whether `answer` is this key's answer to `challenge`.
-    package func isAnswer(_ answer: [UInt8], to challenge: [UInt8]) -> Bool {
-        publicKey.isAnswer(answer, to: challenge)
     }
 
     /// The public half of the key, for the server.

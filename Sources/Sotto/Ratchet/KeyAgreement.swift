@@ -12,7 +12,9 @@ package struct KeyAgreement: Sendable {
     let secret: RatchetSecret
     /// IK_initiator ‖ IK_responder, 64 bytes.
     let associatedData: [UInt8]
+}
 
+extension KeyAgreement {
     /// SK = HKDF-SHA256(0xFF × 32 ‖ DH1 ‖ DH2 ‖ DH3 [‖ DH4] [‖ SS], salt 0 × 32, info, 32)
     /// (X3DH §2.2, PQXDH §2.2).
     init(
@@ -33,11 +35,6 @@ package struct KeyAgreement: Sendable {
                 salt: [UInt8](repeating: 0, count: 32), info: Array(info.utf8), outputByteCount: 32)
         )
         associatedData = initiator + responder
-    }
-
-    init(secret: RatchetSecret, associatedData: [UInt8]) {
-        self.secret = secret
-        self.associatedData = associatedData
     }
 
     /// Performs the initiator's side (X3DH §3.3, PQXDH §3.3). Returns the agreement and the header for the pre-key

@@ -56,11 +56,6 @@ extension SecretBytes {
     }
 }
 
-/// Returns HMAC-SHA-256 (RFC 2104) of `bytes`, 32 bytes.
-package func hmacSHA256(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
-    Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
-}
-
 /// Returns BLAKE2b-128 of `bytes` under a 32-byte key: 16 bytes that identify `bytes` without revealing them.
 package func keyedHash(_ bytes: [UInt8], key: borrowing SecretBytes) -> [UInt8] {
     Sodium.start()

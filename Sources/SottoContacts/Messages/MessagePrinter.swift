@@ -1,39 +1,12 @@
-import Arguments
 package import Sotto
 import SottoState
 package import SottoTool
-
-/// The options for the form of texts.
-package struct TextForm: ArgumentGroup {
-    @Flag("--text", help: "Print only the text of messages, each with a line feed.")
-    package var text = false
-
-    @Flag(
-        "--time",
-        help:
-            "With --text: print time, name and text, separated by tabs; further lines begin with two tabs."
-    )
-    package var time = false
-
-    @Flag(
-        "-0", "--null", help: "With --text: end each text with a zero byte instead of a line feed.")
-    package var null = false
-
-    /// Whether the output format separates texts.
-    package var isMarked: Bool { time || null }
-
-    package init() {}
-
-    package func validate() throws {
-        guard text || !isMarked else { throw UsageError("--time and --null require --text") }
-    }
-}
 
 /// Prints the results of opening envelopes: records, or with `--text` only the text of messages.
 package final class MessagePrinter {
     private let output: Output
     private let tool: String
-    private let form: TextForm
+    private let form: MessageForm
     private let quiet: Bool
     /// The options of the identity, each after a space.
     private let identity: String
@@ -42,7 +15,7 @@ package final class MessagePrinter {
 
     /// `tool` is the name in messages.
     package init(
-        output: Output, tool: String, form: TextForm, identity: some IdentitySource, quiet: Bool
+        output: Output, tool: String, form: MessageForm, identity: IdentityChoice, quiet: Bool
     ) {
         self.output = output
         self.tool = tool
@@ -52,7 +25,7 @@ package final class MessagePrinter {
     }
 
     /// Whether records are printed, and not texts.
-    package var printsRecords: Bool { !form.text }
+    package var printsRecords: Bool { !form.isText }
 
     /// Returns the record of a message. `number` is its number in the state; `nil` if it is not stored. `quotation` is
     /// ``Quotation/name``.
@@ -70,13 +43,13 @@ package final class MessagePrinter {
     package func print(
         _ message: Message, number: Int64?, seen: Bool, quotation: String?
     ) throws {
-        guard form.text else {
+        guard form.isText else {
             try output.writeRecord(
                 Self.record(message, number: number, seen: seen, quotation: quotation))
             return
         }
         try reportSender(message)
-        let start = form.time ? Self.prefix(message) : ""
+        let start = form.hasTime ? Self.prefix(message) : ""
         let isForwarded =
             (try? MessageBody(message.body, isLocal: true))?.content.forwarded != nil
         let prefix = start + (isForwarded ? "[forwarded] " : "")
@@ -103,11 +76,11 @@ package final class MessagePrinter {
 
     /// Writes one text. With `--null` or `--time`, its end can be distinguished from a line feed in it.
     private func write(text: String) throws {
-        if form.null, !output.isTerminal {
+        if form.endsWithZero, !output.isTerminal {
             // U+0000 ends a text; within a text it is replaced by U+FFFD.
             let scalars = text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }
             try output.write(Array(String(String.UnicodeScalarView(scalars)).utf8) + [0])
-        } else if form.time, !output.isTerminal {
+        } else if form.hasTime, !output.isTerminal {
             try output.write(Array((Self.lines(text).joined(separator: "\n\t\t") + "\n").utf8))
         } else {
             try output.writeParagraph(text)
@@ -134,15 +107,15 @@ package final class MessagePrinter {
 
     /// Prints a record that is not a message; with `--text`, the content of its body if it has one.
     func print(_ record: JSONObject) throws {
-        guard form.text else { return try output.writeRecord(record) }
+        guard form.isText else { return try output.writeRecord(record) }
         if let body = record["body"]?.object {
-            try print(text: body, form.time ? "-\t-\t" : "")
+            try print(text: body, form.hasTime ? "-\t-\t" : "")
         }
     }
 
     /// Prints a message request, which waits.
     func print(_ request: WaitingRequest) throws {
-        if !form.text {
+        if !form.isText {
             try output.writeRecord(
                 JSONObject([
                     ("v", .integer(1)), ("type", .string("request")),
@@ -157,7 +130,7 @@ package final class MessagePrinter {
     }
 
     func print(error record: JSONObject) throws {
-        if !form.text { try output.writeRecord(record) }
+        if !form.isText { try output.writeRecord(record) }
     }
 
     /// Returns a name, in quotation marks if it has a character that ends or imitates the words after it.
@@ -203,7 +176,7 @@ package final class MessagePrinter {
                 (name.map { "in the chat \(Self.quoted($0)), " } ?? "")
                 + "from an unknown sender (not authenticated)"
         }
-        guard lastSender != sender || output.isTerminal && !form.time else { return }
+        guard lastSender != sender || output.isTerminal && !form.hasTime else { return }
         lastSender = sender
         // Texts before this line belong to the previous sender.
         try output.flush()

@@ -3,13 +3,16 @@ import SottoMessengers
 import SottoState
 package import SottoTool
 
-/// The options of a tool that reads messages.
+/// How a tool reads messages.
 package struct ReadingPlan {
     /// The tool's name in messages.
     package let tool: String
-    package let form: TextForm
-    package let identity: IdentityListOptions
-    package let senders: SenderOptions
+    package let form: MessageForm
+    package let identity: IdentityChoice
+    /// The cards and contacts of which one must have signed; all are accepted if it is empty.
+    let from: [String]
+    /// The senders whose messages are printed; `nil` for the default.
+    let trust: TrustPolicy?
     package let preview: Bool
     package let stateless: Bool
     /// Whether a message without an authenticated sender counts as success.
@@ -21,14 +24,16 @@ package struct ReadingPlan {
     package let receipts: String?
 
     package init(
-        tool: String, form: TextForm, identity: IdentityListOptions, senders: SenderOptions,
-        preview: Bool, stateless: Bool, takesUnproven: Bool = false, quiet: Bool,
+        tool: String, form: MessageForm, identity: IdentityChoice, from: [String],
+        trust: TrustPolicy?, preview: Bool, stateless: Bool, takesUnproven: Bool = false,
+        quiet: Bool,
         lockTimeout: Double, output: String?, receipts: String? = nil
     ) {
         self.tool = tool
         self.form = form
         self.identity = identity
-        self.senders = senders
+        self.from = from
+        self.trust = trust
         self.preview = preview
         self.stateless = stateless
         self.takesUnproven = takesUnproven
@@ -38,8 +43,10 @@ package struct ReadingPlan {
         self.receipts = receipts
     }
 
-    /// The address book of the identity.
-    package func book() -> AddressBook { AddressBook(identity.load, lockTimeout: lockTimeout) }
+    /// The address book of the identity; without a state it has no contacts.
+    package func book() -> AddressBook {
+        AddressBook(identity.load, lockTimeout: stateless ? nil : lockTimeout)
+    }
 
     /// Returns the identity; `nil` if none exists and the chats are sufficient.
     package func owner(_ book: AddressBook, hasChats: Bool) throws -> Identity? {
@@ -55,8 +62,8 @@ package struct ReadingPlan {
     /// Returns the policy for the senders of messages.
     package func senderPolicy(_ book: AddressBook, owner: Identity?) throws -> SenderPolicy {
         SenderPolicy(
-            owner: owner?.id, signers: try DemandedSigners(senders.from, book),
-            policy: senders.trust)
+            owner: owner?.id, signers: try DemandedSigners(from, book),
+            policy: trust)
     }
 }
 
@@ -102,7 +109,7 @@ package struct MessageReading<Lines: MessageInput> {
             output: output, tool: plan.tool, form: plan.form, identity: plan.identity,
             quiet: plan.quiet)
         receipts = try plan.receipts.map { try Output(appendingTo: $0) }
-        announcer = plan.form.text ? plan.tool : nil
+        announcer = plan.form.isText ? plan.tool : nil
         self.source = source
         if plan.stateless || owner == nil {
             store = nil

@@ -1,46 +1,12 @@
-package import Arguments
 package import Sotto
 package import SottoState
 import SottoTool
-
-/// The options for the beginning of a session.
-package struct SessionOptions: ArgumentGroup {
-    @Option(
-        "--bundle", value: "file",
-        help:
-            "Begin the session with this bundle from recv --bundle; `-` is stdin. May be repeated."
-    )
-    package var bundle: [String] = []
-
-    @Flag("--new-session", help: "Begin a new session even if one exists.")
-    package var newSession = false
-
-    @Flag("--require-opk", help: "Begin no session without a one-time prekey.")
-    package var requireOneTime = false
-
-    package init() {}
-
-    /// The first of these options that was given.
-    package var given: String? {
-        if !bundle.isEmpty { return "--bundle" }
-        if newSession { return "--new-session" }
-        return requireOneTime ? "--require-opk" : nil
-    }
-
-    /// Throws a usage error if standard input is both a bundle and the message in `file`.
-    package func check(message file: String?) throws {
-        let isMessage = file == nil || file == "-"
-        guard bundle.count(where: { $0 == "-" }) + (isMessage ? 1 : 0) <= 1 else {
-            throw UsageError("standard input can be a bundle or the message, not both")
-        }
-    }
-}
 
 /// The sessions for the messages of one run.
 package struct SessionPlan {
     /// The tool's name in messages.
     private let tool: String
-    private let options: SessionOptions
+    private let beginning: SessionBeginning
     private let bundles: [PreKeyBundle]
     /// Whether a session without a post-quantum prekey may begin.
     private let classic: Bool
@@ -51,18 +17,18 @@ package struct SessionPlan {
     /// Seconds by which its date may be in the future, because clocks differ.
     private static let futureSeconds: Int64 = 86_400
 
-    /// Reads the bundles of the options.
-    package init(tool: String, _ options: SessionOptions, classic: Bool, quiet: Bool) throws {
+    /// Reads the bundles.
+    package init(tool: String, _ beginning: SessionBeginning, classic: Bool, quiet: Bool) throws {
         self.tool = tool
-        self.options = options
+        self.beginning = beginning
         self.classic = classic
         self.quiet = quiet
-        bundles = try options.bundle.map { try BundleFile.read($0) }
+        bundles = try beginning.bundles.map { try BundleFile.read($0) }
     }
 
-    /// Returns whether the options require a session with a recipient.
+    /// Returns whether the user requires a session with a recipient.
     package func requires(_ peer: SessionID) -> Bool {
-        bundle(of: peer) != nil || options.newSession || options.requireOneTime
+        bundle(of: peer) != nil || beginning.isNew || beginning.needsOneTimePreKey
     }
 
     /// Returns the given bundle of a recipient, or `nil`.
@@ -81,21 +47,21 @@ package struct SessionPlan {
     /// began.
     package func prepare(_ person: Correspondent, _ store: IdentityStore) throws -> Bool {
         let bundle = bundle(of: person.id)
-        if bundle == nil, !options.newSession,
+        if bundle == nil, !beginning.isNew,
             try store.preview({ try $0.hasSession(with: person.id) })
         {
             return false
         }
         let begun = try store.transaction { transaction -> (PeerSession.Origin, PreKeyBundle)? in
             // Another process may have begun one meanwhile. A given bundle is used in any case, once.
-            if !options.newSession, try transaction.hasSession(with: person.id) { return nil }
+            if !beginning.isNew, try transaction.hasSession(with: person.id) { return nil }
             guard let bundle = try bundle ?? transaction.bundle(of: person.id) else {
                 throw SessionError.nothingToSendWith(person.id)
             }
             if bundle.pqSignedPreKey == nil, !classic {
                 throw SessionError.notPostQuantum
             }
-            guard bundle.oneTimePreKey != nil || !options.requireOneTime else {
+            guard bundle.oneTimePreKey != nil || !beginning.needsOneTimePreKey else {
                 throw SessionError.noOneTimePreKey
             }
             return (try transaction.begin(with: bundle), bundle)

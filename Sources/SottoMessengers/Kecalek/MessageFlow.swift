@@ -20,12 +20,6 @@ public struct MessageFlowContent: Sendable, Equatable {
     /// The pre-key message header, or `nil` if the session has begun.
     public let preKeyHeader: PreKeyHeader?
 
-    /// Creates content from its parts.
-    package init(message: RatchetMessage, preKeyHeader: PreKeyHeader?) {
-        self.message = message
-        self.preKeyHeader = preKeyHeader
-    }
-
     /// Reads the content from an envelope's payload. Throws ``MessageFlowError/payload``.
     public init(payload: JSONObject) throws(MessageFlowError) {
         try self.init(payload: payload, preKey: payload["preKey"])

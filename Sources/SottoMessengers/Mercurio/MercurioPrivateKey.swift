@@ -78,16 +78,6 @@ public final class MercurioPrivateKey: @unchecked Sendable {
 
     private static let encryptedLabel = "ENCRYPTED PRIVATE KEY"
 
-    /// Reads the DER of PKCS #1 (RFC 8017 §A.1.2), which an iPhone stores.
-    public convenience init(pkcs1 der: [UInt8]) throws(MercurioKeyError) {
-        guard der.count <= 4096,
-            let key = try? _RSA.Encryption.PrivateKey(derRepresentation: der),
-            // The reader also accepts other forms, and bytes after the key.
-            Array(key.derRepresentation) == der
-        else { throw .encoding }
-        try self.init(key)
-    }
-
     private init(_ key: _RSA.Encryption.PrivateKey) throws(MercurioKeyError) {
         guard let parts = try? key.publicKey.getKeyPrimitives() else { throw .encoding }
         self.key = key

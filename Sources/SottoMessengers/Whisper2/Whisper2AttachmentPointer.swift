@@ -16,22 +16,13 @@ public struct Whisper2AttachmentPointer: Sendable, Hashable {
     /// form.
     public let keyBox: [UInt8]
 
-    /// The form of a file key in its box.
-    public enum KeyForm: Sendable, CaseIterable {
-        /// 44 characters of base64, which the clients write.
-        case clients
-        /// 32 bytes, as in the clients' specification.
-        case specification
-    }
-
     /// Creates a pointer to a blob, with its 32-byte key in a box for `contact`.
     ///
     /// The owner of the contact's X25519 key can open the box. The box does not prove its sender to them, because they
     /// could have made it themselves.
     public init(
         objectKey: String, contentType: String, ciphertextSize: Int64, fileNonce: [UInt8],
-        fileKey: borrowing SecretBytes, with keys: Whisper2Keys, to contact: Whisper2Contact,
-        form: KeyForm = .clients
+        fileKey: borrowing SecretBytes, with keys: Whisper2Keys, to contact: Whisper2Contact
     ) throws(Whisper2SealError) {
         guard isWhisper2Text(objectKey) else { throw .field("objectKey") }
         guard isWhisper2Text(contentType, limit: 100) else { throw .field("contentType") }
@@ -45,13 +36,10 @@ public struct Whisper2AttachmentPointer: Sendable, Hashable {
         self.fileNonce = fileNonce
         var key = fileKey.withBytes { Array($0) }
         defer { wipe(&key) }
-        if form == .clients {
-            var text = Base64.standard.encodeBytes(key)
-            swap(&text, &key)
-            wipe(&text)
-        }
+        var text = Base64.standard.encodeBytes(key)
+        defer { wipe(&text) }
         keyNonce = randomBytes(24)
-        keyBox = NaClBox.seal(key, nonce: keyNonce, key: shared)
+        keyBox = NaClBox.seal(text, nonce: keyNonce, key: shared)
     }
 
     /// Reads a pointer. Throws ``Whisper2RecordError``.

@@ -22,12 +22,4 @@ extension Whisper2Keys {
         guard challenge.count == Self.challengeSize else { throw .size(challenge.count) }
         return signing.sign(sha256(challenge))
     }
-
-    /// Whether `answer` is the answer of `publicKey` (32 bytes) to this challenge.
-    public static func isAnswer(_ answer: [UInt8], to challenge: [UInt8], by publicKey: [UInt8])
-        -> Bool
-    {
-        challenge.count == challengeSize
-            && verifySignature(answer, of: sha256(challenge), by: publicKey)
-    }
 }

@@ -135,11 +135,8 @@ public struct Whisper2Frame: Sendable, Hashable {
     }
 
     /// Returns the difference between the frame's time and `now`, both in milliseconds. The apps' server refuses more
-    /// than ``maximumSkew``. Stored messages are older, so readers check it only on request.
+    /// than ten minutes. Stored messages are older, so readers check it only on request.
     public func skew(from now: Int64) -> Int64 {
         abs(time - min(max(now, 0), Self.times.upperBound))
     }
-
-    /// Ten minutes, in milliseconds.
-    public static let maximumSkew: Int64 = 600_000
 }

@@ -12,46 +12,6 @@ public struct Whisper2GroupMessage: Sendable, Hashable {
     /// One message for each member, in order.
     public let messages: [Whisper2Message]
 
-    /// A recipient of the message, with their own pointer to an attachment.
-    public struct Recipient: Sendable, Hashable {
-        /// The member.
-        public let contact: Whisper2Contact
-        /// The pointer, whose key box this member can open.
-        public let attachment: Whisper2AttachmentPointer?
-
-        /// Creates a recipient.
-        public init(_ contact: Whisper2Contact, attachment: Whisper2AttachmentPointer? = nil) {
-            self.contact = contact
-            self.attachment = attachment
-        }
-    }
-
-    /// Encrypts `plaintext` to 1 to ``memberLimit`` members of the group; see
-    /// ``Whisper2Message/seal(_:hints:with:from:to:group:id:time:)``.
-    public static func seal(
-        _ plaintext: [UInt8], hints: Whisper2Hints = Whisper2Hints(), with keys: Whisper2Keys,
-        from: WhisperID, to recipients: [Recipient], group: String,
-        id: String = Envelope.newID(), time: Int64
-    ) throws(Whisper2SealError) -> Whisper2GroupMessage {
-        guard (1...memberLimit).contains(recipients.count) else {
-            throw .recipientCount(recipients.count)
-        }
-        guard Set(recipients.map(\.contact.id)).count == recipients.count else {
-            throw .duplicateRecipient
-        }
-        var messages: [Whisper2Message] = []
-        for recipient in recipients {
-            messages.append(
-                try Whisper2Message.seal(
-                    plaintext, hints: hints.with(recipient.attachment ?? hints.attachment),
-                    with: keys, from: from, to: recipient.contact, group: group, id: id, time: time)
-            )
-        }
-        return Whisper2GroupMessage(messages: messages)
-    }
-
-    private init(messages: [Whisper2Message]) { self.messages = messages }
-
     /// Joins messages of one sender to members of a group. They must have the same id, time and group.
     init(joining messages: [Whisper2Message]) throws(Whisper2SealError) {
         guard (1...Self.memberLimit).contains(messages.count) else {

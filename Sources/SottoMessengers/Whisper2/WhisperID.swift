@@ -36,11 +36,6 @@ public struct WhisperID: Sendable, Hashable, CustomStringConvertible {
         description = String(decoding: characters, as: UTF8.self)
     }
 
-    /// Returns a random id, as the server makes them.
-    public static func random() -> WhisperID {
-        WhisperID(symbols: randomBytes(10).map { $0 & 31 })
-    }
-
     /// Whether the last two symbols are the checksum of the first ten.
     ///
     /// The checksum detects a wrong symbol, but not exchanged symbols, because a XOR and a sum do not depend on order.

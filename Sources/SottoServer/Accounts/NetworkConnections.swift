@@ -11,7 +11,7 @@ struct NetworkConnections {
     /// The most networks in memory. At the limit, networks without a connection and with a full rate are deleted.
     private static let rememberedLimit = 65_536
 
-    private struct Network {
+    struct Network {
         var count = 0
         var rate: TokenBucket
     }
@@ -19,7 +19,7 @@ struct NetworkConnections {
     private let limit: Int
     private let rate: Double
     private let limitsLoopback: Bool
-    private var networks: [[UInt8]: Network] = [:]
+    private(set) var networks: [[UInt8]: Network] = [:]
 
     /// Allows `limit` connections from each network, and `rate` new ones in a second.
     init(limit: Int, rate: Double = connectionsPerSecond, limitsLoopback: Bool = false) {
@@ -48,9 +48,6 @@ struct NetworkConnections {
         else { return }
         networks[key]?.count = count - 1
     }
-
-    /// The number of networks with counted connections.
-    var count: Int { networks.values.count { $0.count > 0 } }
 
     private func network(of address: String?) -> [UInt8]? {
         guard let address else { return nil }

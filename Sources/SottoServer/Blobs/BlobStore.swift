@@ -109,8 +109,6 @@ public struct BlobLimits: Sendable, Equatable {
     public var networkDay: Int64 = 1_000_000_000
     /// Minutes until a blob is deleted.
     public var minutes: Int64 = 7 * 24 * 60
-    /// Minutes until an incomplete blob that got no piece is deleted.
-    static let incompleteMinutes: Int64 = 24 * 60
 
     /// Creates the default limits.
     public init() {}

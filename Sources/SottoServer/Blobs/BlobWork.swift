@@ -10,11 +10,6 @@ enum BlobWork: Sendable {
     case read(id: [UInt8], offset: Int64, count: Int)
     case delete(id: [UInt8], key: [UInt8])
 
-    /// The number of bytes that it uploads.
-    var uploaded: Int {
-        if case .put(let piece) = self { piece.bytes.count } else { 0 }
-    }
-
     /// Does the work.
     func run(_ services: Services) throws(StoreError) -> Response {
         guard let blobs = services.blobs else { return .error(Refusal(.unknownType)) }

@@ -16,13 +16,13 @@ struct Backup {
 
     init(_ history: OpenHistory) { self.history = history }
 
-    /// Writes the backup.
-    mutating func write(_ options: BackupOptions, to output: Output) throws {
+    /// Writes the backup, encrypted with a passphrase if its source is given.
+    mutating func write(passphrase: SecretSource?, to output: Output) throws {
         let identity = history.store.owner
         let signed = try SignedStreamWriter(
             by: identity.signingKey,
             audience: SignedStream.backupAudience(of: identity.id.description),
-            to: options.writer(of: identity, to: output))
+            to: AgeFile.backupWriter(of: identity, passphrase: passphrase, to: output))
         let lines = Lines(signed)
         let store = history.store
         try lines.write([

@@ -48,7 +48,7 @@ struct ExportCommand: Program {
         var backup = Backup(history)
         let count: Int
         if isBackup {
-            try backup.write(self.backup, to: output)
+            try backup.write(passphrase: self.backup.passphrase, to: output)
             count = backup.messages
         } else {
             let conversation = try who.map { try history.conversation($0) }

@@ -161,7 +161,7 @@ import Testing
         }
         func login(
             _ id: SessionID, signed: Login, relay: String, nonce: [UInt8]
-        ) -> Login { Login(id: id, nonce: nonce, relay: relay, signature: signed.signature) }
+        ) -> Login { Login(id: id, nonce: nonce, relay: relay, proof: signed.proof) }
 
         let causes: [([UInt8]) -> Login] = [
             { _ in Login(key: owner.signingKey, nonce: randomBytes(32), relay: name) },
@@ -175,7 +175,7 @@ import Testing
                 return login(owner.id, signed: other, relay: name, nonce: nonce)
             },
             { nonce in
-                Login(id: owner.id, nonce: nonce, relay: name, signature: randomBytes(64))
+                Login(id: owner.id, nonce: nonce, relay: name, proof: .signature(randomBytes(64)))
             },
         ]
         var answers = Set(try causes.map(attempt))

@@ -46,7 +46,7 @@ struct MercurioKnownAnswerTests {
         #expect(
             key.publicKey.pem.filter { !$0.isWhitespace }
                 == forms.spkiPem.filter { !$0.isWhitespace })
-        let pkcs1 = try MercurioPrivateKey(pkcs1: Self.vectors.rsaPrivatePkcs1DerHex.bytes)
+        let pkcs1 = try MercurioPrivateKey(file: Self.vectors.rsaPrivatePkcs1DerHex.bytes)
         #expect(pkcs1.publicKey == key.publicKey)
         #expect(
             text(key.pem()).filter { !$0.isWhitespace }

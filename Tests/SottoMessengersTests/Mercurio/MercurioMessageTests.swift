@@ -97,7 +97,7 @@ struct MercurioMessageTests {
         }
         let der = MercurioVectors.file.rsaPrivatePkcs1DerHex.bytes
         for bytes in [[], Array(der.dropLast()), der + [0], Array(der.dropFirst())] {
-            #expect(throws: MercurioKeyError.encoding) { try MercurioPrivateKey(pkcs1: bytes) }
+            #expect(throws: RSAKeyError.form) { try MercurioPrivateKey(file: bytes) }
         }
         for pem in ["", key.pem, private8.replacing("MII", with: "MIJ")] {
             #expect(throws: MercurioKeyError.encoding) { try MercurioPrivateKey(pem: pem) }

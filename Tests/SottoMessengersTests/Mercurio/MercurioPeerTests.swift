@@ -81,7 +81,7 @@ struct MercurioPeerTests {
         ])
         let read = try MercurioPrivateKey(pem: String(decoding: theirs, as: UTF8.self))
         let pkcs1 = try run(["rsa", "-traditional", "-outform", "DER"], theirs)
-        #expect(try MercurioPrivateKey(pkcs1: pkcs1).publicKey == read.publicKey)
+        #expect(try MercurioPrivateKey(file: pkcs1).publicKey == read.publicKey)
         let spki = try run(["pkey", "-pubout"], theirs)
         #expect(
             try MercurioPublicKey(pem: String(decoding: spki, as: UTF8.self)) == read.publicKey)

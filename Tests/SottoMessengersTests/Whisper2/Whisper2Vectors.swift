@@ -1,7 +1,8 @@
 import Foundation
 import Sotto
-import SottoMessengers
 import TestSupport
+
+@testable import SottoMessengers
 
 /// Tests/Vectors/box.json.
 enum Whisper2Vectors {
@@ -145,4 +146,49 @@ struct Whisper2Pair {
 extension Optional where Wrapped == any Error {
     /// Whether it is this error.
     func isError<E: Error & Equatable>(_ error: E) -> Bool { (self as? E) == error }
+}
+
+extension WhisperID {
+    /// Returns a random id, as the server makes them.
+    static func random() -> WhisperID {
+        WhisperID(symbols: randomBytes(10).map { $0 & 31 })
+    }
+}
+
+extension Whisper2Keys {
+    /// Whether `answer` is the answer of `publicKey` (32 bytes) to this challenge, as the server verifies it.
+    static func isAnswer(_ answer: [UInt8], to challenge: [UInt8], by publicKey: [UInt8]) -> Bool {
+        challenge.count == challengeSize
+            && verifySignature(answer, of: sha256(challenge), by: publicKey)
+    }
+}
+
+extension Whisper2GroupMessage {
+    /// A recipient of a message, with their own pointer to an attachment.
+    struct Recipient {
+        let contact: Whisper2Contact
+        var attachment: Whisper2AttachmentPointer?
+
+        init(_ contact: Whisper2Contact, attachment: Whisper2AttachmentPointer? = nil) {
+            self.contact = contact
+            self.attachment = attachment
+        }
+    }
+
+    /// Encrypts `plaintext` to members of a group, and joins the messages.
+    static func seal(
+        _ plaintext: [UInt8], hints: Whisper2Hints = Whisper2Hints(), with keys: Whisper2Keys,
+        from: WhisperID, to recipients: [Recipient], group: String, time: Int64
+    ) throws(Whisper2SealError) -> Whisper2GroupMessage {
+        let id = Envelope.newID()
+        var messages: [Whisper2Message] = []
+        for recipient in recipients {
+            messages.append(
+                try Whisper2Message.seal(
+                    plaintext, hints: hints.with(recipient.attachment ?? hints.attachment),
+                    with: keys, from: from, to: recipient.contact, group: group, id: id, time: time)
+            )
+        }
+        return try Whisper2GroupMessage(joining: messages)
+    }
 }

@@ -34,7 +34,7 @@ struct GroupLogTests {
         var log: GroupLog?
         for item in try #require(signed["changes"]?.array).compactMap(\.object) {
             let bytes = Array(try #require(item["record"]?.string).utf8)
-            let change = try GroupChange(parsing: bytes)
+            let change = try GroupChange(JSON.object(parsing: bytes))
             #expect(change.id.description == item["id"]?.string)
             #expect(change.bytes == bytes)
             if log == nil {

@@ -80,7 +80,7 @@ import Testing
                 }, relay: "tcp://relay")
         }
         do {
-            let version = Outbox.schemaVersion
+            let version = Outbox.migrations.count
             let earlier = try DurableDatabase(
                 path: scratch("outbox.db"), version: version, lockTimeout: 5, erases: false)
             try earlier.use { (connection: Connection<DatabaseError>) throws(DatabaseError) in
@@ -190,7 +190,7 @@ import Testing
         case .deletion:
             try store.transaction { transaction in
                 for number in numbers.prefix(2) {
-                    let entry = try #require(try transaction.entry(number: number))
+                    let entry = try #require(try transaction.storedEntry(number: number))
                     try transaction.delete(entry)
                 }
             }

@@ -574,7 +574,7 @@ import Testing
                     "type": .string("reaction"), "emoji": .string("👍"),
                     "target": target(ids[1], me),
                 ])
-            let entry = try #require(try transaction.entry(number: 1))
+            let entry = try #require(try transaction.storedEntry(number: 1))
             #expect(try transaction.delete(entry, at: Timestamp(seconds: 3_000)))
             #expect(try !transaction.delete(entry))
         }
@@ -736,5 +736,12 @@ import Testing
             try connection.integer("PRAGMA page_count") * connection.integer("PRAGMA page_size")
         }
         #expect(Int(bytes) / count <= 450, "\(Int(bytes) / count) bytes a message")
+    }
+}
+
+extension StateTransaction {
+    /// Returns the message with a number, or `nil`.
+    func storedEntry(number: Int64) throws(StateError) -> HistoryEntry? {
+        try store.entries("WHERE number = ?", number, connection: connection).first
     }
 }

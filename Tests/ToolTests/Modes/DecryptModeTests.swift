@@ -3,7 +3,8 @@ import Testing
 
 /// `decrypt` refuses every option without an effect by its name.
 struct DecryptModeTests {
-    private static let keys = "--identity --identity-passphrase --lock-timeout --quiet"
+    private static let identity = "--identity --identity-passphrase --quiet"
+    private static let keys = "\(identity) --lock-timeout"
     private static let reading = "--from --trust --text --time --null"
     /// Options that select another mode.
     private static let others = "--attachment --verify"
@@ -12,17 +13,25 @@ struct DecryptModeTests {
         // --time and --null are refused earlier, because they require --text.
         ModeCase(
             "decrypt", "-i bob.key", "file.age",
-            takes: "\(keys) \(others) --passphrase --hold --from --output --time --null"),
+            takes: "\(identity) \(others) --passphrase --hold --from --output --time --null"),
+        ModeCase(
+            "decrypt", "-i bob.key --from alice", "file.age",
+            takes: "\(keys) --verify --passphrase --hold --from --output --time --null"),
         ModeCase(
             "decrypt", "-i bob.key --text", "messages",
             takes: "\(keys) --chat --preview --receipts --stateless \(reading) --output"),
+        ModeCase(
+            "decrypt", "-i bob.key --text --stateless", "messages",
+            takes: "\(identity) --chat --stateless \(reading) --output"),
         ModeCase(
             "decrypt", "--again -i bob.key", takes: "--again --since \(reading) \(keys) --output"),
         ModeCase(
             "decrypt", "--attachment record", "none", takes: "--attachment \(keys) --output"),
         ModeCase(
             "decrypt", "--verify none --from bob.card", "none",
-            takes: "--verify --from \(keys)"),
+            takes: "--verify --from --quiet"),
+        ModeCase(
+            "decrypt", "--verify none --from bob", "none", takes: "--verify --from \(keys)"),
         ModeCase("decrypt", "--inspect", "none", takes: "--inspect --json --output --quiet"),
     ]
 

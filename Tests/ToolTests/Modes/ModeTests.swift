@@ -7,7 +7,17 @@ struct ModeTests {
         ModeCase(
             "encrypt", "-r bob.card", "-s none",
             takes:
+                "--recipient --recipients-file --sign --armor --classic --stateless --identity --identity-passphrase --output --quiet"
+        ),
+        ModeCase(
+            "encrypt", "-r bob", "-s none",
+            takes:
                 "--recipient --recipients-file --sign --armor --classic --stateless --lock-timeout --identity --identity-passphrase --output --quiet"
+        ),
+        ModeCase(
+            "encrypt", "-r age1x", "-s none",
+            takes:
+                "--recipient --recipients-file --sign --armor --classic --identity --identity-passphrase --output --quiet"
         ),
         ModeCase(
             "encrypt", "-p", "-s none",
@@ -78,6 +88,10 @@ struct ModeTests {
             "only --trust any is possible"
         ),
         (["-p", "-i", "alice.key"], "-i requires -s or --to"),
+        (
+            ["-r", "bob.card", "--identity-passphrase", "@ENV:HOME"],
+            "--identity-passphrase cannot be combined with -r without -s"
+        ),
         (["--chat", "c", "--suite", "ratchet"], "--chat is only for --suite phrase"),
         (["--chat", "c", "--bare", "--attach", "a", "--blob", "b"], "--attach cannot be combined"),
         (["--to", "bob.card", "--content-type", "image/png"], "--content-type requires --attach"),
@@ -85,6 +99,18 @@ struct ModeTests {
     func theErrorOfEncryptNamesTheConflict(_ arguments: [String], _ text: String) throws {
         let run = try Home(people: "bob").run("encrypt", arguments, text: "x")
         #expect(run.status == 64 && run.stderr.contains(text), "\(run.stderr)")
+    }
+
+    /// A card file is compared with the contacts, so `--stateless` has an effect.
+    @Test func theCardOfABlockedContactIsUsedOnlyWithoutTheState() throws {
+        let home = try Home(people: "alice", "bob")
+        let alice = ["-i", "alice.key"]
+        for command in [["add", "bob.card"], ["block", "bob"]] {
+            _ = try home.output("contact", command + alice)
+        }
+        let arguments = ["-r", "bob.card", "-s"] + alice
+        #expect(try home.run("encrypt", arguments, text: "x").status == 12)
+        #expect(try home.run("encrypt", arguments + ["--stateless"], text: "x").status == 0)
     }
 
     /// With `--stateless` the state is not read, so a contact's name is unknown.

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `bridge`, `keygen` and `recv` refuse every option without an effect by its name.
+/// `bridge`, `keygen`, `recv`, `send` and `fingerprint` refuse every option without an effect by its name.
 struct OtherModeTests {
     private static let owner = "--identity --identity-passphrase"
     private static let output = "--output --quiet"
@@ -40,6 +40,11 @@ struct OtherModeTests {
         ModeCase(
             "bridge open", "whisper2 --text", "none",
             takes: "\(messages) --whisper-id --max-skew --allow-unverified"),
+        ModeCase(
+            "bridge open", "whisper2 --text --stateless", "none",
+            takes:
+                "--text --time --null \(owner) \(output) --from --trust --stateless --whisper-id --max-skew --allow-unverified"
+        ),
         ModeCase(
             "bridge open", "whisper2 --attachment x", "none",
             takes: "--attachment --lock-timeout \(owner) \(output)"),
@@ -124,6 +129,9 @@ struct OtherModeTests {
                 "\(relay) \(owner) --lock-timeout --dead --stateless --invitation --exec --max --quiet"
         ),
         ModeCase(
+            "recv", "--dead --stateless -i none",
+            takes: "\(relay) \(owner) --dead --stateless --invitation --exec --max --quiet"),
+        ModeCase(
             "recv", "--bundle bob.card -i none",
             takes: "\(relay) \(owner) --lock-timeout --bundle --stateless --quiet"),
         ModeCase(
@@ -135,6 +143,31 @@ struct OtherModeTests {
         ModeCase(
             "recv", "--blob none -i none",
             takes: "\(relay) \(owner) --lock-timeout --blob --keep --quiet"),
+    ]
+
+    static let send: [ModeCase] = [
+        ModeCase(
+            "send", "",
+            takes: "\(relay) --lock-timeout --list --drop --quiet"),
+        ModeCase("send", "--list", takes: "--list --json --lock-timeout"),
+        ModeCase("send", "--drop none", takes: "--drop --lock-timeout"),
+    ]
+
+    private static let numbers =
+        "--with --style --key --user --with-key --with-user \(owner) --json"
+
+    static let fingerprint: [ModeCase] = [
+        ModeCase(
+            "fingerprint", "--style sotto", "bob.card",
+            takes: "\(numbers) --words --randomart --qr --check"),
+        ModeCase(
+            "fingerprint", "--json", "bob.card", takes: "\(numbers) --words --check"),
+        ModeCase("fingerprint", "--check 1", "bob.card", takes: "\(numbers) --check --quiet"),
+        ModeCase(
+            "fingerprint", "--key x --user u",
+            takes:
+                "--with --style --key --user --with-key --with-user --json --words --randomart --qr --check"
+        ),
     ]
 
     static let groupDoor: [ModeCase] = [
@@ -152,9 +185,20 @@ struct OtherModeTests {
             takes: "\(owner) --lock-timeout --publish --quiet"),
     ]
 
-    @Test(arguments: bridge + keygen + recv + groupDoor)
+    @Test(arguments: bridge + keygen + recv + send + fingerprint + groupDoor)
     func anOptionWithoutEffectIsRefused(_ mode: ModeCase) throws {
         try mode.expectRefusals(in: Home(people: "bob"))
+    }
+
+    /// The error names all modes that have the option, also the one without an option of its own.
+    @Test func theErrorOfRecvNamesTheModeWithoutAnOption() throws {
+        let run = try Home(people: "bob").run(
+            "recv", ["--bundle", "bob.card", "--follow", "-i", "bob.key"])
+        #expect(run.status == 64)
+        #expect(
+            run.stderr.contains(
+                "--follow cannot be combined with --bundle; it is only for --stateless, --login-key, receiving envelopes\n"
+            ), "\(run.stderr)")
     }
 
     @Test func trustNeedsContacts() throws {

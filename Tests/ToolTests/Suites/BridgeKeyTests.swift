@@ -479,7 +479,7 @@ struct BridgeKeyTests {
             "answer", "kecalek", "--key", "l.pem", "--password", "@FILE:password",
             stdin: challenge)
         let answer = try #require(Base64.standard.decode(run.lines[0]))
-        #expect(key.isAnswer(answer, to: challenge))
+        #expect(key.publicKey.isAnswer(answer, to: challenge))
         let shown = try must("login-key", "--public", "l.pem", "--password", "@FILE:password")
         #expect(shown.text == key.publicPEM())
         home.files.write("wrong", Array("x\n".utf8))

@@ -1,0 +1,45 @@
+import Sotto
+import SottoClient
+import SottoContacts
+import SottoTool
+
+/// `recv --card`: prints the card from the directory for an id, or for the id of a contact or card.
+struct CardRequest {
+    /// An id, a card or the name of a contact.
+    let owner: String
+    let identity: IdentityChoice
+    let lockTimeout: Double
+    let relay: AskedRelay
+
+    func run() throws {
+        let id =
+            try SessionID(owner)
+            ?? AddressBook(identity.load, lockTimeout: lockTimeout).find(owner).id
+        let card = try CardLookup(id).run(at: relay.find(for: identity))
+        let output = try Output(path: nil, content: .text)
+        if let record = card.record { try output.writeLine(record) }
+        try output.finish()
+    }
+}
+
+/// `recv --room`: prints the record of a room from the directory.
+struct RoomRequest {
+    let door: SessionID
+    let identity: IdentityChoice
+    let relay: AskedRelay
+    let quiet: Bool
+
+    func run() throws {
+        let relay = try relay.find(for: identity)
+        let record: JSONObject
+        do throws(ClientError) {
+            record = try RoomLookup(door).run(at: relay)
+        } catch {
+            if quiet, case .noRoom = error { throw Failure(.no, "") }
+            throw error
+        }
+        let output = try Output(path: nil, content: .text)
+        try output.writeLine(record)
+        try output.finish()
+    }
+}

@@ -1,0 +1,75 @@
+import SottoClient
+import SottoState
+import SottoTool
+
+/// The handling of received envelopes, and the end of a run.
+struct Receiving {
+    /// Whether only dead letters are handled.
+    let isOfDead: Bool
+    let follows: Bool
+    /// Seconds to wait for the next envelope.
+    let wait: Double
+    /// The number of envelopes after which to end; `nil` for no limit.
+    let maximum: Int?
+    /// The command that gets each envelope; `nil` to print them.
+    let command: String?
+    let quiet: Bool
+
+    /// Receives, and calls `after` at the end. Throws a failure with status 1 if no envelope was handled.
+    func run(
+        _ reception: Reception, after: (Reception.Ending) throws -> Void = { _ in }
+    ) throws {
+        let handling = try handling()
+        var reception = reception
+        reception.follow = follows
+        reception.wait = wait
+        reception.maximum = maximum
+        if !quiet { reception.notice = Self.say }
+        let ending = try isOfDead ? reception.runDead(handling) : reception.run(handling)
+        try after(ending)
+        if ending.expired > 0, !quiet {
+            Terminal.say(
+                "recv: note: deleted \(ending.expired) unread: the messages before them did not arrive within \(StateTransaction.earlyDays) days"
+            )
+        }
+        if reception.invitation != nil, ending.loggedIn {
+            if !quiet { Terminal.say("recv: note: \(reception.relay) accepted the invitation") }
+            if ending.error == nil, ending.received + ending.failed == 0 { return }
+        }
+        try Self.report(ending)
+    }
+
+    private func handling() throws -> Reception.Handling {
+        if let command {
+            let handler = ShellCommand(command, tool: RecvTool.toolName)
+            return .run { envelope in try handler.run(envelope) }
+        }
+        let output = try Output(path: nil, content: .text)
+        return .print { envelopes in
+            for envelope in envelopes { try output.write(envelope + [UInt8(ascii: "\n")]) }
+            try output.flush()
+        }
+    }
+
+    private static func say(_ notice: Reception.Notice) {
+        switch notice {
+        case .disconnected(let error): Terminal.say("recv: note: \(error.message); trying again")
+        case .reconnected(let relay): Terminal.say("recv: note: reconnected to \(relay)")
+        }
+    }
+
+    /// Throws the failure of a run that did not handle all envelopes, or none.
+    private static func report(_ ending: Reception.Ending) throws {
+        if let error = ending.error {
+            guard ending.received > 0, error.isTransient else { throw error }
+            throw Failure(.tryAgain, "\(error.message); there may be more", hint: error.hint)
+        }
+        if ending.failed > 0 {
+            let what = ending.failed == 1 ? "1 envelope" : "\(ending.failed) envelopes"
+            throw Failure(
+                ending.received > 0 ? .partial : .tryAgain, "the command failed for \(what)",
+                hint: "after five failures an envelope becomes a dead letter")
+        }
+        if ending.received == 0 { throw Failure(.no, "") }
+    }
+}

@@ -1,0 +1,91 @@
+import Arguments
+import Sotto
+import SottoTool
+
+/// A validated command line of `recv`.
+enum RecvPlan {
+    case mail(MailReception)
+    case loginKey(LoginKeyReception)
+    case again(PrintedEnvelopes)
+    case bundle(BundleClaim)
+    case card(CardRequest)
+    case room(RoomRequest)
+    case blob(BlobFetch)
+
+    /// Checks the options. Throws ``UsageError``, and a failure with status 64.
+    init(_ tool: RecvTool) throws {
+        if tool.dead {
+            for option in ["--follow", "--wait"] { try tool.given.refuse(option, with: "--dead") }
+            if tool.stateless { try tool.given.refuse("--lock-timeout", with: "--stateless") }
+        }
+        guard (tool.loginKey == nil) == (tool.of == nil) else {
+            throw UsageError("--login-key and --of require each other")
+        }
+        if let max = tool.max, max < 1 { throw UsageError("--max must be at least 1") }
+        guard tool.wait >= 0 else { throw UsageError("--wait must be at least 0") }
+
+        let identity = tool.identity.choice
+        let relay = AskedRelay(url: tool.relay, authorities: tool.ca)
+        switch tool.mode {
+        case .mail, .stateless, .dead:
+            self = .mail(
+                MailReception(
+                    identity: identity, lockTimeout: tool.stateless ? nil : tool.lock.timeout,
+                    relay: relay, invitation: tool.invitation, claimsAhead: !tool.noBundles,
+                    receiving: Self.receiving(tool)))
+        case .loginKey:
+            self = .loginKey(
+                LoginKeyReception(
+                    key: tool.loginKey ?? "", password: tool.loginPassword, owner: tool.of ?? "",
+                    relay: relay, receiving: Self.receiving(tool)))
+        case .again:
+            self = .again(
+                PrintedEnvelopes(
+                    identity: identity, lockTimeout: tool.lock.timeout, maximum: tool.max))
+        case .bundle:
+            self = .bundle(
+                BundleClaim(
+                    owner: tool.bundle ?? "", identity: identity, lockTimeout: tool.lock.timeout,
+                    isKept: !tool.stateless, relay: relay))
+        case .card:
+            self = .card(
+                CardRequest(
+                    owner: tool.card ?? "", identity: identity, lockTimeout: tool.lock.timeout,
+                    relay: relay))
+        case .room:
+            self = .room(try Self.room(tool, relay))
+        case .blob:
+            self = .blob(
+                BlobFetch(
+                    record: tool.blob ?? "", identity: identity, lockTimeout: tool.lock.timeout,
+                    relay: relay, isKept: tool.keep, quiet: tool.quiet))
+        }
+    }
+
+    func run() throws {
+        switch self {
+        case .mail(let reception): try reception.run()
+        case .loginKey(let reception): try reception.run()
+        case .again(let envelopes): try envelopes.run()
+        case .bundle(let claim): try claim.run()
+        case .card(let request): try request.run()
+        case .room(let request): try request.run()
+        case .blob(let fetch): try fetch.run()
+        }
+    }
+
+    private static func receiving(_ tool: RecvTool) -> Receiving {
+        Receiving(
+            isOfDead: tool.dead, follows: tool.follow, wait: tool.wait, maximum: tool.max,
+            command: tool.exec, quiet: tool.quiet)
+    }
+
+    private static func room(_ tool: RecvTool, _ relay: AskedRelay) throws -> RoomRequest {
+        let text = tool.room ?? ""
+        guard let door = SessionID(text) else {
+            throw Failure(.usage, "\(text) is not the id of a door")
+        }
+        return RoomRequest(
+            door: door, identity: tool.identity.choice, relay: relay, quiet: tool.quiet)
+    }
+}

@@ -1,0 +1,41 @@
+import SottoClient
+import SottoTool
+import SottoWire
+
+/// Envelopes that left the outbox without a confirmation that a relay stored them.
+struct LostEnvelopes {
+    private var counts: [DeliveryResult.Status: Int] = [:]
+    private var unsentSignals = 0
+    private var reason = ""
+
+    mutating func add(_ result: DeliveryResult) {
+        guard !result.isSignal || result.status != .dropped else {
+            unsentSignals += 1
+            return
+        }
+        counts[result.status, default: 0] += 1
+        if let refusal = result.refusal { reason = refusal.reason }
+    }
+
+    /// The failure that reports them, or `nil` if no envelope was lost.
+    var failure: Failure? {
+        var parts: [String] = []
+        if let count = counts[.rejected] { parts.append("the relay rejected \(count) (\(reason))") }
+        if let count = counts[.dropped] { parts.append("\(count) dropped from the outbox") }
+        if let count = counts[.expired] {
+            parts.append("the time to live of \(count) ended in the outbox")
+        }
+        if let count = counts[.unknown] {
+            parts.append("it is unknown whether the relay stored \(count)")
+        }
+        if unsentSignals > 0 {
+            parts.append("\(unsentSignals) with a time to live of 0 not sent")
+        }
+        guard !parts.isEmpty else { return nil }
+        return Failure(
+            .partial, parts.joined(separator: "; "),
+            hint: counts[.unknown] == nil
+                ? nil
+                : "another version of send handled them; ask the recipient whether they arrived")
+    }
+}

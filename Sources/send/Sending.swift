@@ -1,0 +1,94 @@
+import Dispatch
+import SottoClient
+import SottoState
+import SottoTool
+
+/// Sends the records of standard input and the stored ones.
+struct Sending {
+    /// The choice of the relay of each record.
+    let relay: RelayChoice
+    let lockTimeout: Double
+    let quiet: Bool
+
+    func run() throws {
+        let directory = try StateDirectory.standard()
+        let outbox = try Outbox(directory: directory, lockTimeout: lockTimeout)
+        let blobs = try BlobFolder(directory: directory)
+        blobs.removeOld(except: try outbox.blobPaths(in: blobs))
+        let output = try Output(path: nil, content: .text)
+        let meter = TransferMeter(tool: SendTool.toolName, quiet: quiet)
+        let deliveries = Deliveries(
+            outbox: outbox, choice: relay, lockTimeout: lockTimeout, blobs: blobs
+        ) { have, size, _ in meter.note(have, of: size) }
+        let lines = EnvelopeLines(deliveries: deliveries, choice: relay)
+        DispatchQueue(label: "send.input").async { lines.read() }
+
+        var outcome = LineOutcome()
+        var lost = LostEnvelopes()
+        func reportBadLines() throws {
+            for (line, failure) in lines.takeFailures() {
+                try output.writeRecord(outcome.failed(failure, line: line))
+            }
+        }
+        let endings = try deliveries.run { results in
+            try reportBadLines()
+            meter.clear()
+            for result in results {
+                switch result.status {
+                case .stored, .duplicate, .accepted: outcome.succeeded()
+                case .rejected, .dropped, .expired, .unknown: lost.add(result)
+                case .queued, .deferred: break
+                }
+                try output.writeRecord(result.record)
+            }
+            try output.flush()
+        }
+        try reportBadLines()
+        try output.finish()
+        if let failure = lines.inputFailure { throw failure }
+        if !quiet { try noteOthers(outbox, deliveries.relays) }
+        let left = endings.compactMap(Self.failure)
+        for failure in left.dropLast() { Terminal.say("send: error: \(failure.message)") }
+        if let failure = left.last { throw failure }
+        if let failure = lost.failure { throw failure }
+        try outcome.end(tool: "send")
+    }
+
+    private func noteOthers(_ outbox: Outbox, _ relays: Set<String>) throws {
+        let others = try outbox.queues().filter { !relays.contains($0.relay) }
+        let (queues, unassigned) = (
+            others.filter { !$0.relay.isEmpty },
+            others.filter(\.relay.isEmpty).map(\.count).reduce(0, +)
+        )
+        if unassigned > 0 {
+            Terminal.say(
+                "send: note: \(unassigned) \(unassigned == 1 ? "waits" : "wait") in the outbox without a relay: sotto send --relay tcp://host:port < /dev/null"
+            )
+        }
+        let count = queues.map(\.count).reduce(0, +)
+        guard count > 0 else { return }
+        Terminal.say(
+            "send: note: \(count) more \(count == 1 ? "waits" : "wait") in the outbox for other relays: sotto send --list"
+        )
+    }
+
+    /// Returns the failure of a delivery that left items in the outbox.
+    private static func failure(_ end: Deliveries.Ending) -> Failure? {
+        let ending = end.ending
+        guard ending.left > 0 || ending.wasLocked else { return nil }
+        let why =
+            ending.wasLocked
+            ? "another send holds the queue of \(end.relay)"
+            : ending.error?.message ?? "\(end.relay) does not accept them now"
+        let what = ending.left == 1 ? "1 envelope is" : "\(ending.left) envelopes are"
+        // The queue belongs to the relay's host and port, so a different pin or authority can be used for it.
+        let hint =
+            switch ending.error {
+            case .untrusted?:
+                "for the next attempt give its authority with --ca, or append the pin that the relay prints to --relay"
+            case .otherKey?, .certificates?: ending.error?.hint
+            default: "to try again: sotto send < /dev/null"
+            }
+        return Failure(.tryAgain, "\(why); \(what) queued", hint: hint)
+    }
+}
