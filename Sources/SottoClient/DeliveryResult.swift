@@ -102,14 +102,10 @@ public struct DeliveryOutcome: Sendable, Equatable {
     /// because it does not tell whether the relay has the item.
     public init(text: String) {
         let words = text.split(separator: " ", maxSplits: 2).map(String.init)
-        let status = words.first.flatMap { DeliveryResult.Status(rawValue: $0) }
-        switch status {
-        case .stored?, .duplicate?, .rejected?, .dropped?, .expired?: break
-        case .queued?, .deferred?, .accepted?, .unknown?, nil:
-            self.init(.unknown)
-            return
+        let known = OutcomeStatus(outcome: text).flatMap {
+            DeliveryResult.Status(rawValue: $0.rawValue)
         }
-        guard let status, words.count != 2 else {
+        guard let status = known, words.count != 2 else {
             self.init(.unknown)
             return
         }

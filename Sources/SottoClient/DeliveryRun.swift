@@ -37,7 +37,7 @@ extension Delivery {
         private static let workID = "work"
         /// The last number that was sent on this connection.
         private var cursor: Int64 = 0
-        /// Envelopes before the cursor that waited for a blob, and can be sent.
+        /// Envelopes with a number before the cursor. They waited for a blob and can be sent now.
         private var released: [(number: Int64, item: Outbox.Item)] = []
         private var deferred: [Int64: (item: Outbox.Item, refusal: Refusal)] = [:]
         private var deferredMailboxes: [String: Refusal] = [:]

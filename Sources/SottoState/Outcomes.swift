@@ -32,12 +32,24 @@ extension IdentityStore {
 
     /// Returns the state of a sent envelope with an outcome, or `nil` for an unknown outcome.
     static func state(of outcome: String) -> HistoryEntry.State? {
-        // The first word is the status of the result that `send` prints.
-        switch outcome.prefix(while: { $0 != " " }) {
-        case "stored", "duplicate": .stored
-        case "rejected", "dropped", "expired": .failed
-        default: nil
+        switch OutcomeStatus(outcome: outcome) {
+        case .stored, .duplicate: .stored
+        case .rejected, .dropped, .expired: .failed
+        case nil: nil
         }
+    }
+}
+
+/// The first word of an outcome in the outbox: the status of the result that `send` prints.
+public enum OutcomeStatus: String, Sendable {
+    /// A relay has the envelope.
+    case stored, duplicate
+    /// No relay gets it.
+    case rejected, dropped, expired
+
+    /// Reads the status of an outcome; `nil` for another text, such as one of a later version.
+    public init?(outcome: String) {
+        self.init(rawValue: String(outcome.prefix { $0 != " " }))
     }
 }
 

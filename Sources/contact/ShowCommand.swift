@@ -73,7 +73,7 @@ struct ShowCommand: Program {
 
     private static func fingerprints(_ id: SessionID, _ identity: Identity) throws -> Numbers {
         guard let theirs = Fingerprint(id), let ours = Fingerprint(identity.id) else {
-            throw Failure(.malformed, "the id's key is not on the curve")
+            throw Failure(.malformed, "the id does not contain a valid public key")
         }
         return (theirs.digits, Fingerprint.safetyNumber(ours, theirs, style: .sotto))
     }

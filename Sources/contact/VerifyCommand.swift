@@ -200,7 +200,7 @@ struct VerifyCommand: Program {
     /// Returns the digits of the safety number with an id.
     static func number(_ id: SessionID, _ identity: Identity) throws -> [UInt8] {
         guard let theirs = Fingerprint(id), let ours = Fingerprint(identity.id) else {
-            throw Failure(.malformed, "the id's key is not on the curve")
+            throw Failure(.malformed, "the id does not contain a valid public key")
         }
         return Array(Fingerprint.safetyNumber(ours, theirs, style: .sotto).utf8)
     }

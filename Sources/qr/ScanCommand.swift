@@ -71,7 +71,7 @@ struct ScanCommand: Program {
         }
         let inputs = try files.isEmpty ? [Input(path: nil)] : files.map(Input.init(path:))
         if inputs.contains(where: \.isTerminal) {
-            throw Failure(.usage, "no picture is given", hint: "give a PNG or JPEG file")
+            throw Failure(.usage, "no picture file is given", hint: "give a PNG or JPEG file")
         }
         let process = try ScanProcess(
             .pictures(.init(seconds: timeLimit, mebibytes: memoryLimit)))

@@ -61,7 +61,7 @@ struct AdmissionOptions: ArgumentGroup {
 
 /// Parses the ids in lists and arguments.
 enum MemberList {
-    /// The most bytes of a list.
+    /// The maximum length of a list in bytes.
     private static let limit = 64 << 20
 
     /// Reads the ids in a file: an id, a card or a `sotto:` URI on each line; `#` begins a comment.

@@ -120,7 +120,7 @@ package final class BufferedSource: ByteSource {
 
     package init(_ source: any ByteSource) { self.source = source }
 
-    /// Whether a byte can be read; waits for it.
+    /// Returns whether another byte exists. Waits until it arrives or the input ends.
     func hasMore() throws -> Bool {
         if start == end {
             start = 0

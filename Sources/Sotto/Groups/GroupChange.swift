@@ -12,7 +12,7 @@ package enum GroupChangeError: Error, Sendable, Equatable {
 
 extension GroupChangeError: RecordError {}
 
-/// The id of a change: SHA-256 of its canonical JSON with its signature. The id of the first change is that of the group.
+/// The id of a change: SHA-256 of its canonical JSON with its signature. The id of a group is the id of its first change.
 public struct GroupID: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The 32 bytes.
     public let bytes: [UInt8]

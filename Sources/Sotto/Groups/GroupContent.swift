@@ -115,7 +115,7 @@ package struct GroupBody: Sendable {
     /// Changes that the sender asks for.
     package var request: [GroupID] = []
     /// The heads of the sender's log, if the sender asks for changes or heads, or answers a question for heads. The answer has
-    /// all changes after them that the requested ones need.
+    /// all changes after these heads that the requested changes depend on.
     package var heads: [GroupID] = []
     /// The random number of a question for the heads of the receiver's log, ``questionBytes`` long.
     package var headsRequest: [UInt8]?

@@ -3,7 +3,7 @@
 /// The file has one record a line, first the changes, each after its parents, then the cards. It is a blob, so that one
 /// upload serves many members. sotto-formats(5), GROUPS.
 package struct GroupFile: Sendable, Hashable {
-    /// The blob; without a place until it is encrypted for a person.
+    /// The pointer to the blob. It has no place until the file is encrypted for a person.
     package var pointer: BlobPointer
     /// The length of the file in bytes, 1 to ``limit``.
     package let size: Int64

@@ -47,7 +47,7 @@ public final class MinisignHash: ByteSink {
 }
 
 /// A detached signature in minisign's prehashed format: an Ed25519 signature (RFC 8032 §5.1) over the file's
-/// BLAKE2b-512, and a second one over the first and the trusted comment.
+/// BLAKE2b-512, and a second signature over the first signature and the trusted comment.
 public struct MinisignSignature: Sendable, Equatable {
     /// The longest comment, in bytes.
     public static let commentLimit = 4096

@@ -8,7 +8,7 @@ import Glibc
 struct NetworkConnections {
     /// New connections of one network in a second. A network may open all connections that its limit allows at once.
     static let connectionsPerSecond: Double = 100
-    /// The most networks in memory. At the limit, networks without a connection and with a full rate are deleted.
+    /// The maximum number of networks in memory. At the limit, networks are forgotten that have no connection and their whole rate.
     private static let rememberedLimit = 65_536
 
     struct Network {

@@ -23,7 +23,7 @@ final class NetworkRates: Sendable {
         self.init(rate: Double(perDay) / 86_400, capacity: Double(perDay))
     }
 
-    /// Returns whether a network is within its rate, and counts `count` if so. Loopback, `nil`, is not limited.
+    /// Returns whether a network is within its rate, and counts `count` if so. `nil` means loopback, which has no limit.
     func admit(_ count: Int, from network: [UInt8]?, at now: Double) -> Bool {
         guard capacity > 0, let network else { return true }
         return networks.withLock { networks in

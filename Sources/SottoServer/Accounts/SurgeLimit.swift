@@ -11,7 +11,7 @@ final class SurgeLimit: Sendable {
         var before = 0
     }
 
-    /// The most bits that are added to the base difficulty.
+    /// The maximum number of bits that are added to the base difficulty.
     private static let mostMore = 4
 
     private let limit: Int

@@ -13,7 +13,7 @@ extension IdentityStore {
     func discard(queued ids: [String]) throws(StateError) {
         guard !ids.isEmpty, Outbox.exists(in: directory) else { return }
         let outbox = try Outbox(directory: directory, lockTimeout: Self.outboxTimeout)
-        try outbox.drop(envelopes: Set(ids), outcome: "dropped")
+        try outbox.drop(envelopes: Set(ids), outcome: OutcomeStatus.dropped.rawValue)
     }
 
     /// Seconds to wait for another program that writes to the outbox.
