@@ -73,7 +73,7 @@ struct ContactTests {
         #expect(run.stderr.contains("added bob (05"))
         #expect(
             run.stderr.contains(
-                "…), trusted on first use; compare the safety number: contact show bob\n"))
+                "…), trusted on first use; compare the safety number: sotto contact show bob\n"))
         #expect(try must("add", "--name", "Caro L", "-q", "carol.card").stderr.isEmpty)
         #expect(try names() == ["bob", "Caro L"])
         let bob = try record("bob")
@@ -375,7 +375,9 @@ struct ContactTests {
         _ = try must("add", forged.text)
         let run = try contact("verify", "bob", try number("alice", "bob"))
         let bob = try card("bob").id
-        #expect(run.status == 12 && run.stderr.contains("recv --card \(bob) | contact add\n"))
+        #expect(
+            run.status == 12
+                && run.stderr.contains("sotto recv --card \(bob) | sotto contact add\n"))
         #expect(try record("bob")["trust"] == .string("trusted"))
         // Scanning Bob's screen detects it.
         #expect(try contact("verify", "bob", "--scan", uri("bob")).status == 14)
@@ -535,7 +537,7 @@ struct ContactTests {
         let run = try must("accept-key", "bob")
         #expect(
             run.stderr.contains(
-                "contact: no session exists with the new key: recv --bundle bob, or contact set bob --suite auto\n"
+                "contact: no session exists with the new key: sotto recv --bundle bob, or sotto contact set bob --suite auto\n"
             ))
         #expect(try record("bob")["suite"] == .string("ratchet"))
         let sent = try home.run("encrypt", ["--to", "bob", "-i", "alice.key"], text: "hello")
@@ -670,7 +672,9 @@ struct ContactTests {
         let envelope = try send("carol", "one")
         _ = try open(envelope)
         let run = try must("add", "carol.card")
-        #expect(run.stderr.contains("1 message of carol waits: contact accept carol | decrypt"))
+        #expect(
+            run.stderr.contains(
+                "1 message of carol waits: sotto contact accept carol | sotto decrypt"))
         #expect(try record("carol")["requests"] == .integer(1))
         #expect(try must("requests").lines[0].hasSuffix("Z  carol"))
     }
@@ -784,7 +788,7 @@ struct ContactTests {
         _ = try open(send("carol", "one"))
         let session = try TerminalSession(
             home.command("contact", ["accept", "carol.card", "-i", "alice.key"]))
-        try session.expect("1 message to read: contact accept carol | decrypt")
+        try session.expect("1 message to read: sotto contact accept carol | sotto decrypt")
         let run = try session.finish()
         #expect(run.status == 0 && !run.text.contains("envelope"))
     }

@@ -175,8 +175,10 @@ import Testing
         #expect(try texts("bob").isEmpty)
         let bob = party("bob").identity.id
         let command = try #require(line.range(of: "sotto group grant ")).lowerBound
-        let words = line[command...].prefix { $0 != "]" }.dropFirst("sotto ".count)
-        try shell("alice", "\(words) | encrypt -q | send -q")
+        #expect(line[..<command].hasSuffix("?] to show them: "), "\(line)")
+        let typed = line[command...].prefix { $0 != "\n" }
+        #expect(typed.hasSuffix(" | sotto encrypt | sotto send"), "\(line)")
+        try shell("alice", String(typed))
         let events = try read("bob").flatMap { $0.body["events"]?.array ?? [] }.compactMap(\.object)
         #expect(events.first?["event"] == .string("history"))
         #expect(events.first?["nickname"] == .string("Ally"))

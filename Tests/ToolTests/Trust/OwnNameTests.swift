@@ -87,7 +87,7 @@ struct OwnNameTests {
 
     @Test func anIdWithoutACardNamesTheCommandThatGetsIt() throws {
         let id = alice.identity.id
-        let command = "hint: get the card: recv --card \(id) | contact add\n"
+        let command = "hint: get the card: sotto recv --card \(id) | sotto contact add\n"
         for arguments in [["--to", id.description], ["-r", id.description]] {
             let run = try bob.run("encrypt", arguments, stdin: Array("x".utf8))
             #expect(run.status == 10 && run.stderr.contains(command), "\(run.stderr)")
