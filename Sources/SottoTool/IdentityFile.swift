@@ -50,7 +50,7 @@ public enum IdentityFile {
         return content
     }
 
-    /// Returns the text of an identity file, and its passphrase or `nil` if it has none. Asks for the passphrase if
+    /// Returns the text of an identity file, and its passphrase or `nil` for a file without one. Asks for the passphrase if
     /// `passphrase` does not give it.
     public static func opened(
         _ path: String, passphrase source: SecretSource?

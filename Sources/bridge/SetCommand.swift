@@ -54,7 +54,7 @@ struct SetCommand: Program {
 }
 
 extension IdentityOptions {
-    /// Stores members in an identity file. An RSA key is stored only if the identity has none.
+    /// Stores members in an identity file. An RSA key is stored only in an identity without one.
     func store(_ members: JSONObject, in file: String?, quiet: Bool) throws {
         let path = try replaceRecord(argument: file) { record in
             guard record["words"] != nil else { throw MnemonicError.noWords }

@@ -45,7 +45,7 @@ struct ComposeContext {
         owner = try book.identity().id
     }
 
-    /// Returns the state with the history. Throws a failure with status 66 if the identity has none.
+    /// Returns the state with the history. Throws a failure with status 66 for an identity without a state.
     func history() throws -> IdentityStore {
         guard let store = try book.store() else {
             throw Failure(

@@ -19,27 +19,13 @@ struct IntroduceCommand: Program {
               contact introduce --name bob code.png
             """)
 
-    @Option(
-        "--name", value: "name", help: "The name of the contact. Default: the name on the card.",
-        values: .any)
-    var name: String?
-
-    @Option(
-        "--relay", value: "url",
-        help:
-            "The relay to ask for the signed card. Default: $SOTTO_RELAY, else the one on the card, else yours."
-    )
-    var relay: String?
+    @OptionGroup var options: IntroductionOptions
 
     @OptionGroup var identity: IdentityOptions
 
-    @Argument(
-        "who", help: "A card file, a sotto: URI, a picture of a QR code, or an id; `-` is stdin.")
-    var who: String
-
     func execute() throws {
         let path = try identity.identities.first ?? IdentityFile.defaultPath()
-        let introduction = try Introduction(who)
+        let introduction = try Introduction(options.who)
         let secret: PassedSecret? =
             if let passphrase = try identity.passphraseForTools(path) {
                 PassedSecret(passphrase)
@@ -56,7 +42,8 @@ struct IntroduceCommand: Program {
         }
         let text = card.record?.serialized() ?? Array(card.uri.text.utf8)
         _ = try contact(
-            ["add"] + (name.map { ["--name", $0] } ?? []), input: text + [UInt8(ascii: "\n")])
+            ["add"] + (options.name.map { ["--name", $0] } ?? []),
+            input: text + [UInt8(ascii: "\n")])
         if card.record != nil { claimBundle(of: card.id, path, secret) }
         let shown = try JSON.object(
             parsing: contact(["show", "--json", card.id.description]).split(
@@ -69,7 +56,7 @@ struct IntroduceCommand: Program {
     /// and `recv` claims one later.
     private func claimBundle(of id: SessionID, _ path: String, _ secret: PassedSecret?) {
         var arguments = ["-q", "--bundle", id.description, "-i", path]
-        if let relay { arguments += ["--relay", relay] }
+        if let relay = options.relay { arguments += ["--relay", relay] }
         if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
         var claim = ToolRun("recv", arguments)
         claim.secret = secret
@@ -85,7 +72,7 @@ struct IntroduceCommand: Program {
         let short: Card? = if case .card(let card) = introduction { card } else { nil }
         let id = introduction.id
         var arguments = ["--card", id.description, "-i", path]
-        if let relay = relay ?? variable("SOTTO_RELAY") ?? short?.relay {
+        if let relay = options.relay ?? environmentVariable("SOTTO_RELAY") ?? short?.relay {
             arguments += ["--relay", relay]
         }
         if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }

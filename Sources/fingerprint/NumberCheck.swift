@@ -39,7 +39,7 @@ struct NumberCheck {
         }
     }
 
-    /// Returns the digits of the given number, as many as `number` has.
+    /// Returns the digits of the given number. Throws a failure with status 65 if it has another length than `number`.
     private func digits(like number: Number) throws -> [UInt8] {
         var text = self.number
         if text == "-" {

@@ -22,8 +22,7 @@ struct RoomOptions: ArgumentGroup {
 
     /// Returns the relay of a room. `uri` is an argument of the command. Throws a failure with status 78 without a relay.
     func address(_ uri: RoomURI?, _ owner: Identity) throws -> RelayURL {
-        let variable = getenv("SOTTO_RELAY").map { String(cString: $0) } ?? ""
-        let texts = [relay, uri?.relay, variable.isEmpty ? nil : variable, owner.relay]
+        let texts = [relay, uri?.relay, environmentVariable("SOTTO_RELAY"), owner.relay]
         guard let text = texts.lazy.compactMap({ $0 }).first else {
             throw Failure(
                 .configuration, "no relay is given",

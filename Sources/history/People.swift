@@ -92,7 +92,7 @@ extension MessageView {
         body.flatMap { try? MessageBody($0, isLocal: true) }?.content.forwarded != nil
     }
 
-    /// How many readers of an own message to a group have it, or `nil` without a receipt.
+    /// The number of readers who have an own message to a group, or `nil` without a receipt.
     private var progress: String? {
         guard let count = entry.readerCount, !receipts.isEmpty else { return nil }
         let read = receipts.count { $0.status == .read }

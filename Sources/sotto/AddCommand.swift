@@ -16,17 +16,7 @@ struct AddCommand: Program {
               sotto add --name bob code.png
             """)
 
-    @Option(
-        "--name", value: "name", help: "The name of the contact. Default: the name on the card.",
-        values: .any)
-    var name: String?
-
-    @Option(
-        "--relay", value: "url",
-        help:
-            "The relay to ask for the signed card. Default: $SOTTO_RELAY, else the one on the card, else yours."
-    )
-    var relay: String?
+    @OptionGroup var introduction: IntroductionOptions
 
     @Option(
         "-i", "--identity", value: "file",
@@ -38,16 +28,13 @@ struct AddCommand: Program {
         help: "Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var passphrase: String?
 
-    @Argument(
-        "who", help: "A card file, a sotto: URI, a picture of a QR code, or an id; `-` is stdin.")
-    var who: String
-
     func execute() throws {
         let options = [
-            ("--name", name), ("--relay", relay), ("--identity", identity),
+            ("--name", introduction.name), ("--relay", introduction.relay),
+            ("--identity", identity),
             ("--identity-passphrase", passphrase),
         ]
         let given = options.flatMap { name, value in value.map { [name, $0] } ?? [] }
-        try Tool.run("contact", ["introduce"] + given + ["--", who])
+        try Tool.run("contact", ["introduce"] + given + ["--", introduction.who])
     }
 }

@@ -52,7 +52,7 @@ struct InitCommand: Program {
                 hint: "to print your card: sotto keygen public")
         }
         let secret = try choosePassphrase()
-        let relay = relay ?? variable("SOTTO_RELAY")
+        let relay = relay ?? environmentVariable("SOTTO_RELAY")
         try makeIdentity(at: path, relay, secret)
         let outcome = try relay.map { try publish(to: $0, path, secret) }
         try sayWhatIsNext()

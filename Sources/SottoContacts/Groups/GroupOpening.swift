@@ -6,8 +6,8 @@ import SottoTool
 extension MessageOpening {
     /// Takes the body about a group of a message. The record that is stored and printed has the events, and no keys.
     ///
-    /// `isAdmitted` tells that the sender's messages are accepted for another reason than the group. Of another sender whom the
-    /// group does not name nothing is stored: neither the session nor the message.
+    /// `isAdmitted` tells that the sender's messages are accepted for another reason than the group. If that
+    /// is false and the group does not name the sender, the session and the message are not stored.
     func take(
         _ body: GroupBody, _ message: Message, isAdmitted: Bool, _ step: StateTransaction.Step?,
         _ envelope: (id: String, repeatID: String, digest: [UInt8]),

@@ -3,7 +3,7 @@ import SottoMessengers
 import SottoState
 package import SottoTool
 
-/// How a tool reads messages.
+/// The settings with which a tool reads messages.
 package struct ReadingPlan {
     /// The tool's name in messages.
     package let tool: String

@@ -39,7 +39,7 @@ package struct SessionOptions: ArgumentGroup {
     }
 }
 
-/// How the sessions of a run begin.
+/// The settings for the beginning of sessions.
 package struct SessionBeginning: Sendable {
     /// The paths of bundles; `-` is standard input.
     package let bundles: [String]

@@ -1,8 +1,8 @@
 import Sotto
 
-/// What members with one place in the log lack. Changes and cards that are too long for messages are in a file.
+/// The changes that members with one place in the log lack. Changes and cards that are too long for messages are in a file.
 struct GroupBacklog {
-    /// Changes, by whomever.
+    /// Changes of all authors.
     let changes: [GroupChange]
     /// The file with ``changes`` and the cards of newcomers, or `nil` if messages are enough.
     let file: GroupFile?

@@ -197,8 +197,8 @@ extension StateTransaction {
         }
     }
 
-    /// Returns the people who are or were members of a group: those with a note. A damaged group has none, so that the messages
-    /// of others get a status.
+    /// Returns the people who are or were members of a group: those with a note. For a damaged group the
+    /// list is empty, so that the messages of other groups get a status.
     private func people(of id: GroupID) throws(StateError) -> [SessionID] {
         let number = try connection.first(
             "SELECT number FROM group_log WHERE mark = ?", store.mark(id)

@@ -13,7 +13,7 @@ extension StateTransaction {
     }
 
     /// Makes space for the group of a person. The oldest groups that do not invite the owner are deleted: a part of their
-    /// invitations is missing, or they have none.
+    /// invitations is missing, or they have no invitation.
     ///
     /// Throws ``GroupError/tooManyInvitations`` if the person has ``mostInvitations``.
     func makeSpace(forGroupOf person: SessionID) throws {

@@ -1,7 +1,7 @@
 package import Sotto
 import SottoDatabase
 
-/// A group in a backup: its log, and what the owner's state knows of its members. It has no chains.
+/// A group in a backup: its log, and the notes about its members. It has no chains.
 package struct GroupBackup: Sendable {
     /// The facts about a member.
     package struct Member: Sendable {

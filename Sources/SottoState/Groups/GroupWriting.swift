@@ -116,8 +116,8 @@ extension StateTransaction {
             (note.isGranted, note.hasHistory) = (false, false)
             try write(note, of: group)
         }
-        // Who entered again may have deleted the present chain, and can be removed again before the next message: it is under a
-        // new chain.
+        // A person who entered again may have deleted the present chain, and can be removed again before the next message. So
+        // that message begins a new chain.
         for member in group.state.ranks.keys where before.ranks[member] == nil {
             if try note(of: member, in: group).holds > 0 { return try endOwnChain(of: group) }
         }
@@ -204,7 +204,7 @@ extension StoredGroup {
     private static let mostLastChanges = 256
 
     /// Returns the parents of a change if they are not all heads: those of a removal in a full log, or of people who signed
-    /// many changes that nobody named. Other members may not have these, and would not store the removal.
+    /// many changes that no other member named. Other members may not have these, and would not store the removal.
     fileprivate func headsForRemoval(_ act: GroupChange.Act) -> [GroupID]? {
         guard !act.removed.isEmpty || log.isFull else { return nil }
         let (heads, left) = log.heads(without: Set(act.removed))

@@ -183,7 +183,7 @@ struct ChangeIntake {
 
     var group: StoredGroup
     var pending: [GroupChange]
-    /// How many more changes of a person are stored although no other member names or sent them. Others may have any number.
+    /// The space for further changes of a person that no other member names or sent. A person without an entry has no limit.
     var left: [SessionID: Space] = [:]
     /// The changes that another member than their author sent.
     var relayed: Set<GroupID> = []

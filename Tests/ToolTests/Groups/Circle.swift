@@ -75,6 +75,13 @@ final class Circle {
         return run
     }
 
+    /// Invites a person, who enters the group at once.
+    func invite(_ who: String, by inviter: String) throws {
+        try group(inviter, "invite", "team", who)
+        try texts(who)
+        try group(who, "accept", "team")
+    }
+
     /// Writes a text to a group.
     func say(_ who: String, _ text: String, to group: String = "team") throws {
         try deliver(must(who, "encrypt", ["--group", group], text))

@@ -8,17 +8,11 @@ import Testing
         try circle.must(who, "group", ["show", "team"]).records[0]["unconfirmed"] == .bool(true)
     }
 
-    private func invite(_ circle: Circle, _ who: String, by inviter: String) throws {
-        try circle.group(inviter, "invite", "team", who)
-        try circle.texts(who)
-        try circle.group(who, "accept", "team")
-    }
-
     /// A newcomer asks two members besides the inviter for their heads, and is unconfirmed until one of them agrees.
     @Test func aNewcomerIsConfirmedByAnotherMember() throws {
         let circle = try Circle("alice", "bob", "carol", "dave", "eve")
         try circle.team("alice", "bob", "carol", "dave")
-        try invite(circle, "eve", by: "alice")
+        try circle.invite("eve", by: "alice")
         #expect(try isUnconfirmed(circle, "eve"))
         try circle.settle()
         try circle.group("alice", "sync")
@@ -67,7 +61,7 @@ import Testing
         try circle.group("alice", "remove", "team", "bob")
         _ = circle.take("bob")
         try circle.settle()
-        try invite(circle, "dave", by: "bob")
+        try circle.invite("dave", by: "bob")
         #expect(try isUnconfirmed(circle, "dave"))
         for _ in 0..<2 {
             for name in ["dave", "alice", "carol"] {
