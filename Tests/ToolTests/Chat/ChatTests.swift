@@ -201,18 +201,46 @@ import Testing
         let terminal = try chat(they.alice)
         try terminal.enter("hello")
         try terminal.waitFor("me  hello")
-        func programs() throws -> Int {
-            try FileManager.default.contentsOfDirectory(atPath: "/proc").count { process in
-                // The environment names the home of this test.
-                let environment = TemporaryDirectory.contents("/proc/\(process)/environ")
-                return String(decoding: environment, as: UTF8.self)
-                    .contains("SOTTO_IDENTITY=\(they.home.files("alice.key"))")
-            }
-        }
-        #expect(try programs() > 3)
+        #expect(try programs().count > 3)
         terminal.end()
-        for _ in 0..<3_000 where try programs() > 0 { usleep(10_000) }
-        #expect(try programs() == 0)
+        #expect(try areEnded())
+    }
+
+    /// Signals that arrive while a signal is handled end the programs too. One was waited for without end.
+    @Test func manySignalsEndAllPrograms() throws {
+        for _ in 0..<5 {
+            let terminal = try chat(they.alice)
+            try terminal.waitFor(">")
+            let script = try #require(
+                try programs().first {
+                    String(
+                        decoding: TemporaryDirectory.contents("/proc/\($0)/cmdline"), as: UTF8.self
+                    )
+                    .contains("sotto-chat")
+                })
+            for number in 0..<2_000 {
+                kill(script, [SIGHUP, SIGTERM, SIGINT][number % 3])
+            }
+            try terminal.waitFor("ended")
+            terminal.end()
+            #expect(try areEnded())
+        }
+    }
+
+    /// The programs of Alice: their environment names her identity.
+    private func programs() throws -> [pid_t] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap(pid_t.init).filter {
+            String(decoding: TemporaryDirectory.contents("/proc/\($0)/environ"), as: UTF8.self)
+                .contains("SOTTO_IDENTITY=\(they.home.files("alice.key"))")
+        }
+    }
+
+    private func areEnded() throws -> Bool {
+        for _ in 0..<3_000 {
+            if try programs().isEmpty { return true }
+            usleep(10_000)
+        }
+        return false
     }
 
     /// A text cannot write to the terminal.
