@@ -1,11 +1,11 @@
 public import Sotto
-import SottoProgram
+public import SottoProgram
 import SottoReports
 public import SottoState
 public import SottoWire
 
 /// An error of a connection to a relay.
-public enum ClientError: ReportableError, Sendable, Equatable {
+public enum ClientError: Error, Sendable, Equatable {
     /// The relay cannot be reached; `cause` is the system's reason.
     case unreachable(relay: String, cause: String)
     /// The connection ended.
@@ -63,74 +63,81 @@ extension ClientError {
             false
         }
     }
+}
 
-    /// The text of the error message.
-    public var message: String {
+extension ClientError: FailureError {
+    /// The report.
+    public var failure: Failure {
         switch self {
-        case .unreachable(let relay, let cause): "cannot reach \(relay): \(cause)"
-        case .lost(let relay): "the connection to \(relay) was lost"
-        case .busy(let relay): "\(relay) has no free connection"
-        case .otherName(let relay, _): "\(relay) is not the name that the relay was started with"
-        case .loginRefused(let relay): "\(relay) refused the login"
-        case .notAdmitted(let relay, _): "\(relay) serves only members, and this id is not a member"
-        case .noCard(let relay): "\(relay) has no card for that id"
-        case .forgedCard(let relay): "the card from \(relay) is not signed by that id"
-        case .noRoom(let relay): "\(relay) has no room with that door"
-        case .forgedRoom(let relay): "the room from \(relay) is not signed by its door"
-        case .notARelay(let relay): "\(relay) does not answer as a relay"
-        case .relayFull(let relay): "\(relay) has no disk space now"
-        case .refused(let relay, let reason):
-            "\(relay) refused the request" + (reason.map { " (\($0.rawValue))" } ?? "")
-        case .noBundle(let relay): "\(relay) has no prekeys for that id"
-        case .forgedBundle(let relay): "the prekeys from \(relay) are not signed by their owner"
-        case .noBlob(let relay): "\(relay) does not have the file"
-        case .forgedBlob(let relay): "the file from \(relay) is not the one of the message"
-        case .untrusted(let relay): "the certificate of \(relay) is not trusted"
-        case .otherKey(let relay): "the key of \(relay) is not the pinned one"
-        case .certificates(let file): "cannot use the certificates in \(file)"
-        case .replaced: "another recv with this identity took over its mailbox"
-        case .state(let error): error.message
-        }
-    }
-
-    /// The text of the hint.
-    public var hint: String? {
-        switch self {
+        case .unreachable(let relay, let cause):
+            Failure(
+                .unavailable, "cannot reach \(relay): \(cause)",
+                hint: "check that the relay runs and its address is right")
+        case .lost(let relay): Failure(.unavailable, "the connection to \(relay) was lost")
+        case .busy(let relay): Failure(.unavailable, "\(relay) has no free connection")
         case .otherName(let relay, let names):
-            "start the relay with --name \(relay.split(separator: "/").last ?? "")"
-                + (names.isEmpty ? "" : ", or use the address \(names.joined(separator: " or "))")
-        case .untrusted:
-            "give its authority with --ca FILE, or pin its key: tls://host:port#sha256=…, as the relay prints it"
-        case .otherKey:
-            "compare the pin with the output of sotto relay check; a different key means an attack or a replaced relay"
-        case .certificates: "use a PEM file"
-        case .unreachable: "check that the relay runs and its address is right"
-        case .state(let error): error.hint
-        case .notAdmitted(_, hadCode: true):
-            "the code is not from this relay, was used before, or has expired"
-        case .notAdmitted: "ask its operator for a code, and pass it to sotto recv --invitation"
-        case .noCard: "ask its owner to publish it: sotto keygen public | sotto send"
-        case .noRoom: "compare the phrase and the relay with those of the other members"
-        case .noBlob: "a relay deletes files after some days; ask the sender to send it again"
-        case .noBundle: "ask their owner to publish prekeys through the same relay"
-        case .lost, .busy, .loginRefused, .notARelay, .relayFull, .refused, .forgedCard,
-            .forgedRoom, .forgedBundle, .forgedBlob:
-            nil
-        case .replaced: "run only one sotto recv, and use the identity on one machine only"
-        }
-    }
-
-    /// The exit status, from sysexits(3).
-    public var status: Int32 {
-        switch self {
-        case .unreachable, .lost, .busy, .notARelay, .refused: 69
-        case .noBundle, .noCard, .noRoom, .noBlob: 1
-        case .forgedBundle, .forgedCard, .forgedRoom, .forgedBlob: 11
-        case .untrusted, .otherKey: 12
-        case .otherName, .certificates: 78
-        case .loginRefused, .notAdmitted: 77
-        case .relayFull, .replaced: 75
-        case .state(let error): error.status
+            Failure(
+                .configuration, "\(relay) is not the name that the relay was started with",
+                hint: "start the relay with --name \(relay.split(separator: "/").last ?? "")"
+                    + (names.isEmpty
+                        ? "" : ", or use the address \(names.joined(separator: " or "))"))
+        case .loginRefused(let relay): Failure(.permission, "\(relay) refused the login")
+        case .notAdmitted(let relay, let hadCode):
+            Failure(
+                .permission, "\(relay) serves only members, and this id is not a member",
+                hint: hadCode
+                    ? "the code is not from this relay, was used before, or has expired"
+                    : "ask its operator for a code, and pass it to sotto recv --invitation")
+        case .notARelay(let relay): Failure(.unavailable, "\(relay) does not answer as a relay")
+        case .relayFull(let relay): Failure(.tryAgain, "\(relay) has no disk space now")
+        case .refused(let relay, let reason):
+            Failure(
+                .unavailable,
+                "\(relay) refused the request" + (reason.map { " (\($0.rawValue))" } ?? ""))
+        case .noCard(let relay):
+            Failure(
+                .no, "\(relay) has no card for that id",
+                hint: "ask its owner to publish it: sotto keygen public | sotto send")
+        case .forgedCard(let relay):
+            Failure(.authentication, "the card from \(relay) is not signed by that id")
+        case .noRoom(let relay):
+            Failure(
+                .no, "\(relay) has no room with that door",
+                hint: "compare the phrase and the relay with those of the other members")
+        case .forgedRoom(let relay):
+            Failure(.authentication, "the room from \(relay) is not signed by its door")
+        case .noBundle(let relay):
+            Failure(
+                .no, "\(relay) has no prekeys for that id",
+                hint: "ask their owner to publish prekeys through the same relay")
+        case .forgedBundle(let relay):
+            Failure(.authentication, "the prekeys from \(relay) are not signed by their owner")
+        case .noBlob(let relay):
+            Failure(
+                .no, "\(relay) does not have the file",
+                hint: "a relay deletes files after some days; ask the sender to send it again")
+        case .forgedBlob(let relay):
+            Failure(.authentication, "the file from \(relay) is not the one of the message")
+        case .replaced:
+            Failure(
+                .tryAgain, "another recv with this identity took over its mailbox",
+                hint: "run only one sotto recv, and use the identity on one machine only")
+        case .untrusted(let relay):
+            Failure(
+                .untrusted, "the certificate of \(relay) is not trusted",
+                hint:
+                    "give its authority with --ca FILE, or pin its key: tls://host:port#sha256=…, as the relay prints it"
+            )
+        case .otherKey(let relay):
+            Failure(
+                .untrusted, "the key of \(relay) is not the pinned one",
+                hint:
+                    "compare the pin with the output of sotto relay check; a different key means an attack or a replaced relay"
+            )
+        case .certificates(let file):
+            Failure(
+                .configuration, "cannot use the certificates in \(file)", hint: "use a PEM file")
+        case .state(let error): error.failure
         }
     }
 }

@@ -1,48 +1,51 @@
-import Glibc
 public import Sotto
+public import SottoProgram
 public import SottoState
 public import SottoWire
 
-/// Finds the relay of a tool: `--relay`, else `$SOTTO_RELAY`, else the identity's own.
-public enum RelayAddress {
-    /// An error in the choice of a relay.
-    public enum Failure: ReportableError, Equatable {
-        /// No relay is given.
-        case missing
-        /// The text is not an address.
-        case malformed
-        /// This version does not support the scheme.
-        case scheme(String)
-        /// The pin is malformed, or the address does not use TLS.
-        case pin
+/// An error in the choice of a relay.
+public enum RelayAddressError: Error, Equatable {
+    /// No relay is given.
+    case missing
+    /// The text is not an address.
+    case malformed
+    /// This version does not support the scheme.
+    case scheme(String)
+    /// The pin is malformed, or the address does not use TLS.
+    case pin
+}
 
-        /// The exit status, from sysexits(3).
-        public var status: Int32 { 78 }
-
-        /// The text of the error message.
-        public var message: String {
-            switch self {
-            case .missing: "no relay is given"
-            case .malformed: "the relay address is not of the form scheme://host:port"
-            case .pin:
-                "the relay address has #sha256= without TLS or without 64 hexadecimal digits"
-            case .scheme(let scheme):
-                "this version does not support relay addresses with \(scheme):"
-            }
-        }
-
-        /// The text of the hint.
-        public var hint: String? {
-            "use --relay tcp://host:port, or tls:, ws:, wss:, http: or https:; or set SOTTO_RELAY"
+extension RelayAddressError: FailureError {
+    /// The report.
+    public var failure: Failure {
+        switch self {
+        case .missing: Self.failure("no relay is given")
+        case .malformed: Self.failure("the relay address is not of the form scheme://host:port")
+        case .scheme(let scheme):
+            Self.failure("this version does not support relay addresses with \(scheme):")
+        case .pin:
+            Self.failure(
+                "the relay address has #sha256= without TLS or without 64 hexadecimal digits")
         }
     }
 
+    private static func failure(_ message: String) -> Failure {
+        Failure(
+            .configuration, message,
+            hint:
+                "use --relay tcp://host:port, or tls:, ws:, wss:, http: or https:; or set SOTTO_RELAY"
+        )
+    }
+}
+
+/// Finds the relay of a tool: `--relay`, else `$SOTTO_RELAY`, else the identity's own.
+public enum RelayAddress {
     /// Returns the relay that `option` or the environment names, else the identity's own relay in `fallback`.
     ///
     /// `authorities`, else `$SOTTO_CA`, is a PEM file of the authorities that may sign its certificate.
     public static func find(
         _ option: String?, authorities: String? = nil, fallback: String? = nil
-    ) throws(Failure) -> RelayURL {
+    ) throws(RelayAddressError) -> RelayURL {
         if let given = try given(option, authorities: authorities) { return given }
         guard let fallback else { throw .missing }
         return try read(fallback, authorities: authorities)
@@ -51,16 +54,16 @@ public enum RelayAddress {
     /// Returns the relay that `option` or the environment names, or `nil` if neither does.
     public static func given(
         _ option: String?, authorities: String? = nil
-    ) throws(Failure) -> RelayURL? {
-        guard let text = option ?? variable("SOTTO_RELAY") else { return nil }
+    ) throws(RelayAddressError) -> RelayURL? {
+        guard let text = option ?? environmentVariable("SOTTO_RELAY") else { return nil }
         return try read(text, authorities: authorities)
     }
 
     /// Reads an address; `authorities` is as in ``find(_:authorities:fallback:)``.
-    static func read(_ text: String, authorities: String?) throws(Failure) -> RelayURL {
+    static func read(_ text: String, authorities: String?) throws(RelayAddressError) -> RelayURL {
         do throws(RelayURL.Invalid) {
             var relay = try RelayURL(text)
-            relay.authorities = authorities ?? variable("SOTTO_CA")
+            relay.authorities = authorities ?? environmentVariable("SOTTO_CA")
             return relay
         } catch {
             switch error {
@@ -69,10 +72,6 @@ public enum RelayAddress {
             case .pin: throw .pin
             }
         }
-    }
-
-    static func variable(_ name: String) -> String? {
-        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 
@@ -86,13 +85,13 @@ public struct RelayChoice: Sendable {
     private let authorities: String?
 
     /// Reads `--relay` and the environment. Throws a failure for a malformed address.
-    public init(_ option: String?, authorities: String? = nil) throws(RelayAddress.Failure) {
+    public init(_ option: String?, authorities: String? = nil) throws(RelayAddressError) {
         self.authorities = authorities
         var chosen: RelayURL?
         if let option { chosen = try RelayAddress.read(option, authorities: authorities) }
         self.option = chosen
         var standard: RelayURL?
-        if let text = RelayAddress.variable("SOTTO_RELAY") {
+        if let text = environmentVariable("SOTTO_RELAY") {
             standard = try RelayAddress.read(text, authorities: authorities)
         }
         self.standard = standard
@@ -101,8 +100,8 @@ public struct RelayChoice: Sendable {
     /// The relay of `--relay` or of `$SOTTO_RELAY`, or `nil`.
     public var chosen: RelayURL? { option ?? standard }
 
-    /// Returns the relay for a record that names `noted`. Throws ``RelayAddress/Failure/missing`` if no relay is named.
-    public func relay(noted: String?) throws(RelayAddress.Failure) -> RelayURL {
+    /// Returns the relay for a record that names `noted`. Throws ``RelayAddressError/missing`` if no relay is named.
+    public func relay(noted: String?) throws(RelayAddressError) -> RelayURL {
         if let option { return option }
         guard let noted else {
             guard let standard else { throw .missing }

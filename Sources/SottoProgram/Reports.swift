@@ -1,4 +1,4 @@
-public import SottoBytes
+import SottoBytes
 import SottoPadding
 
 extension Failure {
@@ -8,14 +8,9 @@ extension Failure {
         switch error {
         case let error as JSONError: self.init(error)
         case let error as PaddingError: self.init(error)
-        case let error as any ReportableError: self.init(error)
+        case let error as any FailureError: self = error.failure
         default: return nil
         }
-    }
-
-    /// Creates the failure that an error reports.
-    package init(_ error: any ReportableError) {
-        self.init(ExitStatus(rawValue: error.status) ?? .bug, error.message, hint: error.hint)
     }
 
     init(_ error: JSONError) {
@@ -41,17 +36,8 @@ extension Failure {
     }
 }
 
-/// An error whose report is a ``Failure``.
-public protocol FailureError: ReportableError {
-    /// The report.
+/// An error of a module that contains its own report, in one `switch` without `default`.
+public protocol FailureError: Error {
+    /// The report: the message, the hint and the exit status.
     var failure: Failure { get }
-}
-
-extension FailureError {
-    /// The exit status.
-    public var status: Int32 { failure.status.rawValue }
-    /// The message.
-    public var message: String { failure.message }
-    /// The hint.
-    public var hint: String? { failure.hint }
 }

@@ -9,16 +9,18 @@ public final class PassedSecret {
     public init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
 }
 
-/// One run of another tool.
+/// One run of another tool. Its input and its output go through pipes, and never into a file.
 public struct ToolRun {
     let tool: String
     let arguments: [String]
     /// The standard input; empty for none.
-    var input: [UInt8] = []
+    let input: [UInt8]
     /// The secret that the tool reads from `@FD:3`.
     public var secret: PassedSecret?
     /// Whether the tool's messages are returned and not shown.
     public var collectsMessages = false
+    /// Whether the tool writes to this program's standard output. Its output is not returned then.
+    public var showsOutput = false
 
     /// The source of ``secret`` in the tools' options.
     public static let secretSource = "@FD:3"
@@ -27,7 +29,7 @@ public struct ToolRun {
     public struct Result {
         /// The exit status, or 128 and the number of the signal.
         public let status: Int32
-        /// The standard output.
+        /// The standard output, if it was not shown.
         public let output: [UInt8]
         /// The standard error, if it was collected.
         public let messages: [UInt8]
@@ -42,35 +44,40 @@ public struct ToolRun {
 
     /// Runs the tool to its end. Throws a failure with status 78 if it is not installed.
     public func run() throws(Failure) -> Result {
-        let (stdin, stdout) = (try Scratch(input), try Scratch([]))
-        let messages = try PipeEnds()
-        let secretPipe = try secret.map { secret throws(Failure) in try PipeEnds(holding: secret) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, stdin.descriptor, 0)
-        posix_spawn_file_actions_adddup2(&actions, stdout.descriptor, 1)
-        if collectsMessages { posix_spawn_file_actions_adddup2(&actions, messages.writing, 2) }
-        if let secretPipe { posix_spawn_file_actions_adddup2(&actions, secretPipe.reading, 3) }
-        let child = try spawn(&actions)
-        messages.closeWriting()
-        let said = collectsMessages ? readToEnd(messages.reading) : []
+        let (stdin, stdout, stderr) = (try PipeEnds(), try PipeEnds(), try PipeEnds())
+        let child = try start(stdin, stdout, stderr)
+        stdin.closeReading()
+        stdout.closeWriting()
+        stderr.closeWriting()
+        var transfer = PipeTransfer(input, to: stdin, from: [stdout, stderr])
+        transfer.run()
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
         let signal = status & 0x7F
         return Result(
-            status: signal == 0 ? status >> 8 & 0xFF : 128 + signal, output: stdout.content(),
-            messages: said)
+            status: signal == 0 ? status >> 8 & 0xFF : 128 + signal, output: transfer.received[0],
+            messages: transfer.received[1])
     }
 
     /// Runs the tool and returns its output. Throws if it fails; the tool has then printed its own message.
+    @discardableResult
     public func output() throws(Failure) -> [UInt8] {
         let result = try run()
-        guard result.status == 0 else { throw Failure.ended(result.status) }
+        guard result.status == 0 else { throw Failure.ended(result.status, tool) }
         return result.output
     }
 
-    private func spawn(_ actions: inout posix_spawn_file_actions_t) throws(Failure) -> pid_t {
+    private func start(
+        _ stdin: PipeEnds, _ stdout: PipeEnds, _ stderr: PipeEnds
+    ) throws(Failure) -> pid_t {
+        let secretPipe = try secret.map { secret throws(Failure) in try PipeEnds(holding: secret) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, stdin.reading, 0)
+        if !showsOutput { posix_spawn_file_actions_adddup2(&actions, stdout.writing, 1) }
+        if collectsMessages { posix_spawn_file_actions_adddup2(&actions, stderr.writing, 2) }
+        if let secretPipe { posix_spawn_file_actions_adddup2(&actions, secretPipe.reading, 3) }
         let words = ([tool] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var attributes = posix_spawnattr_t()
@@ -91,9 +98,15 @@ public struct ToolRun {
 }
 
 extension Failure {
-    /// The failure of a tool that has printed its own message.
-    public static func ended(_ status: Int32) -> Failure {
-        Failure(ExitStatus(rawValue: status) ?? .ioError, "")
+    /// The failure of a tool that has printed its own message. A tool that a signal ended printed none; the status is 128
+    /// and the number of the signal.
+    public static func ended(_ status: Int32, _ tool: String) -> Failure {
+        switch status {
+        // The tool writes to the standard output of this program.
+        case 128 + SIGPIPE: .closedPipe
+        case 129...: Failure(.ioError, "\(tool) was ended by signal \(status - 128)")
+        default: Failure(ExitStatus(rawValue: status) ?? .ioError, "")
+        }
     }
 
     /// The failure for a tool that is not found.
@@ -104,31 +117,58 @@ extension Failure {
     }
 }
 
-/// A temporary file without a name.
-private final class Scratch {
-    private let file: UnsafeMutablePointer<FILE>
-    var descriptor: Int32 { fileno(file) }
+/// Writes to one pipe and reads from others at the same time, so that no pipe needs a capacity.
+private struct PipeTransfer {
+    private let stdin: PipeEnds
+    private let sources: [PipeEnds]
+    private var rest: ArraySlice<UInt8>
+    /// The bytes of each source.
+    private(set) var received: [[UInt8]]
 
-    init(_ bytes: [UInt8]) throws(Failure) {
-        guard let file = tmpfile() else { throw Failure(errno: errno, "make", "a temporary file") }
-        self.file = file
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        var offset = 0
-        while offset < bytes.count {
-            let count = bytes.withUnsafeBytes {
-                write(descriptor, $0.baseAddress! + offset, bytes.count - offset)
-            }
-            guard count > 0 else { throw Failure(errno: errno, "write", "a temporary file") }
-            offset += count
-        }
-        lseek(descriptor, 0, SEEK_SET)
+    init(_ input: [UInt8], to stdin: PipeEnds, from sources: [PipeEnds]) {
+        self.stdin = stdin
+        self.sources = sources
+        rest = input[...]
+        received = sources.map { _ in [] }
+        _ = fcntl(stdin.writing, F_SETFL, O_NONBLOCK)
     }
 
-    deinit { fclose(file) }
+    /// Returns when all is written, and all sources are at their ends.
+    mutating func run() {
+        var block = [UInt8](repeating: 0, count: 64 << 10)
+        defer { wipe(&block) }
+        while true {
+            write()
+            // poll(2) ignores closed descriptors, which are -1.
+            var polled =
+                [pollfd(fd: stdin.writing, events: Int16(POLLOUT), revents: 0)]
+                + sources.map { pollfd(fd: $0.reading, events: Int16(POLLIN), revents: 0) }
+            guard polled.contains(where: { $0.fd >= 0 }) else { return }
+            guard poll(&polled, nfds_t(polled.count), -1) > 0 else { continue }
+            for (place, source) in sources.enumerated() where polled[place + 1].revents != 0 {
+                let count = read(source.reading, &block, block.count)
+                if count > 0 {
+                    received[place] += block[..<count]
+                } else if count == 0 || errno != EINTR {
+                    source.closeReading()
+                }
+            }
+        }
+    }
 
-    func content() -> [UInt8] {
-        lseek(descriptor, 0, SEEK_SET)
-        return readToEnd(descriptor)
+    /// Writes what the pipe takes now, and closes it at the end. A tool that ended needs no more input.
+    private mutating func write() {
+        guard stdin.writing >= 0 else { return }
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Glibc.write(stdin.writing, $0.baseAddress, $0.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EAGAIN { return }
+            guard count > 0 else { break }
+            rest = rest.dropFirst(count)
+        }
+        stdin.closeWriting()
     }
 }
 
@@ -140,17 +180,4 @@ extension PipeEnds {
         _ = write(writing, "\n", 1)
         closeWriting()
     }
-}
-
-private func readToEnd(_ descriptor: Int32) -> [UInt8] {
-    var bytes: [UInt8] = []
-    var block = [UInt8](repeating: 0, count: 4096)
-    while true {
-        let count = read(descriptor, &block, block.count)
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { break }
-        bytes += block[..<count]
-    }
-    wipe(&block)
-    return bytes
 }

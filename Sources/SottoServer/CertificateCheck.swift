@@ -19,16 +19,16 @@ extension TLSFiles {
         do {
             let text = try String(contentsOfFile: certificate, encoding: .utf8)
             guard let first = try PEMDocument.parseMultiple(pemString: text).first else {
-                throw RelayError.tls("\(certificate) holds no certificate")
+                throw RelayError.tls(.noCertificate(certificate))
             }
             leaf = try Certificate(pemDocument: first)
         } catch let error as RelayError {
             throw error
         } catch {
-            throw .tls("the certificate \(certificate) cannot be read")
+            throw .tls(.unreadable(certificate))
         }
         guard leaf.notValidBefore <= now else {
-            throw .tls("the certificate \(certificate) is not valid yet")
+            throw .tls(.notYetValid(certificate))
         }
         return leaf.notValidAfter.timeIntervalSince(now)
     }

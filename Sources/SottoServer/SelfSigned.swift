@@ -31,7 +31,7 @@ extension TLSFiles {
                 }, issuerPrivateKey: Certificate.PrivateKey(key))
             pem = try certificate.serializeAsPEM().pemString + "\n"
         } catch {
-            throw .tls("cannot create a certificate for \(names.joined(separator: ", "))")
+            throw .tls(.notMade(names: names))
         }
         try Self.write(key.pemRepresentation + "\n", to: self.key, mode: 0o600)
         try Self.write(pem, to: certificate, mode: 0o644)
@@ -40,7 +40,7 @@ extension TLSFiles {
     private static func write(_ text: String, to path: String, mode: mode_t) throws(RelayError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else {
-            throw .tls(errno == EEXIST ? "\(path) already exists" : "cannot create \(path)")
+            throw .tls(errno == EEXIST ? .exists(path) : .cannotCreate(path))
         }
         let bytes = Array(text.utf8)
         let written = Glibc.write(descriptor, bytes, bytes.count)
@@ -48,7 +48,7 @@ extension TLSFiles {
         close(descriptor)
         guard isDone else {
             unlink(path)
-            throw .tls("cannot write \(path)")
+            throw .tls(.cannotWrite(path))
         }
     }
 }

@@ -27,7 +27,7 @@ final class TLSCertificate: Sendable {
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(files.certificate)
             guard !chain.isEmpty else {
-                throw RelayError.tls("\(files.certificate) holds no certificate")
+                throw RelayError.tls(.noCertificate(files.certificate))
             }
             let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
             var configuration = TLSConfiguration.makeServerConfiguration(
@@ -38,8 +38,7 @@ final class TLSCertificate: Sendable {
         } catch let error as RelayError {
             throw error
         } catch {
-            throw .tls(
-                "the certificate \(files.certificate) or the key \(files.key) cannot be used")
+            throw .tls(.unusable(certificate: files.certificate, key: files.key))
         }
     }
 }
@@ -63,13 +62,13 @@ public struct TLSFiles: Sendable {
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(certificate)
             guard let first = chain.first else {
-                throw RelayError.tls("\(certificate) holds no certificate")
+                throw RelayError.tls(.noCertificate(certificate))
             }
             return sha256(try first.extractPublicKey().toSPKIBytes())
         } catch let error as RelayError {
             throw error
         } catch {
-            throw .tls("the certificate \(certificate) cannot be read")
+            throw .tls(.unreadable(certificate))
         }
     }
 }

@@ -35,62 +35,63 @@ enum TargetError: Error, Equatable {
     case notEmoji
 }
 
-extension TargetError: ReportableError {
+extension TargetError: FailureError {
     /// The number of ids that an error lists.
     private static let listed = 8
 
-    var message: String {
+    var failure: Failure {
         switch self {
-        case .unknown(let text): return "the history has no message \(text)"
+        case .unknown(let text):
+            Failure(
+                .noInput, "the history has no message \(text)",
+                hint: "list the messages with their ids: sotto history --limit 20")
         case .ambiguous(let text, let ids):
-            let known = ids.compactMap(\.self)
-            let shown = known.prefix(Self.listed).joined(separator: ", ")
-            return "\(text) is the beginning of several ids: \(shown)"
-                + (known.count > Self.listed ? ", …" : "")
-        case .noConversation(let text): return "\(text) counts back in a conversation"
+            Failure(
+                .usage, "\(text) is the beginning of several ids: \(Self.listing(ids))",
+                hint: "write more of the id")
+        case .noConversation(let text):
+            Failure(
+                .usage, "\(text) counts back in a conversation",
+                hint: "name the conversation: --with WHO")
         case .tooFar(let text, let name, let count):
-            return "\(text) is not in the conversation with \(name): it has \(count) "
-                + (count == 1 ? "message" : "messages")
-        case .deleted(let text): return "the content of the message \(text) was deleted"
+            Failure(
+                .noInput,
+                "\(text) is not in the conversation with \(name): it has \(count) "
+                    + (count == 1 ? "message" : "messages"))
+        case .deleted(let text):
+            Failure(.noInput, "the content of the message \(text) was deleted")
         case .notContent(let text, let type):
-            return "\(text) is not a message with content: its type is \(Self.shown(type))"
-        case .inChat: return "the messages of a chat have no authenticated authors to refer to"
-        case .unknownSender: return "the sender of the message is not authenticated"
-        case .foreignID: return "the message is of another messenger and has no id to refer to"
-        case .editOfAnother: return "only the author of a message can edit it"
-        case .deletionOfAnother: return "only the author of a message can delete it for both sides"
-        case .receiptForOwn: return "the message is your own: a receipt is for received messages"
-        case .notForwardable: return "the message has a time to live of 0 and cannot be forwarded"
-        case .unsupported: return "the type of the message is unknown and cannot be forwarded"
-        case .notEmoji: return "a reaction must be one emoji"
-        }
-    }
-
-    var hint: String? {
-        switch self {
-        case .unknown: "list the messages with their ids: sotto history --limit 20"
-        case .ambiguous: "write more of the id"
-        case .noConversation: "name the conversation: --with WHO"
+            Failure(
+                .usage,
+                "\(text) is not a message with content: its type is \(Self.shown(type))")
+        case .inChat:
+            Failure(
+                .usage, "the messages of a chat have no authenticated authors to refer to",
+                hint: "write a new message to the chat")
+        case .unknownSender:
+            Failure(.untrusted, "the sender of the message is not authenticated")
+        case .foreignID:
+            Failure(.usage, "the message is of another messenger and has no id to refer to")
+        case .editOfAnother:
+            Failure(.permission, "only the author of a message can edit it")
         case .deletionOfAnother(let id):
-            "delete it here only: sotto history delete \(shellWord(id))"
-        case .inChat: "write a new message to the chat"
-        case .tooFar, .deleted, .notContent, .unknownSender, .foreignID, .editOfAnother,
-            .receiptForOwn, .notForwardable, .unsupported, .notEmoji:
-            nil
+            Failure(
+                .permission, "only the author of a message can delete it for both sides",
+                hint: "delete it here only: sotto history delete \(shellWord(id))")
+        case .receiptForOwn:
+            Failure(.usage, "the message is your own: a receipt is for received messages")
+        case .notForwardable:
+            Failure(
+                .permission, "the message has a time to live of 0 and cannot be forwarded")
+        case .unsupported:
+            Failure(.usage, "the type of the message is unknown and cannot be forwarded")
+        case .notEmoji: Failure(.usage, "a reaction must be one emoji")
         }
     }
 
-    var status: Int32 {
-        let status: ExitStatus =
-            switch self {
-            case .unknown, .tooFar, .deleted: .noInput
-            case .unknownSender: .untrusted
-            case .editOfAnother, .deletionOfAnother, .notForwardable: .permission
-            case .ambiguous, .noConversation, .notContent, .inChat, .foreignID, .receiptForOwn,
-                .unsupported, .notEmoji:
-                .usage
-            }
-        return status.rawValue
+    private static func listing(_ ids: [String?]) -> String {
+        let known = ids.compactMap(\.self)
+        return known.prefix(listed).joined(separator: ", ") + (known.count > listed ? ", …" : "")
     }
 
     /// Returns the name of a type if it is short and on one line.

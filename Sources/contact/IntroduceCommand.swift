@@ -82,7 +82,7 @@ struct IntroduceCommand: Program {
         lookup.collectsMessages = short != nil
         let result = try lookup.run()
         guard result.status == 0 else {
-            guard let short else { throw Failure.ended(result.status) }
+            guard let short else { throw Failure.ended(result.status, "recv") }
             Terminal.say(
                 "contact: note: no relay has the signed card, so the contact has no post-quantum key; try again later with sotto add --relay URL \(id)"
             )

@@ -37,7 +37,9 @@ struct NumberDisplay {
             for line in lines { try output.writeText(line + "\n") }
             guard qr else { return }
             try output.flush()
-            try Sibling.show("qr", [], input: Array(number.digits.utf8))
+            var drawing = ToolRun("qr", [], input: Array(number.digits.utf8))
+            drawing.showsOutput = true
+            try drawing.output()
         }
     }
 }

@@ -56,13 +56,12 @@ struct RoomOptions: ArgumentGroup {
     ///
     /// Throws a failure with the status of `recv`, which printed the message.
     func content(of door: RoomDoor, at relay: RelayURL) throws -> RoomContent? {
-        let (status, output) = try Sibling.finish(
-            "recv", ["--room", door.id.description, "--relay", relay.text, "-q"], input: [])
-        if status == ExitStatus.no.rawValue { return nil }
-        guard status == 0 else {
-            throw Failure(ExitStatus(rawValue: status) ?? .unavailable, "")
-        }
-        return try door.open(RoomRecord(record: JSON.object(parsing: output)))
+        let result = try ToolRun(
+            "recv", ["--room", door.id.description, "--relay", relay.text, "-q"]
+        ).run()
+        if result.status == ExitStatus.no.rawValue { return nil }
+        guard result.status == 0 else { throw Failure.ended(result.status, "recv") }
+        return try door.open(RoomRecord(record: JSON.object(parsing: result.output)))
     }
 
     /// Fetches a file of a room with `recv`, and decrypts it. Returns the records of its changes.
@@ -77,15 +76,16 @@ struct RoomOptions: ArgumentGroup {
                 "blob": .object(file.pointer.object),
             ]),
         ]
-        let (status, blob) = try Sibling.finish(
-            "recv", ["--blob", "-", "--relay", relay.text, "-q"], input: message.serialized())
-        guard status == 0 else {
+        let result = try ToolRun(
+            "recv", ["--blob", "-", "--relay", relay.text, "-q"], input: message.serialized()
+        ).run()
+        guard result.status == 0 else {
             throw Failure(
-                ExitStatus(rawValue: status) ?? .unavailable,
+                ExitStatus(rawValue: result.status) ?? .unavailable,
                 "the file with the changes of the room cannot be fetched",
                 hint: "ask a moderator to publish the room again")
         }
-        return try file.records(in: MemorySource(blob)).changes
+        return try file.records(in: MemorySource(result.output)).changes
     }
 }
 

@@ -33,8 +33,9 @@ struct PaperCommand: Program {
                 hint: "the file was edited; do not use these words")
         }
         let mnemonic = try identity.mnemonic()
-        let code = try Sibling.run(
-            "qr", ["-t", "svg", "-s", "1", "-l", "Q"], input: Array(mnemonic.sentenceText().utf8))
+        let code = try ToolRun(
+            "qr", ["-t", "svg", "-s", "1", "-l", "Q"], input: Array(mnemonic.sentenceText().utf8)
+        ).output()
         try output.writeText(try Page(identity, mnemonic, code: code).svg)
         try output.finish()
     }

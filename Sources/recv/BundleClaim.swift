@@ -47,7 +47,7 @@ struct BundleClaim {
         let noted = person.card?.record == nil ? nil : person.card?.relay
         do {
             return try RelayChoice(relay.url, authorities: relay.authorities).relay(noted: noted)
-        } catch RelayAddress.Failure.missing {
+        } catch RelayAddressError.missing {
             return try relay.find(fallback: fallback)
         }
     }

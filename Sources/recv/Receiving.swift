@@ -53,7 +53,8 @@ struct Receiving {
 
     private static func say(_ notice: Reception.Notice) {
         switch notice {
-        case .disconnected(let error): Terminal.say("recv: note: \(error.message); trying again")
+        case .disconnected(let error):
+            Terminal.say("recv: note: \(error.failure.message); trying again")
         case .reconnected(let relay): Terminal.say("recv: note: reconnected to \(relay)")
         }
     }
@@ -62,7 +63,8 @@ struct Receiving {
     private static func report(_ ending: Reception.Ending) throws {
         if let error = ending.error {
             guard ending.received > 0, error.isTransient else { throw error }
-            throw Failure(.tryAgain, "\(error.message); there may be more", hint: error.hint)
+            throw Failure(
+                .tryAgain, "\(error.failure.message); there may be more", hint: error.failure.hint)
         }
         if ending.failed > 0 {
             let what = ending.failed == 1 ? "1 envelope" : "\(ending.failed) envelopes"

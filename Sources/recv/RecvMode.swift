@@ -26,7 +26,7 @@ enum RecvMode: String, CommandMode {
         case .dead: "\(Self.relay) \(Self.identity) --dead --stateless --invitation --exec --max -q"
         case .bundle: "\(Self.relay) \(Self.identity) --bundle --stateless -q"
         case .card: "\(Self.relay) \(Self.identity) --card -q"
-        case .room: "\(Self.relay) \(Self.identity) --room -q"
+        case .room: "\(Self.relay) -i --identity-passphrase --room -q"
         case .blob: "\(Self.relay) \(Self.identity) --blob --keep -q"
         }
     }

@@ -52,7 +52,7 @@ enum AddressChecks {
                 ]
             }
         } catch {
-            return [Finding(.error, "certificate", error.message)]
+            return [Finding(.error, "certificate", error.failure.message)]
         }
     }
 

@@ -34,7 +34,7 @@ struct MigrateCommand: Program {
                 from: StoreLocation(source), to: StoreLocation(target))
         } catch {
             guard case .database(.locked) = error else { throw error }
-            throw Failure(.tryAgain, error.message, hint: "stop the relay that uses it")
+            throw Failure(.tryAgain, error.failure.message, hint: "stop the relay that uses it")
         }
         guard !quiet else { return }
         Terminal.say(

@@ -9,10 +9,7 @@ extension RelayError: FailureError {
     public var failure: Failure {
         switch self {
         case .store(let error): error.failure
-        case .tls(let message):
-            Failure(
-                .configuration, message,
-                hint: "use PEM files, or create them with sotto relay --tls-self-signed")
+        case .tls(let error): error.failure
         case .listen(let address, EADDRINUSE):
             Failure(
                 .configuration, "cannot listen on \(address): it is in use",
@@ -27,13 +24,37 @@ extension RelayError: FailureError {
     }
 }
 
+extension TLSFileError: FailureError {
+    /// The report.
+    public var failure: Failure {
+        switch self {
+        case .noCertificate(let path): Self.failure("\(path) holds no certificate")
+        case .unreadable(let path): Self.failure("the certificate \(path) cannot be read")
+        case .unusable(let certificate, let key):
+            Self.failure("the certificate \(certificate) or the key \(key) cannot be used")
+        case .notYetValid(let path): Self.failure("the certificate \(path) is not valid yet")
+        case .notMade(let names):
+            Self.failure("cannot create a certificate for \(names.joined(separator: ", "))")
+        case .exists(let path): Self.failure("\(path) already exists")
+        case .cannotCreate(let path): Self.failure("cannot create \(path)")
+        case .cannotWrite(let path): Self.failure("cannot write \(path)")
+        }
+    }
+
+    private static func failure(_ message: String) -> Failure {
+        Failure(
+            .configuration, message,
+            hint: "use PEM files, or create them with sotto relay --tls-self-signed")
+    }
+}
+
 extension StoreError: FailureError {
     /// The report.
     public var failure: Failure {
         switch self {
         case .database(.damaged(let path)):
             Failure(
-                .ioError, DatabaseError.damaged(path: path).message,
+                .ioError, DatabaseError.damaged(path: path).failure.message,
                 hint:
                     "restore a backup, or move it away; a new one is then created without members, prekeys and waiting messages"
             )

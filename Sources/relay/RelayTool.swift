@@ -207,7 +207,8 @@ struct RelayTool: Program {
                 say("read the certificate again")
             } catch {
                 let message =
-                    (error as? any ReportableError)?.message ?? "the certificate cannot be read"
+                    (error as? any FailureError)?.failure.message
+                    ?? "the certificate cannot be read"
                 Terminal.say("relay: error: \(message); the old certificate stays in use")
             }
         }

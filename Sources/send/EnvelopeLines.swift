@@ -184,14 +184,14 @@ final class EnvelopeLines: Sendable {
                     : Failure(
                         .malformed, "not an envelope, prekeys, a card or a room"))
         }
-        do throws(RelayAddress.Failure) {
+        do throws(RelayAddressError) {
             return .success((read.item, .relay(try choice.relay(noted: read.noted))))
         } catch {
             guard error != .missing, read.noted != nil else {
                 let message = "no relay is given, and the record does not name one"
                 // A publication can be printed again, and a later one replaces it.
                 guard [.envelope, .blob].contains(read.item.kind) else {
-                    return .failure(Failure(.configuration, message, hint: error.hint))
+                    return .failure(Failure(.configuration, message, hint: error.failure.hint))
                 }
                 let kept = Failure(
                     .configuration, message + "; the envelope is queued",
@@ -200,7 +200,8 @@ final class EnvelopeLines: Sendable {
             }
             return .failure(
                 Failure(
-                    .malformed, "the record names a relay that cannot be used: \(error.message)",
+                    .malformed,
+                    "the record names a relay that cannot be used: \(error.failure.message)",
                     hint: "give the relay with --relay"))
         }
     }

@@ -8,8 +8,8 @@ enum SendPlan {
     case list(json: Bool, lockTimeout: Double)
     case drop(ids: [String], lockTimeout: Double)
 
-    /// Checks the options. Throws ``RelayAddress/Failure`` for a malformed address.
-    init(_ tool: SendTool) throws(RelayAddress.Failure) {
+    /// Checks the options. Throws ``RelayAddressError`` for a malformed address.
+    init(_ tool: SendTool) throws(RelayAddressError) {
         let lockTimeout = tool.lock.timeout
         switch tool.mode {
         case .sending:

@@ -79,14 +79,14 @@ struct Sending {
         let why =
             ending.wasLocked
             ? "another send holds the queue of \(end.relay)"
-            : ending.error?.message ?? "\(end.relay) does not accept them now"
+            : ending.error?.failure.message ?? "\(end.relay) does not accept them now"
         let what = ending.left == 1 ? "1 envelope is" : "\(ending.left) envelopes are"
         // The queue belongs to the relay's host and port, so a different pin or authority can be used for it.
         let hint =
             switch ending.error {
             case .untrusted?:
                 "for the next attempt give its authority with --ca, or append the pin that the relay prints to --relay"
-            case .otherKey?, .certificates?: ending.error?.hint
+            case .otherKey?, .certificates?: ending.error?.failure.hint
             default: "to try again: sotto send < /dev/null"
             }
         return Failure(.tryAgain, "\(why); \(what) queued", hint: hint)

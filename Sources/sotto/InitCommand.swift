@@ -56,7 +56,7 @@ struct InitCommand: Program {
         try makeIdentity(at: path, relay, secret)
         let outcome = try relay.map { try publish(to: $0, path, secret) }
         try sayWhatIsNext()
-        if let outcome, outcome != 0 { throw Failure.ended(outcome) }
+        if let outcome, outcome != 0 { throw Failure.ended(outcome, "send") }
     }
 
     private func choosePassphrase() throws -> PassedSecret? {
@@ -94,7 +94,7 @@ struct InitCommand: Program {
                 words += text.split(separator: " ").map(String.init)
             }
         }
-        guard result.status == 0 else { throw Failure.ended(result.status) }
+        guard result.status == 0 else { throw Failure.ended(result.status, "keygen") }
         try Terminal.tell(
             "Your identity is \(path). These words restore its keys; write them down now:")
         try Terminal.tell("")

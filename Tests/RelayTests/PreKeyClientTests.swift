@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Sotto
+import SottoProgram
 import SottoState
 import SottoWire
 import TestSupport
@@ -111,7 +112,7 @@ private final class FakeRelay: @unchecked Sendable {
             _ = try PreKeyClaim(owner: bob.id, id: Envelope.newID()).run(at: relay.url, timeout: 0)
             Issue.record("a bundle from nowhere")
         } catch {
-            #expect(error.isTransient && error.status == 69)
+            #expect(error.isTransient && error.failure.status == .unavailable)
         }
     }
 

@@ -275,7 +275,7 @@ import Testing
                 }
                 Issue.record("two writers at once")
             } catch {
-                #expect(error.status == 75)
+                #expect(error.failure.status == .tryAgain)
             }
         }
     }

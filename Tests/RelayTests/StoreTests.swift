@@ -20,7 +20,7 @@ import Testing
 
     @Test func theHintForADamagedStoreSpeaksOfARelay() throws {
         let error = StoreError(DatabaseError.damaged(path: "relay.db"))
-        let hint = try #require(error.hint)
+        let hint = try #require(error.failure.hint)
         #expect(hint.contains("members") && !hint.contains("sessions"))
     }
 

@@ -20,8 +20,8 @@ import Testing
     @Test func aPictureFullOfFinderPatternsIsSearchedWithinTheLimits() throws {
         let picture = png(Self.tiles(4000))
         #expect(picture.count < 100_000)
-        let run = try BuiltQR(["scan"], input: picture)
-        #expect(run.status == 1, "\(run.errors)")
+        let run = try runQR(["scan"], input: picture)
+        #expect(run.status == 1, "\(run.stderr)")
     }
 
     @Test func onlySuchAPictureIsCrowded() throws {
@@ -44,24 +44,24 @@ import Testing
         let files = TemporaryDirectory()
         let path = files.write("white.png", Self.white)
         let many = [String](repeating: path, count: 20)
-        let run = try BuiltQR(["scan", "--time-limit", "1"] + many)
-        #expect(run.status == 65 && run.output.isEmpty)
-        #expect(run.errors.contains("1 second of processor time"), "\(run.errors)")
-        #expect(run.errors.contains("--time-limit 10"), "\(run.errors)")
+        let run = try runQR(["scan", "--time-limit", "1"] + many)
+        #expect(run.status == 65 && run.stdout.isEmpty)
+        #expect(run.stderr.contains("1 second of processor time"), "\(run.stderr)")
+        #expect(run.stderr.contains("--time-limit 10"), "\(run.stderr)")
     }
 
     @Test func theMemoryLimitIsNamed() throws {
-        let run = try BuiltQR(["scan", "--memory-limit", "100"], input: Self.white)
-        #expect(run.status == 65 && run.output.isEmpty)
+        let run = try runQR(["scan", "--memory-limit", "100"], input: Self.white)
+        #expect(run.status == 65 && run.stdout.isEmpty)
         #expect(
-            run.errors.contains("memory") && run.errors.contains("--memory-limit"),
-            "\(run.errors)")
-        #expect(try BuiltQR(["scan"], input: Self.white).status == 1)
+            run.stderr.contains("memory") && run.stderr.contains("--memory-limit"),
+            "\(run.stderr)")
+        #expect(try runQR(["scan"], input: Self.white).status == 1)
     }
 
     @Test func limitsHaveARange() throws {
         for options in [["--time-limit", "0"], ["--memory-limit", "10"], ["--time-limit", "x"]] {
-            #expect(try BuiltQR(["scan"] + options).status == 64)
+            #expect(try runQR(["scan"] + options).status == 64)
         }
     }
 
@@ -70,7 +70,8 @@ import Testing
         files.write("tiles.png", png(Self.tiles(4000)))
         let search = try Pipeline([
             Command(
-                path: BuiltQR.path.path, ["scan", "--time-limit", "600", files("tiles.png"), "-"],
+                path: Programs.path("qr"),
+                ["scan", "--time-limit", "600", files("tiles.png"), "-"],
                 environment: ["SWIFT_BACKTRACE": "enable=no"])
         ])
         search.signal(SIGTERM)

@@ -11,11 +11,11 @@ import Testing
     static let all = (0...255).map { UInt8($0) }
 
     @Test func everyByteThroughAPipe() throws {
-        let made = try BuiltQR(["--exact", "-t", "png"], input: Self.all + [0x0A])
-        #expect(made.status == 0 && made.errors.isEmpty)
-        let read = try BuiltQR(["scan"], input: made.output)
-        #expect(read.status == 0 && read.errors.isEmpty)
-        #expect(read.output == Self.all + [0x0A])
+        let made = try runQR(["--exact", "-t", "png"], input: Self.all + [0x0A])
+        #expect(made.status == 0 && made.stderr.isEmpty)
+        let read = try runQR(["scan"], input: made.stdout)
+        #expect(read.status == 0 && read.stderr.isEmpty)
+        #expect(read.stdout == Self.all + [0x0A])
     }
 
     @Test func lineFeeds() throws {
@@ -24,33 +24,33 @@ import Testing
             (["--exact"], "text\n", "text\n"),
             ([], "\u{1}binary\n", "\u{1}binary\n"),
         ] as [([String], String, String)] {
-            let made = try BuiltQR(options + ["-t", "png"], input: Array(input.utf8))
-            #expect(try BuiltQR(["scan", "-"], input: made.output).output == Array(expected.utf8))
+            let made = try runQR(options + ["-t", "png"], input: Array(input.utf8))
+            #expect(try runQR(["scan", "-"], input: made.stdout).stdout == Array(expected.utf8))
         }
         // A named file and parts are read back byte for byte.
         let folder = TemporaryDirectory()
         let file = folder.write("text", Array("text\n".utf8))
-        let named = try BuiltQR(["-t", "png", file])
-        #expect(try BuiltQR(["scan"], input: named.output).output == Array("text\n".utf8))
-        let piped = try BuiltQR(
+        let named = try runQR(["-t", "png", file])
+        #expect(try runQR(["scan"], input: named.stdout).stdout == Array("text\n".utf8))
+        let piped = try runQR(
             ["--split", "2", "-o", folder("part.png")], input: Array("text\n".utf8))
-        #expect(piped.status == 0, "\(piped.errors)")
-        let parts = try BuiltQR(["scan", folder("part-1.png"), folder("part-2.png")])
-        #expect(parts.output == Array("text\n".utf8))
+        #expect(piped.status == 0, "\(piped.stderr)")
+        let parts = try runQR(["scan", folder("part-1.png"), folder("part-2.png")])
+        #expect(parts.stdout == Array("text\n".utf8))
         let latin: [UInt8] = [0xE9, 0x0A]
-        let made = try BuiltQR(["-t", "png"], input: latin)
-        #expect(try BuiltQR(["scan"], input: made.output).output == latin)
+        let made = try runQR(["-t", "png"], input: latin)
+        #expect(try runQR(["scan"], input: made.stdout).stdout == latin)
     }
 
     @Test func types() throws {
         let input = Array("text".utf8)
-        #expect(try BuiltQR(["-t", "svg"], input: input).output.starts(with: "<?xml".utf8))
-        #expect(try BuiltQR(["-t", "png"], input: input).output.starts(with: [0x89, 0x50]))
-        let ascii = try BuiltQR(["-t", "ascii", "-m", "0"], input: input).output
+        #expect(try runQR(["-t", "svg"], input: input).stdout.starts(with: "<?xml".utf8))
+        #expect(try runQR(["-t", "png"], input: input).stdout.starts(with: [0x89, 0x50]))
+        let ascii = try runQR(["-t", "ascii", "-m", "0"], input: input).stdout
         #expect(ascii.starts(with: "##".utf8))
-        let drawing = try BuiltQR([], input: input).output
+        let drawing = try runQR([], input: input).stdout
         #expect(!drawing.contains(0x1B))
-        #expect(try BuiltQR(["--invert"], input: input).output != drawing)
+        #expect(try runQR(["--invert"], input: input).stdout != drawing)
     }
 
     @Test func jsonAndSeveral() throws {
@@ -60,23 +60,23 @@ import Testing
         let side = pieces[0].width
         let sheet = png(
             Raster(width: side, height: 2 * side, pixels: pieces[0].pixels + pieces[1].pixels))
-        let refused = try BuiltQR(["scan"], input: sheet)
-        #expect(refused.status == 65 && refused.output.isEmpty)
-        #expect(refused.errors.contains("2 codes") && refused.errors.contains("--all"))
-        let lines = try BuiltQR(["scan", "--all"], input: sheet)
-        #expect(lines.output == Array("a\né\u{0}\n".utf8))
-        let records = try BuiltQR(["scan", "--all", "--json"], input: sheet)
+        let refused = try runQR(["scan"], input: sheet)
+        #expect(refused.status == 65 && refused.stdout.isEmpty)
+        #expect(refused.stderr.contains("2 codes") && refused.stderr.contains("--all"))
+        let lines = try runQR(["scan", "--all"], input: sheet)
+        #expect(lines.stdout == Array("a\né\u{0}\n".utf8))
+        let records = try runQR(["scan", "--all", "--json"], input: sheet)
         // For a version 1 code: 21 modules of 4 pixels, with a margin of 16.
         #expect(
-            String(decoding: records.output, as: UTF8.self).replacing(polygon, with: "HERE") == #"""
+            String(decoding: records.stdout, as: UTF8.self).replacing(polygon, with: "HERE") == #"""
                 {"v":1,"type":"qr","data":"YQ==","text":"a","symbology":"QR Code",HERE}
                 {"v":1,"type":"qr","data":"w6kA","text":"é\u0000","symbology":"QR Code",HERE}
 
                 """#)
-        let binary = try BuiltQR(["-t", "png"], input: [0xFF])
-        let record = try BuiltQR(["scan", "--json"], input: binary.output)
+        let binary = try runQR(["-t", "png"], input: [0xFF])
+        let record = try runQR(["scan", "--json"], input: binary.stdout)
         #expect(
-            String(decoding: record.output, as: UTF8.self).replacing(polygon, with: "HERE")
+            String(decoding: record.stdout, as: UTF8.self).replacing(polygon, with: "HERE")
                 == #"{"v":1,"type":"qr","data":"/w==","symbology":"QR Code",HERE}"# + "\n")
     }
 
@@ -128,8 +128,8 @@ import Testing
 
     @Test func negativeNumbers() throws {
         for option in ["--size", "--margin"] {
-            let run = try BuiltQR(["-t", "png", option, "-1"], input: [65])
-            #expect(run.status == 64 && run.errors.contains("\(option) must be from"))
+            let run = try runQR(["-t", "png", option, "-1"], input: [65])
+            #expect(run.status == 64 && run.stderr.contains("\(option) must be from"))
         }
     }
 
@@ -151,13 +151,13 @@ import Testing
             (["scan"], Array(white.dropLast(4)), 65), (["scan", "/no/such/file"], [], 66),
             (["scan", "/"], [], 66), (["--help"], [], 0), (["scan", "--help"], [], 0),
         ] as [([String], [UInt8], Int32)] {
-            let run = try BuiltQR(arguments, input: input)
-            #expect(run.status == status, "\(arguments): \(run.errors)")
+            let run = try runQR(arguments, input: input)
+            #expect(run.status == status, "\(arguments): \(run.stderr)")
             if status != 0 {
-                #expect(run.output.isEmpty && run.errors.hasPrefix("qr: error: "))
+                #expect(run.stdout.isEmpty && run.stderr.hasPrefix("qr: error: "))
             }
         }
-        #expect(try BuiltQR(["scan"], input: white).errors == "qr: error: no QR code found\n")
+        #expect(try runQR(["scan"], input: white).stderr == "qr: error: no QR code found\n")
     }
 
     @Test func files() throws {
@@ -167,15 +167,15 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let (source, picture) = (folder.path + "/in", folder.path + "/x.PNG")
         try Data(Self.all).write(to: URL(fileURLWithPath: source))
-        #expect(try BuiltQR(["-o", picture, source]).status == 0)
-        #expect(try BuiltQR(["scan", picture]).output == Self.all)
-        let itself = try BuiltQR(["-t", "png", "-o", source, source])
-        #expect(itself.status == 64 && itself.output.isEmpty)
+        #expect(try runQR(["-o", picture, source]).status == 0)
+        #expect(try runQR(["scan", picture]).stdout == Self.all)
+        let itself = try runQR(["-t", "png", "-o", source, source])
+        #expect(itself.status == 64 && itself.stdout.isEmpty)
         #expect(try Array(Data(contentsOf: URL(fileURLWithPath: source))) == Self.all)
-        #expect(try BuiltQR(["scan", "-o", folder.path + "/out", picture]).output.isEmpty)
+        #expect(try runQR(["scan", "-o", folder.path + "/out", picture]).stdout.isEmpty)
         #expect(
             try Array(Data(contentsOf: URL(fileURLWithPath: folder.path + "/out"))) == Self.all)
-        let tooLong = try BuiltQR(
+        let tooLong = try runQR(
             ["-o", folder.path + "/none.png"], input: [UInt8](repeating: 0xFF, count: 3000))
         #expect(tooLong.status == 65)
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/none.png"))

@@ -69,28 +69,28 @@ import Testing
     @Test func aCardIsReadFromShuffledAndRepeatedPictures() throws {
         let files = TemporaryDirectory()
         files.write("card", Self.card)
-        let made = try BuiltQR(["--split", "auto", "-o", files("c.png"), files("card")])
-        #expect(made.status == 0 && made.output.isEmpty, "\(made.errors)")
+        let made = try runQR(["--split", "auto", "-o", files("c.png"), files("card")])
+        #expect(made.status == 0 && made.stdout.isEmpty, "\(made.stderr)")
         var pictures = (1...7).map { files("c-\($0).png") }
         #expect(pictures.allSatisfy(FileManager.default.fileExists(atPath:)))
         #expect(!FileManager.default.fileExists(atPath: files("c-8.png")))
         var random = Seeded(0x55)
         pictures.shuffle(using: &random)
-        let read = try BuiltQR(["scan"] + pictures + pictures.prefix(2))
-        #expect(read.status == 0 && read.output == Self.card, "\(read.errors)")
-        let record = try BuiltQR(["scan", "--json"] + pictures)
-        #expect(String(decoding: record.output, as: UTF8.self).hasSuffix("\"parts\":7}\n"))
+        let read = try runQR(["scan"] + pictures + pictures.prefix(2))
+        #expect(read.status == 0 && read.stdout == Self.card, "\(read.stderr)")
+        let record = try runQR(["scan", "--json"] + pictures)
+        #expect(String(decoding: record.stdout, as: UTF8.self).hasSuffix("\"parts\":7}\n"))
 
         let fewer = (1...7).filter { $0 != 2 }.map { files("c-\($0).png") }
-        let one = try BuiltQR(["scan"] + fewer)
-        #expect(one.status == 15 && one.output.isEmpty)
-        #expect(one.errors.hasPrefix("qr: error: part 2 of 7 is missing\n"))
-        let two = try BuiltQR(["scan"] + fewer.filter { $0 != files("c-5.png") })
-        #expect(two.status == 15 && two.output.isEmpty)
-        #expect(two.errors.hasPrefix("qr: error: parts 2 and 5 of 7 are missing\n"))
+        let one = try runQR(["scan"] + fewer)
+        #expect(one.status == 15 && one.stdout.isEmpty)
+        #expect(one.stderr.hasPrefix("qr: error: part 2 of 7 is missing\n"))
+        let two = try runQR(["scan"] + fewer.filter { $0 != files("c-5.png") })
+        #expect(two.status == 15 && two.stdout.isEmpty)
+        #expect(two.stderr.hasPrefix("qr: error: parts 2 and 5 of 7 are missing\n"))
 
-        let part = try BuiltQR(["scan", "--all", "--json", files("c-3.png")])
-        #expect(String(decoding: part.output, as: UTF8.self).contains(#""index":3,"count":7}"#))
+        let part = try runQR(["scan", "--all", "--json", files("c-3.png")])
+        #expect(String(decoding: part.stdout, as: UTF8.self).contains(#""index":3,"count":7}"#))
     }
 
     @Test func partsOnOneSheetAreRead() throws {
@@ -104,22 +104,22 @@ import Testing
             pixels += raster.pixels
         }
         let sheet = png(Raster(width: width, height: 3 * width, pixels: pixels))
-        let read = try BuiltQR(["scan"], input: sheet)
-        #expect(read.status == 0 && read.output == content, "\(read.errors)")
+        let read = try runQR(["scan"], input: sheet)
+        #expect(read.status == 0 && read.stdout == content, "\(read.stderr)")
     }
 
     /// Bytes that look like a part are read back unchanged.
     @Test func aPartCanBeEncodedAsContent() throws {
         let part = CodePart.split(Self.card, into: 20)[4].code
-        let made = try BuiltQR(["-t", "png"], input: part)
-        #expect(try BuiltQR(["scan"], input: made.output).output == part)
-        let again = try BuiltQR(["-t", "png", "--split", "1"], input: part)
-        #expect(try BuiltQR(["scan"], input: again.output).output == part)
+        let made = try runQR(["-t", "png"], input: part)
+        #expect(try runQR(["scan"], input: made.stdout).stdout == part)
+        let again = try runQR(["-t", "png", "--split", "1"], input: part)
+        #expect(try runQR(["scan"], input: again.stdout).stdout == part)
     }
 
     @Test func drawingsFollowOneAnother() throws {
-        let drawn = try BuiltQR(["--split", "2", "-t", "ascii"], input: Array("text".utf8))
-        let lines = String(decoding: drawn.output, as: UTF8.self).split(separator: "\n")
+        let drawn = try runQR(["--split", "2", "-t", "ascii"], input: Array("text".utf8))
+        let lines = String(decoding: drawn.stdout, as: UTF8.self).split(separator: "\n")
         #expect(drawn.status == 0 && lines.first == "1 of 2")
         #expect(lines.count(where: { $0 == "2 of 2" }) == 1)
     }
@@ -134,10 +134,10 @@ import Testing
             (["--split", "1"], Self.card, 65),
             (["--split", "auto"], [UInt8](repeating: 0xFF, count: 100 * 640), 65),
         ] as [([String], [UInt8], Int32)] {
-            let run = try BuiltQR(arguments, input: input)
-            #expect(run.status == status && run.output.isEmpty, "\(arguments): \(run.errors)")
+            let run = try runQR(arguments, input: input)
+            #expect(run.status == status && run.stdout.isEmpty, "\(arguments): \(run.stderr)")
         }
-        let hint = try BuiltQR(["--split", "1"], input: Self.card).errors
+        let hint = try runQR(["--split", "1"], input: Self.card).stderr
         #expect(hint.contains("use --split 2"))
     }
 }

@@ -170,7 +170,7 @@ public final class Identity: Sendable {
         passphrase.withBytes { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns the signing key's seed, 32 bytes, which Kecalek's key files hold.
+    /// Returns the signing key's seed, 32 bytes.
     public func signingSeed() -> SecretBytes {
         signingKey.withSeed { SecretBytes(copying: $0) }
     }

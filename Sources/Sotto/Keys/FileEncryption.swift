@@ -25,9 +25,7 @@ package enum FileEncryptionError: Error, Sendable, Equatable {
     case changed
 }
 
-/// The file encryption of Kecalek and Message Flow: the whole file is one `nonce(12) ‖ AES-256-GCM ‖ tag(16)` under its
-/// own key, which is sent in a message. The apps carry the file in chunks of 24,576 bytes that are not authenticated
-/// separately.
+/// The encryption of a whole file under its own key, which is sent in a message: `nonce(12) ‖ AES-256-GCM ‖ tag(16)`.
 ///
 /// One tag covers the whole file, so ``FileEncryptionReader`` reads a file twice. Memory is bounded in both directions.
 package enum FileEncryption {

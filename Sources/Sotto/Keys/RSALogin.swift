@@ -27,7 +27,7 @@ package enum RSAKeyError: Error, Sendable, Equatable {
     case challenge
 }
 
-/// The RSA key with which Kecalek's clients log in. It is used for nothing else.
+/// An RSA key for logins at a relay. It is used for nothing else.
 ///
 /// It signs a label and exactly 32 bytes, so that a server cannot obtain a signature of other data.
 package final class RSALoginKey: Sendable {

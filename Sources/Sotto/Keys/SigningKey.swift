@@ -60,7 +60,7 @@ public func x25519PublicKey(fromEd25519 publicKey: [UInt8]) -> [UInt8]? {
 }
 
 /// Returns the X25519 scalar of an Ed25519 seed (the clamped hash of RFC 8032 §5.1.5).
-public func x25519Secret(fromEd25519Seed seed: borrowing SecretBytes) -> SecretBytes {
+package func x25519Secret(fromEd25519Seed seed: borrowing SecretBytes) -> SecretBytes {
     precondition(seed.count == 32)
     return SecretBytes(count: 32) { memory in
         // libsodium hashes the first 32 of the 64 bytes of a secret key, which are the seed.

@@ -98,8 +98,10 @@ import Testing
                 _ = try PostgresStore(url: url, retention: Retention())
                 Issue.record("\(url) was opened")
             } catch {
-                #expect(!"\(error) \(error.message) \(error.hint ?? "")".contains("opensesame"))
-                #expect(error == .badServerURL ? error.status == 64 : error.status == 77)
+                #expect(!"\(error) \(error.failure)".contains("opensesame"))
+                #expect(
+                    error == .badServerURL
+                        ? error.failure.status == .usage : error.failure.status == .permission)
             }
         }
     }

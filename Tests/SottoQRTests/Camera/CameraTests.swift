@@ -111,19 +111,19 @@ import Testing
             (file, "is not a camera"), ("/", "is not a camera"),
             (file + "/x", "not a directory"),
         ] {
-            let run = try BuiltQR(["scan", "--camera", device])
-            #expect(run.status == 66 && run.output.isEmpty)
-            #expect(run.errors.contains(text), "\(run.errors)")
+            let run = try runQR(["scan", "--camera", device])
+            #expect(run.status == 66 && run.stdout.isEmpty)
+            #expect(run.stderr.contains(text), "\(run.stderr)")
         }
         guard getuid() != 0 else { return }
         let locked = folder.write("locked", [1], mode: 0)
-        #expect(try BuiltQR(["scan", "--camera", locked]).status == 77)
+        #expect(try runQR(["scan", "--camera", locked]).status == 77)
     }
 
     @Test func incompatibleOptions() throws {
         for arguments in [["x.png"], ["--all", "-o", "x"], ["-"]] {
-            let run = try BuiltQR(["scan", "--camera", "/dev/null"] + arguments)
-            #expect(run.status == 64 && run.errors.contains("hint: "), "\(run.errors)")
+            let run = try runQR(["scan", "--camera", "/dev/null"] + arguments)
+            #expect(run.status == 64 && run.stderr.contains("hint: "), "\(run.stderr)")
         }
     }
 }

@@ -11,7 +11,7 @@ import Testing
 
 /// Tests of the restricted process in which `qr` reads pictures.
 @Suite struct ScanProcessTests {
-    private static let folderOfPrograms = BuiltQR.path.deletingLastPathComponent().path
+    private static let folderOfPrograms = Programs.directory
     private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Sources").path
@@ -107,8 +107,8 @@ import Testing
             defer { QRinput_free(input) }
             #expect(QRinput_appendECIheader(input, set) == 0)
             #expect(QRinput_append(input, QR_MODE_8, Int32(bytes.count), bytes) == 0)
-            let run = try BuiltQR(["scan"], input: try picture(of: input))
-            #expect(run.status == 0 && run.output == expected, "\(set): \(run.errors)")
+            let run = try runQR(["scan"], input: try picture(of: input))
+            #expect(run.status == 0 && run.stdout == expected, "\(set): \(run.stderr)")
         }
     }
 
@@ -130,11 +130,11 @@ import Testing
             let bytes = Array(try Data(contentsOf: corpus.appendingPathComponent(name)))
             let image = FuzzTarget.image(ofCodes: bytes)
             for arguments in [["scan"], ["scan", "--all"]] {
-                let run = try BuiltQR(arguments, input: image)
-                #expect([0, 1, 15, 65].contains(run.status), "\(name): \(run.errors)")
-                #expect(run.status == 0 || run.errors.hasPrefix("qr: error: "), "\(name)")
+                let run = try runQR(arguments, input: image)
+                #expect([0, 1, 15, 65].contains(run.status), "\(name): \(run.stderr)")
+                #expect(run.status == 0 || run.stderr.hasPrefix("qr: error: "), "\(name)")
                 // Both parts of a complete set.
-                if name == "append" { #expect(run.status == 0, "\(run.errors)") }
+                if name == "append" { #expect(run.status == 0, "\(run.stderr)") }
             }
         }
     }
@@ -152,7 +152,7 @@ import Testing
         let files = FileManager.default
         try files.createDirectory(atPath: directory, withIntermediateDirectories: false)
         defer { try? files.removeItem(atPath: directory) }
-        try files.linkItem(atPath: BuiltQR.path.path, toPath: directory + "/qr")
+        try files.linkItem(atPath: Programs.path("qr"), toPath: directory + "/qr")
         if let script {
             try files.createSymbolicLink(
                 atPath: directory + "/qr-scan", withDestinationPath: "/bin/sh")

@@ -139,7 +139,7 @@ struct OtherModeTests {
             takes: "\(relay) \(owner) --lock-timeout --card --quiet"),
         ModeCase(
             "recv", "--room none -i none",
-            takes: "\(relay) \(owner) --lock-timeout --room --quiet"),
+            takes: "\(relay) \(owner) --room --quiet"),
         ModeCase(
             "recv", "--blob none -i none",
             takes: "\(relay) \(owner) --lock-timeout --blob --keep --quiet"),
