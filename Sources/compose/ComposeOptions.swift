@@ -41,7 +41,7 @@ struct ComposeContext {
     let owner: SessionID
 
     init(_ options: ComposeOptions) throws {
-        book = AddressBook({ try options.identity.load() }, lockTimeout: options.lock.timeout)
+        book = AddressBook(options.identity.choice.load, lockTimeout: options.lock.timeout)
         owner = try book.identity().id
     }
 

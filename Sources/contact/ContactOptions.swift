@@ -26,7 +26,7 @@ struct OpenBook {
     let identity: Identity
 
     init(_ options: ContactOptions) throws {
-        book = AddressBook({ try options.identity.load() }, lockTimeout: options.lock.timeout)
+        book = AddressBook(options.identity.choice.load, lockTimeout: options.lock.timeout)
         identity = try book.identity()
     }
 

@@ -105,7 +105,7 @@ struct OpenGroups {
     var takesDoubtful = false
 
     init(_ options: GroupOptions) throws {
-        book = AddressBook({ try options.identity.load() }, lockTimeout: options.lock.timeout)
+        book = AddressBook(options.identity.choice.load, lockTimeout: options.lock.timeout)
         owner = try book.identity()
         store = try book.writableStore()
         try store.takeGroupFiles()

@@ -25,7 +25,7 @@ struct OpenHistory {
     private let outbox: Outbox?
 
     init(_ options: HistoryOptions) throws {
-        book = AddressBook({ try options.identity.load() }, lockTimeout: options.lock.timeout)
+        book = AddressBook(options.identity.choice.load, lockTimeout: options.lock.timeout)
         quiet = options.quiet
         _ = try book.identity()
         guard let store = try book.store() else {
