@@ -62,4 +62,38 @@ import Testing
         #expect(results.map(\.id) == ["a", "b", "c"])
         #expect(results.map(\.status) == [.stored, .unknown, .dropped])
     }
+
+    /// An envelope waits for a blob at another relay, and the blob is stored there after the delivery found nothing to do. The
+    /// envelope was left in the outbox without an error.
+    @Test func aBlobThatIsStoredAtTheEndIsNotMissed() throws {
+        let scratch = TemporaryDirectory()
+        let directory = try StateDirectory(path: scratch.path)
+        let relay = RelayURL(host: "127.0.0.1", port: 1)
+        let elsewhere = RelayURL(host: "127.0.0.1", port: 2)
+        let other = try Outbox(directory: directory, lockTimeout: 20)
+        let blob = try #require(
+            try other.append(
+                [Outbox.Item(id: "blob", to: "bob", envelope: [], kind: .blob)],
+                relay: elsewhere.outboxName
+            ).first)
+        let delivery = try Delivery(
+            outbox: Outbox(directory: directory, lockTimeout: 20), relay: relay, lockTimeout: 20,
+            blobs: nil, progress: { _, _, _ in },
+            waits: { relays in
+                #expect(relays == [elsewhere.outboxName])
+                #expect(throws: Never.self) { try other.settle([(blob, "stored")]) }
+                return false
+            })
+        delivery.submit([
+            Outbox.Item(id: "a", to: "bob", envelope: Array("a".utf8), needs: "blob")
+        ])
+        delivery.finish()
+        let ending = try delivery.run(on: RelayLink.makeGroup()) { _ in }
+        // No relay is at the address, but the delivery tried to send the envelope.
+        #expect(ending.left == 1)
+        guard case .unreachable = ending.error else {
+            Issue.record("\(ending)")
+            return
+        }
+    }
 }
