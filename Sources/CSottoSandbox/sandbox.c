@@ -22,7 +22,12 @@ void sotto_sandbox_prepare(void) {
     close_range(STDERR_FILENO + 1, ~0U, 0);
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
+    /* For more than a kilobyte glibc's qsort asks once for the size of the memory. */
+    static unsigned char bytes[4096];
+    qsort(bytes, sizeof bytes, 1, compare);
+}
 
+void sotto_sandbox_load_converters(void) {
     /* The converters that zbar opens (qrdectxt.c). glibc loads a library for each, which stays loaded while a
        descriptor is open, so these descriptors are not closed. A converter that is not installed stays unavailable. */
     static const char *const names[] = {"SJIS", "BIG-5", "UTF-8", "CP437"};
@@ -32,9 +37,6 @@ void sotto_sandbox_prepare(void) {
         snprintf(name, sizeof name, "ISO8859-%d", part);
         (void)iconv_open("UTF-8", name);
     }
-    /* For more than a kilobyte glibc's qsort asks once for the size of the memory. */
-    static unsigned char bytes[4096];
-    qsort(bytes, sizeof bytes, 1, compare);
 }
 
 int sotto_sandbox_enter(int camera) {

@@ -59,6 +59,8 @@ struct EncodeCommand: Program {
 
     func execute() throws {
         let plan = try EncodePlan(self)
+        // The process starts while the code is made.
+        let process = try ScanProcess(.drawings)
         let input = try Input(path: file)
         let bytes = try content(of: input)
         let contents =
@@ -74,7 +76,6 @@ struct EncodeCommand: Program {
         let destinations = try paths.map { path throws(Failure) in
             try Output(path: path, content: plan.type == .png ? .binary : .text, inputs: [input])
         }
-        let process = try ScanProcess(.drawings)
         for (place, code) in codes.enumerated() {
             let destination = destinations[min(place, destinations.count - 1)]
             try plan.check(code, fitsInto: destination.terminalWidth)

@@ -3,10 +3,15 @@
 
 /*
  * Prepares this process to read pictures. It is killed when the thread that started it ends, has no descriptors but the
- * standard ones, and writes no core dumps. Loads what a library would open later: the converters of character sets that
- * zbar uses for codes with an ECI. Sets up the C library's sort function. Call it first.
+ * standard ones, and writes no core dumps. Sets up the C library's sort function. Call it first.
  */
 void sotto_sandbox_prepare(void);
+
+/*
+ * Loads the converters of character sets that zbar opens later for codes with an ECI. A code that qr made has none, and is
+ * read without them.
+ */
+void sotto_sandbox_load_converters(void);
 
 /*
  * Restricts this process for the rest of its life (seccomp(2)). It can read standard input, write standard output,
