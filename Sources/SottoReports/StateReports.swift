@@ -9,7 +9,8 @@ extension StateError: FailureError {
     public var failure: Failure {
         switch self {
         case .database(.damaged(let path)):
-            Failure(.ioError, DatabaseError.damaged(path: path).failure.message, hint: Self.lostHint)
+            Failure(
+                .ioError, DatabaseError.damaged(path: path).failure.message, hint: Self.lostHint)
         case .database(let error): error.failure
         case .noHome:
             Failure(
