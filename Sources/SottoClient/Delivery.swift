@@ -46,7 +46,7 @@ public final class Delivery: Sendable {
     let events = EventQueue<Event>()
     let room = DispatchSemaphore(value: 4)
     let blobs: BlobFolder?
-    /// Is told the uploaded bytes of a blob, its length and its id, on any thread.
+    /// Called with the uploaded bytes of a blob, its length and its id, on any thread.
     let progress: @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void
     /// Returns whether to wait for blobs that go to other relays. Without it, a delivery does not wait for them.
     let waits: (@Sendable (_ relays: Set<String>) -> Bool)?

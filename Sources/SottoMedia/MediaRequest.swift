@@ -6,7 +6,7 @@ public import SottoBytes
 /// A question about a file, from `encrypt` to `qr-scan`. The bytes follow the line. `qr-scan` answers each with one
 /// ``MediaFacts``.
 public struct MediaRequest: Sendable, Hashable {
-    /// What is asked.
+    /// A fact about a file.
     public enum Question: String, Sendable {
         /// The media type of a file with these first bytes.
         case type
@@ -16,7 +16,7 @@ public struct MediaRequest: Sendable, Hashable {
         case recording
     }
 
-    /// What is asked.
+    /// The requested fact.
     public let question: Question
     /// The number of bytes that follow, from 0 to ``maximumBytes``.
     public let length: Int

@@ -166,7 +166,7 @@ extension ConnectionState {
         _ change: Change, of owner: SessionID, _ requestID: String?, at now: Double,
         to sink: some ConnectionEffects
     ) {
-        let bits = policy.surgeLimit.note(at: now)
+        let bits = policy.newIDLimit.note(at: now)
         if policy.admission.isOpen, bits == nil {
             commit(change, requestID, to: sink)
         } else {

@@ -66,7 +66,7 @@ extension ConnectionState {
             guard policy.clock.isCurrent(record.issued) else { throw .badFields }
             let change = Change(record)
             if case .room(_, let seq) = record.kind {
-                // A number is a time too, so that nobody takes all higher ones.
+                // A number is limited by the time, so that a client cannot use up all higher numbers.
                 guard policy.clock.isReached(record.issued, within: WireLimits.roomSeconds),
                     policy.clock.isReached(seq, within: WireLimits.roomSeconds)
                 else { throw .badFields }
@@ -104,7 +104,7 @@ extension ConnectionState {
     /// Creates the puzzle that a client must solve before it publishes a new id in a surge.
     private mutating func givePuzzle() -> Response {
         let nonce = randomBytes(WireLimits.nonceBytes)
-        let bits = policy.surgeLimit.bits
+        let bits = policy.newIDLimit.bits
         puzzle = (nonce, bits)
         return .puzzle(nonce: nonce, bits: bits)
     }

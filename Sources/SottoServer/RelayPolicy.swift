@@ -6,7 +6,7 @@ final class RelayPolicy: Sendable {
     let nonces = IssuedNonces()
     let tokens = SessionTokens()
     let lockout = Lockout()
-    let surgeLimit: SurgeLimit
+    let newIDLimit: NewIDLimit
     let rates: MailboxRates
     let blobLimits: BlobLimits
     /// The bytes of blobs that each network uploads.
@@ -21,7 +21,7 @@ final class RelayPolicy: Sendable {
     init(_ configuration: RelayConfiguration, _ clock: RelayClock) {
         self.clock = clock
         admission = Admission(configuration.admission)
-        surgeLimit = SurgeLimit(limit: configuration.surge, bits: configuration.surgeBits)
+        newIDLimit = NewIDLimit(limit: configuration.surge, bits: configuration.surgeBits)
         rates = MailboxRates(perMinute: configuration.mailboxRate)
         blobLimits = configuration.blobs
         uploads = NetworkRates(perDay: configuration.blobs.networkDay)

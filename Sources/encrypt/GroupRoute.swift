@@ -60,8 +60,8 @@ struct MemberMailbox {
 struct MissingGroupRoute: Error {}
 
 extension RecipientDirectory {
-    /// Returns the routes to the members of a group, by its name or id. Begins sessions with members who are told something
-    /// before the message and whose bundles are here; with `toAll`, with all members.
+    /// Returns the routes to the members of a group, by its name or id. Begins a session with each member who gets a change
+    /// before the message and whose bundle is stored; with `toAll`, with all members.
     ///
     /// A member without a route is reported and left out. The routes are found again after a change of the group, which another
     /// program can store while this one runs.

@@ -82,7 +82,7 @@ final class RecipientDirectory {
     let own: SessionID
     /// The groups that were looked up.
     var groups: [String: GroupRoute] = [:]
-    /// The groups in which no member reads the owner, and that was reported.
+    /// The groups already reported as having no member who can read the owner.
     var notedUnread: Set<GroupID> = []
     private var people: [String: Result<Correspondent, Failure>] = [:]
     /// The relays to which mail of people may go who are members of groups and no contacts.

@@ -115,11 +115,12 @@ struct LayerTests {
         }
     }
 
-    /// `pad` and `qr` link no cryptography beyond random bytes and a hash.
+    /// `pad`, `qr` and `sotto` link no cryptography beyond random bytes and a hash.
     @Test func theCoreStaysOutOfPlainPrograms() {
         for item in Self.imports where ["Sotto", "SottoTool"].contains(item.module) {
             #expect(
-                !["pad", "qr", "qr-scan", "SottoQR", "SottoScan"].contains(item.target), "\(item)")
+                !["pad", "qr", "qr-scan", "sotto", "SottoQR", "SottoScan"].contains(item.target),
+                "\(item)")
         }
     }
 

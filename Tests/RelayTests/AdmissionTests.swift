@@ -505,14 +505,14 @@ extension RawClient {
     }
 
     @Test func theDifficultyGrowsWithTheSurge() {
-        let surge = SurgeLimit(limit: 10, bits: 20)
+        let surge = NewIDLimit(limit: 10, bits: 20)
         let bits = (0..<100).map { _ in surge.note(at: 100) }
         #expect(bits[..<10].allSatisfy { $0 == nil })
         #expect(bits[10] == 20 && bits[20] == 21 && bits[40] == 22 && bits[99] == 23)
         // The minute after is in the surge too, and the one after that is not.
         #expect(surge.note(at: 165) != nil)
         #expect(surge.note(at: 230) == nil)
-        let never = SurgeLimit(limit: 0, bits: 20)
+        let never = NewIDLimit(limit: 0, bits: 20)
         #expect((0..<1_000).allSatisfy { _ in never.note(at: 1) == nil })
     }
 }

@@ -8,8 +8,8 @@
 void sotto_sandbox_prepare(void);
 
 /*
- * Loads the converters of character sets that zbar opens later for codes with an ECI. A code that qr made has none, and is
- * read without them.
+ * Loads the converters of character sets that zbar opens later for codes with an ECI. A code made by qr has no
+ * ECI, and is read without them.
  */
 void sotto_sandbox_load_converters(void);
 

@@ -273,7 +273,7 @@ extension GroupChange.Act {
         }
     }
 
-    /// Whether it can take a rank away.
+    /// Whether the change can lower or remove a rank.
     package var isCut: Bool {
         switch self {
         case .leave, .remove, .ban, .role: true
@@ -281,8 +281,7 @@ extension GroupChange.Act {
         }
     }
 
-    /// Whether it invites a person.
-    /// Whether a change invites a person.
+    /// Returns whether the change invites `id`.
     package func invites(_ id: SessionID) -> Bool {
         if case .invite(let who, _) = self { who.contains(id) } else { false }
     }

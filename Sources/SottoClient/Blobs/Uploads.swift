@@ -31,7 +31,7 @@ extension Delivery {
         /// disk before it answers. Long ones use one connection, so that an interruption repeats few bytes.
         private final class Worker: Sendable {
             /// A connection and its thread.
-            private final class Lane: @unchecked Sendable {
+            private final class Connection: @unchecked Sendable {
                 // Sendable: the uploader is used only on the queue.
                 let queue: DispatchQueue
                 let uploader: BlobUploader
@@ -43,9 +43,9 @@ extension Delivery {
                 }
             }
 
-            private let lanes: [Lane]
+            private let connections: [Connection]
             /// The number of short blobs so far.
-            private let turn = Atomic(0)
+            private let shortCount = Atomic(0)
             /// The time of the last progress, in seconds.
             private let progressAt = Mutex<Double?>(nil)
             /// The error after which the other blobs are not tried.
@@ -54,22 +54,22 @@ extension Delivery {
             var lastProgress: Double? { progressAt.withLock { $0 } }
 
             init(_ delivery: Delivery, _ group: MultiThreadedEventLoopGroup) {
-                lanes = (0..<Uploads.connections).map { Lane(delivery, group, $0) }
+                connections = (0..<Uploads.mostConnections).map { Connection(delivery, group, $0) }
             }
 
             func upload(
                 _ number: Int64, _ record: BlobRecord, _ path: String, for delivery: Delivery
             ) {
                 let isShort = record.size <= BlobUploader.shortBytes
-                let next = isShort ? turn.wrappingAdd(1, ordering: .relaxed).oldValue : 0
-                let lane = lanes[next % lanes.count]
-                lane.queue.async {
+                let next = isShort ? shortCount.wrappingAdd(1, ordering: .relaxed).oldValue : 0
+                let connection = connections[next % connections.count]
+                connection.queue.async {
                     if let error = self.failure.withLock({ $0 }) {
                         delivery.events.put(
                             .uploaded(number, .failed(error, hasProgressed: false)))
                         return
                     }
-                    let ending = lane.uploader.upload(record, from: path) { have in
+                    let ending = connection.uploader.upload(record, from: path) { have in
                         self.progressAt.withLock { $0 = Monotonic.seconds() }
                         delivery.progress(have, record.size, record.name)
                     }
@@ -91,7 +91,7 @@ extension Delivery {
         }
 
         /// The most connections.
-        private static let connections = 4
+        private static let mostConnections = 4
         /// The most blobs that the worker has.
         private static let mostRunning = 32
 

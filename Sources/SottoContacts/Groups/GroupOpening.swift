@@ -114,7 +114,7 @@ extension MessageOpening {
         for envelope in try transaction.endHolds() {
             let failure = Failure(
                 .untrusted,
-                "the message names changes of its group that nobody supplied for a week: it is lost",
+                "the message is lost: changes of its group did not arrive within a week",
                 hint: "ask its author to write it again")
             opened.append(.failed(failure, id: envelope.id, isFinal: true))
         }

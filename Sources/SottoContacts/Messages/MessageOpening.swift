@@ -279,7 +279,7 @@ final class MessageOpening<Input: MessageInput> {
         if let body, let sender = message.from, try transaction.expects(body, from: sender) {
             verdict = .accepted
         }
-        // A member of a group who is no contact tells the owner that a message arrived.
+        // Also tells the owner about messages of group members who are not contacts.
         if verdict == .request, let sender = message.from,
             try transaction.expectsReceipt(message.body, from: sender)
         {

@@ -10,7 +10,7 @@ final class PostgresBlobs: BlobStore {
     private let limits: BlobLimits
     private let total = Mutex(Total())
 
-    /// The bytes of all blobs, as of a moment, and what this relay stored since.
+    /// The total size of all blobs at the last count, and the bytes stored since.
     private struct Total {
         var bytes: Int64 = 0
         var until = 0.0

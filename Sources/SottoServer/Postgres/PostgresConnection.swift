@@ -9,7 +9,6 @@ enum PostgresFailure: Error {
     case refused(state: String, message: String)
     /// A setting of the server does not guarantee that committed data is kept.
     case unsafe(setting: String, value: String, needed: String)
-
 }
 
 /// One connection to a server, used by one thread at a time.

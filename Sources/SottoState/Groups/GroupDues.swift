@@ -90,7 +90,7 @@ package struct GroupDues {
     }
 }
 
-/// Whom the owner asks.
+/// The members whom the owner asks.
 extension GroupDues {
     /// The most people who are asked at once for the heads of their logs.
     private static let mostAskedForHeads = 8

@@ -38,7 +38,7 @@ extension StateTransaction {
     private enum Stage {
         /// It belongs to an invitation that is not accepted.
         static let offered: Int64 = 0
-        /// It is to be fetched.
+        /// The file must be fetched.
         static let wanted: Int64 = 1
         /// It was taken or given up. The row keeps it from being fetched again.
         static let done: Int64 = 2

@@ -87,7 +87,7 @@ import Testing
         #expect(ended.status == 15, "\(ended)")
         let error = try #require(ended.records.first { $0["type"] == .string("error") })
         #expect(error["status"] == .integer(12))
-        #expect(ended.stderr.contains("names changes of its group that nobody supplied"))
+        #expect(ended.stderr.contains("changes of its group did not arrive within a week"))
         // It is said once, and shown until the change is here.
         #expect(try readOther("still eight days").status == 0)
         let shown = try show()

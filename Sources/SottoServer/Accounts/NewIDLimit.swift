@@ -2,8 +2,8 @@ import Sotto
 import SottoWire
 import Synchronization
 
-/// Demands proof of work from new ids while publications surge.
-final class SurgeLimit: Sendable {
+/// Demands a proof of work from new ids while more publications arrive than the limit.
+final class NewIDLimit: Sendable {
     private struct State {
         var since = 0.0
         var count = 0
