@@ -25,7 +25,7 @@ enum TargetError: Error, Equatable {
     case editOfAnother
     /// Only the author of a message can delete it on both sides.
     case deletionOfAnother(String)
-    /// A receipt for a message of one's own.
+    /// A receipt for a message that the owner sent.
     case receiptForOwn
     /// The sender of the message allowed no copy.
     case notForwardable

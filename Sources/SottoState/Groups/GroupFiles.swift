@@ -216,7 +216,7 @@ extension IdentityStore {
                     }
                 }
             } catch is GroupError {
-                // The rules refuse the content. Nothing of it was stored.
+                // The rules refuse the content, and no part was stored.
                 try transaction { try $0.giveUp(offer) }
             }
             blob.remove()

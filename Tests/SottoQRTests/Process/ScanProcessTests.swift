@@ -141,7 +141,7 @@ import Testing
 
     // MARK: A process that does not answer
 
-    /// Runs `qr` from a directory in which a shell is its `qr-scan`, or which has none. The shell runs `script`, because
+    /// Runs `qr` from a directory in which a shell is its `qr-scan`; without `script` it has none. The shell runs `script`, because
     /// the first argument of `qr-scan` is the name of a file with it.
     ///
     /// Links instead of new executable files: while a file is open for writing in any process, also in a new child of

@@ -46,7 +46,7 @@ import Testing
         try left.enter("/react ❤️")
         try right.waitFor("[alice removed a reaction]")
         try left.waitFor("[you removed a reaction]")
-        // Without a number, edits and deletions are of one's own last message, and not of the last one.
+        // Without a number, the user's last message is edited or deleted, and not the last message.
         try left.enter("/edit dinner at 9?")
         try right.waitFor("[alice edited a message: dinner at 9?]")
         try left.waitFor("[you edited a message: dinner at 9?]")
@@ -107,7 +107,7 @@ import Testing
         #expect(try terminal.waitFor("word").filter { $0 == "w" }.count >= 10)
     }
 
-    /// The signals of the other side are a line above the typed one, which ends by itself.
+    /// The signals of the other side are in a line above the typed one. The line disappears when they end.
     @Test func signalsEndByThemselves() throws {
         let on = try they.bob.run("contact", ["set", "alice", "typing=on", "presence=on"])
         #expect(on.status == 0)
@@ -206,7 +206,7 @@ import Testing
         #expect(try areEnded())
     }
 
-    /// Signals that arrive while a signal is handled end the programs too. One was waited for without end.
+    /// Signals can arrive while another one is handled. A handler then waited for its own lock without end.
     @Test func manySignalsEndAllPrograms() throws {
         for _ in 0..<5 {
             let terminal = try chat(they.alice)

@@ -5,7 +5,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// What members, former members and strangers cannot do to a group.
+/// Attacks of members, former members and strangers on a group.
 @Suite(.timeLimit(.minutes(15))) struct GroupGuardTests {
     // MARK: Strangers
 
@@ -172,7 +172,7 @@ import Testing
         try circle.say("alice", "two")
         let second = try circle.place(ofLastBy: "alice")
         #expect(first?["signingKey"] != nil && first?["signingKey"] != second?["signingKey"])
-        // Nobody entered or left since.
+        // No member entered or left since.
         try circle.say("alice", "three")
         #expect(try circle.place(ofLastBy: "alice")?["signingKey"] == second?["signingKey"])
         try circle.settle()
@@ -454,7 +454,7 @@ import Testing
 
     // MARK: Quotations
 
-    /// In a group with the visibility `granted` a reply has no quoted text, whoever wrote the record.
+    /// In a group with the visibility `granted` a reply has no quoted text, even if the record has one.
     @Test func aReplyInAGroupWithGrantsQuotesNothing() throws {
         let circle = try Circle("alice", "bob", "carol")
         try circle.team("alice", "bob", options: ["--visibility", "granted"])

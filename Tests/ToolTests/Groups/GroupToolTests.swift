@@ -586,7 +586,7 @@ import Testing
         try circle.settle()
         #expect(try circle.history("carol") == ["hello"])
         #expect(try circle.state("carol") == circle.state("bob"))
-        // Who has left still tells the members.
+        // A former member still tells the members.
         let left = try circle.must("bob", "group", ["leave", "team"])
         let last = try circle.must("bob", "encrypt", ["--jsonl"], left.text).records
         let toCarol = last.last { $0["to"]?.string == id }
@@ -786,7 +786,7 @@ import Testing
         )
     }
 
-    /// Who may not write messages shows no earlier ones.
+    /// A reader may not write messages, and shows no earlier ones.
     @Test func aReaderShowsNoMessages() throws {
         let circle = try Circle("alice", "bob")
         try circle.team("alice", "bob", options: ["--visibility", "global"])

@@ -8,7 +8,7 @@ import Testing
     private let circle: Circle
     private let clock: MovedClock
 
-    /// Everybody has Bob's chain. His next change is withheld from Carol, and his message after it is not.
+    /// All members have Bob's chain. His next change is withheld from Carol, and his message after it is not.
     init() throws {
         circle = try Circle("alice", "bob", "carol", "dave")
         clock = try MovedClock()
@@ -88,7 +88,7 @@ import Testing
         let error = try #require(ended.records.first { $0["type"] == .string("error") })
         #expect(error["status"] == .integer(12))
         #expect(ended.stderr.contains("changes of its group did not arrive within a week"))
-        // It is said once, and shown until the change is here.
+        // The error is printed once. `group show` shows the gap until the change arrives.
         #expect(try readOther("still eight days").status == 0)
         let shown = try show()
         #expect(try shown.records[0]["missingChanges"] == .integer(1))

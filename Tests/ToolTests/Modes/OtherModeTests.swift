@@ -190,7 +190,7 @@ struct OtherModeTests {
         try mode.expectRefusals(in: Home(people: "bob"))
     }
 
-    /// The error names all modes that have the option, also the one without an option of its own.
+    /// The error names all modes that have the option, also the mode that no option selects.
     @Test func theErrorOfRecvNamesTheModeWithoutAnOption() throws {
         let run = try Home(people: "bob").run(
             "recv", ["--bundle", "bob.card", "--follow", "-i", "bob.key"])
