@@ -406,8 +406,8 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoState",
-                "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
+                "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoProgram",
+                "SottoState", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
                 "compose", "fingerprint", "group", "history", "pad", "qr", "qr-scan", "recv",
                 "sotto",
                 "send",

@@ -1,6 +1,8 @@
+import Dispatch
 import Glibc
 import Sotto
 import SottoWire
+import Synchronization
 import TestHarness
 
 extension Row {
@@ -29,19 +31,30 @@ extension Row {
         name: "forged-logins",
         fault: "login replayed, nonce reused, signature for another relay", goal: "refused"
     ) { scale in
-        // The relay answers a refused login over HTTP after a second, so a round takes three.
-        let rounds = scale.pick(small: 5, full: 50)
+        let rounds = scale.pick(small: 5, full: 500)
         guard let subject = RelayUnderTest() else { return .broken("no relay") }
-        var tried: [(what: String, isRefused: Bool)] = []
-        var genuine = 0
-        for _ in 0..<rounds {
-            let bob = Sample.identity()
-            for (what, answer) in Self.forgeries(bob, subject.address) {
-                tried.append((what, answer == Response.error(Refusal(.loginFailed))))
+        let address = subject.address
+        let seen = Mutex((tried: [(what: String, isRefused: Bool)](), genuine: 0))
+        // The relay answers a refused login over HTTP after a second, so a round takes three.
+        let clients = DispatchGroup()
+        for client in 0..<Self.forgers {
+            DispatchQueue(label: "forger").async(group: clients) {
+                for _ in stride(from: client, to: rounds, by: Self.forgers) {
+                    let bob = Sample.identity()
+                    let tried = Self.forgeries(bob, address).map { what, answer in
+                        (what, answer == Response.error(Refusal(.loginFailed)))
+                    }
+                    let isSession = RawClient(address).login(bob)?.isSession == true
+                    seen.withLock {
+                        $0.tried += tried
+                        $0.genuine += isSession ? 1 : 0
+                    }
+                }
             }
-            if RawClient(subject.address).login(bob)?.isSession == true { genuine += 1 }
         }
+        clients.wait()
         subject.relay.end()
+        let (tried, genuine) = seen.withLock { $0 }
         let accepted = tried.filter { !$0.isRefused }
         return Outcome(
             tried.count,
@@ -50,6 +63,9 @@ extension Row {
                 : "not refused: \(Set(accepted.map(\.what)).sorted().joined(separator: ", "))",
             isGood: accepted.isEmpty && genuine == rounds && !tried.isEmpty)
     }
+
+    /// The number of clients that forge logins at once.
+    private static let forgers = 20
 
     /// Returns the answers to logins with an owner's signature that is not valid for this nonce and relay.
     private static func forgeries(
