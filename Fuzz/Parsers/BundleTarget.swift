@@ -18,7 +18,26 @@ extension FuzzTarget {
         record["id"] = .string(reader.id.description)
         sign(&record, "signedPreKey", label: "")
         sign(&record, "pqSignedPreKey", label: "ratchet/pqspk/v1\0")
+        signPair(&record)
         SignedRecord.sign(&record, with: reader.signingKey)
+    }
+
+    /// Signs both prekeys together if the record has such a signature.
+    private static func signPair(_ record: inout JSONObject) {
+        guard var pair = record["pairSignature"]?.object,
+            let time = pair["time"]?.string.flatMap({ Timestamp($0) })
+        else { return }
+        var message = Array("ratchet/prekeys/v1\0".utf8)
+        message += UInt64(max(0, time.seconds)).bigEndianBytes
+        for name in ["signedPreKey", "pqSignedPreKey"] {
+            guard let preKey = record[name]?.object,
+                let id = preKey["id"]?.integer.flatMap({ UInt32(exactly: $0) }),
+                let key = preKey["key"]?.string.flatMap({ Base64.standard.decode($0) })
+            else { return }
+            message += id.bigEndianBytes + key
+        }
+        pair["signature"] = .string(Base64.standard.encode(reader.signingKey.sign(message)))
+        record["pairSignature"] = .object(pair)
     }
 
     private static func read(_ record: JSONObject) {

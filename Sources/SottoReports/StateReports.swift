@@ -106,6 +106,11 @@ extension SessionError: FailureError {
                 hint:
                     "it may have been removed by an attacker; use --classic to continue without it"
             )
+        case .notPairSigned(let peer):
+            Failure(
+                .untrusted,
+                "the bundle has no signature over both prekeys, and an earlier bundle of the recipient had one",
+                hint: "an attacker may have changed it; claim another: sotto recv --bundle \(peer)")
         case .noOneTimePreKey:
             Failure(
                 .noKey, "the bundle has no one-time prekey",

@@ -16,10 +16,25 @@ extension StateTransaction {
         ) { $0.text(0) } ?? ""
     }
 
-    /// Stores a bundle, claimed at `time`, until it begins a session.
+    /// Returns whether a bundle has the signature over both prekeys, or no earlier bundle of its owner had it. Records
+    /// that this one has it.
+    ///
+    /// A relay cannot remove the signature, and with it the date of the post-quantum prekey, after it was seen once.
+    func admits(_ bundle: PreKeyBundle) throws(StateError) -> Bool {
+        let mark = store.mark(bundle.owner)
+        guard let pair = bundle.pairSignature else {
+            return try note(.pairSigned, mark: mark) == nil
+        }
+        try setNote(.pairSigned, mark: mark, to: pair.time.seconds)
+        return true
+    }
+
+    /// Stores a bundle, claimed at `time`, until it begins a session. A bundle without the signature over both prekeys is
+    /// not stored if an earlier one of its owner had it.
     public func keep(
         _ bundle: PreKeyBundle, at time: Timestamp = .now()
     ) throws(StateError) {
+        guard try admits(bundle) else { return }
         let mark = store.mark(bundle.owner)
         try connection.run(
             """

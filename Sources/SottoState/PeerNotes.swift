@@ -9,6 +9,8 @@ extension StateTransaction {
         case bundleKept = "bundle kept"
         /// When a bundle was last requested in advance, in seconds.
         case bundleTried = "bundle tried"
+        /// When the prekeys of the last bundle with a signature over both were made, in seconds.
+        case pairSigned = "pair signed"
         /// The suite of the last message to the peer: 0 for `sealed`, 1 for `ratchet`.
         case suite
     }

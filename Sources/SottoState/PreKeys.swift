@@ -32,8 +32,7 @@ extension StateTransaction {
         at time: Timestamp = .now(), oneTime count: Int = batch, replacing: Bool = false,
         relay: String? = nil
     ) throws(StateError) -> PreKeyPublication {
-        let signed = try current(.signed, at: time)
-        let postQuantum = try current(.postQuantum, at: time)
+        let (signed, postQuantum) = try currentPair(at: time)
         var fresh: [PreKeyBundle.PreKey] = []
         for id in try numbers(.oneTime, count, at: time) {
             let key = SecretPreKey(.oneTime, id: id)
@@ -121,16 +120,20 @@ extension StateTransaction {
         }
     }
 
-    /// Returns the current signed prekey of a kind, created or replaced if it is due.
-    private func current(_ kind: SecretPreKey.Kind, at time: Timestamp) throws(StateError) -> (
-        key: SecretPreKey, made: Timestamp
+    /// Returns the current signed prekeys. Both are new if one is missing or due: a relay takes a post-quantum prekey
+    /// only together with a new X25519 prekey.
+    private func currentPair(at time: Timestamp) throws(StateError) -> (
+        signed: (key: SecretPreKey, made: Timestamp),
+        postQuantum: (key: SecretPreKey, made: Timestamp)
     ) {
-        let known = try newest(kind)
-        if let known, !Self.isDue(known.made, at: time) { return known }
-        return (try renew(kind, at: time), time)
+        if let signed = try newest(.signed), let postQuantum = try newest(.postQuantum),
+            !Self.isDue(signed.made, at: time), !Self.isDue(postQuantum.made, at: time)
+        {
+            return (signed, postQuantum)
+        }
+        return ((try renew(.signed, at: time), time), (try renew(.postQuantum, at: time), time))
     }
 
-    @discardableResult
     private func renew(_ kind: SecretPreKey.Kind, at time: Timestamp) throws(StateError)
         -> SecretPreKey
     {

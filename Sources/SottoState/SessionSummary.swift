@@ -13,19 +13,23 @@ extension IdentityStore {
     /// Returns the session that messages to a peer use, or `nil` if none exists.
     public func sessionSummary(with peer: SessionID) throws(StateError) -> SessionSummary? {
         try database.use { connection throws(StateError) in
-            let select = try connection.statement(
-                "SELECT began, tag, sealed FROM session WHERE peer = ? ORDER BY used DESC LIMIT 1",
-                mark(peer))
-            defer { select.reset() }
-            guard try select.step() else { return nil }
-            var bytes = try unseal(select.bytes(2), .session(tag: select.bytes(1)))
-            defer { wipe(&bytes) }
-            guard let session = PeerSession(encoded: bytes) else {
-                throw .unsealable(path: database.path)
+            let sessions = try connection.rows(
+                "SELECT number, used, began, tag, sealed FROM session WHERE peer = ?", mark(peer)
+            ) { row throws(StateError) in
+                var bytes = try unseal(row.bytes(4), .session(tag: row.bytes(3)))
+                defer { wipe(&bytes) }
+                guard let session = PeerSession(encoded: bytes) else {
+                    throw .unsealable(path: database.path)
+                }
+                return (
+                    PeerSession.Candidate(session, began: row.integer(0), used: row.integer(1)),
+                    began: row.isNull(2) ? nil : Timestamp(seconds: row.integer(2))
+                )
             }
+            guard let place = PeerSession.sending(among: sessions.map { $0.0 }) else { return nil }
             return SessionSummary(
-                began: select.isNull(0) ? nil : Timestamp(seconds: select.integer(0)),
-                isPostQuantum: session.origin.isPostQuantum)
+                began: sessions[place].began,
+                isPostQuantum: sessions[place].0.session.origin.isPostQuantum)
         }
     }
 }

@@ -6,9 +6,14 @@ struct SessionSlot {
     /// The row; `nil` for a session that is not written yet.
     var number: Int64?
     var session: PeerSession
-    /// Increases with each received message. The session with the highest value sends.
+    /// Increases with each session that begins and each received message.
     var used: Int64
     var isChanged = false
+
+    /// The session in the choice of the one that sends. A session that is not written yet is the last that began.
+    var candidate: PeerSession.Candidate {
+        PeerSession.Candidate(session, began: number ?? .max, used: used)
+    }
 }
 
 /// An error of a session operation.
@@ -25,6 +30,8 @@ public enum SessionError: Error, Sendable, Equatable {
     case noSender
     /// The bundle has no post-quantum prekey, and the caller did not accept that.
     case notPostQuantum
+    /// The bundle has no signature over both prekeys, and an earlier bundle of the peer had one.
+    case notPairSigned(SessionID)
     /// The bundle has no one-time prekey, and the caller requires one.
     case noOneTimePreKey
     /// The bundle belongs to a different peer.
@@ -52,8 +59,12 @@ extension StateTransaction {
     /// Begins a session from a bundle and deletes the stored bundle, so that it begins no second session.
     ///
     /// Throws ``SessionError/bundleUsed`` if its one-time prekey has begun a session before: its owner has deleted the
-    /// secret.
+    /// secret. Throws ``SessionError/notPairSigned(_:)``.
     public func begin(with bundle: PreKeyBundle) throws -> PeerSession.Origin {
+        // Without a post-quantum prekey it has no pair, and the caller has accepted that.
+        guard try bundle.pqSignedPreKey == nil || admits(bundle) else {
+            throw SessionError.notPairSigned(bundle.owner)
+        }
         if let oneTime = bundle.oneTimePreKey {
             try connection.run(
                 "INSERT INTO spent (mark) VALUES (?) ON CONFLICT DO NOTHING",
@@ -76,12 +87,15 @@ extension StateTransaction {
     /// thread. The caller must not release its envelope before the transaction is committed.
     public func prepare(_ draft: Draft, to peer: SessionID) throws -> PeerSession.Prepared {
         // Only the responder's session before its first message cannot send, and it is never stored.
-        guard try !slots(peer).isEmpty else { throw SessionError.nothingToSendWith(peer) }
-        let prepared = try sessions[peer]?[0].session.prepare(
+        var all = try allSlots(peer)
+        guard let place = PeerSession.sending(among: all.map(\.candidate)) else {
+            throw SessionError.nothingToSendWith(peer)
+        }
+        let prepared = try all[place].session.prepare(
             body: draft.body, extra: draft.extra, from: owner, time: draft.time, ttl: draft.ttl,
             id: draft.id)
-        guard let prepared else { throw SessionError.nothingToSendWith(peer) }
-        sessions[peer]?[0].isChanged = true
+        all[place].isChanged = true
+        sessions[peer] = all
         return prepared
     }
 
@@ -227,7 +241,7 @@ extension StateTransaction {
         sessions[session.peer] = all
     }
 
-    /// Returns the recent sessions with a peer, the last used first.
+    /// Returns the recent sessions with a peer, the last used first, and the older ones after ``allSlots(_:)``.
     private func slots(_ peer: SessionID) throws(StateError) -> [SessionSlot] {
         if let known = sessions[peer] { return known }
         let found = try readSlots(of: peer, "ORDER BY used DESC LIMIT ?", Self.recentSessions)
@@ -235,10 +249,20 @@ extension StateTransaction {
         return found
     }
 
+    /// Returns all sessions with a peer, and keeps them for the transaction.
+    private func allSlots(_ peer: SessionID) throws(StateError) -> [SessionSlot] {
+        let recent = try slots(peer)
+        guard !readWhole.contains(peer) else { return recent }
+        let all = try recent + olderSlots(of: peer)
+        sessions[peer] = all
+        readWhole.insert(peer)
+        return all
+    }
+
     /// Returns the sessions with a peer that are not among ``slots(_:)``, the last used first.
     private func olderSlots(of peer: SessionID) throws(StateError) -> [SessionSlot] {
         let known = Set(try slots(peer).compactMap(\.number))
-        guard known.count >= Self.recentSessions else { return [] }
+        guard known.count >= Self.recentSessions, !readWhole.contains(peer) else { return [] }
         return try readSlots(of: peer, "ORDER BY used DESC").filter {
             !known.contains($0.number ?? 0)
         }
@@ -279,6 +303,7 @@ extension StateTransaction {
                 """, store.mark(peer), Self.sessionsPerPeer - 1)
         }
         sessions = [:]
+        readWhole = []
     }
 
     private func write(_ slot: SessionSlot, of peer: SessionID) throws(StateError) {

@@ -10,6 +10,8 @@ public final class StateTransaction {
     package let store: IdentityStore
     let connection: StateConnection
     var sessions: [SessionID: [SessionSlot]] = [:]
+    /// The peers of whom ``sessions`` has all sessions and not only the recent ones.
+    var readWhole: Set<SessionID> = []
     /// The receiving chains from which messages are opened before their turn, by the tags of their sessions.
     var aheadChains: [[UInt8]: AheadChain] = [:]
     var contacts: [SessionID: Contact?] = [:]

@@ -70,6 +70,12 @@ public struct PeerSession: Sendable {
         origin = Origin(preKeyHeader)
     }
 
+    /// Whether a message of the peer arrived in the session.
+    public var isAnswered: Bool { preKeyHeader == nil }
+
+    /// Whether this side, and not the peer, began the session.
+    public var isInitiator: Bool { !session.associatedData.starts(with: peer.publicKey) }
+
     /// The position of the next message of each receiving chain that is not complete. Empty before the peer's first
     /// message.
     public var next: [ChainPosition] { session.next }

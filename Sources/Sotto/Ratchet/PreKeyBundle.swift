@@ -69,12 +69,52 @@ public struct PreKeyBundle: Sendable, Equatable {
         }
     }
 
+    /// The identity's signature over both signed prekeys and one time.
+    ///
+    /// The signatures of the two prekeys do not name each other, so that a relay could pair a new prekey with an old one.
+    public struct PairSignature: Sendable, Equatable {
+        /// The earlier time of creation of the two.
+        public let time: Timestamp
+        /// The Ed25519 signature, 64 bytes, over `"ratchet/prekeys/v1\0" ‖ u64be(seconds) ‖` the number and the key of
+        /// the X25519 prekey `‖` those of the ML-KEM-1024 prekey, the numbers as u32be.
+        public let signature: [UInt8]
+
+        /// Creates a signature without verifying it.
+        public init(time: Timestamp, signature: [UInt8]) {
+            self.time = time
+            self.signature = signature
+        }
+
+        /// Signs two prekeys. Returns `nil` unless both have a date.
+        init?(by key: SigningKey, _ signed: SignedPreKey, _ postQuantum: SignedPreKey?) {
+            guard let postQuantum, let first = signed.date, let second = postQuantum.date else {
+                return nil
+            }
+            time = min(first.time, second.time)
+            signature = key.sign(Self.message(time, signed, postQuantum))
+        }
+
+        func verify(by key: [UInt8], _ signed: SignedPreKey, _ postQuantum: SignedPreKey) -> Bool {
+            verifySignature(signature, of: Self.message(time, signed, postQuantum), by: key)
+        }
+
+        private static func message(
+            _ time: Timestamp, _ signed: SignedPreKey, _ postQuantum: SignedPreKey
+        ) -> [UInt8] {
+            Array("ratchet/prekeys/v1\0".utf8) + UInt64(max(0, time.seconds)).bigEndianBytes
+                + signed.id.bigEndianBytes + signed.key
+                + postQuantum.id.bigEndianBytes + postQuantum.key
+        }
+    }
+
     /// The owner's Ed25519 key, 32 bytes.
     public let identityKey: [UInt8]
     /// The signed prekey, renewed every seven days.
     public let signedPreKey: SignedPreKey
     /// The post-quantum signed prekey, or `nil` for plain X3DH.
     public let pqSignedPreKey: SignedPreKey?
+    /// The signature over both signed prekeys, or `nil` if the bundle has none or no post-quantum prekey.
+    public let pairSignature: PairSignature?
     /// A one-time prekey, or `nil` if all were claimed.
     public let oneTimePreKey: PreKey?
 
@@ -84,30 +124,47 @@ public struct PreKeyBundle: Sendable, Equatable {
     /// The label before the post-quantum prekey in the message that its signature covers.
     package static let pqLabel = Array("ratchet/pqspk/v1\0".utf8)
 
+    /// The time of creation of the older signed prekey, or `nil` if a signed prekey has no signed time.
+    public var date: Timestamp? {
+        if let pairSignature { return pairSignature.time }
+        guard let time = signedPreKey.date?.time else { return nil }
+        guard let pqSignedPreKey else { return time }
+        return pqSignedPreKey.date.map { min(time, $0.time) }
+    }
+
     /// Creates a bundle and verifies its signatures. Throws ``PreKeyBundleError/signature``.
+    ///
+    /// Without a post-quantum prekey, `pairSignature` cannot be verified and is ignored.
     public init(
         identityKey: [UInt8], signedPreKey: SignedPreKey, pqSignedPreKey: SignedPreKey?,
-        oneTimePreKey: PreKey?
+        pairSignature: PairSignature? = nil, oneTimePreKey: PreKey?
     ) throws(PreKeyBundleError) {
         guard signedPreKey.verify(by: identityKey),
             pqSignedPreKey?.verify(by: identityKey, label: Self.pqLabel) ?? true
         else { throw .signature }
+        if let pqSignedPreKey, let pairSignature {
+            guard pairSignature.verify(by: identityKey, signedPreKey, pqSignedPreKey) else {
+                throw .signature
+            }
+        }
         self.identityKey = identityKey
         self.signedPreKey = signedPreKey
         self.pqSignedPreKey = pqSignedPreKey
+        self.pairSignature = pqSignedPreKey == nil ? nil : pairSignature
         self.oneTimePreKey = oneTimePreKey
     }
 
     // MARK: The record
 
     /// The record, one line of JSON: `{"v":1,"type":"bundle","userId","identityKey","signedPreKey",
-    /// "pqSignedPreKey","oneTimePreKey"}`.
+    /// "pqSignedPreKey","pairSignature","oneTimePreKey"}`.
     public var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("bundle")), ("userId", .string(owner.description)),
             ("identityKey", .base64(identityKey)),
             ("signedPreKey", .object(signedPreKey.object)),
             ("pqSignedPreKey", (pqSignedPreKey?.object).map { .object($0) }),
+            ("pairSignature", (pairSignature?.object).map { .object($0) }),
             ("oneTimePreKey", (oneTimePreKey?.object).map { .object($0) } ?? .null),
         ])
     }
@@ -124,6 +181,7 @@ public struct PreKeyBundle: Sendable, Equatable {
         try self.init(
             identityKey: key, signedPreKey: try fields.signedPreKey(),
             pqSignedPreKey: try fields.pqSignedPreKey(),
+            pairSignature: try fields.pairSignature(),
             oneTimePreKey: try fields["oneTimePreKey"].nullable?.preKey())
     }
 }
@@ -137,6 +195,15 @@ extension Fields {
     /// Returns the member `pqSignedPreKey`, an ML-KEM-1024 key, or `nil` if it is absent or null.
     func pqSignedPreKey() throws(Failure) -> PreKeyBundle.SignedPreKey? {
         try self["pqSignedPreKey"].nullable?.signedPreKey(count: 1568)
+    }
+
+    /// Returns the member `pairSignature`, or `nil` if it is absent or null. It is not verified.
+    func pairSignature() throws(Failure) -> PreKeyBundle.PairSignature? {
+        try self["pairSignature"].nullable?.object { fields throws(Failure) in
+            PreKeyBundle.PairSignature(
+                time: try fields["time"].time(),
+                signature: try fields["signature"].bytes(count: 64))
+        }
     }
 }
 
@@ -169,6 +236,12 @@ extension PreKeyBundle.PreKey {
         ["id": .integer(Int64(id)), "key": .base64(key)]
     }
 
+}
+
+extension PreKeyBundle.PairSignature {
+    var object: JSONObject {
+        ["time": .string(time.description), "signature": .base64(signature)]
+    }
 }
 
 extension PreKeyBundle.SignedPreKey {

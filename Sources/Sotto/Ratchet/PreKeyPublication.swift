@@ -13,13 +13,15 @@ public struct PreKeyPublication: Sendable, Equatable {
     public let signedPreKey: PreKeyBundle.SignedPreKey
     /// The post-quantum signed prekey, or `nil` for plain X3DH.
     public let pqSignedPreKey: PreKeyBundle.SignedPreKey?
+    /// The signature over both signed prekeys, or `nil` if one is absent or has no date.
+    public let pairSignature: PreKeyBundle.PairSignature?
     /// The one-time prekeys, sorted by number. May be empty.
     public let oneTimePreKeys: [PreKeyBundle.PreKey]
     /// The lowest number of a one-time prekey whose secret the owner still has. Prekeys below it at a relay are
     /// useless. An owner who lost their state starts above all earlier numbers.
     public let oneTimeFrom: UInt32
-    /// The signed record: `{"v":1,"type":"prekeys","id","signedPreKey","pqSignedPreKey","oneTimeFrom",
-    /// "oneTimePreKeys","relay","sig"}`; `relay` is the relay to publish it at, if the identity has one.
+    /// The signed record: `{"v":1,"type":"prekeys","id","signedPreKey","pqSignedPreKey","pairSignature",
+    /// "oneTimeFrom","oneTimePreKeys","relay","sig"}`; `relay` is the relay to publish it at, if the identity has one.
     public let record: JSONObject
 
     /// Signs a publication.
@@ -31,12 +33,15 @@ public struct PreKeyPublication: Sendable, Equatable {
         owner = identity.id
         self.signedPreKey = signedPreKey
         self.pqSignedPreKey = pqSignedPreKey
+        pairSignature = PreKeyBundle.PairSignature(
+            by: identity.signingKey, signedPreKey, pqSignedPreKey)
         self.oneTimePreKeys = oneTimePreKeys
         self.oneTimeFrom = oneTimeFrom
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("prekeys")), ("id", .string(owner.description)),
             ("signedPreKey", .object(signedPreKey.object)),
             ("pqSignedPreKey", (pqSignedPreKey?.object).map { .object($0) }),
+            ("pairSignature", (pairSignature?.object).map { .object($0) }),
             ("oneTimeFrom", .integer(Int64(oneTimeFrom))),
             ("oneTimePreKeys", .array(oneTimePreKeys.map { .object($0.object) })),
             ("relay", identity.relay.map { .string($0) }),
@@ -61,6 +66,7 @@ public struct PreKeyPublication: Sendable, Equatable {
             in: 0...(oneTimePreKeys.first?.id ?? .max))
         signedPreKey = try fields.signedPreKey()
         pqSignedPreKey = try fields.pqSignedPreKey()
+        pairSignature = try fields.pairSignature()
         self.record = record
         _ = try bundle(oneTime: nil)
     }
@@ -70,6 +76,6 @@ public struct PreKeyPublication: Sendable, Equatable {
     public func bundle(oneTime: PreKeyBundle.PreKey?) throws(PreKeyBundleError) -> PreKeyBundle {
         try PreKeyBundle(
             identityKey: owner.publicKey, signedPreKey: signedPreKey,
-            pqSignedPreKey: pqSignedPreKey, oneTimePreKey: oneTime)
+            pqSignedPreKey: pqSignedPreKey, pairSignature: pairSignature, oneTimePreKey: oneTime)
     }
 }

@@ -85,8 +85,13 @@ package struct SessionPlan {
             ? "with a one-time prekey"
             : "without a one-time prekey: an attacker who stores the first message could replay it"
         Terminal.say("\(tool): began a session with \(person.name): \(kind), \(oneTime)")
-        guard let made = bundle.signedPreKey.date?.time else {
-            Terminal.say("\(tool): note: the age of the bundle's signed prekey is unknown")
+        if origin.isPostQuantum, bundle.pairSignature == nil {
+            Terminal.say(
+                "\(tool): note: the bundle has no signature over both prekeys: an attacker could have paired a new one with an old one"
+            )
+        }
+        guard let made = bundle.date else {
+            Terminal.say("\(tool): note: the age of the bundle's signed prekeys is unknown")
             return
         }
         let seconds = Timestamp.now().seconds - made.seconds

@@ -122,7 +122,55 @@ struct BundleTests {
 
     @Test func aBundleWithoutADateIsReported() throws {
         let run = try begin(try bundle(daysOld: nil))
-        #expect(run.status == 0 && run.stderr.contains("signed prekey is unknown"))
+        #expect(run.status == 0 && run.stderr.contains("signed prekeys is unknown"))
+    }
+
+    /// The X25519 prekey is new and the post-quantum one is old, or has no date.
+    @Test(arguments: [nil, 0, 15] as [Int64?])
+    func theAgeOfThePostQuantumPreKeyIsReported(_ days: Int64?) throws {
+        let now = Timestamp.now()
+        let time = Timestamp(seconds: now.seconds - (days ?? 0) * 86_400 - 60)
+        let dated = SecretPreKey(.postQuantum, id: 1).signed(by: bob.identity, at: time)
+        let bundle = try PreKeyBundle(
+            identityKey: bob.identity.id.publicKey,
+            signedPreKey: SecretPreKey(.signed, id: 1).signed(by: bob.identity, at: now),
+            pqSignedPreKey: .init(
+                id: 1, key: dated.key, signature: dated.signature,
+                date: days == nil ? nil : dated.date), oneTimePreKey: nil)
+        two.home.files.write("apart", bundle.record.serialized())
+        let run = try begin("apart")
+        #expect(run.status == 0 && run.stderr.contains("no signature over both prekeys"))
+        #expect(run.stderr.contains("prekeys is unknown") == (days == nil), "\(run.stderr)")
+        #expect(run.stderr.contains("is 15 days old") == (days == 15), "\(run.stderr)")
+    }
+
+    /// A relay cannot remove the signature over both prekeys of an owner who was seen with it. The post-quantum prekey goes
+    /// with `--classic` alone.
+    @Test func aBundleWithoutItsPairSignatureIs12AfterOneWithIt() throws {
+        let bare = try bob.bundle { $0["pairSignature"] = nil }
+        let classic = try bob.bundle { $0["pqSignedPreKey"] = nil }
+        let first = try begin(bare)
+        #expect(first.status == 0 && first.stderr.contains("no signature over both prekeys"))
+        let signed = try begin(try bob.bundle(), "--new-session")
+        #expect(signed.status == 0 && !signed.stderr.contains("note:"), "\(signed.stderr)")
+        let refused = try begin(bare, "--new-session", "--classic")
+        #expect(refused.status == 12 && refused.stdout.isEmpty, "\(refused.stderr)")
+        #expect(refused.stderr.contains("an earlier bundle of the recipient had one"))
+        #expect(try begin(classic, "--new-session").status == 12)
+        #expect(try begin(classic, "--new-session", "--classic").status == 0)
+        // Neither is kept for later.
+        let store = try IdentityStore(
+            directory: StateDirectory(path: two.home.files(alice.stateDirectory)),
+            identity: alice.identity, lockTimeout: 20)
+        func keep(_ name: String) throws -> PreKeyBundle? {
+            let bundle = try PreKeyBundle(record: JSON.object(parsing: two.home.files.read(name)))
+            return try store.transaction {
+                try $0.keep(bundle)
+                return try $0.freshBundle(of: bundle.owner)
+            }
+        }
+        #expect(try keep(bare) == nil && keep(classic) == nil)
+        #expect(try keep(bob.bundle()) != nil)
     }
 
     @Test func malformedBundlesAre65() throws {
@@ -132,6 +180,7 @@ struct BundleTests {
             ("identityKey", nil), ("identityKey", .string("AAAA")), ("signedPreKey", nil),
             ("signedPreKey", .null), ("pqSignedPreKey", .string("")),
             ("oneTimePreKey", .object([:])), ("oneTimePreKey", .integer(1)),
+            ("pairSignature", .string("")), ("pairSignature", .object([:])),
         ]
         for name in ["signedPreKey", "pqSignedPreKey"] {
             for (member, value) in [
@@ -162,6 +211,7 @@ struct BundleTests {
         let signature = bob.identity.signingKey.sign(zero)
         try expectRefused(
             try bob.bundle { bundle in
+                bundle["pairSignature"] = nil
                 for member in ["time", "timeSignature"] {
                     try change(&bundle, "signedPreKey", member, nil)
                 }
