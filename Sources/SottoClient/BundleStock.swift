@@ -68,7 +68,7 @@ public final class BundleStock {
             return claims
         }
         guard let relay = try? RelayAddress.read(address, authorities: authorities),
-            let (bundles, isBatch) = try? PreKeyClaim.run(
+            let bundles = try? PreKeyClaim.run(
                 claims, at: relay, on: group, timeout: Self.relaySeconds)
         else { return false }
         if !bundles.isEmpty {
@@ -76,19 +76,17 @@ public final class BundleStock {
                 for bundle in bundles { try state.keep(bundle) }
             }
         }
-        return isBatch
+        return true
     }
 }
 
 extension PreKeyClaim {
-    /// Claims several owners' bundles on one connection without a login, within `timeout` seconds: in a batch, or one at
-    /// a time from a relay that does not know batches. Omits owners without a bundle on the relay, and bundles not signed
-    /// by their owner.
+    /// Claims several owners' bundles in a batch without a login, within `timeout` seconds. Omits owners without a bundle
+    /// on the relay, and bundles not signed by their owner.
     static func run(
         _ claims: [PreKeyClaim], at relay: RelayURL, on group: MultiThreadedEventLoopGroup,
         timeout: Double
-    ) throws(ClientError) -> (bundles: [PreKeyBundle], isBatch: Bool) {
-        let deadline = Monotonic.seconds() + timeout
+    ) throws(ClientError) -> [PreKeyBundle] {
         let events = EventQueue<RelayLink.Event>()
         let link = try RelayLink.open(to: relay, group: group, events: events, timeout: timeout)
         defer { link.close() }
@@ -96,31 +94,8 @@ extension PreKeyClaim {
         let response = try link.ask(
             .claims(claims.map { Request.Claim(owner: $0.owner, id: $0.id) }),
             requestID: "claims", of: relay, events: events, others: &others, timeout: timeout)
-        switch response {
-        case .bundles(let lines):
-            return (zip(claims, lines).compactMap { $0.bundle(in: $1) }, true)
-        case .error(let refusal) where refusal.reason == Reason.unknownType.rawValue: break
-        default: throw ClientError(response, relay)
-        }
-        var bundles: [PreKeyBundle] = []
-        for (number, claim) in claims.enumerated() {
-            let left = deadline - Monotonic.seconds()
-            guard left > 0 else { break }
-            let response: Response
-            do throws(ClientError) {
-                response = try link.ask(
-                    .claim(owner: claim.owner, id: claim.id), requestID: "claim-\(number)",
-                    of: relay, events: events, others: &others, timeout: left)
-            } catch {
-                // The bundles received before the error are valid.
-                break
-            }
-            guard case .bundle(let line) = response, let bundle = claim.bundle(in: line) else {
-                continue
-            }
-            bundles.append(bundle)
-        }
-        return (bundles, false)
+        guard case .bundles(let lines) = response else { throw ClientError(response, relay) }
+        return zip(claims, lines).compactMap { $0.bundle(in: $1) }
     }
 
     /// Returns the bundle on a line if it belongs to the owner, else `nil`.

@@ -271,7 +271,7 @@ extension Reception {
                             return .notARelay(relay: plan.relay.description)
                         }
                         if envelope.ttl == 0 {
-                            // A relay of an earlier version has stored it.
+                            // A relay should not store a signal. This one is not delivered again.
                             acknowledge([envelope.id], .delivered)
                             signals.append(envelope.bytes)
                         } else {

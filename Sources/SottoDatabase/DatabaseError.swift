@@ -9,6 +9,8 @@ public enum DatabaseError: Error, Sendable, Equatable {
     case cannotOpen(path: String, code: Int32)
     /// `path` was written by a later version; it was not changed.
     case newerVersion(path: String)
+    /// `path` is a file of another kind, or an unreleased build wrote it; it was not changed.
+    case otherFormat(path: String)
     /// SQLite does not synchronize `path` at each commit.
     case notDurable(path: String)
     /// `path` cannot grow because the disk is full; its content is intact.

@@ -8,6 +8,7 @@ package final class DurableDatabase: @unchecked Sendable {
     // Sendable: the following properties are used only by the thread that holds the lock.
     /// The path of the file.
     package let path: String
+    private let kind: Int32?
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private(set) var handle: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
@@ -19,24 +20,27 @@ package final class DurableDatabase: @unchecked Sendable {
     /// Opens or creates the file with mode 0600 and updates its schema.
     ///
     /// `migrations` are SQL scripts; `PRAGMA user_version` is the number of scripts that were run. A file with a higher
-    /// number is from a later version: it is not written to, and ``DatabaseError/newerVersion(path:)`` is thrown. Waits at
-    /// most `lockTimeout` seconds for other processes that write. With `erases`, deleted content is overwritten, and a
-    /// file of an earlier version is rebuilt.
+    /// number is from a later version, and ``DatabaseError/newerVersion(path:)`` is thrown. `kind` is the file's
+    /// `PRAGMA application_id`: a file with another one throws ``DatabaseError/otherFormat(path:)``, and `nil` accepts
+    /// any. Neither file is written to. Waits at most `lockTimeout` seconds for other processes that write. With
+    /// `erases`, deleted content is overwritten.
     package convenience init(
-        path: String, migrations: [String], lockTimeout: Double, erases: Bool = false
+        path: String, kind: Int32? = nil, migrations: [String], lockTimeout: Double,
+        erases: Bool = false
     ) throws(DatabaseError) {
         try self.init(
-            path: path, version: migrations.count, lockTimeout: lockTimeout, erases: erases)
-        if erases { try rebuild(before: migrations.count) }
+            path: path, kind: kind, version: migrations.count, lockTimeout: lockTimeout,
+            erases: erases)
         try migrate(migrations) { _, _ throws(DatabaseError) in }
     }
 
-    /// Opens or creates the file like ``init(path:migrations:lockTimeout:erases:)``, but leaves the update of its schema
-    /// to ``migrate(_:after:)``. `version` is the number of migrations.
-    package init(path: String, version: Int, lockTimeout: Double, erases: Bool)
-        throws(DatabaseError)
-    {
+    /// Opens or creates the file like ``init(path:kind:migrations:lockTimeout:erases:)``, but leaves the update of its
+    /// schema to ``migrate(_:after:)``. `version` is the number of migrations.
+    package init(
+        path: String, kind: Int32? = nil, version: Int, lockTimeout: Double, erases: Bool
+    ) throws(DatabaseError) {
         self.path = path
+        self.kind = kind
         // The file is created here to set its mode, which SQLite also gives to the log files. An existing file is not
         // opened: closing it would release the locks that SQLite holds on it elsewhere in this process.
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -68,9 +72,7 @@ package final class DurableDatabase: @unchecked Sendable {
 
     private func prepare(_ version: Int, erases: Bool) throws(DatabaseError) {
         try use { connection throws(DatabaseError) in
-            guard try connection.integer("PRAGMA user_version") <= version else {
-                throw .newerVersion(path: path)
-            }
+            try check(version, connection)
             try connection.run("PRAGMA journal_mode = WAL")
             try connection.run("PRAGMA synchronous = FULL")
             guard try connection.integer("PRAGMA synchronous") == 2 else {
@@ -80,15 +82,28 @@ package final class DurableDatabase: @unchecked Sendable {
         }
     }
 
-    /// Rebuilds a file of an earlier version: such a version may have deleted content without overwriting it.
-    private func rebuild(before version: Int) throws(DatabaseError) {
-        try use { connection throws(DatabaseError) in
-            let present = try connection.integer("PRAGMA user_version")
-            if present > 0, present < version { try connection.run("VACUUM") }
+    /// Throws unless the file is new, or of this kind and of this version or an earlier one.
+    private func check(
+        _ version: Int, _ connection: Connection<DatabaseError>
+    ) throws(DatabaseError) {
+        // Closing a file whose process was killed would copy the log into it.
+        let hasLog = access(path + "-wal", F_OK) == 0
+        func refuse(_ error: DatabaseError) throws(DatabaseError) {
+            if hasLog { csqlite_keep_log_on_close(handle) }
+            throw error
         }
+        let present = try connection.integer("PRAGMA user_version")
+        if let kind {
+            let presentKind = try connection.integer("PRAGMA application_id")
+            if presentKind != kind, present != 0 || presentKind != 0 {
+                try refuse(.otherFormat(path: path))
+            }
+        }
+        if present > version { try refuse(.newerVersion(path: path)) }
     }
 
-    /// Runs the scripts that the file lacks in one transaction. `after` is called after each, with its number from 1.
+    /// Runs the scripts that the file lacks in one transaction. `after` is called after each, with its number from 1, and
+    /// converts content that no SQL can convert.
     package func migrate<Failure>(
         _ migrations: [String],
         after: (Int, Connection<Failure>) throws(Failure) -> Void
@@ -106,6 +121,7 @@ package final class DurableDatabase: @unchecked Sendable {
                         try after(number + 1, connection)
                         try connection.run("PRAGMA user_version = \(number + 1)")
                     }
+                    if let kind { try connection.run("PRAGMA application_id = \(kind)") }
                 }, { $0 })
         }
     }

@@ -18,6 +18,10 @@ extension DatabaseError: FailureError {
             Failure(
                 .configuration, "\(path) was written by a newer sotto",
                 hint: "use that version; the file was not changed")
+        case .otherFormat(let path):
+            Failure(
+                .configuration, "no released sotto wrote \(path)",
+                hint: "move it away, or use the build that wrote it; the file was not changed")
         case .notDurable(let path):
             Failure(.configuration, "the database \(path) does not synchronize its commits")
         case .full(let path):

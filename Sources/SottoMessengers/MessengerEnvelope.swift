@@ -87,23 +87,6 @@ public struct MessengerEnvelope: Sendable {
 
     /// The value that the message shares with its repeats.
     public var repeatID: String { messenger.format.repeatID(of: self) }
-
-    /// Reads an envelope around a messenger's record, which version 0.1.0 made. `addresses` are the send addresses of
-    /// `owner`. Throws ``EnvelopeError``.
-    public init(
-        envelope record: JSONObject, owner: SessionID?, addresses: Set<SessionID>
-    ) throws(EnvelopeError) {
-        let fields = Fields<EnvelopeError>(record)
-        try fields.header("envelope")
-        let id = try fields["id"].uuid()
-        let name = try fields["suite"].text()
-        guard let messenger = Messenger(rawValue: name) else { throw .suite(name) }
-        let mailbox = messenger == .shainy ? fields["to"].optional : fields["to"]
-        let to = try mailbox?.sessionID()
-        self.init(
-            id: id, messenger: messenger, to: to.map { addresses.contains($0) ? owner : to } ?? to,
-            time: try fields["time"].time(), payload: try fields["payload"].object())
-    }
 }
 
 /// The recipient of a message in a messenger's own format.

@@ -25,7 +25,7 @@ extension StoreError: DatabaseFailure {
         switch error {
         case .full(let path): self = .full(name: path)
         case .newerVersion(let path): self = .newerVersion(name: path)
-        case .locked, .cannotOpen, .notDurable, .inputOutput, .damaged, .unexpected:
+        case .locked, .cannotOpen, .otherFormat, .notDurable, .inputOutput, .damaged, .unexpected:
             self = .database(error)
         }
     }

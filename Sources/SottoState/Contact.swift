@@ -113,9 +113,8 @@ public struct Contact: Sendable, Equatable {
             trust: try fields["trust"].text { Message.Trust(rawValue: $0) },
             added: try fields["added"].time())
         isBlocked = try fields["blocked"].optional?.bool() ?? false
-        // Other suites cannot be set. Version 0.1.0 accepted messengers' formats.
-        if let name = try fields["suite"].optional?.text() {
-            suite = Self.suites.first { $0.rawValue == name }
+        suite = try fields["suite"].optional?.text { name in
+            Self.suites.first { $0.rawValue == name }
         }
         getsReceipts = try fields["receipts"].optional?.bool() ?? false
         getsTyping = try fields["typing"].optional?.bool() ?? false

@@ -127,7 +127,7 @@ public struct ConversationSummary: Sendable, Hashable {
     public let unread: Int
     /// The number of the newest message that was marked as read, or 0.
     public let read: Int64
-    /// When the newest message was stored; `nil` if it was stored by version 0.1.0 or an earlier one.
+    /// When the newest message was stored; `nil` without a message, or if it was imported without a time.
     public let time: Timestamp?
     /// The number of the newest message with content, or 0 without one.
     public let last: Int64

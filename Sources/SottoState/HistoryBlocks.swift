@@ -17,8 +17,8 @@ final class HistoryBlocks: @unchecked Sendable {
             for _ in 0..<ThreadPool.size {
                 connections.append(
                     try DurableDatabase(
-                        path: store.database.path, version: IdentityStore.schemaVersion,
-                        lockTimeout: 10, erases: false))
+                        path: store.database.path, kind: IdentityStore.fileKind,
+                        version: IdentityStore.schemaVersion, lockTimeout: 10, erases: false))
             }
         } catch { throw .database(error) }
         self.connections = connections

@@ -37,7 +37,7 @@ public struct HistoryEntry: Sendable, Hashable {
         case failed = 8
         /// The message was deleted; its record is gone.
         case deleted = 16
-        /// The record could not be decrypted when the state was upgraded.
+        /// The record cannot be decrypted.
         case damaged = 17
         /// The message's lifetime ended, or it was older than messages are kept; its record is gone.
         case expired = 18
@@ -53,7 +53,7 @@ public struct HistoryEntry: Sendable, Hashable {
     public let kind: Kind
     /// The progress of the message.
     public let state: State
-    /// When the message was stored here; `nil` if version 0.1.0 or an earlier one stored it without a time.
+    /// When the message was stored; `nil` if it was imported without a time.
     public let received: Timestamp?
     /// The end of the message's lifetime; `nil` without a lifetime, or if it begins when the message is read.
     public let expires: Timestamp?
@@ -78,7 +78,7 @@ public struct HistoryEntry: Sendable, Hashable {
 }
 
 extension HistoryEntry {
-    /// The body, or `nil` if the message was deleted, or if version 0.1.0 stored a malformed body.
+    /// The body, or `nil` if the message was deleted or the body is malformed.
     public var body: MessageBody? { MessageBody(of: record) }
 }
 

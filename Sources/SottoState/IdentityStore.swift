@@ -27,16 +27,9 @@ public final class IdentityStore: Sendable {
         self.directory = directory
         key = identity.derivedKey(info: "state/v1")
         lookupKey = identity.derivedKey(info: "state/lookup/v1")
-        do throws(DatabaseError) {
-            database = try DurableDatabase(
-                path: directory.file(identity.id.description + ".db"),
-                version: Self.schemaVersion, lockTimeout: lockTimeout, erases: true)
-        } catch {
-            throw .database(error)
-        }
-        try database.migrate(Self.migrations) { number, connection throws(StateError) in
-            if number == Self.historyVersion { try moveOpened(connection) }
-        }
+        database = try directory.database(
+            identity.id.description + ".db", kind: Self.fileKind, migrations: Self.migrations,
+            lockTimeout: lockTimeout)
         try expire()
     }
 
@@ -54,72 +47,32 @@ public final class IdentityStore: Sendable {
     /// The schema, by version. A later version adds a script; a released script never changes.
     private static let migrations = [
         """
-        CREATE TABLE opened (
-            id TEXT PRIMARY KEY, digest BLOB NOT NULL, record BLOB NOT NULL
-        ) WITHOUT ROWID;
         CREATE TABLE inbox (
             number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, day INTEGER NOT NULL,
-            failures INTEGER NOT NULL, envelope BLOB
+            failures INTEGER NOT NULL, envelope BLOB, state INTEGER NOT NULL DEFAULT 0,
+            chain BLOB, place INTEGER
         );
-        CREATE INDEX inbox_waiting ON inbox(number) WHERE envelope IS NOT NULL;
-        """,
-        """
-        DROP TABLE opened;
-        CREATE TABLE opened (
-            number INTEGER PRIMARY KEY, mark INTEGER NOT NULL UNIQUE, digest BLOB NOT NULL,
-            record BLOB NOT NULL
-        );
-        ALTER TABLE inbox ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
-        UPDATE inbox SET state = CASE WHEN failures >= 5 THEN 4 ELSE 3 END WHERE envelope IS NULL;
-        DROP INDEX inbox_waiting;
         CREATE INDEX inbox_kept ON inbox(state, number) WHERE envelope IS NOT NULL;
+        CREATE INDEX inbox_early ON inbox(chain, place) WHERE chain IS NOT NULL;
+        CREATE TABLE request (
+            number INTEGER PRIMARY KEY, peer BLOB NOT NULL, id TEXT NOT NULL UNIQUE,
+            seen INTEGER NOT NULL, sealed BLOB NOT NULL, envelope BLOB NOT NULL,
+            aside INTEGER NOT NULL DEFAULT 0
+        );
+        CREATE INDEX request_peer ON request(peer);
+        CREATE INDEX request_aside ON request(aside, seen);
         CREATE TABLE contact (
             number INTEGER PRIMARY KEY, peer BLOB NOT NULL UNIQUE, name BLOB UNIQUE,
             sealed BLOB NOT NULL
         );
+        CREATE TABLE number (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+
         CREATE TABLE session (
             number INTEGER PRIMARY KEY, peer BLOB NOT NULL, tag BLOB NOT NULL UNIQUE,
-            used INTEGER NOT NULL, sealed BLOB NOT NULL
+            used INTEGER NOT NULL, began INTEGER NOT NULL, sealed BLOB NOT NULL
         );
         CREATE INDEX session_peer ON session(peer, used);
-        CREATE TABLE begun (
-            tag BLOB PRIMARY KEY, prekey INTEGER NOT NULL
-        ) WITHOUT ROWID;
-        CREATE TABLE prekey (
-            kind INTEGER NOT NULL, id INTEGER NOT NULL, made INTEGER NOT NULL,
-            replaced INTEGER, sealed BLOB NOT NULL, PRIMARY KEY (kind, id)
-        ) WITHOUT ROWID;
-        CREATE TABLE number (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-        CREATE TABLE bundle (
-            peer BLOB PRIMARY KEY, claim TEXT NOT NULL, sealed BLOB
-        ) WITHOUT ROWID;
-        CREATE TABLE spent (mark INTEGER PRIMARY KEY);
-        CREATE TABLE request (
-            number INTEGER PRIMARY KEY, peer BLOB NOT NULL, id TEXT NOT NULL UNIQUE,
-            seen INTEGER NOT NULL, sealed BLOB NOT NULL, envelope BLOB NOT NULL
-        );
-        CREATE INDEX request_peer ON request(peer);
-        """,
-        """
-        ALTER TABLE request ADD COLUMN aside INTEGER NOT NULL DEFAULT 0;
-        CREATE INDEX request_aside ON request(aside, seen);
-        ALTER TABLE session ADD COLUMN began INTEGER;
-        CREATE TRIGGER session_began AFTER INSERT ON session BEGIN
-            UPDATE session SET began = CAST(strftime('%s', 'now') AS INTEGER)
-            WHERE number = NEW.number;
-        END;
-        """,
-        """
-        ALTER TABLE opened ADD COLUMN time INTEGER;
-        ALTER TABLE inbox ADD COLUMN chain BLOB;
-        ALTER TABLE inbox ADD COLUMN place INTEGER;
-        CREATE INDEX inbox_early ON inbox(chain, place) WHERE chain IS NOT NULL;
-        ALTER TABLE prekey ADD COLUMN relay BLOB;
-        CREATE TABLE awaited (
-            id TEXT PRIMARY KEY, signed INTEGER NOT NULL, post_quantum INTEGER, one_time INTEGER
-        ) WITHOUT ROWID;
-        """,
-        """
+        CREATE TABLE begun (tag BLOB PRIMARY KEY, prekey INTEGER NOT NULL) WITHOUT ROWID;
         CREATE TABLE skipped (
             number INTEGER PRIMARY KEY, peer BLOB NOT NULL, chain BLOB NOT NULL,
             place INTEGER NOT NULL, day INTEGER NOT NULL, sealed BLOB NOT NULL,
@@ -127,28 +80,60 @@ public final class IdentityStore: Sendable {
         );
         CREATE INDEX skipped_peer ON skipped(peer, number);
         CREATE INDEX skipped_day ON skipped(day);
-        """,
-        historySchema,
-        """
-        CREATE TABLE reader (
-            mark BLOB PRIMARY KEY, acknowledged INTEGER NOT NULL, sealed BLOB NOT NULL
+        CREATE TABLE prekey (
+            kind INTEGER NOT NULL, id INTEGER NOT NULL, made INTEGER NOT NULL,
+            replaced INTEGER, sealed BLOB NOT NULL, relay BLOB, PRIMARY KEY (kind, id)
         ) WITHOUT ROWID;
-        ALTER TABLE message ADD COLUMN expires INTEGER;
-        CREATE INDEX message_expires ON message(expires) WHERE expires IS NOT NULL;
-        CREATE TABLE retention (
-            conversation INTEGER PRIMARY KEY, seconds INTEGER, kept INTEGER NOT NULL DEFAULT 0
+        CREATE TABLE awaited (
+            id TEXT PRIMARY KEY, signed INTEGER NOT NULL, post_quantum INTEGER, one_time INTEGER
+        ) WITHOUT ROWID;
+        CREATE TABLE bundle (
+            peer BLOB PRIMARY KEY, claim TEXT NOT NULL, sealed BLOB
+        ) WITHOUT ROWID;
+        CREATE TABLE spent (mark INTEGER PRIMARY KEY);
+
+        CREATE TABLE conversation (
+            number INTEGER PRIMARY KEY, mark BLOB NOT NULL UNIQUE,
+            last INTEGER NOT NULL DEFAULT 0, time INTEGER, unread INTEGER NOT NULL DEFAULT 0,
+            read INTEGER NOT NULL DEFAULT 0, sealed BLOB NOT NULL
         );
+        CREATE TABLE message (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, mark INTEGER NOT NULL UNIQUE,
+            conversation INTEGER NOT NULL, sent INTEGER NOT NULL, kind INTEGER NOT NULL,
+            state INTEGER NOT NULL, time INTEGER, changed INTEGER, expires INTEGER, sealed BLOB
+        );
+        CREATE INDEX message_conversation ON message(conversation, kind);
+        CREATE INDEX message_time ON message(time);
+        CREATE INDEX message_changed ON message(changed) WHERE changed IS NOT NULL;
+        CREATE INDEX message_expires ON message(expires) WHERE expires IS NOT NULL;
+        CREATE TABLE event (
+            target INTEGER NOT NULL, author INTEGER NOT NULL, message INTEGER NOT NULL,
+            PRIMARY KEY (target, author, message)
+        ) WITHOUT ROWID;
         CREATE TABLE waiting (
             target INTEGER NOT NULL, message INTEGER NOT NULL, conversation INTEGER NOT NULL,
             PRIMARY KEY (target, message)
         ) WITHOUT ROWID;
         CREATE INDEX waiting_message ON waiting(message);
         CREATE INDEX waiting_conversation ON waiting(conversation, message);
+        CREATE TABLE dropped (
+            target INTEGER NOT NULL, author INTEGER NOT NULL, count INTEGER NOT NULL,
+            PRIMARY KEY (target, author)
+        ) WITHOUT ROWID;
+        CREATE TABLE copy (
+            message INTEGER NOT NULL, copy INTEGER NOT NULL, stored INTEGER NOT NULL,
+            day INTEGER NOT NULL, PRIMARY KEY (message, copy)
+        ) WITHOUT ROWID;
         CREATE TABLE imported (
             message INTEGER PRIMARY KEY, unread INTEGER NOT NULL, former INTEGER NOT NULL
         );
-        """,
-        """
+        CREATE TABLE retention (
+            conversation INTEGER PRIMARY KEY, seconds INTEGER, kept INTEGER NOT NULL DEFAULT 0
+        );
+        CREATE TABLE reader (
+            mark BLOB PRIMARY KEY, acknowledged INTEGER NOT NULL, sealed BLOB NOT NULL
+        ) WITHOUT ROWID;
+
         CREATE TABLE group_log (
             number INTEGER PRIMARY KEY, mark BLOB NOT NULL UNIQUE, sealed BLOB NOT NULL
         );
@@ -176,29 +161,18 @@ public final class IdentityStore: Sendable {
             time INTEGER NOT NULL, sealed BLOB NOT NULL
         );
         CREATE INDEX held_source ON held(source, number);
-        """,
-        "CREATE TABLE group_room (team INTEGER PRIMARY KEY, sealed BLOB NOT NULL)",
-        """
+        CREATE TABLE group_room (team INTEGER PRIMARY KEY, sealed BLOB NOT NULL);
         CREATE TABLE group_file (
             number INTEGER PRIMARY KEY, team INTEGER NOT NULL, mark BLOB NOT NULL UNIQUE,
             device BLOB NOT NULL, stage INTEGER NOT NULL, time INTEGER NOT NULL,
             sealed BLOB NOT NULL
         );
         CREATE INDEX group_file_team ON group_file(team, device);
-        """,
         """
-        CREATE TABLE dropped (
-            target INTEGER NOT NULL, author INTEGER NOT NULL, count INTEGER NOT NULL,
-            PRIMARY KEY (target, author)
-        ) WITHOUT ROWID
-        """,
-        """
-        CREATE TABLE copy (
-            message INTEGER NOT NULL, copy INTEGER NOT NULL, stored INTEGER NOT NULL,
-            day INTEGER NOT NULL, PRIMARY KEY (message, copy)
-        ) WITHOUT ROWID
-        """,
     ]
+
+    /// The kind of the file: `SoSt` in ASCII.
+    package static let fileKind: Int32 = 0x536F_5374
 
     /// The version of the schema.
     package static var schemaVersion: Int { migrations.count }

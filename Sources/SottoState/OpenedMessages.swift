@@ -33,8 +33,7 @@ extension IdentityStore {
 
     /// Returns the oldest received messages after a point and after a number, at most `limit`. Deleted ones are left out.
     ///
-    /// The messages after a time are those opened at it or later. Messages opened by an earlier version have no time and are
-    /// left out.
+    /// The messages after a time are those opened at it or later. Imported messages without a time are left out.
     public func opened(
         since point: Point, after number: Int64, limit: Int
     ) throws(StateError) -> [OpenedMessage] {

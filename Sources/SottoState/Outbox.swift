@@ -63,7 +63,8 @@ public final class Outbox: Sendable {
     /// Opens or creates the outbox in `directory`.
     public init(directory: StateDirectory, lockTimeout: Double) throws(StateError) {
         database = try directory.database(
-            "outbox.db", migrations: Self.migrations, lockTimeout: lockTimeout)
+            "outbox.db", kind: Self.fileKind, migrations: Self.migrations,
+            lockTimeout: lockTimeout)
         path = directory.file("outbox.db")
         lockPath = directory.file("outbox.lock")
         // Outcomes that were never collected because their process was killed.
@@ -81,28 +82,21 @@ public final class Outbox: Sendable {
     static let migrations = [
         """
         CREATE TABLE outbox (
-            number INTEGER PRIMARY KEY AUTOINCREMENT, relay TEXT NOT NULL, owner TEXT,
-            day INTEGER NOT NULL, id TEXT NOT NULL, recipient TEXT NOT NULL,
-            envelope BLOB, outcome TEXT
+            number INTEGER PRIMARY KEY AUTOINCREMENT, relay TEXT NOT NULL, url TEXT, owner TEXT,
+            day INTEGER NOT NULL, kind INTEGER NOT NULL, id TEXT NOT NULL,
+            recipient TEXT NOT NULL, envelope BLOB, expires INTEGER, needs TEXT, outcome TEXT
         );
-        """,
-        "ALTER TABLE outbox ADD COLUMN kind INTEGER NOT NULL DEFAULT 0",
-        "ALTER TABLE outbox ADD COLUMN url TEXT",
-        """
-        CREATE TABLE outcome (
-            id TEXT PRIMARY KEY, outcome TEXT NOT NULL, day INTEGER NOT NULL
-        ) WITHOUT ROWID
-        """,
-        "ALTER TABLE outbox ADD COLUMN expires INTEGER",
-        """
-        ALTER TABLE outbox ADD COLUMN needs TEXT;
         CREATE INDEX outbox_blob ON outbox (id) WHERE kind = 4;
         CREATE INDEX outbox_needs ON outbox (needs) WHERE needs IS NOT NULL;
         CREATE INDEX outbox_waiting ON outbox (relay, number) WHERE kind = 4 AND outcome IS NULL;
-        """,
-        // The new version rebuilds the file: earlier ones did not overwrite delivered envelopes.
-        "SELECT 1",
+        CREATE TABLE outcome (
+            id TEXT PRIMARY KEY, outcome TEXT NOT NULL, day INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        """
     ]
+
+    /// The kind of the file: `SoOu` in ASCII.
+    private static let fileKind: Int32 = 0x536F_4F75
 
     /// Returns the lock of a relay's queue, not taken. The process that holds it sends. Its offset is a hash of the
     /// relay; two relays with one offset would only wait for each other.

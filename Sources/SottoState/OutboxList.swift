@@ -12,7 +12,7 @@ extension Outbox {
     public struct Queue: Sendable, Equatable {
         /// The relay's name, as ``append(_:relay:url:)`` was given it. It is empty for items whose relay is not known.
         public let relay: String
-        /// The relay's full address; `nil` for items of an earlier version, and for those whose relay is not known.
+        /// The relay's full address; `nil` if it is not known.
         public let url: String?
         /// The number of items that wait.
         public let count: Int
@@ -28,7 +28,7 @@ extension Outbox {
         public let to: String
         /// The relay's name, or empty if it is not known.
         public let relay: String
-        /// The relay's full address; `nil` for an item of an earlier version, and for one whose relay is not known.
+        /// The relay's full address; `nil` if it is not known.
         public let url: String?
         /// Midnight (UTC) of the day on which the item was queued.
         public let since: Timestamp

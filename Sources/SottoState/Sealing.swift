@@ -6,8 +6,6 @@ import SottoDatabase
 extension IdentityStore {
     /// The kind of an encrypted value. It is authenticated with the value, so that a row cannot replace another.
     enum Context {
-        /// An opened message of version 0.1.0.
-        case opened(digest: [UInt8])
         case message(mark: Int64, conversation: Int64)
         case conversation(number: Int64)
         case contact
@@ -44,7 +42,6 @@ extension IdentityStore {
 
         fileprivate var bytes: [UInt8] {
             switch self {
-            case .opened(let digest): digest
             case .message(let mark, let conversation):
                 // Short, because the table of messages is large.
                 Array("m".utf8) + UInt64(bitPattern: mark).bigEndianBytes

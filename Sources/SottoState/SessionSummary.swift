@@ -3,8 +3,8 @@ import SottoDatabase
 
 /// The sending session with a peer, for display.
 public struct SessionSummary: Sendable, Equatable {
-    /// When the session began; `nil` if an earlier version began it and did not record the time.
-    public let began: Timestamp?
+    /// When the session began.
+    public let began: Timestamp
     /// Whether the session began with ML-KEM-1024.
     public let isPostQuantum: Bool
 }
@@ -23,7 +23,7 @@ extension IdentityStore {
                 }
                 return (
                     PeerSession.Candidate(session, began: row.integer(0), used: row.integer(1)),
-                    began: row.isNull(2) ? nil : Timestamp(seconds: row.integer(2))
+                    began: Timestamp(seconds: row.integer(2))
                 )
             }
             guard let place = PeerSession.sending(among: sessions.map { $0.0 }) else { return nil }

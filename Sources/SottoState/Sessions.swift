@@ -311,10 +311,10 @@ extension StateTransaction {
         defer { wipe(&bytes) }
         try connection.run(
             """
-            INSERT INTO session (number, peer, tag, used, sealed) VALUES (?, ?, ?, ?, ?)
+            INSERT INTO session (number, peer, tag, used, began, sealed) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT (number) DO UPDATE SET used = excluded.used, sealed = excluded.sealed
             """, slot.number, store.mark(peer), slot.session.tag, slot.used,
-            store.seal(bytes, .session(tag: slot.session.tag)))
+            Timestamp.now().seconds, store.seal(bytes, .session(tag: slot.session.tag)))
     }
 
     private func hasBegun(_ tag: [UInt8]) throws(StateError) -> Bool {

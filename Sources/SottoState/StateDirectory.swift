@@ -74,13 +74,14 @@ public struct StateDirectory: Sendable {
     /// Returns the path of a file in the directory.
     public func file(_ name: String) -> String { path + "/" + name }
 
-    /// Opens or creates a database in the directory. What is deleted from it is overwritten.
+    /// Opens or creates a database of a kind in the directory. What is deleted from it is overwritten.
     func database(
-        _ name: String, migrations: [String], lockTimeout: Double
+        _ name: String, kind: Int32, migrations: [String], lockTimeout: Double
     ) throws(StateError) -> DurableDatabase {
         do throws(DatabaseError) {
             return try DurableDatabase(
-                path: file(name), migrations: migrations, lockTimeout: lockTimeout, erases: true)
+                path: file(name), kind: kind, migrations: migrations, lockTimeout: lockTimeout,
+                erases: true)
         } catch {
             throw .database(error)
         }

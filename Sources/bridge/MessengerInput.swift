@@ -4,13 +4,11 @@ import SottoMessengers
 import SottoState
 import SottoTool
 
-/// Parses the lines of `bridge open`: a messenger's own records, and envelopes around them, which version 0.1.0 made.
+/// Parses the lines of `bridge open`: a messenger's own records.
 final class MessengerInput: MessageInput {
     enum Content: Sendable {
         /// A record of a messenger without sessions.
         case record(JSONObject, Messenger)
-        /// An envelope around such a record.
-        case envelope(JSONObject, Messenger)
         /// A message of Message Flow.
         case flow(MessageFlowMessage)
         /// The encrypted payload of a session alone.
@@ -84,13 +82,10 @@ final class MessengerInput: MessageInput {
         if let failure = Failure(errorRecord: record) { throw failure }
         switch form {
         case .messenger(let messenger, _, _):
-            guard record["type"]?.string == "envelope" else { return .record(record, messenger) }
-            guard record["suite"]?.string == messenger.rawValue else {
-                throw Failure(
-                    .usage, "the envelope has another suite than \(messenger.rawValue)",
-                    hint: "open it with sotto decrypt, or with another format")
+            guard record["type"]?.string != "envelope" else {
+                throw Self.envelopeFailure(messenger.rawValue)
             }
-            return .envelope(record, messenger)
+            return .record(record, messenger)
         case .session(let format, _): return try sessionContent(of: record, format)
         case .ownCopies: throw Failure(.malformed, "the line is not base64")
         }
@@ -105,22 +100,22 @@ final class MessengerInput: MessageInput {
         case nil where record["encryptedPayload"] != nil && record["v"] != nil:
             return .payload(try MessageFlowContent(file: record))
         case nil: return .flow(try MessageFlowMessage(record: record))
-        case "envelope":
-            throw Failure(
-                .usage, "this is an envelope, not a record of \(format.rawValue)",
-                hint: "open it with sotto decrypt")
+        case "envelope": throw Self.envelopeFailure(format.rawValue)
         default: throw Failure(.malformed, "the record is not of \(format.rawValue)")
         }
     }
 
-    func mailbox(of content: Content) -> SessionID? {
-        guard case .envelope(let record, _) = content else { return nil }
-        return record["to"]?.string.flatMap { SessionID($0) }
+    private static func envelopeFailure(_ format: String) -> Failure {
+        Failure(
+            .usage, "this is an envelope, not a record of \(format)",
+            hint: "open it with sotto decrypt")
     }
+
+    func mailbox(of content: Content) -> SessionID? { nil }
 
     func needsContacts(_ content: Content) -> Bool {
         switch content {
-        case .record(_, let messenger), .envelope(_, let messenger): messenger != .shainy
+        case .record(_, let messenger): messenger != .shainy
         case .flow, .payload: true
         case .ack, .ownCopy: false
         }
@@ -131,10 +126,6 @@ final class MessengerInput: MessageInput {
         case .record(let record, let messenger):
             let envelope = try messenger.format.envelope(of: record, with: keys)
             return foreign(envelope, waiting: envelope.payload)
-        case .envelope(let record, _):
-            let envelope = try MessengerEnvelope(
-                envelope: record, owner: identity?.id, addresses: known.addresses)
-            return foreign(envelope, waiting: record)
         case .flow(let message):
             guard let identity else { throw SuiteError.refused }
             let sender = try sender(message.from, message.content)

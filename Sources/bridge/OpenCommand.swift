@@ -16,9 +16,8 @@ struct OpenCommand: Program {
             bridge open whisper2 --attachment RECORD -o FILE BLOB
             """,
         discussion: """
-            Each line is a record of the messenger, or an envelope around one, which version 0.1.0 made. The output is that \
-            of decrypt: one message record for each line, or with --text only texts. flow and kecalek read each other's \
-            records.
+            Each line is a record of the messenger. The output is that of decrypt: one message record for each line, or \
+            with --text only texts. flow and kecalek read each other's records.
 
             EXAMPLES
               bridge open whisper2 --text answer.json

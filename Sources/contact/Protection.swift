@@ -35,7 +35,7 @@ struct Protection {
     /// Returns when the session began, truncated to `length` characters; `ready` if the next message begins one.
     func since(length: Int = .max) -> String {
         guard let session else { return canBegin ? "ready" : "none" }
-        return session.began.map { String($0.description.prefix(length)) } ?? "old"
+        return String(session.began.description.prefix(length))
     }
 
     /// Adds the members of a record: `uses`, `session` with its `since`, and `post_quantum`.
@@ -44,7 +44,7 @@ struct Protection {
         record["session"] = session.map { session in
             .object(
                 JSONObject([
-                    ("since", session.began.map { .string($0.description) }),
+                    ("since", .string(session.began.description)),
                     ("post_quantum", .bool(session.isPostQuantum)),
                 ]))
         }

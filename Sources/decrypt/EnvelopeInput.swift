@@ -74,17 +74,10 @@ final class EnvelopeInput: MessageInput {
         return String(text)
     }
 
-    /// The suites of version 0.1.0 that were other messengers' formats.
-    private static let formerSuites = ["shainy", "whisper2", "mercurio"]
-
     private static func content(of record: JSONObject) throws -> Content {
         if let failure = Failure(errorRecord: record) { throw failure }
         switch record["type"]?.string {
-        case "envelope":
-            if let name = record["suite"]?.string, formerSuites.contains(name) {
-                throw Failure.foreign(name, "the envelope contains a message of another messenger")
-            }
-            return .envelope(ParsedEnvelope(try Envelope(record: record)))
+        case "envelope": return .envelope(ParsedEnvelope(try Envelope(record: record)))
         case "chat-name": return .chatName(record)
         case "contact":
             throw Failure(
@@ -105,8 +98,8 @@ final class EnvelopeInput: MessageInput {
 }
 
 extension Failure {
-    /// The failure for a message that `bridge` opens. Its status keeps the message in the inbox.
+    /// The failure for a record that `bridge` opens.
     fileprivate static func foreign(_ format: String, _ message: String) -> Failure {
-        Failure(.usage, message, hint: "open it: sotto recv --again | sotto bridge open \(format)")
+        Failure(.usage, message, hint: "open it with sotto bridge open \(format)")
     }
 }

@@ -329,8 +329,7 @@ private struct ImportedRecord {
                 && !id.unicodeScalars.contains(where: \.isInvisible) ? id : nil
         }
         let body = try fields["body"].object()
-        // Version 0.1.0 stored malformed bodies too.
-        if !isLocal { _ = try MessageBody(body) }
+        _ = try MessageBody(body, isLocal: isLocal)
         let from = try fields["from"].optional?.sessionID()
         let direction = try direction(from: from)
         if direction == .sent, from != nil, from != owner {

@@ -105,31 +105,6 @@ private final class AnsweringRelay: Sendable {
         #expect(try store.preview { try $0.bundleWishes() }.isEmpty)
     }
 
-    @Test func anEarlierRelayIsAskedForOneBundleAtATime() throws {
-        let bundles = Mutex<[SessionID: [UInt8]]>([:])
-        let relay = AnsweringRelay { request in
-            guard case .claim(let owner, _) = request else { return .error(Refusal(.unknownType)) }
-            return bundles.withLock { $0[owner] }.map { .bundle($0) } ?? .error(Refusal(.noBundle))
-        }
-        let people = try contacts(WireLimits.claimCount + 5, at: relay.url)
-        for person in people {
-            let bundle = try Sample.preKeys(of: person, oneTime: 1..<1).bundle(oneTime: nil)
-            bundles.withLock { $0[person.id] = bundle.record.serialized() }
-        }
-        try BundleStock(store, authorities: nil).fill(within: 60)
-        // The others are tried in a later search.
-        let left = try store.preview { try $0.bundleWishes() }.count
-        let got = try self.bundles(of: people).count
-        #expect(got > 0 && got + left == people.count)
-        guard case .claims(let claims)? = relay.requests.first else {
-            Issue.record("no batch")
-            return
-        }
-        #expect(claims.count == got)
-        #expect(
-            relay.requests.dropFirst() == claims.map { .claim(owner: $0.owner, id: $0.id) }[...])
-    }
-
     @Test func forgedBundlesOfABatchAreOmitted() throws {
         let bundles = Mutex<[SessionID: [UInt8]]>([:])
         let relay = AnsweringRelay { request in

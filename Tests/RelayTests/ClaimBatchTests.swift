@@ -61,10 +61,6 @@ extension Request.Claim {
         let request = Request.claims(people.map { .of($0) })
         let frame = IncomingFrame(request.line(requestID: String(repeating: "r", count: 64)))
         #expect(frame.refusal(hasMailbox: false) == nil)
-        // An earlier relay must answer that it does not know the type.
-        let later = String(decoding: frame.bytes, as: UTF8.self)
-            .replacing("\"type\":\"claims\"", with: "\"type\":\"later\"")
-        #expect(IncomingFrame(Array(later.utf8)).refusal(hasMailbox: false) == nil)
         let key = SecretPreKey(.postQuantum, id: .max).signed(by: people[0], at: .now())
         let publication = PreKeyPublication(
             by: people[0],

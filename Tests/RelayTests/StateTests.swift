@@ -209,28 +209,6 @@ import Testing
         #expect(same.tryLock())
     }
 
-    @Test func anOutboxOfTheFirstVersionIsUpgraded() throws {
-        let directory = try StateDirectory(path: scratch.path)
-        let schema = """
-            CREATE TABLE outbox (
-                number INTEGER PRIMARY KEY AUTOINCREMENT, relay TEXT NOT NULL, owner TEXT,
-                day INTEGER NOT NULL, id TEXT NOT NULL, recipient TEXT NOT NULL,
-                envelope BLOB, outcome TEXT
-            );
-            INSERT INTO outbox VALUES (7, 'r', NULL, 0, 'a', 'bob', x'41', NULL);
-            """
-        try DurableDatabase(
-            path: directory.file("outbox.db"), migrations: [schema], lockTimeout: 5
-        ).close()
-        let outbox = try Outbox(directory: directory, lockTimeout: 5)
-        _ = try outbox.append(
-            [Outbox.Item(id: "b", to: "b", envelope: [0x42], kind: .prekeys)], relay: "r")
-        let waiting = try outbox.waiting(relay: "r", after: 0, limit: 10)
-        #expect(waiting.map(\.number) == [7, 8])
-        #expect(waiting.map(\.item.kind) == [.envelope, .prekeys])
-        #expect(waiting.map(\.item.envelope) == [[0x41], [0x42]])
-    }
-
     /// An item of a later version is not sent as another kind.
     @Test func anUnknownKindInTheOutboxIsAnError() throws {
         let directory = try StateDirectory(path: scratch.path)

@@ -169,8 +169,8 @@ struct AttachmentTests {
         try shell("cmp file got")
     }
 
-    /// Version 0.1.0 wrote one AES-256-GCM box and the key in the body.
-    @Test func aBlobOfVersion010IsOpened() throws {
+    /// A file of Kecalek is one AES-256-GCM box, with its key in the body.
+    @Test func aBlobOfKecalekIsOpened() throws {
         let (file, key) = (randomBytes(50_000), randomBytes(32))
         files.write("blob", AESGCM.seal(file, key: SecretBytes(copying: key)))
         let body: JSONObject = [

@@ -6,7 +6,7 @@ public struct FileBody: Sendable, Hashable {
     public let contentType: String
     /// The file's size in bytes.
     public let size: Int64
-    /// The key of a blob of version 0.1.0 or of another messenger, 32 bytes; `nil` if ``blob`` has the key.
+    /// The key of a blob of another messenger, 32 bytes; `nil` if ``blob`` has the key.
     public let key: [UInt8]?
     /// The blob.
     public let blob: BlobPointer?

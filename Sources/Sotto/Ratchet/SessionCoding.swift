@@ -2,11 +2,7 @@
 ///
 /// It contains keys. The caller encrypts the bytes before it writes them to a disk, and wipes them.
 extension Session {
-    /// Version 1 has no unfinished chains.
-    private static let version: UInt8 = 2
-    /// The highest number of skipped keys that is read. States of version 0.1.0 and of some builds after it have this
-    /// many.
-    private static let maximumRead = 2000
+    private static let version: UInt8 = 1
 
     /// Returns the session's bytes. The caller wipes them.
     func encoded() -> [UInt8] {
@@ -39,8 +35,7 @@ extension Session {
     /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
     init?(encoded bytes: ArraySlice<UInt8>) {
         var reader = ByteReader(bytes)
-        guard let version = reader.byte(), (1...Self.version).contains(version),
-            let associatedData = reader.bytes(64),
+        guard reader.byte() == Self.version, let associatedData = reader.bytes(64),
             let root = reader.bytes(32), let secret = reader.bytes(32),
             let previousLength = reader.integer(UInt32.self),
             let flags = reader.byte(), flags < 4
@@ -57,7 +52,7 @@ extension Session {
             guard let chain = ReceivingChain(&reader) else { return nil }
             receiving = chain
         }
-        guard let count = reader.integer(UInt16.self), count <= Self.maximumRead else {
+        guard let count = reader.integer(UInt16.self), count <= Self.maximumStored else {
             return nil
         }
         var skipped: [SkippedKey] = []
@@ -71,14 +66,12 @@ extension Session {
                     key: MessageKey(secret: RatchetSecret(key))))
         }
         var unfinished: [UnfinishedChain] = []
-        if version > 1 {
-            guard let count = reader.byte(), count <= Self.maximumUnfinished else { return nil }
-            for _ in 0..<count {
-                guard let chain = ReceivingChain(&reader),
-                    let length = reader.integer(UInt32.self), chain.number < length
-                else { return nil }
-                unfinished.append(UnfinishedChain(chain: chain, length: length))
-            }
+        guard let chains = reader.byte(), chains <= Self.maximumUnfinished else { return nil }
+        for _ in 0..<chains {
+            guard let chain = ReceivingChain(&reader),
+                let length = reader.integer(UInt32.self), chain.number < length
+            else { return nil }
+            unfinished.append(UnfinishedChain(chain: chain, length: length))
         }
         guard reader.isAtEnd else { return nil }
         self.init(

@@ -6,7 +6,7 @@ package struct AttachedFile {
     package enum Form {
         /// Chunks; the file has this length in bytes.
         case blob(BlobPointer, fileSize: Int64)
-        /// One AES-256-GCM box, as in Kecalek and in version 0.1.0. The key has 32 bytes.
+        /// One AES-256-GCM box, as in Kecalek and Message Flow. The key has 32 bytes.
         case box(key: [UInt8])
         /// Whisper2's form. The key has 32 bytes.
         case whisper2(key: [UInt8])

@@ -97,7 +97,7 @@ package enum Quotation {
         }
     }
 
-    /// Returns the text of a body, or a description of it. Version 0.1.0 stored malformed bodies too.
+    /// Returns the text of a body, or a description of it.
     package static func text(of body: JSONObject) -> String {
         (try? MessageBody(body, isLocal: true))?.description ?? body["text"]?.string
             ?? "[malformed message]"

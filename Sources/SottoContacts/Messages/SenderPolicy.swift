@@ -116,47 +116,12 @@ extension SenderPolicy {
     package func recall(
         _ record: JSONObject, _ transaction: StateTransaction
     ) throws -> (message: Message, verdict: Decision) {
-        guard let stored = Message(record: record) else {
+        guard var message = Message(record: record) else {
             throw Failure(.ioError, "a record in the state is damaged")
         }
-        var message = try attributed(stored, transaction)
         let verdict = try decide(
             &message, contact: try transaction.contact(of: message), hasContacts: false)
         return (message, verdict)
-    }
-}
-
-extension SenderPolicy {
-    /// Returns a stored message without its sender if the sender is a contact whom only an introduction binds to the
-    /// account that signed it: version 0.1.0 stored such messages as the contact's.
-    private func attributed(
-        _ message: Message, _ transaction: StateTransaction
-    ) throws(StateError) -> Message {
-        guard [.whisper2, .mercurio].contains(message.suite),
-            let contact = try transaction.contact(of: message)
-        else { return message }
-        let isTied: Bool
-        switch message.suite {
-        case .whisper2:
-            let name = message.details?["whisperId"]?.string
-            isTied =
-                contact.profiles.whisper2.map {
-                    $0.id.description == name && contact.signs(with: $0)
-                } ?? (contact.card == nil)
-        case .mercurio:
-            let name = message.details?["mercurioId"]?.string
-            isTied =
-                name == contact.id.description
-                || contact.profiles.mercurio.map {
-                    $0.id.description == name && contact.signs(with: $0)
-                } ?? (contact.card == nil)
-        default: return message
-        }
-        guard !isTied else { return message }
-        return Message(
-            id: message.id, from: nil, to: message.to, time: message.time, suite: message.suite,
-            authenticated: false, details: message.details, legacy: message.legacy,
-            body: message.body)
     }
 }
 

@@ -69,7 +69,7 @@ public enum Whisper2Format: MessengerFormat {
         // A sender who knows only the account addresses the envelope to the account's key.
         let ids = [keys.ownID, SessionID(publicKey: try keys.whisper2Keys().signingKey)]
         guard envelope.to == nil || ids.contains(envelope.to) else { throw SuiteError.refused }
-        let message = try Whisper2Message(record: tolerant(envelope.payload))
+        let message = try Whisper2Message(record: envelope.payload)
         guard Timestamp.range.contains(message.frame.time / 1000) else { throw SuiteError.refused }
         guard let sender = try keys.whisper2Account(message.frame.from) else {
             throw SuiteError.refused
@@ -161,10 +161,12 @@ public enum Whisper2Format: MessengerFormat {
         }
     }
 
-    /// Creates an envelope from a record. From a group frame it takes the user's own message.
+    /// Creates an envelope from a record. From a group frame it takes the user's own message. Malformed members without a
+    /// signature are left out.
     public static func envelope(
         of record: JSONObject, with keys: MessengerKeys
     ) throws -> MessengerEnvelope {
+        let record = tolerant(record)
         let message: Whisper2Message
         do {
             if record["recipients"] == nil {

@@ -77,18 +77,15 @@ package struct GroupMemberNote: Sendable {
         guard let flags = reader.byte(), let key = reader.bytes(32),
             let asked = reader.integer(UInt64.self),
             let wanted = list(32, { GroupID(Array($0)) }),
-            let missing = list(32, { GroupID(Array($0)) })
+            let missing = list(32, { GroupID(Array($0)) }),
+            let asks = reader.byte(), let answered = reader.integer(UInt64.self),
+            let wantedMessages = list(16, UUIDText.text),
+            let missedMessages = list(16, UUIDText.text), let until = list(16, UUIDText.text)
         else { return nil }
-        if flags & 16 != 0 {
-            guard let asks = reader.byte(), let answered = reader.integer(UInt64.self),
-                let wanted = list(16, UUIDText.text), let missed = list(16, UUIDText.text),
-                let until = list(16, UUIDText.text)
-            else { return nil }
-            (self.asks, self.answered) = (asks, Int64(clamping: answered))
-            (wantedMessages, missedMessages) = (wanted, missed)
-            unreadUntil = until.first
-        }
-        if flags & 64 != 0 {
+        (self.asks, self.answered) = (asks, Int64(clamping: answered))
+        (self.wantedMessages, self.missedMessages) = (wantedMessages, missedMessages)
+        unreadUntil = until.first
+        if flags & 32 != 0 {
             guard let hour = reader.integer(UInt64.self), let day = reader.integer(UInt64.self),
                 let count = reader.integer(UInt16.self),
                 let changes = list(32, { GroupID(Array($0)) }),
@@ -98,7 +95,7 @@ package struct GroupMemberNote: Sendable {
                 hour: Int64(clamping: hour), day: Int64(clamping: day), messagesOfDay: Int(count),
                 changes: changes, messages: messages)
         }
-        if flags & 128 != 0 {
+        if flags & 64 != 0 {
             guard let facts = reader.byte(), let since = reader.integer(UInt64.self),
                 let last = reader.integer(UInt64.self),
                 let hour = reader.integer(UInt64.self), let answers = reader.byte(),
@@ -110,7 +107,7 @@ package struct GroupMemberNote: Sendable {
             (headsHour, headsAnswers) = (Int64(clamping: hour), answers)
             (headsQuestion, answeredHeads) = (question.first, heads)
         }
-        wantsChain = flags & 32 != 0
+        wantsChain = flags & 16 != 0
         id = SessionID(publicKey: Array(key))
         (isGranted, hasHistory) = (flags & 1 != 0, flags & 2 != 0)
         (hasRoom, needsLog) = (flags & 4 != 0, flags & 8 != 0)
@@ -128,12 +125,12 @@ package struct GroupMemberNote: Sendable {
             UInt16(ids.count).bigEndianBytes + ids.flatMap(\.self)
         }
         func list(_ ids: [String]) -> [UInt8] { list(ids.map { Envelope.idBytes($0) }) }
-        // A note of an earlier version has no fields after `missing` or after `unreadUntil`.
+        // The answers and the questions for heads are left out if they are empty.
         let asksHeads =
             lacksChain || missingSince > 0 || headsHour > 0 || headsQuestion != nil
             || !answeredHeads.isEmpty
         let facts = [
-            isGranted, hasHistory, hasRoom, needsLog, true, wantsChain, !answers.isEmpty, asksHeads,
+            isGranted, hasHistory, hasRoom, needsLog, wantsChain, !answers.isEmpty, asksHeads,
         ]
         let flags = facts.enumerated().reduce(UInt8(0)) {
             $0 | ($1.element ? 1 << UInt8($1.offset) : 0)

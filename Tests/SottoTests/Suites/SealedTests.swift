@@ -228,7 +228,7 @@ struct SealedTests {
 }
 
 struct EnvelopeTests {
-    /// The digest of an envelope without a time to live is that of version 0.1.0.
+    /// The digest of an envelope without a time to live.
     @Test func theDigestHasAKnownAnswer() throws {
         func envelope(_ ttl: Int64?) -> Envelope {
             Envelope(

@@ -143,44 +143,6 @@ extension HintTests {
                 try world.must("bridge", ["account", "mercurio", "--signed"])
             }),
         HintCase(
-            "open it: sotto recv --again | sotto bridge open …",
-            situation: { world in
-                for (name, id) in [
-                    ("alice", "WSP-YS3T-HJGR-KQBZ"), ("bob", "WSP-WI7U-4VDX-HXY2"),
-                ] {
-                    try world.must(name, "bridge", ["set", "-q", "--whisper-id", id])
-                }
-                let account = try world.must("bob", "bridge", ["account", "whisper2"])
-                try world.must(
-                    "contact",
-                    ["add", "--name", "bob", account.split(separator: "\n").map(String.init)[0]])
-                let own = try world.must("bridge", ["account", "whisper2"])
-                try world.must(
-                    "bob", "contact",
-                    ["add", "--name", "alice", own.split(separator: "\n").map(String.init)[0]])
-                let record = try world.must(
-                    "bob", "bridge", ["seal", "whisper2", "--to", "alice"], text: "hello")
-                // An envelope around the record, as version 0.1.0 made it, in Alice's inbox.
-                let id = Envelope.newID()
-                let envelope = JSONObject([
-                    ("v", .integer(1)), ("type", .string("envelope")), ("id", .string(id)),
-                    ("suite", .string("whisper2")), ("to", .string(try world.id("alice"))),
-                    ("time", .string(Timestamp.now().description)),
-                    ("payload", .object(try JSON.object(parsing: Array(record.utf8)))),
-                ]).serialized()
-                let store = try world.store()
-                _ = try store.receive([(id: id, envelope: envelope)], to: .print)
-                try store.markPrinted([id])
-                return try world.run(
-                    "decrypt", [], text: String(decoding: envelope, as: UTF8.self) + "\n")
-            },
-            result: { (world, run) throws in
-                #expect(run.text.contains(#""text":"hello""#))
-                // The inbox does not need it any more, and the state has it.
-                #expect(try world.run("recv", ["--again"]).text.isEmpty)
-                #expect(try world.must("decrypt", ["--again", "--text"]) == "hello\n")
-            }),
-        HintCase(
             "create one with the same phrase: sotto bridge chat -o shainy.chat",
             typed: { _ in "seventeen quiet herons by the canal\n" },
             situation: { world in

@@ -68,35 +68,6 @@ import Testing
         #expect(after.range(of: try #require(pieces.last)) != nil)
     }
 
-    /// The outbox of an earlier version kept deleted envelopes in its free pages.
-    @Test func theOutboxOfAnEarlierVersionIsRebuilt() throws {
-        let contents = contents()
-        let pieces = pieces(contents)
-        do {
-            let outbox = try Outbox(directory: directory(), lockTimeout: 5)
-            _ = try outbox.append(
-                contents.map {
-                    Outbox.Item(id: Envelope.newID(), to: bob.id.description, envelope: $0)
-                }, relay: "tcp://relay")
-        }
-        do {
-            let version = Outbox.migrations.count
-            let earlier = try DurableDatabase(
-                path: scratch("outbox.db"), version: version, lockTimeout: 5, erases: false)
-            try earlier.use { (connection: Connection<DatabaseError>) throws(DatabaseError) in
-                try connection.run("PRAGMA secure_delete = OFF")
-                try connection.run("DELETE FROM outbox")
-                try connection.run("PRAGMA user_version = \(version - 1)")
-            }
-            try earlier.close()
-        }
-        let before = try files("outbox.db", in: scratch)
-        #expect(pieces.contains { before.range(of: $0) != nil })
-        do { _ = try Outbox(directory: directory(), lockTimeout: 5) }
-        let after = try files("outbox.db", in: scratch)
-        #expect(pieces.allSatisfy { after.range(of: $0) == nil })
-    }
-
     // MARK: The inbox
 
     @Test func decryptedEnvelopesAreOverwritten() throws {

@@ -235,19 +235,59 @@ struct ForgedMessageTests {
     }
 }
 
-/// A state of a future version is not changed.
-struct NewerStateTests {
-    @Test(arguments: [
-        ["encrypt", "--to", "bob.card"], ["encrypt", "--to", "bob.card", "--suite", "ratchet"],
-        ["decrypt"], ["recv"], ["recv", "--again"], ["recv", "--bundle", "bob.card"],
-        ["keygen", "prekeys"],
-    ])
-    func isLeftAlone(_ command: [String]) throws {
+/// A state or an outbox of a later version, or of a build before the first release, is not changed.
+struct OtherVersionTests {
+    /// A file that is not of this version.
+    enum Version: CaseIterable {
+        case later, unreleased
+
+        var pragmas: String {
+            switch self {
+            case .later: "PRAGMA user_version = 99"
+            // Builds before the first release counted to 12 and did not mark the kind of the file.
+            case .unreleased: "PRAGMA user_version = 12; PRAGMA application_id = 0"
+            }
+        }
+
+        var reason: String { self == .later ? "newer sotto" : "no released sotto wrote" }
+    }
+
+    @Test(arguments: Version.allCases) func theOutboxIsLeftAlone(_ version: Version) throws {
+        let two = try Couple()
+        try two.begin()
+        let line = lines(try two.bob.write(["for alice"], to: two.alice))
+        func send() throws -> Run {
+            var run = two.bob.command("send", ["--relay", "tcp://127.0.0.1:9"])
+            run.environment["SOTTO_RELAY"] = nil
+            return try run.run(stdin: .whole(line))
+        }
+        _ = try send()
+        let path = two.bob.stateDirectory + "/outbox.db"
+        let database = try DurableDatabase(
+            path: two.home.files(path), migrations: [""], lockTimeout: 20)
+        try database.use { connection throws(StateError) in
+            try connection.script(version.pragmas)
+        }
+        try database.close()
+        let before = try two.home.files.read(path)
+        let run = try send()
+        #expect(run.status == 78 && run.stdout.isEmpty, "\(run.status) \(run.stderr)")
+        #expect(run.stderr.contains(version.reason), "\(run.stderr)")
+        #expect(try two.home.files.read(path) == before)
+    }
+
+    @Test(
+        arguments: [
+            ["encrypt", "--to", "bob.card"], ["encrypt", "--to", "bob.card", "--suite", "ratchet"],
+            ["decrypt"], ["recv"], ["recv", "--again"], ["recv", "--bundle", "bob.card"],
+            ["keygen", "prekeys"], ["history"],
+        ], Version.allCases)
+    func theStateIsLeftAlone(_ command: [String], _ version: Version) throws {
         let two = try Couple()
         try two.begin()
         let line = try two.bob.write(["for alice"], to: two.alice)
         try two.alice.state { connection throws(StateError) in
-            try connection.run("PRAGMA user_version = 99")
+            try connection.script(version.pragmas)
         }
         let before = try two.home.files.read(two.alice.database)
         var run = two.alice.command(command[0], Array(command[1...]))
@@ -255,7 +295,7 @@ struct NewerStateTests {
         let stdin = command[0] == "decrypt" ? lines(line) : Array("text".utf8)
         let result = try run.run(stdin: .whole(stdin))
         #expect(result.status == 78 && result.stdout.isEmpty, "\(result.status) \(result.stderr)")
-        #expect(result.stderr.contains("newer sotto"))
+        #expect(result.stderr.contains(version.reason), "\(result.stderr)")
         #expect(try two.home.files.read(two.alice.database) == before)
     }
 }

@@ -55,22 +55,24 @@ struct Accounts {
         }
     }
 
-    /// Returns the lines of one text from Alice, which must be encrypted.
-    func write(_ text: String, _ suite: String, _ more: String...) throws -> [String] {
-        let route =
-            ["phrase", "shainy"].contains(suite) && !more.contains("--public-channel")
-            ? ["--chat", "family.chat"] : []
-        let run = try alice.seal(
-            ["--suite", suite, "-q"] + route + more, stdin: Array(text.utf8))
-        guard run.status == 0 else { throw Unexpected(run) }
-        return run.lines
+    /// Runs Bob's `decrypt` on envelopes and bare texts.
+    func read(_ lines: [String], _ more: String...) throws -> Run {
+        try bob.run("decrypt", ["--chat", "family.chat"] + more, stdin: Self.bytes(lines))
     }
 
-    /// Runs Bob's `decrypt` on lines.
-    func read(_ lines: [String], _ more: String...) throws -> Run {
-        try bob.open(
-            ["--chat", "family.chat"] + more,
-            stdin: Array(lines.map { $0 + "\n" }.joined().utf8))
+    /// Runs Bob's `bridge open` on a messenger's records.
+    func open(_ format: String, _ lines: [String], _ more: String...) throws -> Run {
+        try open(format, lines, more)
+    }
+
+    /// Runs Bob's `bridge open` on a messenger's records.
+    func open(_ format: String, _ lines: [String], _ more: [String]) throws -> Run {
+        let chat = format == "shainy" ? ["--chat", "family.chat"] : []
+        return try bob.run("bridge", ["open", format] + chat + more, stdin: Self.bytes(lines))
+    }
+
+    private static func bytes(_ lines: [String]) -> [UInt8] {
+        Array(lines.map { $0 + "\n" }.joined().utf8)
     }
 
     /// Returns the only printed record.

@@ -17,8 +17,20 @@ struct FlawTests {
     private var alice: Party { accounts.alice }
     private var bob: Party { accounts.bob }
 
+    /// Runs Alice's `bridge seal`.
     private func seal(_ text: String, _ arguments: String...) throws -> Run {
-        try alice.seal(arguments, stdin: Array(text.utf8))
+        try alice.run("bridge", ["seal"] + arguments, stdin: Array(text.utf8))
+    }
+
+    /// Runs Alice's `bridge seal shainy` for the common chat, which prints the chat's key.
+    private func shainy(_ text: String, _ arguments: String...) throws -> Run {
+        try alice.run(
+            "bridge", ["seal", "shainy", "--chat", "family.chat", "--show-secret"] + arguments,
+            stdin: Array(text.utf8))
+    }
+
+    private func encrypt(_ text: String, _ arguments: String...) throws -> Run {
+        try alice.run("encrypt", arguments, stdin: Array(text.utf8))
     }
 
     private func shainyKey() throws -> String {
@@ -31,80 +43,72 @@ struct FlawTests {
 
     @Test func p1TheChatsKeyIsPrintedOnlyOnRequest() throws {
         let key = try shainyKey()
-        let chat = ["--chat", "family.chat", "--suite", "shainy"]
-        let envelope = try alice.seal(chat, stdin: Array("x".utf8))
-        #expect(envelope.status == 0 && !envelope.text.contains(key))
-        let refused = try alice.seal(
-            chat + ["--form", "app"], stdin: Array("x".utf8))
+        let refused = try seal("x", "shainy", "--chat", "family.chat")
         #expect(refused.status == 64 && refused.stdout.isEmpty)
-        #expect(refused.stderr.contains("--show-secret"))
-        let shown = try alice.seal(
-            chat + ["--form", "app", "--show-secret"], stdin: Array("x".utf8))
+        #expect(refused.stderr.contains("--show-secret") && !refused.stderr.contains(key))
+        let shown = try shainy("x")
         #expect(try accounts.record(shown)["chatId"] == .string(key))
-        let read = try accounts.read(shown.lines)
+        let read = try accounts.open("shainy", shown.lines)
         #expect(read.status == 0 && !read.text.contains(key) && !read.stderr.contains(key))
-        let safe = try seal("x", "--chat", "family.chat")
+        let safe = try encrypt("x", "--chat", "family.chat")
         #expect(!safe.text.contains(key))
     }
 
     /// `--details` shows the ciphertext and the hash as the messenger does, and never the key.
     @Test func theEncryptedMembersAreShownOnRequest() throws {
         let key = try shainyKey()
-        let sealed = try alice.seal(
-            ["--chat", "family.chat", "--suite", "shainy", "--form", "app", "--show-secret"],
-            stdin: Array("yes".utf8))
+        let sealed = try shainy("yes")
         let written = try accounts.record(sealed)
-        let read = try accounts.read(sealed.lines, "--details", "--preview")
+        let read = try accounts.open("shainy", sealed.lines, "--details", "--preview")
         let record = try accounts.record(read)
         let encrypted = try #require(record["details"]?.object?["encrypted"]?.object)
         #expect(encrypted["encryptedText"] == written["encryptedText"])
         #expect(encrypted["shaHash"] == .string(hex(sha256(Array("yes".utf8)))))
         #expect(encrypted.members.count == 2 && !read.text.contains(key))
-        let plain = try accounts.record(accounts.read(sealed.lines, "--preview"))
+        let plain = try accounts.record(accounts.open("shainy", sealed.lines, "--preview"))
         #expect(plain["details"]?.object?["encrypted"] == nil)
-        #expect(try accounts.read(sealed.lines, "--details", "--text").status == 64)
+        #expect(try accounts.open("shainy", sealed.lines, "--details", "--text").status == 64)
     }
 
     @Test func p2AWeakPhraseCausesAWarning() throws {
         try Accounts.writeChat("hello123", "weak", in: home)
-        let weak = try seal("x", "--chat", "weak.chat", "--suite", "shainy")
+        let weak = try seal("x", "shainy", "--chat", "weak.chat", "--show-secret")
         #expect(weak.status == 0 && weak.stderr.contains("can be guessed"))
-        let strong = try seal("x", "--chat", "family.chat", "--suite", "shainy")
+        let strong = try shainy("x")
         #expect(!strong.stderr.contains("can be guessed"))
     }
 
     @Test func p3TheHashOfATextCanBeOmitted() throws {
-        let open = try seal("yes", "--chat", "family.chat", "--suite", "shainy")
-        let hidden = try seal("yes", "--chat", "family.chat", "--suite", "shainy", "--no-hash")
+        let open = try shainy("yes")
+        let hidden = try shainy("yes", "--no-hash")
         let hash = hex(sha256(Array("yes".utf8)))
         #expect(open.text.contains(hash) && !hidden.text.contains(hash))
         #expect(
-            try payload(hidden.lines[0])["shaHash"] == .string(String(repeating: "0", count: 64)))
-        #expect(try accounts.read(hidden.lines).status == 11)
-        let read = try accounts.read(hidden.lines, "--allow-hidden-hash")
+            try accounts.record(hidden)["shaHash"] == .string(String(repeating: "0", count: 64)))
+        #expect(try accounts.open("shainy", hidden.lines).status == 11)
+        let read = try accounts.open("shainy", hidden.lines, "--allow-hidden-hash")
         #expect(try accounts.record(read).at("body", "text") == .string("yes"))
-        let safe = try seal("yes", "--chat", "family.chat")
+        let safe = try encrypt("yes", "--chat", "family.chat")
         #expect(!safe.text.contains(hash) && !safe.text.contains("shaHash"))
     }
 
     /// An attacker who knows a text can forge its first block, and the format has no protection; the tools never call
     /// such a text authentic.
     @Test func p4AForgedTextIsNotCalledAuthentic() throws {
-        let line = try seal("pay 100 to bob", "--chat", "family.chat", "--suite", "shainy").lines[0]
-        let forged = try changing(payload: line) { payload in
+        let line = try shainy("pay 100 to bob").lines[0]
+        let forged = try changing(line) { payload in
             let parts = try #require(payload["encryptedText"]?.string).split(separator: ":")
             var iv = try #require(bytes(hex: parts[0]))
             iv[4] ^= UInt8(ascii: "1") ^ UInt8(ascii: "9")
             payload["encryptedText"] = .string(hex(iv) + ":" + parts[1])
             payload["shaHash"] = .string(hex(sha256(Array("pay 900 to bob".utf8))))
         }
-        let record = try accounts.record(accounts.read([forged]))
+        let record = try accounts.record(accounts.open("shainy", [forged]))
         #expect(record.at("body", "text") == .string("pay 900 to bob"))
         #expect(record["authenticated"] == .bool(false) && record["from"] == nil)
         // The safe form and the GCM form authenticate it.
-        let gcm = try seal("pay 100", "--chat", "family.chat", "--suite", "shainy", "--gcm").lines[
-            0]
-        let changed = try changing(payload: gcm) { payload in
+        let gcm = try shainy("pay 100", "--gcm").lines[0]
+        let changed = try changing(gcm) { payload in
             let parts = try #require(payload["encryptedText"]?.string).split(separator: ":")
             var text = try #require(bytes(hex: parts[1]))
             text[4] ^= UInt8(ascii: "1") ^ UInt8(ascii: "9")
@@ -112,50 +116,57 @@ struct FlawTests {
                 [String(parts[0]), hex(text), String(parts[2])].joined(separator: ":"))
             payload["shaHash"] = .string(hex(sha256(Array("pay 900".utf8))))
         }
-        #expect(try accounts.read([changed]).status == 11)
+        #expect(try accounts.open("shainy", [changed]).status == 11)
     }
 
     @Test func p5ThePublicChannelNeedsAnOptionAndIsReportedAsPublic() throws {
         try Accounts.writeChat(ShainyChat.globalPhrase, "all", in: home)
-        let refused = try seal("x", "--chat", "all.chat", "--suite", "shainy")
+        let refused = try seal("x", "shainy", "--chat", "all.chat", "--show-secret")
         #expect(refused.status == 64 && refused.stdout.isEmpty)
         #expect(refused.stderr.contains("--public-channel"))
-        let sent = try seal("news", "--public-channel", "--form", "app", "--suite", "shainy")
+        let sent = try seal("news", "shainy", "--public-channel")
         #expect(sent.status == 0 && sent.stderr.contains("not confidential"))
         #expect(try accounts.record(sent)["chatId"] == .string("global-announcements"))
-        let record = try accounts.record(try bob.open([], stdin: sent.stdout))
+        let record = try accounts.record(
+            bob.run("bridge", ["open", "shainy"], stdin: sent.stdout))
         #expect(record.at("body", "text") == .string("news"))
         #expect(record.at("details", "chat", "public") == .bool(true))
         #expect(record["authenticated"] == .bool(false))
     }
 
     @Test func p6TheSenderAndOrderOfAChatAreNotAuthenticated() throws {
-        for suite in ["shainy", "phrase"] {
-            let line = try seal("x", "--chat", "family.chat", "--suite", suite).lines[0]
-            let record = try accounts.record(accounts.read([line]))
+        func expectUnknown(_ sender: [[String]], _ read: ([String]) throws -> Run) throws {
+            let record = try accounts.record(read([]))
             #expect(record["authenticated"] == .bool(false))
             #expect(record["from"] == nil && record["name"] == nil)
             // A required sender cannot be authenticated.
-            #expect(try accounts.read([line], "--from", "alice").status == 12)
-            #expect(try accounts.read([line], "--trust", "first-use").status == 12)
+            for option in sender { #expect(try read(option).status == 12, "\(option)") }
+        }
+        let (record, envelope) = (try shainy("x"), try encrypt("x", "--chat", "family.chat"))
+        let demands = [["--from", "alice"], ["--trust", "first-use"]]
+        try expectUnknown(demands) { option in
+            try bob.run(
+                "bridge", ["open", "shainy", "--chat", "family.chat"] + option,
+                stdin: record.stdout)
+        }
+        try expectUnknown(demands) { option in
+            try bob.run("decrypt", ["--chat", "family.chat"] + option, stdin: envelope.stdout)
         }
         // In the safe form another chat has different associated data; the messenger's own format does not accept it
         // either, because its key is the chat's.
         try Accounts.writeChat("an entirely different phrase for others", "other", in: home)
-        let line = try seal("x", "--chat", "family.chat").lines[0]
+        let line = try encrypt("x", "--chat", "family.chat").lines[0]
         let other = try JSON.object(parsing: home.files.read("other.chat"))
         let moved = try changing(payload: line) { $0["chat"] = other["id"] }
-        let run = try bob.open(
-            ["--chat", "family.chat", "--chat", "other.chat"], stdin: lines([moved]))
+        let run = try bob.run(
+            "decrypt", ["--chat", "family.chat", "--chat", "other.chat"], stdin: lines([moved]))
         #expect(run.status == 11)
         // A quotation is unauthenticated text of the writer.
         let quoting =
             #"{"body":{"type":"text","text":"see","replyTo":{"messageId":"1","text":"I owe you","senderName":"bob","timestamp":1}}}"#
-        let reply = try alice.seal(
-            ["--chat", "family.chat", "--suite", "shainy", "--jsonl"],
-            stdin: lines([quoting]))
+        let reply = try shainy(quoting + "\n", "--jsonl")
         #expect(!reply.text.contains("I owe you"))
-        let opened = try accounts.record(accounts.read(reply.lines))
+        let opened = try accounts.record(accounts.open("shainy", reply.lines))
         #expect(opened.at("body", "replyTo", "text") == .string("I owe you"))
         #expect(opened["authenticated"] == .bool(false))
     }
@@ -164,27 +175,29 @@ struct FlawTests {
         for (name, phrase) in [("nfc", "caf\u{E9} au lait"), ("nfd", "cafe\u{301} au lait")] {
             try Accounts.writeChat(phrase, name, in: home)
         }
-        let safe = try seal("x", "--chat", "nfc.chat")
+        let safe = try encrypt("x", "--chat", "nfc.chat")
         #expect(
-            try bob.open(["--chat", "nfd.chat", "--text"], stdin: safe.stdout).text
+            try bob.run("decrypt", ["--chat", "nfd.chat", "--text"], stdin: safe.stdout).text
                 == "x\n")
-        let legacy = try seal(
-            "x", "--chat", "nfc.chat", "--suite", "shainy", "--form", "app", "--show-secret")
-        #expect(try bob.open(["--chat", "nfd.chat"], stdin: legacy.stdout).status == 11)
-        #expect(try bob.open(["--chat", "nfc.chat"], stdin: legacy.stdout).status == 0)
+        let weak = try seal("x", "shainy", "--chat", "nfc.chat", "--show-secret")
+        for (chat, status) in [("nfd.chat", Int32(11)), ("nfc.chat", 0)] {
+            let run = try bob.run(
+                "bridge", ["open", "shainy", "--chat", chat], stdin: weak.stdout)
+            #expect(run.status == status, "\(run.stderr)")
+        }
     }
 
     // MARK: B, Whisper2
 
     @Test func b2ASignatureIsVerifiedAndAMessageWithoutAKnownKeyIsMarked() throws {
-        let line = try seal("hello", "--suite", "whisper2", "--to", "bob").lines[0]
-        let forged = try changing(payload: line) { payload in
+        let line = try seal("hello", "whisper2", "--to", "bob").lines[0]
+        let forged = try changing(line) { payload in
             var signature = try #require(
                 payload["sig"]?.string.flatMap { Base64.standard.decode($0) })
             signature[0] ^= 1
             payload["sig"] = .string(Base64.standard.encode(signature))
         }
-        #expect(try accounts.read([forged]).status == 11)
+        #expect(try accounts.open("whisper2", [forged]).status == 11)
         // Bob knows a different entry for Alice: the same account without its signing key.
         let account = try #require(
             JSON.object(parsing: home.files.read("alice.card")).at("profiles", "whisper2")?.object)
@@ -194,33 +207,36 @@ struct FlawTests {
         let other = Party(name: "bob", identity: bob.identity, home: stranger)
         try stranger.files.write("bob.key", home.files.read("bob.key"))
         let url = "whisper2://add?id=\(id)&key=\(key)"
-        #expect(try other.open([], stdin: lines([line])).status == 11)
-        let marked = try other.open(["--from", url], stdin: lines([line]))
+        #expect(try other.run("bridge", ["open", "whisper2"], stdin: lines([line])).status == 11)
+        let marked = try other.run(
+            "bridge", ["open", "whisper2", "--from", url], stdin: lines([line]))
         #expect(marked.status == 12, "\(marked.stderr)")
         let record = try accounts.record(marked)
         #expect(record["authenticated"] == .bool(false) && record["from"] == nil)
         #expect(record["trust"] == .string("unverified"))
         #expect(record.at("body", "text") == .string("hello"))
         #expect(record.at("details", "untrusted", "whisperId") == .string(id))
-        let allowed = try other.open(
-            ["--from", url, "--allow-unverified"], stdin: lines([line]))
+        let allowed = try other.run(
+            "bridge", ["open", "whisper2", "--from", url, "--allow-unverified"],
+            stdin: lines([line]))
         #expect(allowed.status == 0)
         // With the signing key, the same message is authenticated as hers, and is not a repeat of the other.
         let skey = try #require(account["skey"]?.string)
-        let proven = try other.open(
-            ["--from", url + "&skey=\(skey)"], stdin: lines([line]))
+        let proven = try other.run(
+            "bridge", ["open", "whisper2", "--from", url + "&skey=\(skey)"],
+            stdin: lines([line]))
         let whole = try accounts.record(proven)
         #expect(proven.status == 0 && whole["authenticated"] == .bool(true))
         #expect(whole["seen"] == nil)
     }
 
     @Test func b3UnsignedMembersAreMarkedUntrusted() throws {
-        let line = try seal("hello", "--suite", "whisper2", "--to", "bob").lines[0]
-        let changed = try changing(payload: line) {
+        let line = try seal("hello", "whisper2", "--to", "bob").lines[0]
+        let changed = try changing(line) {
             $0["msgType"] = .string("system")
             $0["replyTo"] = .string("00000000-0000-4000-8000-000000000000")
         }
-        let record = try accounts.record(accounts.read([changed]))
+        let record = try accounts.record(accounts.open("whisper2", [changed]))
         #expect(record.at("body", "type") == .string("text"))
         #expect(record.at("details", "untrusted", "msgType") == .string("system"))
         #expect(record.at("details", "untrusted", "replyTo") != nil)
@@ -228,26 +244,22 @@ struct FlawTests {
     }
 
     @Test func b4EitherSidesKeyOpensAllAndANoteSaysSo() throws {
-        let run = try seal("hello", "--suite", "whisper2", "--to", "bob")
+        let run = try seal("hello", "whisper2", "--to", "bob")
         #expect(run.stderr.contains("an attacker who gets either side's key can decrypt all"))
         let help = try alice.run("bridge", ["--help"]).text.split(whereSeparator: \.isWhitespace)
         #expect(help.joined(separator: " ").contains("either side's key"))
     }
 
     @Test func b8ARepeatIsDetectedAndAWindowCanBeSet() throws {
-        let line = try seal("hello", "--suite", "whisper2", "--to", "bob").lines[0]
+        let line = try seal("hello", "whisper2", "--to", "bob").lines[0]
         let old = try oldMessage()
-        #expect(try accounts.record(accounts.read([line]))["seen"] == nil)
-        let again = try changing(line) {
-            $0["id"] = .string(Envelope.newID())
-            $0["time"] = .string("2030-01-01T00:00:00Z")
-        }
-        #expect(try accounts.record(accounts.read([again]))["seen"] == .bool(true))
+        #expect(try accounts.record(accounts.open("whisper2", [line]))["seen"] == nil)
+        #expect(try accounts.record(accounts.open("whisper2", [line]))["seen"] == .bool(true))
         // A change outside the signature does not make it another message.
-        let other = try changing(payload: line) { $0["msgType"] = .string("image") }
-        #expect(try accounts.record(accounts.read([other]))["seen"] == .bool(true))
-        #expect(try accounts.read([old], "--suite", "whisper2", "--max-skew", "600").status == 11)
-        #expect(try accounts.read([old], "--suite", "whisper2").status == 0)
+        let other = try changing(line) { $0["msgType"] = .string("image") }
+        #expect(try accounts.record(accounts.open("whisper2", [other]))["seen"] == .bool(true))
+        #expect(try accounts.open("whisper2", [old], "--max-skew", "600").status == 11)
+        #expect(try accounts.open("whisper2", [old]).status == 0)
     }
 
     private func oldMessage() throws -> String {
@@ -264,18 +276,15 @@ struct FlawTests {
     @Test func b10EachMemberOfAGroupOpensTheAttachment() throws {
         let photo = randomBytes(200_000)
         home.files.write("photo.jpg", photo)
-        let run = try alice.seal(
-            [
-                "--suite", "whisper2", "--group-id", "family", "--to", "bob", "--to", "alice.card",
-                "--attach", "photo.jpg", "--blob", "photo.blob", "--content-type", "image/jpeg",
-                "--form", "app",
-            ], stdin: Array("look".utf8))
+        let run = try seal(
+            "look", "whisper2", "--group-id", "family", "--to", "bob", "--to", "alice.card",
+            "--attach", "photo.jpg", "--blob", "photo.blob", "--content-type", "image/jpeg")
         #expect(run.status == 0, "\(run.stderr)")
         let frame = try accounts.record(run)
         #expect(frame["recipients"]?.array?.count == 2 && frame["groupId"] == .string("family"))
         for reader in [bob, alice] {
-            let opened = try reader.open(
-                ["--suite", "whisper2", "--from", "alice.card"], stdin: run.stdout)
+            let opened = try reader.run(
+                "bridge", ["open", "whisper2", "--from", "alice.card"], stdin: run.stdout)
             #expect(opened.status == 0, "\(opened.stderr)")
             let record = try accounts.record(opened)
             #expect(record.at("details", "group") == .string("family"))
@@ -300,22 +309,22 @@ struct FlawTests {
     // MARK: H, Mercurio
 
     @Test func h1AMessageWithoutASignatureNamesNoSender() throws {
-        let line = try seal("hello", "--suite", "mercurio", "--to", "bob").lines[0]
-        let unsigned = try changing(payload: line) { $0["sig"] = nil }
-        let run = try accounts.read([unsigned])
+        let line = try seal("hello", "mercurio", "--to", "bob").lines[0]
+        let unsigned = try changing(line) { $0["sig"] = nil }
+        let run = try accounts.open("mercurio", [unsigned])
         #expect(run.status == 12)
         let record = try accounts.record(run)
         #expect(record["authenticated"] == .bool(false) && record["from"] == nil)
         #expect(record.at("details", "untrusted", "mercurioId") != nil)
         #expect(record.at("details", "mercurioId") == nil)
-        #expect(try accounts.read([unsigned], "--allow-unverified").status == 0)
-        #expect(try accounts.read([unsigned], "--from", "alice").status == 12)
-        let text = try accounts.read([unsigned], "--text", "--allow-unverified")
+        #expect(try accounts.open("mercurio", [unsigned], "--allow-unverified").status == 0)
+        #expect(try accounts.open("mercurio", [unsigned], "--from", "alice").status == 12)
+        let text = try accounts.open("mercurio", [unsigned], "--text", "--allow-unverified")
         #expect(text.text == "hello\n" && text.stderr.contains("not authenticated"))
     }
 
     @Test func h4EveryFailureOfTheKeyIsTheSame() throws {
-        let line = try seal("hello", "--suite", "mercurio", "--to", "bob").lines[0]
+        let line = try seal("hello", "mercurio", "--to", "bob").lines[0]
         var answers: Set<String> = []
         for (name, change) in [
             ("encrypted_aes_key", { (bytes: inout [UInt8]) in bytes[9] ^= 1 }),
@@ -323,14 +332,14 @@ struct FlawTests {
             ("encrypted_content", { $0[0] ^= 1 }),
             ("encrypted_aes_key", { $0 = [UInt8](repeating: 0, count: $0.count) }),
         ] {
-            let broken = try changing(payload: line) { payload in
+            let broken = try changing(line) { payload in
                 var value = try #require(
                     payload[name]?.string.flatMap { Base64.standard.decode($0) })
                 change(&value)
                 payload[name] = .string(Base64.standard.encode(value))
                 payload["sig"] = nil
             }
-            let run = try accounts.read([broken])
+            let run = try accounts.open("mercurio", [broken])
             #expect(run.status == 11)
             var record = try accounts.record(run)
             record["id"] = nil
@@ -340,30 +349,29 @@ struct FlawTests {
     }
 
     @Test func h5ARowCannotBeMovedOrRepeatedUnnoticed() throws {
-        let line = try seal("hello", "--suite", "mercurio", "--to", "bob").lines[0]
+        let line = try seal("hello", "mercurio", "--to", "bob").lines[0]
         let id = alice.identity.id.description
         for member in ["conversation_id", "sender_mercurio_id", "recipient_mercurio_id"] {
-            let moved = try changing(payload: line) { $0[member] = .string(id) }
-            #expect(try accounts.read([moved]).status == 11, "\(member)")
+            let moved = try changing(line) { $0[member] = .string(id) }
+            #expect(try accounts.open("mercurio", [moved]).status == 11, "\(member)")
         }
-        #expect(try accounts.read([line]).status == 0)
-        let again = try changing(line) { $0["id"] = .string(Envelope.newID()) }
-        #expect(try accounts.record(accounts.read([again]))["seen"] == .bool(true))
-        let later = try changing(payload: line) {
+        #expect(try accounts.open("mercurio", [line]).status == 0)
+        #expect(try accounts.record(accounts.open("mercurio", [line]))["seen"] == .bool(true))
+        let later = try changing(line) {
             $0["created_at"] = .string("2031-01-01T00:00:00Z")
         }
-        let dated = try accounts.record(accounts.read([later]))
+        let dated = try accounts.record(accounts.open("mercurio", [later]))
         #expect(dated["seen"] == .bool(true))
         // The time of a row is not authenticated.
         #expect(dated["time"] == nil && dated.at("details", "untrusted", "createdAt") != nil)
         // An attacker who removes the signature does not block the signed message.
-        let next = try seal("next", "--suite", "mercurio", "--to", "bob").lines[0]
-        let stripped = try changing(payload: next) { $0["sig"] = nil }
-        #expect(try accounts.read([stripped]).status == 12)
-        let whole = try accounts.read([next])
+        let next = try seal("next", "mercurio", "--to", "bob").lines[0]
+        let stripped = try changing(next) { $0["sig"] = nil }
+        #expect(try accounts.open("mercurio", [stripped]).status == 12)
+        let whole = try accounts.open("mercurio", [next])
         #expect(whole.status == 0)
         #expect(try accounts.record(whole)["authenticated"] == .bool(true))
-        #expect(try accounts.read([stripped]).status == 13)
+        #expect(try accounts.open("mercurio", [stripped]).status == 13)
     }
 
     // MARK: Accounts on cards
@@ -384,42 +392,43 @@ struct FlawTests {
         let bare = try #require(alice.identity.card().record)
         home.files.write("bare.card", bare.serialized())
         #expect(try bob.run("contact", ["add", "bare.card"]).status == 0)
-        let line = try seal("still", "--suite", profile, "--to", "bob").lines[0]
-        #expect(try accounts.record(accounts.read([line]))["name"] == .string("alice"))
+        let line = try seal("still", profile, "--to", "bob").lines[0]
+        #expect(try accounts.record(accounts.open(profile, [line]))["name"] == .string("alice"))
     }
 
     @Test func unsignedMembersCannotMakeAMessageUnreadable() throws {
-        let line = try seal("hello", "--suite", "whisper2", "--to", "bob").lines[0]
-        let changed = try changing(payload: line) {
+        let line = try seal("hello", "whisper2", "--to", "bob").lines[0]
+        let changed = try changing(line) {
             $0["msgType"] = .string("weird")
             $0["replyTo"] = .object(JSONObject())
             $0["reactions"] = .object(["a": .array([.string("b")])])
             $0["attachment"] = .object(JSONObject())
         }
         #expect(
-            try accounts.record(accounts.read([changed])).at("body", "text") == .string("hello"))
-        let other = try seal("hello", "--suite", "whisper2", "--to", "bob").lines[0]
-        let elsewhere = try changing(other) { $0["to"] = .string(alice.identity.id.description) }
-        #expect(try accounts.read([elsewhere]).status == 11)
+            try accounts.record(accounts.open("whisper2", [changed])).at("body", "text")
+                == .string("hello"))
+        let other = try seal("hello", "whisper2", "--to", "bob").lines[0]
+        let own = try #require(try alice.identity.whisperID()).description
+        let elsewhere = try changing(other) { $0["to"] = .string(own) }
+        #expect(try accounts.open("whisper2", [elsewhere]).status == 11)
     }
 
     @Test func aBlobReplacesNoInputAndIsCreatedLast() throws {
         home.files.write("pic", [1, 2, 3])
         let key = try home.files.read("alice.key")
         for blob in ["alice.key", "family.chat", "pic", "-"] {
-            let run = try alice.seal(
-                ["--chat", "family.chat", "--attach", "pic", "--blob", blob])
+            let run = try encrypt("", "--chat", "family.chat", "--attach", "pic", "--blob", blob)
             #expect(run.status == 64, "\(blob): \(run.stderr)")
         }
         #expect(try home.files.read("alice.key") == key)
-        let both = try seal("x", "--to", "bob", "--attach", "pic", "--blob", "b", "-o", "b")
+        let both = try encrypt("x", "--to", "bob", "--attach", "pic", "--blob", "b", "-o", "b")
         #expect(both.status == 64)
-        let nobody = try seal("x", "--to", "nobody", "--attach", "pic", "--blob", "b")
+        let nobody = try encrypt("x", "--to", "nobody", "--attach", "pic", "--blob", "b")
         #expect(nobody.status == 66 && !home.files.exists("b"))
         for bad in [["--content-type", "a\nb"], ["--user-id", ""], ["--group-id", "a\nb"]] {
-            let run = try alice.seal(
-                ["--to", "bob", "--suite", "whisper2", "--attach", "pic", "--blob", "b"] + bad,
-                stdin: [])
+            let run = try alice.run(
+                "bridge",
+                ["seal", "whisper2", "--to", "bob", "--attach", "pic", "--blob", "b"] + bad)
             #expect(run.status == 64 && !home.files.exists("b"))
         }
         let export = try alice.run("contact", ["export", "--whisper2", "-o", "alice.key"])
@@ -428,8 +437,7 @@ struct FlawTests {
         let pipe = home.files("pipe")
         #expect(mkfifo(pipe, 0o600) == 0)
         // Whisper2's format needs the file twice.
-        let fifo = try seal(
-            "x", "--suite", "whisper2", "--to", "bob", "--attach", "pipe", "--blob", "b")
+        let fifo = try seal("x", "whisper2", "--to", "bob", "--attach", "pipe", "--blob", "b")
         #expect(fifo.status == 64 && fifo.stderr.contains("not a regular file"))
     }
 }

@@ -11,21 +11,27 @@ struct MessageFlowToolTests {
         accounts = try Accounts()
         try accounts.meet()
         let bundle = try accounts.bob.bundle()
-        let first = try accounts.alice.seal(
-            ["--to", "bob", "--bundle", bundle, "-q"], stdin: Array("first".utf8))
+        let first = try accounts.alice.run(
+            "encrypt", ["--to", "bob", "--bundle", bundle, "-q"], stdin: Array("first".utf8))
         #expect(first.status == 0, "\(first.stderr)")
         #expect(try accounts.bob.texts(first.lines) == ["first"])
     }
 
-    private func write(_ text: String, _ more: String...) throws -> [String] {
-        let run = try accounts.alice.seal(
-            ["--to", "bob", "--suite", "ratchet", "-q"] + more, stdin: Array(text.utf8))
+    /// Writes to Bob with `bridge seal FORMAT`.
+    private func write(_ text: String, _ format: String, _ more: String...) throws -> [String] {
+        let run = try accounts.alice.run(
+            "bridge", ["seal", format, "--to", "bob", "-q"] + more, stdin: Array(text.utf8))
         guard run.status == 0 else { throw Unexpected(run) }
         return run.lines
     }
 
+    /// Runs Bob's `bridge open flow`, which reads the records of `kecalek` too.
+    private func open(_ lines: [String], _ more: String...) throws -> Run {
+        try accounts.open("flow", lines, more)
+    }
+
     @Test func aMessageIsExchangedInTheMessengersFormat() throws {
-        let line = try write("hello", "--form", "app", "--user-id", "alice@kecalek")[0]
+        let line = try write("hello", "flow", "--user-id", "alice@kecalek")[0]
         let record = try JSON.object(parsing: Array(line.utf8))
         #expect(record.members.map(\.name) == ["type", "message"])
         #expect(record["type"] == .string("new_message"))
@@ -36,28 +42,28 @@ struct MessageFlowToolTests {
             payload.members.map(\.name) == [
                 "ciphertext", "ratchetPublicKey", "chainLength", "previousChainLength",
             ])
-        let run = try accounts.bob.open([], stdin: lines([line]))
+        let run = try open([line])
         #expect(run.status == 0, "\(run.stderr)")
         let read = try accounts.record(run)
         #expect(read.at("body", "text") == .string("hello") && read["name"] == .string("alice"))
         #expect(read["authenticated"] == .bool(true) && read["suite"] == .string("ratchet"))
         #expect(
-            try accounts.record(accounts.bob.open([], stdin: lines([line])))["seen"]
+            try accounts.record(open([line]))["seen"]
                 == .bool(true))
-        // Over HTTP there is no type, so the option names the suite.
-        let next = try write("more", "--form", "app")[0]
+        // Over HTTP there is no type.
+        let next = try write("more", "flow")[0]
         let http = try changing(next) { $0["type"] = nil }
-        #expect(try accounts.bob.open([], stdin: lines([http])).status == 65)
-        let bare = try accounts.bob.open(["--suite", "ratchet"], stdin: lines([http]))
+        #expect(try accounts.read([http]).status == 65)
+        let bare = try open([http])
         #expect(try accounts.record(bare).at("body", "text") == .string("more"))
     }
 
     @Test func theFileFormHasOnlyThePayload() throws {
-        let line = try write("in a file", "--form", "file")[0]
+        let line = try write("in a file", "kecalek")[0]
         let record = try JSON.object(parsing: Array(line.utf8))
         // Bob has not answered yet, so the prekey data is still included.
         #expect(record.members.map(\.name) == ["v", "encryptedPayload", "preKey"])
-        let run = try accounts.bob.open([], stdin: lines([line]))
+        let run = try open([line])
         // The file has no id, but the record inside has one.
         #expect(run.status == 0, "\(run.stderr)")
         #expect(try accounts.record(run).at("body", "text") == .string("in a file"))
@@ -65,11 +71,11 @@ struct MessageFlowToolTests {
 
     /// A message that was lost after it was stored in the state is printed again at any later time.
     @Test func aFileThatIsReadAgainLaterIsARepeat() throws {
-        let line = try write("in a file", "--form", "file")[0]
-        let first = try accounts.record(accounts.bob.open([], stdin: lines([line])))
+        let line = try write("in a file", "kecalek")[0]
+        let first = try accounts.record(open([line]))
         let second = Timestamp.now().seconds
         while Timestamp.now().seconds == second {}
-        let again = try accounts.bob.open([], stdin: lines([line]))
+        let again = try open([line])
         #expect(again.status == 0, "\(again.stderr)")
         var record = try accounts.record(again)
         #expect(record["seen"] == .bool(true))
@@ -78,42 +84,40 @@ struct MessageFlowToolTests {
     }
 
     /// A record of an unknown sender waits unchanged, and opens after the sender becomes a contact.
-    @Test(arguments: ["app", "file"])
-    func anUnknownSendersRecordWaitsAndOpensLater(_ form: String) throws {
+    @Test(arguments: ["flow", "kecalek"])
+    func anUnknownSendersRecordWaitsAndOpensLater(_ format: String) throws {
         let carol = try Party("carol", in: accounts.home)
         let bundle = try accounts.bob.bundle()
-        let sent = try carol.seal(
-            [
-                "--to", accounts.bob.card, "--bundle", bundle, "--suite", "ratchet", "--form", form,
-                "-q",
-            ]
-                + (form == "app" ? ["--user-id", "carol@kecalek"] : []),
+        let sent = try carol.run(
+            "bridge",
+            ["seal", format, "--to", accounts.bob.card, "--bundle", bundle, "-q"]
+                + (format == "flow" ? ["--user-id", "carol@kecalek"] : []),
             stdin: Array("hello".utf8))
         #expect(sent.status == 0, "\(sent.stderr)")
-        let waiting = try accounts.bob.open([], stdin: lines(sent.lines))
+        let waiting = try open(sent.lines)
         #expect(try accounts.record(waiting)["type"] == .string("request"), "\(waiting.stderr)")
         let accepted = try accounts.bob.run(
             "contact", ["accept", carol.identity.id.description, carol.card])
         #expect(accepted.lines.count == 1, "\(accepted.stderr)")
-        let read = try accounts.bob.open([], stdin: accepted.stdout)
+        let read = try open(accepted.lines)
         #expect(try accounts.record(read).at("body", "text") == .string("hello"), "\(read.stderr)")
         #expect(try accounts.bob.run("contact", ["requests"]).status == 1)
     }
 
     @Test func aFileOfARunningSessionNeedsItsSendersName() throws {
-        let answer = try accounts.bob.seal(
-            ["--to", "alice", "-q"], stdin: Array("answer".utf8))
+        let answer = try accounts.bob.run(
+            "encrypt", ["--to", "alice", "-q"], stdin: Array("answer".utf8))
         #expect(try accounts.alice.texts(answer.lines) == ["answer"])
-        let line = try write("again", "--form", "file")[0]
-        let unnamed = try accounts.bob.open([], stdin: lines([line]))
+        let line = try write("again", "kecalek")[0]
+        let unnamed = try open([line])
         #expect(unnamed.status == 65 && unnamed.stderr.contains("--from"))
-        let run = try accounts.bob.open(["--from", "alice"], stdin: lines([line]))
+        let run = try open([line], "--from", "alice")
         #expect(try accounts.record(run).at("body", "text") == .string("again"))
     }
 
     @Test func r13AcknowledgementsAreWrittenOnRequestAndHideTheCause() throws {
-        let good = try write("good", "--form", "app")[0]
-        let other = try write("other", "--form", "app")[0]
+        let good = try write("good", "flow")[0]
+        let other = try write("other", "flow")[0]
         func broken(_ name: String, _ value: JSON) throws -> String {
             try changing(other) { record in
                 var message = try #require(record["message"]?.object)
@@ -127,10 +131,9 @@ struct MessageFlowToolTests {
         let tampered = try broken("chainLength", .integer(7))
         let unknown = try broken(
             "ratchetPublicKey", .string(Base64.standard.encode(randomBytes(32))))
-        let silent = try accounts.bob.open(["--preview"], stdin: lines([good]))
+        let silent = try open([good], "--preview")
         #expect(silent.status == 0 && !accounts.home.files.exists("acks"))
-        let run = try accounts.bob.open(
-            ["--ack", "acks"], stdin: lines([good, tampered, unknown, "{junk"]))
+        let run = try open([good, tampered, unknown, "{junk"], "--ack", "acks")
         #expect(run.status == 15)
         let acks = try accounts.home.files.read("acks").split(separator: 10).map {
             try JSON.object(parsing: Array($0))
@@ -146,7 +149,7 @@ struct MessageFlowToolTests {
         #expect(acks.allSatisfy { $0.members.map(\.name) == ["type", "messageId", "status"] })
         // A received acknowledgement is a record without authentication.
         let incoming = try accounts.record(
-            accounts.bob.open([], stdin: acks[0].serialized()))
+            open([String(decoding: acks[0].serialized(), as: UTF8.self)]))
         #expect(incoming["type"] == .string("ack") && incoming["authenticated"] == .bool(false))
         #expect(incoming["status"] == .string("delivered"))
     }
@@ -164,15 +167,17 @@ struct MessageFlowToolTests {
 
     /// A session has one order of messages, whichever of the two tools writes or reads them.
     @Test func theToolsShareASession() throws {
-        let first = try write("one", "--form", "app")
-        let second = try write("two")
-        let third = try write("three", "--form", "file")
+        let first = try write("one", "flow")
+        let second = try accounts.alice.run(
+            "encrypt", ["--to", "bob", "-q"], stdin: Array("two".utf8)
+        ).lines
+        let third = try write("three", "kecalek")
         #expect(
-            try accounts.record(accounts.bob.open([], stdin: lines(third))).at("body", "text")
+            try accounts.record(open(third)).at("body", "text")
                 == .string("three"))
         #expect(try accounts.bob.texts(second) == ["two"])
         #expect(
-            try accounts.record(accounts.bob.open([], stdin: lines(first))).at("body", "text")
+            try accounts.record(open(first)).at("body", "text")
                 == .string("one"))
         // Both are in the one record of opened messages.
         let all = try accounts.bob.run("decrypt", ["--again", "--text"])
@@ -190,8 +195,8 @@ struct MessageFlowToolTests {
         for suite in [
             ["--to", "bob", "--suite", "sealed"], ["--to", "bob"], ["--chat", "family.chat"],
         ] {
-            let run = try accounts.alice.seal(
-                suite + ["-q", "--attach", "plan.pdf", "--blob", "plan.blob"])
+            let run = try accounts.alice.run(
+                "encrypt", suite + ["-q", "--attach", "plan.pdf", "--blob", "plan.blob"])
             #expect(run.status == 0, "\(suite): \(run.stderr)")
             #expect(
                 try accounts.home.files.read("plan.blob").count == Int(Blob.size(ofFile: 100_000)))
@@ -199,8 +204,8 @@ struct MessageFlowToolTests {
             let record = try accounts.record(opened)
             #expect(record.at("body", "name") == .string("plan.pdf"))
             #expect(record.at("body", "size") == .integer(100_000))
-            let got = try accounts.bob.open(
-                ["--attachment", "-", "plan.blob", "-o", "got"], stdin: opened.stdout)
+            let got = try accounts.bob.run(
+                "decrypt", ["--attachment", "-", "plan.blob", "-o", "got"], stdin: opened.stdout)
             #expect(got.status == 0, "\(got.stderr)")
             #expect(try accounts.home.files.read("got") == file)
         }

@@ -4,7 +4,8 @@ import SottoMessengers
 import TestSupport
 import Testing
 
-/// Tests of the messengers' suites with the built programs: envelopes, their own records, and the reported sender.
+/// Tests of messages without a session with the built programs: the suite phrase, the messengers' own records, and the
+/// reported sender.
 struct SuiteMessageTests {
     let accounts: Accounts
     init() throws {
@@ -14,28 +15,45 @@ struct SuiteMessageTests {
 
     static let stateless = ["phrase", "shainy", "whisper2", "mercurio"]
 
-    private func route(_ suite: String) -> [String] {
-        ["phrase", "shainy"].contains(suite) ? [] : ["--to", "bob"]
+    /// The program and its arguments that seal a message for Bob or for the common chat.
+    private func sealing(_ suite: String) -> (tool: String, arguments: [String]) {
+        switch suite {
+        case "phrase": ("encrypt", ["--chat", "family.chat"])
+        case "shainy": ("bridge", ["seal", suite, "--chat", "family.chat", "--show-secret"])
+        default: ("bridge", ["seal", suite, "--to", "bob"])
+        }
     }
 
-    private func write(_ text: String, _ suite: String, _ more: [String] = []) throws -> [String] {
-        let chat = route(suite).isEmpty ? ["--chat", "family.chat"] : []
-        let run = try accounts.alice.seal(
-            ["--suite", suite, "-q"] + chat + route(suite) + more,
-            stdin: Array(text.utf8))
+    private func seal(_ suite: String, _ more: [String], stdin: [UInt8]) throws -> Run {
+        let (tool, arguments) = sealing(suite)
+        return try accounts.alice.run(tool, arguments + more, stdin: stdin)
+    }
+
+    private func write(_ text: String, _ suite: String, _ more: String...) throws -> [String] {
+        let run = try seal(suite, ["-q"] + more, stdin: Array(text.utf8))
         guard run.status == 0 else { throw Unexpected(run) }
         return run.lines
     }
 
-    @Test(arguments: stateless)
-    func aTextComesBackFromAnEnvelopeAndFromTheMessengersOwnRecord(_ suite: String) throws {
+    /// Opens Bob's messages.
+    private func read(_ lines: [String], _ suite: String) throws -> Run {
+        try suite == "phrase" ? accounts.read(lines) : accounts.open(suite, lines)
+    }
+
+    /// Returns a message with changed encrypted members: a messenger's own record has them itself, an envelope in its payload.
+    private func changed(
+        _ line: String, _ suite: String, _ change: (inout JSONObject) throws -> Void
+    ) throws -> String {
+        try suite == "phrase" ? changing(payload: line, change) : changing(line, change)
+    }
+
+    @Test(arguments: stateless) func aTextComesBack(_ suite: String) throws {
         let text = "zwölf Boxkämpfer 🥊\nzweite Zeile"
-        for form in ["envelope", "app"] {
-            let secret = suite == "shainy" && form == "app" ? ["--show-secret"] : []
-            let lines = try write(text, suite, ["--form", form] + secret)
-            #expect(lines.count == 1)
-            let run = try accounts.read(lines, "--suite", suite)
-            #expect(run.status == 0, "\(suite) \(form): \(run.stderr)")
+        for more in suite == "phrase" ? [[], ["--bare"]] : [[]] {
+            let made = try seal(suite, ["-q"] + more, stdin: Array(text.utf8))
+            #expect(made.lines.count == 1)
+            let run = try read(made.lines, suite)
+            #expect(run.status == 0, "\(suite) \(more): \(run.stderr)")
             let record = try accounts.record(run)
             #expect(record.at("body", "text") == .string(text))
             #expect(record["suite"] == .string(suite))
@@ -49,17 +67,10 @@ struct SuiteMessageTests {
         }
     }
 
-    @Test(arguments: stateless)
-    func aRepeatIsPrintedAsSeenInAnyEnvelope(_ suite: String) throws {
+    @Test(arguments: stateless) func aRepeatIsPrintedAsSeen(_ suite: String) throws {
         let line = try write("once", suite)[0]
-        #expect(try accounts.record(accounts.read([line]))["seen"] == nil)
-        #expect(try accounts.record(accounts.read([line]))["seen"] == .bool(true))
-        guard suite != "phrase" else { return }
-        // A carrier puts the payload into another envelope.
-        let other = try changing(line) { $0["id"] = .string(Envelope.newID()) }
-        let again = try accounts.read([other])
-        #expect(again.status == 0)
-        #expect(try accounts.record(again)["seen"] == .bool(true))
+        #expect(try accounts.record(read([line], suite))["seen"] == nil)
+        #expect(try accounts.record(read([line], suite))["seen"] == .bool(true))
     }
 
     @Test(arguments: stateless)
@@ -74,17 +85,19 @@ struct SuiteMessageTests {
             return .string(String(decoding: bytes, as: UTF8.self))
         }
         var broken: [String] = []
-        for (name, _) in try payload(line).members {
+        let record = try JSON.object(parsing: Array(line.utf8))
+        let encrypted = suite == "phrase" ? try payload(line) : record
+        for (name, _) in encrypted.members {
             // Members without authentication are tested elsewhere, and so is the recipient.
             if ["msgType", "created_at", "sig"].contains(name), suite == "mercurio" { continue }
-            if name == "msgType" { continue }
-            broken.append(try changing(payload: line) { $0[name] = flip($0[name]) })
-            broken.append(try changing(payload: line) { $0[name] = .integer(2) })
-            broken.append(try changing(payload: line) { $0[name] = .string("") })
+            if ["msgType", "type"].contains(name) { continue }
+            broken.append(try changed(line, suite) { $0[name] = flip($0[name]) })
+            broken.append(try changed(line, suite) { $0[name] = .integer(2) })
+            broken.append(try changed(line, suite) { $0[name] = .string("") })
         }
-        broken.append(try changing(line) { $0["payload"] = .object(JSONObject()) })
+        broken.append(try changed(line, suite) { $0 = JSONObject() })
         for broken in broken {
-            let run = try accounts.read([broken])
+            let run = try read([broken], suite)
             if run.status == 12 { continue }  // without its signature a row is shown, and labelled
             #expect(run.status == 11, "\(broken) \(run.stderr)")
             let error = try accounts.record(run)
@@ -93,13 +106,15 @@ struct SuiteMessageTests {
             #expect(!run.text.contains("a secret"))
         }
         // Another chat and other keys.
-        let stranger = try accounts.alice.open(
-            ["--chat", "other.chat"], stdin: lines([line]))
+        let chat = ["phrase", "shainy"].contains(suite) ? ["--chat", "other.chat"] : []
+        let stranger = try accounts.alice.run(
+            suite == "phrase" ? "decrypt" : "bridge",
+            (suite == "phrase" ? [] : ["open", suite]) + chat, stdin: lines([line]))
         #expect(stranger.status == 11)
         #expect(try accounts.record(stranger)["message"] == .string(refusal))
         // None of these attempts affects the message.
         #expect(
-            try accounts.record(accounts.read([line])).at("body", "text") == .string("a secret"))
+            try accounts.record(read([line], suite)).at("body", "text") == .string("a secret"))
     }
 
     @Test(arguments: ["ios", "web", "flutter"])
@@ -112,17 +127,11 @@ struct SuiteMessageTests {
         try home.files.write("stranger.key", home.files.read("alice.key"))
         let added = try stranger.run("contact", ["add", "--name", "rob", "bob.\(client)"])
         #expect(added.status == 0 && added.stderr.contains("is not signed"), "\(added.stderr)")
-        let made = try stranger.seal(
-            ["--suite", "mercurio", "--to", "rob", "--form", "app", "-q"],
-            stdin: Array("hi".utf8))
-        let read = try accounts.bob.open(["--suite", "mercurio"], stdin: made.stdout)
+        let made = try stranger.run(
+            "bridge", ["seal", "mercurio", "--to", "rob", "-q"], stdin: Array("hi".utf8))
+        let read = try accounts.open("mercurio", made.lines)
         #expect(try accounts.record(read).at("body", "text") == .string("hi"), "\(made.stderr)")
         #expect(try accounts.record(read)["legacy"] != nil)
-        let wrapped = try stranger.seal(
-            ["--suite", "mercurio", "--to", "rob"], stdin: Array("again".utf8))
-        #expect(wrapped.status == 0)
-        let opened = try accounts.bob.open([], stdin: wrapped.stdout)
-        #expect(try accounts.record(opened).at("body", "text") == .string("again"))
         let shown = try stranger.run("contact", ["show", "rob", "--json"])
         let number = try #require(accounts.record(shown)["safety_number"]?.string)
         #expect(try stranger.run("contact", ["verify", "rob", number]).status == 12)
@@ -160,7 +169,7 @@ struct SuiteMessageTests {
             #expect(read.text == "hello\n" && read.status == 0)
             #expect(read.stderr.contains("in the chat family, from an unknown sender"))
             #expect(
-                try accounts.record(accounts.read(made.lines)).at("body", "text")
+                try accounts.record(self.read(made.lines, suite)).at("body", "text")
                     == .string("hello"))
         }
         let sent = try nobody.run(
@@ -171,7 +180,7 @@ struct SuiteMessageTests {
     }
 
     @Test func aChatsMessageGoesToEachMailbox() throws {
-        let lines = try write("to all", "phrase", ["--to", "bob", "--to", "alice.card"])
+        let lines = try write("to all", "phrase", "--to", "bob", "--to", "alice.card")
         #expect(lines.count == 2)
         let ids = try lines.map { try JSON.object(parsing: Array($0.utf8))["to"]?.string }
         #expect(
@@ -190,19 +199,13 @@ struct SuiteMessageTests {
         let target = #"{"id":"\#(Envelope.newID())","from":"\#(accounts.bob.identity.id)"}"#
         let reaction =
             #"{"body":{"type":"reaction","target":\#(target),"emoji":"👍"},"thread":"t1"}"#
-        let made = try accounts.alice.seal(
-            ["--chat", "family.chat", "--jsonl"], stdin: lines([reaction]))
+        let made = try seal("phrase", ["--jsonl"], stdin: lines([reaction]))
         let record = try accounts.record(accounts.read(made.lines))
         #expect(record.at("body", "emoji") == .string("👍") && record["thread"] == .string("t1"))
-        let bare = try accounts.alice.seal(
-            ["--chat", "family.chat", "--suite", "phrase", "--jsonl", "--form", "app"],
-            stdin: lines([reaction, "plain"]))
+        let bare = try seal("phrase", ["--jsonl", "--bare"], stdin: lines([reaction, "plain"]))
         #expect(bare.status == 65 || bare.status == 15, "\(bare.status) \(bare.stderr)")
         for suite in ["shainy", "whisper2", "mercurio"] {
-            let chat = route(suite).isEmpty ? ["--chat", "family.chat"] : []
-            let refused = try accounts.alice.seal(
-                ["--suite", suite, "--jsonl"] + chat + route(suite),
-                stdin: lines([reaction]))
+            let refused = try seal(suite, ["--jsonl"], stdin: lines([reaction]))
             #expect(refused.status == 65)
             #expect(refused.stderr.contains("carries only text"))
         }
@@ -210,12 +213,10 @@ struct SuiteMessageTests {
 
     @Test(arguments: ["shainy", "whisper2", "mercurio"])
     func aLegacySuiteCausesANoteWithTheReason(_ suite: String) throws {
-        let chat = route(suite).isEmpty ? ["--chat", "family.chat"] : []
-        let arguments = ["--suite", suite] + chat + route(suite)
-        let run = try accounts.alice.seal(arguments, stdin: Array("x".utf8))
+        let run = try seal(suite, [], stdin: Array("x".utf8))
         let reason = try #require(Messenger(rawValue: suite)?.format.legacyReason)
         #expect(run.stderr.contains("another messenger's format: \(reason)"))
-        let quiet = try accounts.alice.seal(arguments + ["-q"], stdin: Array("x".utf8))
+        let quiet = try seal(suite, ["-q"], stdin: Array("x".utf8))
         #expect(quiet.status == 0 && quiet.stderr.isEmpty)
         let help = try accounts.alice.run("bridge", ["--help"]).text
         #expect(help.contains("  \(suite): "))
@@ -226,17 +227,19 @@ struct SuiteMessageTests {
 
     @Test func optionsOfAnotherSuiteAreRefused() throws {
         for arguments in [
-            ["--chat", "family.chat", "--gcm"],
-            ["--to", "bob", "--chat", "family.chat", "--suite", "whisper2"],
-            ["--to", "bob", "--no-hash"], ["--to", "bob", "--bare"],
-            ["--suite", "phrase", "--to", "bob"], ["--suite", "shainy"],
-            ["--public-channel", "--chat", "family.chat"],
-            ["--suite", "whisper2", "--to", "bob", "--user-id", "x"],
-            ["--to", "bob", "--blob", "a"], ["--to", "bob", "--attach", "a", "--stateless"],
-            ["--chat", "family.chat", "--attach", "a"],
-            ["--suite", "mercurio", "--to", "bob", "--new-session"],
+            ["encrypt", "--chat", "family.chat", "--gcm"],
+            ["bridge", "seal", "whisper2", "--to", "bob", "--chat", "family.chat"],
+            ["encrypt", "--to", "bob", "--no-hash"], ["encrypt", "--to", "bob", "--bare"],
+            ["encrypt", "--suite", "phrase", "--to", "bob"], ["bridge", "seal", "shainy"],
+            ["bridge", "seal", "shainy", "--public-channel", "--chat", "family.chat"],
+            ["bridge", "seal", "whisper2", "--to", "bob", "--user-id", "x"],
+            ["encrypt", "--to", "bob", "--blob", "a"],
+            ["encrypt", "--to", "bob", "--attach", "a", "--stateless"],
+            ["encrypt", "--chat", "family.chat", "--attach", "a"],
+            ["bridge", "seal", "mercurio", "--to", "bob", "--new-session"],
         ] {
-            let run = try accounts.alice.seal(arguments, stdin: Array("x".utf8))
+            let run = try accounts.alice.run(
+                arguments[0], Array(arguments[1...]), stdin: Array("x".utf8))
             #expect(run.status == 64, "\(arguments): \(run.status) \(run.stderr)")
             #expect(run.stdout.isEmpty)
         }

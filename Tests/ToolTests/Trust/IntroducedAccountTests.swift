@@ -72,36 +72,41 @@ struct IntroducedAccountTests {
         try JSON.object(parsing: must("show", "--json", name).stdout)
     }
 
-    private func seal(_ suite: String, _ more: String...) throws -> Run {
-        try alice.seal(
-            ["-q", "--suite", suite] + more, stdin: Array("a secret".utf8))
+    /// Runs Alice's `bridge seal FORMAT`.
+    private func seal(_ format: String, _ more: String...) throws -> Run {
+        try alice.run("bridge", ["seal", format, "-q"] + more, stdin: Array("a secret".utf8))
     }
 
-    private func message(_ suite: String) throws -> [UInt8] {
-        let run = try mallory.seal(
-            ["-q", "--suite", suite, "--to", "alice.card"],
+    private func message(_ format: String) throws -> [UInt8] {
+        let run = try mallory.run(
+            "bridge", ["seal", format, "-q", "--to", "alice.card"],
             stdin: Array("it is me, bob".utf8))
         guard run.status == 0 else { throw Unexpected(run) }
         return run.stdout
     }
 
+    /// Runs Alice's `bridge open FORMAT`.
+    private func open(_ format: String, _ record: [UInt8], _ more: String...) throws -> Run {
+        try alice.run("bridge", ["open", format] + more, stdin: record)
+    }
+
     /// Expects that no message of Mallory's is accepted as Bob's, and that no message for Bob is encrypted to Mallory.
-    private func expectThatMalloryIsNotBob(_ suites: [String] = ["whisper2", "mercurio"]) throws {
-        for suite in suites {
+    private func expectThatMalloryIsNotBob() throws {
+        for format in ["whisper2", "mercurio"] {
             for policy in [[], ["--trust", "verified"], ["--trust", "first-use"]] {
-                let run = try alice.seal(
-                    ["-q", "--suite", suite, "--to", "bob"] + policy,
+                let run = try alice.run(
+                    "bridge", ["seal", format, "-q", "--to", "bob"] + policy,
                     stdin: Array("a secret".utf8))
-                #expect(run.status == 12 && run.stdout.isEmpty, "\(suite) \(policy)")
+                #expect(run.status == 12 && run.stdout.isEmpty, "\(format) \(policy)")
             }
-            let line = try message(suite)
+            let line = try message(format)
             for policy in ["verified", "first-use"] {
-                let run = try alice.open(["--text", "--trust", policy], stdin: line)
+                let run = try open(format, line, "--text", "--trust", policy)
                 #expect(run.stdout.isEmpty && !run.stderr.contains("bob"), "\(run.stderr)")
             }
-            let demanded = try alice.open(["--from", "bob"], stdin: try message(suite))
-            #expect(demanded.status == 12, "\(suite): \(demanded.text)")
-            let shown = try alice.open(["--trust", "any"], stdin: line)
+            let demanded = try open(format, message(format), "--from", "bob")
+            #expect(demanded.status == 12, "\(format): \(demanded.text)")
+            let shown = try open(format, line, "--trust", "any")
             let record = try accounts.record(shown)
             #expect(record["name"] == nil && record["trust"] == .string("unverified"))
             #expect(record["from"] != .string(bob.identity.id.description))
@@ -113,7 +118,7 @@ struct IntroducedAccountTests {
     @Test func anImportedEntryNeverMakesAnotherKeyVerified() throws {
         _ = try must(
             "import",
-            stdin: entry("bob", of: bob, malloryProfiles()) { $0["suite"] = .string("whisper2") })
+            stdin: entry("bob", of: bob, malloryProfiles()) { $0["suite"] = .string("ratchet") })
         try expectThatMalloryIsNotBob()
         let run = try verify("bob", bob)
         #expect(run.stderr.contains("the comparison covers: id, card\n"), "\(run.stderr)")
@@ -123,11 +128,10 @@ struct IntroducedAccountTests {
         #expect(try shown("bob")["verified"] == .array([.string("id"), .string("card")]))
         try expectThatMalloryIsNotBob()
         // The account is shown by its own name, and the entry's suite was not imported.
-        let text = try alice.open(
-            ["--text", "--trust", "any"], stdin: message("whisper2"))
+        let text = try open("whisper2", message("whisper2"), "--text", "--trust", "any")
         #expect(text.stderr.contains("from \(account) (unverified)"), "\(text.stderr)")
-        let plain = try alice.seal(
-            ["--to", "bob", "--trust", "verified"], stdin: Array("x".utf8))
+        let plain = try alice.run(
+            "encrypt", ["--to", "bob", "--trust", "verified"], stdin: Array("x".utf8))
         #expect(try accounts.record(plain)["suite"] == .string("sealed"))
         // The export does not have it as Bob's account.
         #expect(try alice.run("bridge", ["export", "contacts"]).status == 1)
@@ -142,8 +146,8 @@ struct IntroducedAccountTests {
         let number = String(decoding: digits, as: UTF8.self)
         #expect(try mallory.run("contact", ["verify", "bob", number]).status == 0, "\(state)")
         let backup = try mallory.run("contact", ["export", "--backup"]).stdout
-        let opened = try mallory.open([], stdin: backup).stdout
-        let forAlice = try mallory.seal(["-r", "alice.card"], stdin: opened).stdout
+        let opened = try mallory.run("decrypt", [], stdin: backup).stdout
+        let forAlice = try mallory.run("encrypt", ["-r", "alice.card"], stdin: opened).stdout
         _ = try must("import", stdin: forAlice)
         #expect(try shown("bob")["trust"] == .string("trusted"))
         _ = try verify("bob", bob)
@@ -198,14 +202,16 @@ struct IntroducedAccountTests {
             #expect(added.stderr.contains("is not signed by bob"), "\(added.stderr)")
             for policy in [[], ["--trust", "verified"], ["--trust", "first-use"]] {
                 for to in ["bob", forged] {
-                    let run = try alice.seal(
-                        ["-q", "--suite", "whisper2", "--to", to] + policy,
+                    let run = try alice.run(
+                        "bridge", ["seal", "whisper2", "-q", "--to", to] + policy,
                         stdin: Array("a secret".utf8))
                     #expect(run.status == 12 && run.stdout.isEmpty, "\(to) \(policy)")
                 }
             }
             if isVerified {
-                let sealed = try seal("sealed", "--to", "bob", "--trust", "verified")
+                let sealed = try alice.run(
+                    "encrypt", ["--suite", "sealed", "--to", "bob", "--trust", "verified"],
+                    stdin: Array("a secret".utf8))
                 #expect(sealed.status == 0, "\(sealed.stderr)")
             }
             _ = try must("remove", "bob")
@@ -273,11 +279,11 @@ struct IntroducedAccountTests {
             id: id, x25519: mallory.identity.card().age.publicKey, name: "bob"
         ).text
         for policy in [[], ["--trust", "verified"]] {
-            let run = try alice.seal(
-                ["--to", forged] + policy, stdin: Array("a secret".utf8))
+            let run = try alice.run(
+                "encrypt", ["--to", forged] + policy, stdin: Array("a secret".utf8))
             #expect(run.status == 12 && run.stdout.isEmpty, "\(policy): \(run.stderr)")
         }
-        #expect(try alice.seal(["-r", forged, "-s"], stdin: [1]).status == 12)
+        #expect(try alice.run("encrypt", ["-r", forged, "-s"], stdin: [1]).status == 12)
         #expect(try alice.run("contact", ["add", forged]).status == 12)
     }
 
@@ -287,16 +293,16 @@ struct IntroducedAccountTests {
         _ = try must("import", stdin: entry("bob", of: bob, malloryProfiles()))
         _ = try verify("bob", bob)
         let line = try message("whisper2")
-        let waits = try alice.open(["--text"], stdin: line)
+        let waits = try open("whisper2", line, "--text")
         #expect(waits.status == 0 && waits.stdout.isEmpty, "\(waits.stderr)")
         let key = try #require(try whisper2(mallory).signingKey)
         let id = SessionID(publicKey: key)
         #expect(try must("requests").text.hasPrefix(id.description.prefix(16)))
         let envelope = try must("accept", id.description, "--name", "eve").stdout
-        let read = try accounts.record(alice.open([], stdin: envelope))
+        let read = try accounts.record(open("whisper2", envelope))
         #expect(read["name"] == .string("eve") && read["trust"] == .string("trusted"))
         #expect(read["from"] == .string(id.description))
-        let strict = try alice.open(["--trust", "verified"], stdin: message("whisper2"))
+        let strict = try open("whisper2", message("whisper2"), "--trust", "verified")
         #expect(strict.status == 12)
     }
 
@@ -310,36 +316,6 @@ struct IntroducedAccountTests {
         #expect(record["profiles"] == nil)
     }
 
-    // MARK: Version 0.1.0
-
-    @Test func dataOfVersion010IsAnIntroduction() throws {
-        let store = try IdentityStore(
-            directory: StateDirectory(path: home.files(alice.stateDirectory)),
-            identity: alice.identity, lockTimeout: 10)
-        let line = try message("whisper2")
-        let envelope = try MessengerEnvelope(
-            envelope: JSON.object(parsing: line), owner: alice.identity.id, addresses: [])
-        var contact = Contact(
-            name: "bob", id: bob.identity.id, card: bob.identity.card(), trust: .verified)
-        contact.learned = try malloryProfiles()
-        let stored = Message(
-            id: envelope.id, from: bob.identity.id, to: alice.identity.id, time: nil,
-            suite: .whisper2, authenticated: true, trust: .verified,
-            details: ["whisperId": .string(try whisper2(mallory).id.description)],
-            body: Message.textBody("it is me, bob"))
-        try store.transaction { transaction in
-            try transaction.save(contact)
-            try transaction.recordOpened(
-                id: envelope.repeatID, digest: envelope.digest, stored)
-        }
-        #expect(try shown("bob")["verified"] == .array([.string("id"), .string("card")]))
-        try expectThatMalloryIsNotBob()
-        let again = try accounts.record(alice.open([], stdin: line))
-        #expect(again["seen"] == .bool(true) && again["from"] == nil && again["name"] == nil)
-        let sealed = try alice.seal(["-q", "--to", "bob"], stdin: Array("x".utf8))
-        #expect(try accounts.record(sealed)["suite"] == .string("sealed"))
-    }
-
     // MARK: Genuine accounts
 
     @Test func accountsOnASignedCardAreVerifiedWithIt() throws {
@@ -350,11 +326,10 @@ struct IntroducedAccountTests {
         for suite in ["whisper2", "mercurio"] {
             let made = try seal(suite, "--to", "bob", "--trust", "verified")
             #expect(made.status == 0, "\(made.stderr)")
-            let answer = try bob.seal(
-                ["-q", "--suite", suite, "--to", "alice.card"],
+            let answer = try bob.run(
+                "bridge", ["seal", suite, "-q", "--to", "alice.card"],
                 stdin: Array("yes".utf8))
-            let read = try accounts.record(
-                alice.open(["--trust", "verified"], stdin: answer.stdout))
+            let read = try accounts.record(open(suite, answer.stdout, "--trust", "verified"))
             #expect(read["name"] == .string("bob") && read["trust"] == .string("verified"))
         }
     }
@@ -367,11 +342,9 @@ struct IntroducedAccountTests {
         let run = try must("verify", "bob", "--scan", url)
         #expect(run.stderr.contains("covers: id, whisper2\n"), "\(run.stderr)")
         #expect(try seal("whisper2", "--to", "bob", "--trust", "verified").status == 0)
-        let answer = try bob.seal(
-            ["-q", "--suite", "whisper2", "--to", "alice.card"],
-            stdin: Array("yes".utf8))
-        let read = try accounts.record(
-            alice.open(["--trust", "verified"], stdin: answer.stdout))
+        let answer = try bob.run(
+            "bridge", ["seal", "whisper2", "-q", "--to", "alice.card"], stdin: Array("yes".utf8))
+        let read = try accounts.record(open("whisper2", answer.stdout, "--trust", "verified"))
         #expect(read["name"] == .string("bob"))
         // The identity's own backup restores the comparison, and unverify removes it.
         let backup = try must("export", "--backup").stdout
