@@ -12,6 +12,11 @@ struct AnonymousRequest {
 
     let request: Request
     let relay: RelayURL
+    /// The request that may get a better response.
+    var better: Request? = nil
+    /// Whether ``better`` is tried, and then the request again after a proof of work. If both fail, the first response
+    /// counts.
+    var deservesMore: @Sendable (Response) -> Bool = { _ in false }
 
     /// Sends the request on its own connection, and reconnects within `timeout` seconds. Throws an error response of
     /// the relay as an error.
@@ -39,9 +44,23 @@ struct AnonymousRequest {
         let link = try RelayLink.open(to: relay, group: group, events: events, timeout: left())
         defer { link.close() }
         var others: [RelayLink.Event] = []
-        let response = try link.ask(
-            request, requestID: "question", of: relay, events: events, others: &others,
-            timeout: left())
+        func ask(_ request: Request) throws(ClientError) -> Response {
+            try link.ask(
+                request, requestID: "question", of: relay, events: events, others: &others,
+                timeout: left())
+        }
+        var response = try ask(request)
+        if deservesMore(response), let better, let answer = try? ask(better),
+            case .bundle = answer
+        {
+            response = answer
+        }
+        if deservesMore(response), let puzzle = try? ask(.puzzle),
+            let solution = Request.solution(of: puzzle), let accepted = try? ask(solution),
+            case .accepted = accepted, let answer = try? ask(request)
+        {
+            response = answer
+        }
         switch response {
         case .error, .rejected, .deferred: throw ClientError(response, relay)
         default: return response

@@ -10,26 +10,38 @@ public struct PreKeyClaim: Sendable, Equatable {
     public let owner: SessionID
     /// The claim's id: a random UUID in lower case.
     public let id: String
+    /// The address that the owner gave us, or `nil`.
+    public let address: SessionID?
 
     /// Creates a claim; `id` has the form of `Envelope.newID()`.
-    public init(owner: SessionID, id: String) {
+    public init(owner: SessionID, id: String, address: SessionID? = nil) {
         precondition(Envelope.isID(id), "a claim's id is a lower-case UUID")
         self.owner = owner
         self.id = id
+        self.address = address
     }
 
     /// Claims the bundle from a relay. Reconnects with the same id after a lost connection, within `timeout` seconds.
+    ///
+    /// A relay keeps an owner's last one-time prekeys for claims with an address of the owner or a proof of work. After a
+    /// bundle without a one-time prekey the claim is repeated with them; a proof of work takes about a second.
     ///
     /// Returns a bundle signed by the owner. Its `oneTimePreKey` is `nil` if the owner has none left. Throws
     /// ``ClientError/noBundle(relay:)``, ``ClientError/forgedBundle(relay:)``, ``ClientError/refused(relay:reason:)``,
     /// with ``Reason/conflict`` for an id that claimed another owner's bundle, or the error of the connection.
     public func run(at relay: RelayURL, timeout: Double = 30) throws(ClientError) -> PreKeyBundle {
-        let response = try AnonymousRequest(request: .claim(owner: owner, id: id), relay: relay)
-            .ask(timeout: timeout)
+        let request = AnonymousRequest(
+            request: .claim(owner: owner, id: id), relay: relay,
+            better: address.map { .claim(owner: owner, id: id, address: $0) }
+        ) {
+            guard case .bundle(let line) = $0, let bundle = bundle(in: line) else { return false }
+            return bundle.oneTimePreKey == nil
+        }
+        let response = try request.ask(timeout: timeout)
         guard case .bundle(let line) = response else { throw ClientError(response, relay) }
-        guard let record = try? JSON.object(parsing: line),
-            let bundle = try? PreKeyBundle(record: record), bundle.owner == owner
-        else { throw .forgedBundle(relay: relay.description) }
+        guard let bundle = bundle(in: line) else {
+            throw .forgedBundle(relay: relay.description)
+        }
         return bundle
     }
 }

@@ -7,12 +7,34 @@ import X509
     import Foundation
 #endif
 
+/// Whether a certificate is valid now.
+public enum CertificateValidity: Sendable, Equatable {
+    /// The certificate becomes valid later.
+    case notYet
+    /// The certificate expires after this many days.
+    case valid(days: Int)
+    /// The certificate has expired.
+    case expired
+
+    /// The days before the expiry from which on an operator is warned.
+    private static let warningDays = 14
+
+    /// The problem for an operator, or `nil`.
+    public var problem: String? {
+        switch self {
+        case .notYet: "it is not valid yet"
+        case .expired: "it has expired"
+        case .valid(let days) where days < Self.warningDays: "it expires in \(days) days"
+        case .valid: nil
+        }
+    }
+}
+
 extension TLSFiles {
-    /// Checks that the files can be served. Returns the seconds until the certificate expires, negative if it has.
+    /// Checks that the files can be served, and whether the certificate is valid now.
     ///
-    /// Throws ``RelayError/tls(_:)`` for files that cannot be read or do not belong together, and for a certificate
-    /// that is not valid yet.
-    public func secondsLeft() throws(RelayError) -> Double {
+    /// Throws ``RelayError/tls(_:)`` for files that cannot be read or do not belong together.
+    public func validity() throws(RelayError) -> CertificateValidity {
         _ = try TLSCertificate(self)
         let now = Date()
         let leaf: Certificate
@@ -27,9 +49,8 @@ extension TLSFiles {
         } catch {
             throw .tls(.unreadable(certificate))
         }
-        guard leaf.notValidBefore <= now else {
-            throw .tls(.notYetValid(certificate))
-        }
-        return leaf.notValidAfter.timeIntervalSince(now)
+        guard leaf.notValidBefore <= now else { return .notYet }
+        let seconds = leaf.notValidAfter.timeIntervalSince(now)
+        return seconds < 0 ? .expired : .valid(days: Int(seconds / 86_400))
     }
 }

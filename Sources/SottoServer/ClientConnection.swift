@@ -289,7 +289,7 @@ extension ClientConnection: ConnectionEffects {
         services.blobThreads.submit { state in
             guard state == .active else { return }
             do throws(StoreError) {
-                let response = try work.run(services)
+                let response = try work.response(services)
                 loop.execute {
                     self.resume { state, _ in state.take(blob: response, requestID, to: self) }
                 }

@@ -67,14 +67,19 @@ extension ConnectionState {
                 return refuse(.notAdmitted, requestID, to: sink)
             }
             reopen(session, requestID, at: now, to: sink)
-        case .publish(let change, let owner, let account, let isKnown, let requestID):
+        case .publish(let change, let owner, let account, let isKnown, let space, let requestID):
             guard change.isRoom || admission.admits(owner, account) else {
                 return refuse(.notAdmitted, requestID, to: sink)
             }
-            if admission.isOpen || change.isRoom, !isKnown {
-                guard solvedPuzzles > 0 else { return refuse(.workRequired, requestID, to: sink) }
-                solvedPuzzles -= 1
+            let needsWork = (admission.isOpen || change.isRoom) && !isKnown
+            guard !needsWork || solvedPuzzles > 0 else {
+                return refuse(.workRequired, requestID, to: sink)
             }
+            guard policy.directory.admit(change.directoryBytes - space) else {
+                policy.counters.add(.deferred)
+                return sink.perform(.respond(Outcome.diskFull.response, to: requestID))
+            }
+            if needsWork { solvedPuzzles -= 1 }
             commit(change, requestID, to: sink)
         case .session(let id, let status, let account, let token, let minute, let requestID):
             sink.perform(.respond(.session(status, token: token), to: requestID))
@@ -152,6 +157,9 @@ extension ConnectionState {
     ) {
         guard mailboxes.open(id) else { return refuse(.loginFailed, requestID, to: sink) }
         if voucher == nil { member = id }
+        if let owner = mailboxes.find(nil), owner != id {
+            policy.addresses.note(id, of: owner, at: now)
+        }
         if let network { policy.lockout.noteSuccess(of: id, from: network) }
         let token = policy.tokens.issue(
             .init(mailbox: id, begun: begun ?? now, voucher: voucher), at: now)
@@ -166,8 +174,9 @@ extension ConnectionState {
         _ change: Change, of owner: SessionID, _ requestID: String?, at now: Double,
         to sink: some ConnectionEffects
     ) {
-        let bits = policy.newIDLimit.note(at: now)
-        if policy.admission.isOpen, bits == nil {
+        let bits = policy.newIDLimit.note(change.surgeWeight, at: now)
+        if policy.admission.isOpen, bits == nil, !policy.directory.isTight {
+            policy.directory.add(change.directoryBytes)
             commit(change, requestID, to: sink)
         } else {
             read(.publish(change, of: owner, to: requestID), to: sink)

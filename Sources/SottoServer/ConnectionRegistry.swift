@@ -26,9 +26,15 @@ final class ConnectionRegistry: Sendable {
     private let limit: Int
     private let state: Mutex<State>
 
-    /// Serves at most as many connections as a relay's configuration allows, in all and from each network.
-    init(_ configuration: RelayConfiguration) {
-        limit = configuration.maximumConnections
+    /// Descriptors for the store, blobs, the monitor and connections that are getting `busy`. Clients must not use them
+    /// up: without one the relay could not connect to its database again.
+    private static let reservedDescriptors = 256
+
+    /// Serves at most as many connections as a relay's configuration and its limit of descriptors allow, and as the
+    /// configuration allows from each network.
+    init(_ configuration: RelayConfiguration, descriptors: Int = .max) {
+        limit = min(
+            configuration.maximumConnections, max(16, descriptors - Self.reservedDescriptors))
         state = Mutex(
             State(
                 networks: NetworkConnections(

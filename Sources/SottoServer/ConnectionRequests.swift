@@ -53,9 +53,17 @@ extension ConnectionState {
             publish(
                 .publish(publication, head: head), of: publication.owner, requestID, at: now,
                 to: sink)
-        case .claim(let owner, let id):
+        case .claim(let owner, let id, let address):
             guard claims.admits(at: now) else { throw .busy }
-            commit(.claim(owner: owner, id: id), requestID, to: sink)
+            // The answer has the same form whether the prekeys or only those for this claim are used up.
+            var reserve = Retention.reservedOneTime
+            if let address, policy.addresses.belongs(address, to: owner, at: now) {
+                reserve = 0
+            } else if solvedPuzzles > 0 {
+                solvedPuzzles -= 1
+                reserve = 0
+            }
+            commit(.claim(owner: owner, id: id, reserve: reserve), requestID, to: sink)
         case .claims(let requested):
             let count = requested.count
             guard batches.take(Double(count), at: now),
@@ -84,7 +92,8 @@ extension ConnectionState {
             try takeSolution(nonce, counter)
             respond(.accepted)
         case .putBlob(let piece):
-            guard policy.uploads.admit(piece.bytes.count, from: network, at: now) else {
+            let space = BlobLimits.space(of: piece.bytes.count, at: piece.offset)
+            guard policy.uploads.admit(Int(space), from: network, at: now) else {
                 throw .tooMany
             }
             work(.put(piece), requestID, to: sink)
@@ -101,7 +110,8 @@ extension ConnectionState {
         return found
     }
 
-    /// Creates the puzzle that a client must solve before it publishes a new id in a surge.
+    /// Creates the puzzle that a client must solve before it publishes a new id in a surge, or claims one of the last
+    /// one-time prekeys of an owner.
     private mutating func givePuzzle() -> Response {
         let nonce = randomBytes(WireLimits.nonceBytes)
         let bits = policy.newIDLimit.bits

@@ -46,7 +46,7 @@ struct ConnectionState {
     var mailboxes = OpenMailboxes()
     /// The last id that logged in as a member itself.
     var member: SessionID?
-    /// The last puzzle, and the number of new ids that the solved puzzles still allow.
+    /// The last puzzle, and the number of new ids and of claims that the solved puzzles still allow.
     var puzzle: (nonce: [UInt8], bits: Int)?
     var solvedPuzzles = 0
 
@@ -307,8 +307,9 @@ struct ConnectionState {
     ) {
         if case .push(let mailbox, let page) = result { return push(page, of: mailbox, to: sink) }
         pending -= 1
-        if case .response(let response, let requestID, let weight) = result {
+        if case .response(let response, let requestID, let weight, let change) = result {
             pendingBytes -= weight
+            if let change { sink.perform(.note(change)) }
             if !isClosing { sink.perform(.respond(response, to: requestID)) }
             return
         }

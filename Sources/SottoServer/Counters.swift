@@ -10,7 +10,7 @@ final class Counters: Sendable {
     enum Name: String, CaseIterable {
         case connections, stored, duplicates, refused, delivered
         case storedBytes, failedLogins, deferred, wakeUps, failedWakeUps, signals, pushedSignals
-        case blobs, blobBytesIn, blobBytesOut
+        case blobs, blobBytesIn, blobBytesOut, failedBlobs
 
         /// The counters in the last line of the log.
         static let logged: [Name] = [.connections, .stored, .duplicates, .refused, .delivered]

@@ -81,6 +81,10 @@ struct Metrics: Sendable {
         (.blobs, "blobs", "Complete blobs that were uploaded."),
         (.blobBytesIn, "blob_received_bytes", "Bytes of blobs that were uploaded."),
         (.blobBytesOut, "blob_sent_bytes", "Bytes of blobs that were downloaded."),
+        (
+            .failedBlobs, "blobs_failed",
+            "Requests that failed because the file of their blob could not be used."
+        ),
     ]
 
     /// Returns the free bytes of a file's file system, or `nil` if they cannot be read.

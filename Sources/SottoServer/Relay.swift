@@ -48,8 +48,7 @@ public final class Relay: Sendable {
         _ configuration: RelayConfiguration, store: any Store,
         onFailure: @escaping @Sendable (StoreError) -> Void
     ) throws(RelayError) {
-        Self.raiseDescriptorLimit()
-        let registry = ConnectionRegistry(configuration)
+        let registry = ConnectionRegistry(configuration, descriptors: Self.raiseDescriptorLimit())
         let hasFailed = Atomic(false)
         let services: Services
         do throws(StoreError) {
@@ -88,6 +87,7 @@ public final class Relay: Sendable {
         sweeps = loop.scheduleRepeatedTask(initialDelay: .seconds(0), delay: .minutes(1)) { _ in
             services.writer.sweep()
             services.sweepBlobs()
+            services.countDirectory()
         }
         operations = try Operations(
             configuration, group: group, services: services, registry: registry)
@@ -174,12 +174,14 @@ public final class Relay: Sendable {
         while registry.count > 0, Monotonic.seconds() < deadline { usleep(2_000) }
     }
 
-    /// Raises the limit of descriptors, one for each connection; the soft limit is often 1024.
-    private static func raiseDescriptorLimit() {
+    /// Raises the limit of descriptors, one for each connection; the soft limit is often 1024. Returns the limit.
+    private static func raiseDescriptorLimit() -> Int {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        guard getrlimit(resource, &limit) == 0 else { return }
+        guard getrlimit(resource, &limit) == 0 else { return .max }
         limit.rlim_cur = limit.rlim_max
         setrlimit(resource, &limit)
+        getrlimit(resource, &limit)
+        return Int(clamping: limit.rlim_cur)
     }
 }

@@ -32,6 +32,8 @@ public struct RelayConfiguration: Sendable {
     public var connectionRate = 10_000
     /// The most publications in a minute before new ids must do a proof of work; 0 for no limit.
     public var surge = 600
+    /// The most bytes of all cards, login keys, prekeys and records of rooms.
+    public var directoryBytes: Int64 = 2_000_000_000
     /// The zero bits of the proof of work when a surge begins: a million hashes, less than a second of one core.
     var surgeBits = 20
     /// The most connections from one network, a /24 of IPv4 or a /64 of IPv6; `nil` for a quarter of

@@ -16,8 +16,6 @@ public enum TLSFileError: Error {
     case unreadable(String)
     /// The certificate or its key cannot be used, or they do not belong together.
     case unusable(certificate: String, key: String)
-    /// The certificate is not valid yet.
-    case notYetValid(String)
     /// The library made no certificate for these names.
     case notMade(names: [String])
     /// The file that would be created exists.

@@ -6,7 +6,9 @@ final class RelayPolicy: Sendable {
     let nonces = IssuedNonces()
     let tokens = SessionTokens()
     let lockout = Lockout()
+    let addresses = KnownAddresses()
     let newIDLimit: NewIDLimit
+    let directory: DirectoryLimit
     let rates: MailboxRates
     let blobLimits: BlobLimits
     /// The bytes of blobs that each network uploads.
@@ -22,6 +24,7 @@ final class RelayPolicy: Sendable {
         self.clock = clock
         admission = Admission(configuration.admission)
         newIDLimit = NewIDLimit(limit: configuration.surge, bits: configuration.surgeBits)
+        directory = DirectoryLimit(configuration.directoryBytes)
         rates = MailboxRates(perMinute: configuration.mailboxRate)
         blobLimits = configuration.blobs
         uploads = NetworkRates(perDay: configuration.blobs.networkDay)

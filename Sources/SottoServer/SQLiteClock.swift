@@ -4,21 +4,13 @@ import SottoDatabase
 extension SQLiteStore {
     func clock() throws(StoreError) -> StoredClock? {
         try reader.use { connection throws(StoreError) in
-            let stored = try connection.first(
+            try connection.first(
                 "SELECT accepted, held, agreed, confirmed FROM clock"
-            ) {
+            ) { row throws(StoreError) in
                 StoredClock(
-                    accepted: $0.integer(0), held: $0.isNull(1) ? nil : $0.integer(1),
-                    agreed: $0.integer(2), confirmed: $0.isNull(3) ? nil : $0.integer(3))
+                    accepted: row.integer(0), held: row.isNull(1) ? nil : row.integer(1),
+                    agreed: row.integer(2), confirmed: row.isNull(3) ? nil : row.integer(3))
             }
-            if let stored { return stored }
-            // A store of an earlier version has no clock state.
-            let newest = try connection.integer(
-                """
-                SELECT max(coalesce((SELECT minute FROM envelope ORDER BY seq DESC LIMIT 1), -1),
-                    coalesce((SELECT max(minute) FROM account), -1))
-                """)
-            return newest >= 0 ? StoredClock(accepted: newest) : nil
         }
     }
 

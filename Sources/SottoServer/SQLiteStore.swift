@@ -27,8 +27,8 @@ final class SQLiteStore: CopyableStore {
         do throws(DatabaseError) {
             lock = isExclusive ? try FileLock(path: path + "-lock") : nil
             if let lock, !lock.lock(timeout: 2) { throw .locked(what: "the store \(path)") }
-            writer = try DurableDatabase(path: path, migrations: Self.migrations, lockTimeout: 10)
-            reader = try DurableDatabase(path: path, migrations: Self.migrations, lockTimeout: 10)
+            writer = try Self.open(path)
+            reader = try Self.open(path)
         } catch {
             throw StoreError(error)
         }
@@ -42,6 +42,10 @@ final class SQLiteStore: CopyableStore {
                 "SELECT seq FROM sqlite_sequence WHERE name = 'envelope'")
         }
         memory.withLock { $0.nextSequence = last + 1 }
+    }
+
+    private static func open(_ path: String) throws(DatabaseError) -> DurableDatabase {
+        try DurableDatabase(path: path, kind: kind, migrations: migrations, lockTimeout: 10)
     }
 
     // MARK: Writing

@@ -51,3 +51,18 @@ struct Services: Sendable {
         verification.start()
     }
 }
+
+extension Services {
+    /// Counts the space of the directory again, on the thread of the reader.
+    func countDirectory() {
+        reader.async { [self] in
+            do throws(StoreError) {
+                try policy.directory.recount { () throws(StoreError) in try store.directoryUse() }
+            } catch .full {
+                // The next count tries again.
+            } catch {
+                onFailure(error)
+            }
+        }
+    }
+}

@@ -32,6 +32,9 @@ protocol Store: Sendable {
     /// Returns the record of the room with a door, one line, or `nil`.
     func room(of door: SessionID) throws(StoreError) -> [UInt8]?
 
+    /// Returns the space of all accounts, records of rooms and prekeys, as ``DirectoryLimit`` counts it.
+    func directoryUse() throws(StoreError) -> Int64
+
     /// Clears the stranger flag of all mailboxes; a relay that is open to all does so at its start.
     func clearStrangerFlags() throws(StoreError)
 
@@ -45,8 +48,7 @@ protocol Store: Sendable {
     /// prekeys.
     func known(among ids: [SessionID], byPreKeys: Bool) throws(StoreError) -> Set<SessionID>
 
-    /// Returns the clock state; in a store of an earlier version, the time of its newest envelope. `nil` in a new
-    /// store.
+    /// Returns the clock state, or `nil` in a new store.
     func clock() throws(StoreError) -> StoredClock?
 
     /// Stores the clock state, except ``StoredClock/confirmed``.
@@ -98,10 +100,11 @@ enum Change: Sendable {
     /// Store the new prekeys of a publication. `head` is the line of their bundle up to the value of its last member,
     /// `oneTimePreKey`.
     case publish(PreKeyPublication, head: [UInt8])
-    /// Hand out a bundle of an owner's prekeys; a repeated claim id gets the same bundle.
-    case claim(owner: SessionID, id: String)
+    /// Hand out a bundle of an owner's prekeys; a repeated claim id gets the same bundle. The last `reserve` one-time
+    /// prekeys stay for other claims.
+    case claim(owner: SessionID, id: String, reserve: Int64 = 0)
     /// Hand out bundles of different owners. ``Retention/reservedOneTime`` one-time prekeys of each owner stay for claims
-    /// of a single bundle.
+    /// with a proof of work.
     case claims([Request.Claim])
     /// Change the account of an id, or create it.
     case update(SessionID, AccountUpdate)
@@ -234,8 +237,8 @@ struct Retention: Sendable {
     static let strangerMinutes: Int64 = 60
     /// Minutes for which a claim of prekeys can be repeated.
     static let claimMinutes: Int64 = 7 * 24 * 60
-    /// The last one-time prekeys of an owner, which batches of claims do not take. A client publishes more before so few
-    /// are left.
+    /// The last one-time prekeys of an owner, which only claims with a proof of work take, so that strangers cannot use
+    /// up all of them for nothing.
     static let reservedOneTime: Int64 = 10
     /// Minutes for which an envelope id stays known after the envelope would have expired.
     static let tombstoneMinutes: Int64 = 7 * 24 * 60

@@ -3,8 +3,31 @@ import SottoDatabase
 
 /// The file of a store, for programs other than the relay.
 public enum StoreFile {
-    /// The number of schema versions that this relay knows.
-    public static var versions: Int { SQLiteStore.migrations.count }
+    /// Whether a file is a store, by its first 100 bytes (SQLite's file format, "The Database Header").
+    public enum Kind: Sendable {
+        /// A store that this relay can open.
+        case store
+        /// A store of a later version.
+        case newer
+        /// A database of another program or an unreleased build.
+        case other
+        /// Not an SQLite database.
+        case noDatabase
+
+        /// Reads a header.
+        public init(header: [UInt8]) {
+            guard header.count == 100, header.starts(with: Array("SQLite format 3\0".utf8)) else {
+                self = .noDatabase
+                return
+            }
+            func number(_ place: Int) -> Int {
+                header[place..<place + 4].reduce(0) { $0 << 8 | Int($1) }
+            }
+            let isStore = number(68) == Int(SQLiteStore.kind)
+            self =
+                !isStore ? .other : number(60) > SQLiteStore.migrations.count ? .newer : .store
+        }
+    }
 
     /// Returns the folder with the blobs of the store at `path`.
     public static func blobs(of path: String) -> String { path + "-blobs" }
@@ -69,7 +92,8 @@ public enum StoreFile {
     public static func copy(_ path: String, to new: String) throws(StoreError) {
         do throws(DatabaseError) {
             try DatabaseCopy.make(
-                of: path, to: new, versions: versions, tables: ["mailbox", "envelope", "seen"])
+                of: path, to: new, kind: SQLiteStore.kind, versions: SQLiteStore.migrations.count,
+                tables: ["mailbox", "envelope", "seen"])
         } catch {
             throw StoreError(error)
         }

@@ -46,7 +46,11 @@ public enum StoreMigration {
         // Before the rows: an interrupted copy of blobs can be repeated.
         var blobs = 0
         if let from = try source.openBlobs(.none), let to = try target.openBlobs(.none) {
-            blobs = try from.copy(to: to)
+            do throws(BlobStoreError) {
+                blobs = try from.copy(to: to)
+            } catch {
+                throw error.cause
+            }
         }
         try target.load { add throws(StoreError) in
             summary = Summary()
@@ -126,7 +130,7 @@ enum StoreTable: String, CaseIterable {
         case .preKeyOwner:
             [
                 ("number", false), ("key", true), ("signed", false), ("signed_id", false),
-                ("one_time_mark", false),
+                ("one_time_mark", false), ("minute", false),
             ]
         case .preKeySigned: [("number", false), ("head", true), ("superseded", false)]
         case .preKeyOneTime: [("owner", false), ("id", false), ("key", true)]

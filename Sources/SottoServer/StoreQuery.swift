@@ -22,10 +22,12 @@ enum StoreQuery: Sendable {
 
     /// The result of a ``StoreQuery``.
     enum Result: Sendable {
-        case response(Response, to: String?, weight: Int)
+        /// `then` is a change that the read causes.
+        case response(Response, to: String?, weight: Int, then: Change? = nil)
         case login(Login, LoginContext, to: String?)
         case resume(SessionTokens.Session, Account?, to: String?)
-        case publish(Change, of: SessionID, Account?, isKnown: Bool, to: String?)
+        /// `space` is what the publication replaces, as ``DirectoryLimit`` counts it.
+        case publish(Change, of: SessionID, Account?, isKnown: Bool, space: Int64, to: String?)
         case session(SessionID, PreKeyStatus?, Account?, token: String, minute: Int64, to: String?)
         case push(SessionID, Page)
     }
@@ -59,9 +61,15 @@ enum StoreQuery: Sendable {
                 .messages(page.messages.map(\.delivered), more: page.hasMore), to: requestID,
                 weight: weight)
         case .card(let id, let requestID):
-            let card = try store.account(of: id)?.card
+            let account = try store.account(of: id)
+            guard let account, let card = account.card else {
+                return .response(.error(Refusal(.noCard)), to: requestID, weight: weight)
+            }
+            // A card that is fetched is kept.
+            let isDue = account.minute + Account.signMinutes <= clock.minute
             return .response(
-                card.map { .card($0) } ?? .error(Refusal(.noCard)), to: requestID, weight: weight)
+                .card(card), to: requestID, weight: weight,
+                then: isDue ? .update(id, .seen) : nil)
         case .room(let door, let requestID):
             let room = try store.room(of: door)
             return .response(
@@ -74,12 +82,16 @@ enum StoreQuery: Sendable {
             return .resume(session, try store.account(of: responsible), to: requestID)
         case .publish(let change, let owner, let requestID):
             if change.isRoom {
-                let isKnown = try store.room(of: owner) != nil
-                return .publish(change, of: owner, nil, isKnown: isKnown, to: requestID)
+                let room = try store.room(of: owner)
+                let space = room.map { DirectoryLimit.rowBytes + Int64($0.count) } ?? 0
+                return .publish(
+                    change, of: owner, nil, isKnown: room != nil, space: space, to: requestID)
             }
             let account = try store.account(of: owner)
-            let isKnown = if account == nil { try store.preKeys(of: owner) != nil } else { true }
-            return .publish(change, of: owner, account, isKnown: isKnown, to: requestID)
+            let status = try store.preKeys(of: owner)
+            return .publish(
+                change, of: owner, account, isKnown: account != nil || status != nil,
+                space: change.space(replacing: account, status), to: requestID)
         case .session(let owner, let token, let requestID):
             return .session(
                 owner, try store.preKeys(of: owner), try store.account(of: owner), token: token,
@@ -116,5 +128,21 @@ struct LoginContext: Sendable {
         self.member = member
         voucher = if let member { try store.account(of: member) } else { nil }
         minute = clock.minute
+    }
+}
+
+extension Change {
+    /// The space of what a card, a login key or prekeys replace. Known owners may always renew their prekeys, because
+    /// their number is limited.
+    fileprivate func space(replacing account: Account?, _ status: PreKeyStatus?) -> Int64 {
+        func space(of bytes: [UInt8]?) -> Int64 {
+            account == nil ? 0 : DirectoryLimit.rowBytes + Int64(bytes?.count ?? 0)
+        }
+        return switch self {
+        case .publish: status == nil ? 0 : directoryBytes
+        case .update(_, .card): space(of: account?.card)
+        case .update(_, .loginKey): space(of: account?.loginKey)
+        case .store, .acknowledge, .claim, .claims, .update, .publishRoom, .invite, .redeem: 0
+        }
     }
 }

@@ -30,6 +30,13 @@ struct StoreRoom {
     /// Whether the free space is reserved for existing mailboxes after `count` more bytes are used.
     func isScarce(after count: Int64) -> Bool { free.map { $0 - count < scarce } ?? false }
 
+    /// Whether less than a twentieth of the file system's files is left. Some file systems have no such limit.
+    var hasFewFiles: Bool {
+        var space = statvfs()
+        guard statvfs(path, &space) == 0 else { return false }
+        return space.f_favail < space.f_files / 20
+    }
+
     /// Returns how many of the changes may be written now, from the first on, in one transaction.
     ///
     /// With little space it checkpoints the log first, while that is still possible.

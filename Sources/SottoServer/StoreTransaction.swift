@@ -37,7 +37,8 @@ struct StoreTransaction {
     func apply(_ change: Change) throws(StoreError) -> Outcome {
         switch change {
         case .publish(let publication, let head): return try publish(publication, head)
-        case .claim(let owner, let id): return try claim(Envelope.idBytes(id), of: owner)
+        case .claim(let owner, let id, let reserve):
+            return try claim(Envelope.idBytes(id), of: owner, reserve: reserve)
         case .claims(let claims): return try claim(claims)
         case .update(let id, let change): return try update(id, change)
         case .publishRoom(let room): return try publish(room)
@@ -80,7 +81,7 @@ struct StoreTransaction {
         guard makes, !isScarce else { return nil }
         try connection.run(
             """
-            INSERT INTO mailbox (key, messages, bytes, stranger) VALUES (?1, 0, 0,
+            INSERT INTO mailbox (key, stranger) VALUES (?1,
                 CASE WHEN ?2 AND NOT EXISTS (SELECT 1 FROM account WHERE key = ?1) THEN ?3 END)
             """, mailbox.publicKey, retention.strangerMinutes == nil ? 0 : 1, minute)
         return MailboxRow(number: connection.lastRow)

@@ -58,9 +58,9 @@ extension StoreTransaction {
             let signed = try insert(head: head)
             try connection.run(
                 """
-                INSERT INTO prekey_owner (key, signed, signed_id, one_time_mark)
-                VALUES (?, ?, ?, -1)
-                """, publication.owner.publicKey, signed, signedID)
+                INSERT INTO prekey_owner (key, signed, signed_id, one_time_mark, minute)
+                VALUES (?, ?, ?, -1, ?)
+                """, publication.owner.publicKey, signed, signedID, minute)
             owner = Owner(
                 number: connection.lastRow, signed: signed, signedID: signedID, mark: -1)
         }
@@ -70,8 +70,9 @@ extension StoreTransaction {
         owner.mark = max(owner.mark, lostMark)
         try connection.run(
             """
-            UPDATE prekey_owner SET signed = ?, signed_id = ?, one_time_mark = ? WHERE number = ?
-            """, owner.signed, owner.signedID, owner.mark, owner.number)
+            UPDATE prekey_owner SET signed = ?, signed_id = ?, one_time_mark = ?,
+                minute = max(minute, ?) WHERE number = ?
+            """, owner.signed, owner.signedID, owner.mark, minute, owner.number)
         return .published
     }
 
@@ -81,7 +82,7 @@ extension StoreTransaction {
     /// deleted one-time prekey is in the row of exactly one claim.
     /// With no more than `reserve` one-time prekeys, the bundle has none.
     func claim(
-        _ id: [UInt8], of owner: SessionID, reserve: Int64 = 0
+        _ id: [UInt8], of owner: SessionID, reserve: Int64
     ) throws(StoreError) -> Outcome {
         if let earlier = try repeated(id, of: owner) { return earlier }
         guard let row = try find(owner) else { return .noBundle }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import NIOCore
 import NIOPosix
@@ -75,11 +76,8 @@ final class WakeCommand: WakeTarget {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        // NIO's sockets would be inherited, and stay open after their clients are gone. Closing a descriptor that is
-        // not open does nothing.
-        for descriptor in 3...Self.highestDescriptor() {
-            posix_spawn_file_actions_addclose(&actions, descriptor)
-        }
+        // NIO's sockets would be inherited, and stay open after their clients are gone.
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -99,24 +97,6 @@ final class WakeCommand: WakeTarget {
         let code = posix_spawnp(
             &child, words[0], &actions, &attributes, arguments, environment)
         return code == 0 ? child : nil
-    }
-
-    /// Returns a number above all open descriptors, with a margin for those that are opened meanwhile.
-    private static func highestDescriptor() -> Int32 {
-        var highest: Int32 = 3
-        if let directory = opendir("/proc/self/fd") {
-            while let entry = readdir(directory) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-                highest = max(highest, Int32(name) ?? 3)
-            }
-            closedir(directory)
-        }
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        // A descriptor above the limit would be an error.
-        return max(3, min(highest + 256, Int32(clamping: limit.rlim_cur) - 1))
     }
 
     /// The relay's environment, and the variables of this wake-up.

@@ -200,7 +200,7 @@ final class Writer: Sendable {
                 arrived[envelope.to, default: 0] += 1
                 bytes += envelope.bytes.count
             } else if case .store(let envelope, _) = entry.change {
-                rates.refund(envelope.to)
+                rates.refund(envelope.to, at: Monotonic.seconds())
             }
             guard let connection = entry.connection else { continue }
             let reply = ClientConnection.Reply(

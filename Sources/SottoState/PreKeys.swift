@@ -10,7 +10,8 @@ extension StateTransaction {
     public static let graceDays: Int64 = 45
     /// The number of one-time prekeys that are created at once.
     public static let batch = 50
-    /// The number of one-time prekeys at the relay below which new ones are created.
+    /// The number of one-time prekeys at the relay below which new ones are created, once a day. A stranger who uses up
+    /// prekeys and watches for new ones would otherwise learn when we are online.
     public static let replenishBelow = 20
     /// The maximum number of one-time prekeys created for one relay in a day, whatever the relay reports.
     public static let dailyLimit = 300
@@ -65,12 +66,17 @@ extension StateTransaction {
         // relay's prekeys above our last number.
         let isBehind = try oneTimeMark > last(.oneTime)
         var count = 0
-        if oneTime < Self.replenishBelow || isBehind {
+        let isDaily = try isRefillDue(for: relay, at: time)
+        let isLow = oneTime < Self.replenishBelow && isDaily
+        if isLow || isBehind {
             count = min(Self.batch, Self.dailyLimit - (try madeToday(for: relay, at: time)))
         }
         let isDue = Self.isDue(signed.made, at: time)
         guard isDue || count > 0 || signedID < signed.key.id else { return nil }
-        if count > 0 { try raise(.oneTime, to: oneTimeMark) }
+        if count > 0 {
+            try raise(.oneTime, to: oneTimeMark)
+            try noteRefill(for: relay, at: time)
+        }
         if isDue {
             // A lost state may have published higher numbers, and the relay accepts nothing below them.
             for kind in [SecretPreKey.Kind.signed, .postQuantum] { try raise(kind, to: signedID) }
@@ -84,6 +90,24 @@ extension StateTransaction {
     private static func isDue(_ made: Timestamp, at time: Timestamp) -> Bool {
         time.seconds - made.seconds >= rotationDays * day || made.seconds - time.seconds > day
     }
+
+    /// Whether a day has passed since the last one-time prekeys for a relay. A date in the future comes from a clock that
+    /// was ahead.
+    private func isRefillDue(for relay: String, at time: Timestamp) throws(StateError) -> Bool {
+        let last = try connection.integer(
+            "SELECT value FROM number WHERE name = ?", refillName(relay))
+        return time.seconds - last >= Self.day || last > time.seconds
+    }
+
+    private func noteRefill(for relay: String, at time: Timestamp) throws(StateError) {
+        try connection.run(
+            """
+            INSERT INTO number (name, value) VALUES (?, ?)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """, refillName(relay), time.seconds)
+    }
+
+    private func refillName(_ relay: String) -> String { "refill " + hex(store.mark(relay: relay)) }
 
     func secretPreKey(_ kind: SecretPreKey.Kind, _ id: UInt32) throws(StateError) -> SecretPreKey? {
         try connection.first(

@@ -27,8 +27,9 @@ public enum Request: Sendable, Equatable {
     /// new.
     case publish(PublishedPreKeys)
     /// Claims a bundle of an owner's prekeys under an id that the client chose: a lower-case UUID. Repeating the id
-    /// returns the same bundle. Answered by `bundle`.
-    case claim(owner: SessionID, id: String)
+    /// returns the same bundle. `address` is an address of the owner that the client was given; it or a proof of work
+    /// gets the last one-time prekeys. Answered by `bundle`.
+    case claim(owner: SessionID, id: String, address: SessionID? = nil)
     /// Makes 1 to ``WireLimits/claimCount`` claims of different owners at once. Answered by `bundles`.
     case claims([Claim])
 
@@ -109,7 +110,8 @@ public enum Request: Sendable, Equatable {
         case "prekeys": self = .publish(try PublishedPreKeys(payload["publication"].object()))
         case "claim":
             self = .claim(
-                owner: try payload["id"].sessionID(), id: try payload["claim"].uuid())
+                owner: try payload["id"].sessionID(), id: try payload["claim"].uuid(),
+                address: try payload["address"].optional?.sessionID())
         case "claims":
             let counts = 1...WireLimits.claimCount
             let owners = try payload["ids"].list(counts: counts) { (id) throws(Reason) in
@@ -174,8 +176,13 @@ public enum Request: Sendable, Equatable {
                 ]))
         case .publish(let published):
             return Self.publishLine(published.bytes, requestID: requestID)
-        case .claim(let owner, let id):
-            return line("claim", ["id": .string(owner.description), "claim": .string(id)])
+        case .claim(let owner, let id, let address):
+            return line(
+                "claim",
+                JSONObject([
+                    ("id", .string(owner.description)), ("claim", .string(id)),
+                    ("address", Self.json(address)),
+                ]))
         case .claims(let claims):
             return line(
                 "claims",

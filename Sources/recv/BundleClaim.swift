@@ -23,8 +23,10 @@ struct BundleClaim {
         let output = try Output(path: nil, content: .text)
         guard isKept else {
             let person = try book.find(owner)
-            let bundle = try PreKeyClaim(owner: person.id, id: Envelope.newID())
-                .run(at: address(of: person, fallback: nil))
+            let bundle = try PreKeyClaim(
+                owner: person.id, id: Envelope.newID(), address: person.card?.address
+            )
+            .run(at: address(of: person, fallback: nil))
             try output.writeLine(bundle.record)
             try output.finish()
             return
@@ -35,7 +37,8 @@ struct BundleClaim {
         let person = try book.find(owner)
         let relay = try address(of: person, fallback: own.relay)
         let id = try store.transaction { try $0.claim(for: person.id) }
-        let bundle = try PreKeyClaim(owner: person.id, id: id).run(at: relay)
+        let bundle = try PreKeyClaim(owner: person.id, id: id, address: person.card?.address)
+            .run(at: relay)
         try store.transaction { try $0.keep(bundle) }
         try output.writeLine(bundle.record)
         try output.finish()

@@ -41,16 +41,17 @@ enum AddressChecks {
     private static func certificates(_ plan: RelayConfiguration) -> [Finding] {
         guard let files = plan.tls else { return [] }
         do throws(RelayError) {
-            let days = Int(try files.secondsLeft() / 86_400)
-            switch days {
-            case ..<0: return [Finding(.error, "certificate", "it has expired")]
-            case ..<14: return [Finding(.warning, "certificate", "it expires in \(days) days")]
-            default:
-                return [
-                    Finding(.ok, "certificate", "it matches its key and is valid for \(days) days"),
-                    Finding(.ok, "pin", "#sha256=\(hex(try files.pin()))"),
-                ]
+            let validity = try files.validity()
+            guard case .valid(let days) = validity else {
+                return [Finding(.error, "certificate", validity.problem ?? "")]
             }
+            if let problem = validity.problem {
+                return [Finding(.warning, "certificate", problem)]
+            }
+            return [
+                Finding(.ok, "certificate", "it matches its key and is valid for \(days) days"),
+                Finding(.ok, "pin", "#sha256=\(hex(try files.pin()))"),
+            ]
         } catch {
             return [Finding(.error, "certificate", error.failure.message)]
         }

@@ -38,6 +38,12 @@ struct AdmissionOptions: ArgumentGroup {
         values: .any)
     var surge = 600
 
+    @Option(
+        "--directory-bytes", value: "size",
+        help: "The most bytes of all cards, login keys, prekeys and records of rooms.",
+        values: .any)
+    var directoryBytes = "2GB"
+
     func validate() throws {
         guard mailboxRate >= 0, connectionRate >= 0, surge >= 0 else {
             throw UsageError("--mailbox-rate, --connection-rate and --surge must not be negative")
@@ -51,6 +57,12 @@ struct AdmissionOptions: ArgumentGroup {
         plan.mailboxRate = mailboxRate
         plan.connectionRate = connectionRate
         plan.surge = surge
+        guard let bytes = RelayTool.size(directoryBytes) else {
+            throw Failure(
+                .usage, "--directory-bytes is not a size", hint: "for example --directory-bytes 2GB"
+            )
+        }
+        plan.directoryBytes = bytes
     }
 
     /// Reads the list of members again; `nil` without one.

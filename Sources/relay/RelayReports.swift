@@ -32,7 +32,6 @@ extension TLSFileError: FailureError {
         case .unreadable(let path): Self.failure("the certificate \(path) cannot be read")
         case .unusable(let certificate, let key):
             Self.failure("the certificate \(certificate) or the key \(key) cannot be used")
-        case .notYetValid(let path): Self.failure("the certificate \(path) is not valid yet")
         case .notMade(let names):
             Self.failure("cannot create a certificate for \(names.joined(separator: ", "))")
         case .exists(let path): Self.failure("\(path) already exists")

@@ -86,6 +86,7 @@ struct RelayTool: Program {
         pthread_sigmask(SIG_BLOCK, &ends, nil)
         let lost = Mutex<StoreError?>(nil)
         try tls.prepare(plan, say: say)
+        warnAboutCertificate()
         let relay = try start(plan) { error in
             lost.withLock { $0 = error }
             kill(getpid(), SIGTERM)
@@ -205,6 +206,7 @@ struct RelayTool: Program {
                 try tls.checkKey()
                 try relay.reloadCertificate()
                 say("read the certificate again")
+                warnAboutCertificate()
             } catch {
                 let message =
                     (error as? any FailureError)?.failure.message
@@ -220,6 +222,10 @@ struct RelayTool: Program {
             let message = (error as? Failure)?.message ?? "the members cannot be read"
             Terminal.say("relay: error: \(message); the old list stays in use")
         }
+    }
+
+    private func warnAboutCertificate() {
+        if let warning = tls.warning { Terminal.say("relay: warning: \(warning)") }
     }
 
     private func announce(_ address: String) throws(Failure) {

@@ -75,45 +75,39 @@ struct StoreChecks {
         return findings
     }
 
-    /// Reads the header of the file, which contains the version of the tables.
+    /// Checks the header of the file.
     private func content(_ size: Int) -> Finding {
-        var header = [UInt8](repeating: 0, count: 100)
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return Finding(.error, "store", "\(path) cannot be read") }
-        defer { close(descriptor) }
-        let count = read(descriptor, &header, header.count)
-        if count == 0 { return Finding(.ok, "store", "\(path) is empty") }
-        guard count == header.count, header.starts(with: Array("SQLite format 3\0".utf8)) else {
-            return Finding(.error, "store", "\(path) is not an SQLite database")
+        guard let header = header() else {
+            return Finding(.error, "store", "\(path) cannot be read")
         }
-        let version = header[60..<64].reduce(0) { $0 << 8 | Int($1) }
-        guard version <= StoreFile.versions else {
-            return Finding(.error, "store", "\(path) was written by a newer relay")
+        if header.isEmpty { return Finding(.ok, "store", "\(path) is empty") }
+        return switch StoreFile.Kind(header: header) {
+        case .store: Finding(.ok, "store", "\(path) has \(size) bytes")
+        case .newer: Finding(.error, "store", "\(path) was written by a newer relay")
+        case .other: Finding(.error, "store", "no released relay wrote \(path)")
+        case .noDatabase: Finding(.error, "store", "\(path) is not an SQLite database")
         }
-        return Finding(.ok, "store", "\(path) has \(size) bytes")
     }
 
     /// Compares the clock with the newest time in the store. Returns `nil` if they agree, and for a store that does
     /// not exist or has another version, which is not opened.
     func clock() -> Finding? {
-        guard !path.contains("://") else { return nil }
-        var status = stat()
-        guard stat(path, &status) == 0, status.st_size > 0,
-            Self.version(of: path) == StoreFile.versions,
+        guard !path.contains("://"), let header = header(),
+            case .store = StoreFile.Kind(header: header),
             let minutes = try? StoreClock.error(in: StoreLocation(path))
         else { return nil }
         let text = StoreClock.explanation(minutes, store: path)
         return minutes == 0 ? nil : Finding(.warning, "clock", text)
     }
 
-    /// Returns the version of a store's tables, from its header, or -1 if the file cannot be read.
-    private static func version(of path: String) -> Int {
-        var header = [UInt8](repeating: 0, count: 100)
+    /// Returns the first 100 bytes of the file, fewer of a short one, or `nil` if it cannot be read.
+    private func header() -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return -1 }
+        guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        guard read(descriptor, &header, header.count) == header.count else { return -1 }
-        return header[60..<64].reduce(0) { $0 << 8 | Int($1) }
+        var header = [UInt8](repeating: 0, count: 100)
+        let count = read(descriptor, &header, header.count)
+        return count < 0 ? nil : Array(header[..<count])
     }
 
     // MARK: The file system

@@ -60,6 +60,18 @@ struct TLSOptions: ArgumentGroup {
         say("certificate #sha256=\(hex(try files.pin()))")
     }
 
+    /// A warning about a certificate that is not valid, or soon is not, or `nil`. The relay starts all the same: clients
+    /// may have pinned it.
+    var warning: String? {
+        guard let files else { return nil }
+        do throws(RelayError) {
+            let problem = try files.validity().problem
+            return problem.map { "the certificate \(files.certificate): \($0)" }
+        } catch {
+            return error.failure.message
+        }
+    }
+
     /// Throws if other users can read the key.
     func checkKey() throws(Failure) {
         guard let tlsKey else { return }

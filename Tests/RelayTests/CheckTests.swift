@@ -111,6 +111,63 @@ import Testing
         #expect(try certificate(days: -1).map(\.text) == ["it has expired"])
     }
 
+    /// Creates a certificate that is valid between two times, relative to now in days.
+    private func makeCertificate(from first: Int64, to last: Int64) throws {
+        func time(_ days: Int64) -> String {
+            let time = Timestamp(seconds: Timestamp.now().seconds + days * 86_400 + 3_600)
+            return time.description.filter { $0.isNumber || $0 == "Z" }
+        }
+        scratch.write("serial", Array("01\n".utf8))
+        scratch.write("index", [])
+        let configuration = """
+            [ca]
+            default_ca = own
+            [own]
+            database = \(scratch("index"))
+            serial = \(scratch("serial"))
+            new_certs_dir = \(scratch.path)
+            default_md = sha256
+            policy = names
+            [names]
+            commonName = supplied
+
+            """
+        scratch.write("ca.conf", Array(configuration.utf8))
+        let steps = [
+            [
+                "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                "-keyout", scratch("key.pem"), "-subj", "/CN=localhost", "-out",
+                scratch("request.pem"),
+            ],
+            [
+                "ca", "-batch", "-selfsign", "-notext", "-config", scratch("ca.conf"), "-keyfile",
+                scratch("key.pem"), "-in", scratch("request.pem"), "-out", scratch("cert.pem"),
+                "-startdate", time(first), "-enddate", time(last),
+            ],
+        ]
+        for step in steps {
+            try #require(ChildProcess.run("/usr/bin/openssl", step, errors: "/dev/null") == 0)
+        }
+        _ = chmod(scratch("key.pem"), 0o600)
+    }
+
+    /// A relay warns at its start of a certificate that clients refuse, and serves those that have pinned it.
+    @Test(
+        arguments: [
+            (-10, -1, "it has expired"), (-10, 5, "it expires in 5 days"),
+            (5, 10, "it is not valid yet"), (-10, 90, nil),
+        ] as [(Int64, Int64, String?)])
+    func aRelayWarnsOfItsCertificate(_ first: Int64, _ last: Int64, _ problem: String?) throws {
+        try makeCertificate(from: first, to: last)
+        let certificate = scratch("cert.pem")
+        let relay = try #require(
+            RelayProcess(scratch, ["--tls-cert", certificate, "--tls-key", scratch("key.pem")]))
+        #expect(relay.end() == 0)
+        let warnings = scratch.lines("relay.log").filter { $0.contains("warning") }
+        let expected = problem.map { "relay: warning: the certificate \(certificate): \($0)" }
+        #expect(warnings == [expected].compactMap { $0 })
+    }
+
     @Test func unusableAddressesAreFound() {
         let other = check(["--listen", "192.0.2.1:7667"])
         #expect(other.status == 78 && levels(other.found, "listen") == ["error"])

@@ -153,14 +153,6 @@ import Testing
             try place.open(kind).clock() == StoredClock(accepted: 5_002, confirmed: 5_001))
     }
 
-    /// A store of an earlier version has mail but no clock state.
-    @Test(arguments: StoreKind.available) func anOldStoreUsesItsNewestMail(_ kind: StoreKind) throws
-    {
-        let store = try place.open(kind)
-        _ = try store.commit([.store(Sample.envelope(to: bob))], at: 77)
-        #expect(try store.clock()?.accepted == 77)
-    }
-
     func count(_ store: any Store, at minute: Int64) throws -> Int {
         try store.messages(in: bob, after: 0, limit: 99, dead: false, at: minute).messages.count
     }

@@ -126,49 +126,4 @@ import Testing
         #expect(try ids(new, at: 100) == [plain.id])
         try new.close()
     }
-
-    /// A store of the version before times to live is upgraded, with its mail.
-    @Test func anEarlierStoreIsUpgraded() throws {
-        let path = place.scratch("relay.db")
-        let earlier = Array(SQLiteStore.migrations[..<5])
-        let old = try DurableDatabase(path: path, migrations: earlier, lockTimeout: 10)
-        let envelope = Sample.envelope(to: bob)
-        try old.transaction { connection throws(DatabaseError) in
-            try connection.run(
-                "INSERT INTO mailbox (key, messages, bytes) VALUES (?, 1, ?)", bob.publicKey,
-                Int64(envelope.bytes.count))
-            try connection.run(
-                "INSERT INTO envelope (mailbox, minute, failures, id, body) VALUES (1, 1, 0, ?, ?)",
-                Envelope.idBytes(envelope.id), envelope.bytes)
-        }
-        try old.close()
-        let store = try place.open(.sqlite)
-        #expect(try ids(store, at: 1_000) == [envelope.id])
-        let short = Sample.envelope(to: bob, ttl: 60)
-        #expect(try store.commit([.store(short, until: 100)], at: 1) == [.stored])
-        #expect(try ids(store, at: 100) == [envelope.id])
-        try store.close()
-    }
-
-    @Test(.enabled(if: PostgresCluster.isExpected)) func anEarlierSchemaIsUpgraded() throws {
-        let cluster = try #require(PostgresCluster.shared)
-        let database = cluster.database()
-        cluster.sql(
-            PostgresSchema.scripts[..<3].joined()
-                + "DELETE FROM sotto.version; INSERT INTO sotto.version VALUES (3);", in: database)
-        let envelope = Sample.envelope(to: bob)
-        let id = hex(Envelope.idBytes(envelope.id))
-        cluster.sql(
-            """
-            SELECT sotto.store(1, 10, 100000, ARRAY[0], ARRAY['\\x\(hex(bob.publicKey))'::bytea],
-                ARRAY['\\x\(id)'::bytea], ARRAY['\\x00'::bytea],
-                ARRAY['\\x\(hex(envelope.bytes))'::bytea]);
-            """, in: database)
-        let store = try PostgresStore(url: cluster.url(database), retention: Retention())
-        let short = Sample.envelope(to: bob, ttl: 60)
-        #expect(try store.commit([.store(short, until: 100)], at: 1) == [.stored])
-        #expect(try ids(store, at: 99) == [envelope.id, short.id])
-        #expect(try ids(store, at: 100) == [envelope.id])
-        try store.close()
-    }
 }

@@ -21,7 +21,7 @@ import Testing
         }
 
         /// The number of networks with counted connections.
-        var count: Int { counted.networks.values.count { $0.count > 0 } }
+        var count: Int { counted.counts.count }
 
         func admits(_ address: String?) -> Bool { counted.admit(address, at: now) }
 

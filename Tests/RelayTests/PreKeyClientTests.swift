@@ -83,8 +83,70 @@ private final class FakeRelay: @unchecked Sendable {
         }
     }
 
+    /// Strangers cannot use up the last prekeys for nothing, and the answers do not tell how many are left.
+    @Test(arguments: StoreKind.available)
+    func theLastPrekeysNeedAProofOfWork(_ kind: StoreKind) throws {
+        let fixture = StoreFixture()
+        let location = try fixture.location(kind)
+        let running = try RunningRelay { $0.store = location }
+        let publication = Sample.preKeys(of: bob, oneTime: 1..<13)
+        let owner = bob.id
+        #expect(running.client().publish(publication) == .stored)
+        let stranger = running.client()
+        for key in publication.oneTimePreKeys[..<2] {
+            #expect(stranger.claimWithoutWork(owner) == (try publication.bundle(oneTime: key)))
+        }
+        let empty = try publication.bundle(oneTime: nil)
+        for _ in 0..<20 { #expect(stranger.claimWithoutWork(owner) == empty) }
+        // The same claim succeeds after the proof, which counts once.
+        let id = Envelope.newID()
+        #expect(stranger.claimWithoutWork(owner, id) == empty)
+        #expect(stranger.doWork())
+        let third = try publication.bundle(oneTime: publication.oneTimePreKeys[2])
+        #expect(stranger.claimWithoutWork(owner, id) == third)
+        #expect(stranger.claimWithoutWork(owner) == empty)
+        #expect(running.client().claimWithoutWork(owner, id) == third)
+        // The client does it, until none is left; then the answer is the same.
+        let relay = try url(running)
+        for key in publication.oneTimePreKeys[3...] {
+            #expect(
+                try PreKeyClaim(owner: owner, id: Envelope.newID()).run(at: relay)
+                    == publication.bundle(oneTime: key))
+        }
+        #expect(try PreKeyClaim(owner: owner, id: Envelope.newID()).run(at: relay) == empty)
+        #expect(stranger.claimWithoutWork(owner) == empty)
+    }
+
+    /// The relay learns the addresses of an owner from the logins on one connection.
+    @Test func anAddressGetsTheLastPrekeys() throws {
+        let running = try RunningRelay { $0.surgeBits = 30 }
+        let relay = try url(running)
+        let (address, other) = (Sample.identity(), Sample.identity())
+        let publication = Sample.preKeys(of: bob, oneTime: 1..<3)
+        #expect(running.client().publish(publication) == .stored)
+        func claim(_ address: Identity?) throws -> UInt32? {
+            try PreKeyClaim(owner: bob.id, id: Envelope.newID(), address: address?.id)
+                .run(at: relay).oneTimePreKey?.id
+        }
+        #expect(try claim(address) == nil)
+        let owner = running.client()
+        guard case .session = owner.login(bob), case .session = owner.login(address) else {
+            Issue.record("no login")
+            return
+        }
+        #expect(try claim(nil) == nil && claim(other) == nil && claim(bob) == nil)
+        #expect(try claim(address) == 1)
+        // It is no address of another owner.
+        let third = Sample.preKeys(of: other, oneTime: 1..<3)
+        #expect(running.client().publish(third) == .stored)
+        #expect(
+            try PreKeyClaim(owner: other.id, id: Envelope.newID(), address: address.id)
+                .run(at: relay).oneTimePreKey == nil)
+    }
+
     @Test func aLostClaimIsRetriedWithTheSameID() throws {
-        let bundle = try Sample.preKeys(of: bob, oneTime: 1..<1).bundle(oneTime: nil)
+        let publication = Sample.preKeys(of: bob, oneTime: 1..<2)
+        let bundle = try publication.bundle(oneTime: publication.oneTimePreKeys[0])
         let relay = try FakeRelay([
             nil, .error(Refusal(.busy)), .bundle(bundle.record.serialized()),
         ])
@@ -142,7 +204,7 @@ private final class FakeRelay: @unchecked Sendable {
         let relay = try #require(RelayProcess(store))
         let world = World(address: relay.address)
         let ids = world.envelopes("envelopes", 2)
-        let publication = Sample.preKeys(of: world.bob, oneTime: 1..<4)
+        let publication = Sample.preKeys(of: world.bob, oneTime: 1..<14)
         let envelopes = TemporaryDirectory.contents(world.scratch("envelopes"))
         world.scratch.write(
             "in", publication.record.serialized() + [0x0A] + envelopes)
@@ -157,7 +219,7 @@ private final class FakeRelay: @unchecked Sendable {
         relay.command.kill(SIGTERM)
         #expect(relay.command.wait() == 0)
         // Without a relay they are queued like envelopes, and the next send delivers them.
-        let newer = Sample.preKeys(of: world.bob, signed: 2, oneTime: 4..<5)
+        let newer = Sample.preKeys(of: world.bob, signed: 2, oneTime: 14..<15)
         world.scratch.write("newer", newer.record.serialized() + [0x0A])
         #expect(world.run("send", input: "newer", output: "queued") == 75)
         #expect(world.statuses("queued") == ["queued"])

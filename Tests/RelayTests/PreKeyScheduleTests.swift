@@ -140,6 +140,26 @@ struct PreKeyScheduleTests {
         #expect(try opens(envelope))
     }
 
+    /// A stranger who uses up prekeys does not learn from new ones when the owner is online.
+    @Test func newOneTimePreKeysWaitForTheirDay() throws {
+        let signed = try publish(at: day(0)).signedPreKey.id
+        func refill(_ relay: String, hour: Int, has count: Int) throws -> Int {
+            try store.transaction {
+                try $0.replenishment(
+                    for: relay, has: count, signedID: signed, oneTimeMark: 0,
+                    at: day(0, hour: hour))
+            }?.oneTimePreKeys.count ?? 0
+        }
+        #expect(try refill("relay:1", hour: 1, has: 3) == StateTransaction.batch)
+        for hour in 1...24 { #expect(try refill("relay:1", hour: hour, has: 0) == 0) }
+        #expect(try refill("other:1", hour: 24, has: 0) == StateTransaction.batch)
+        #expect(try refill("relay:1", hour: 25, has: 20) == 0)
+        #expect(try refill("relay:1", hour: 30, has: 19) == StateTransaction.batch)
+        #expect(try refill("relay:1", hour: 53, has: 0) == 0)
+        // A clock that was ahead delays nothing.
+        #expect(try refill("relay:1", hour: 29, has: 0) == StateTransaction.batch)
+    }
+
     @Test func aClockThatWasYearsAheadDestroysNothing() throws {
         let first = try publish(at: day(0))
         let envelope = try opening(first)

@@ -17,6 +17,7 @@ final class RunningRelay: Sendable {
     init(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws {
         var configuration = RelayConfiguration(
             listen: RelayURL(host: "127.0.0.1", port: 0), store: scratch("relay.db"))
+        configuration.surgeBits = 1
         change(&configuration)
         relay = try Relay.start(configuration) { Issue.record("the store failed: \($0)") }
     }

@@ -126,15 +126,71 @@ import Testing
         _ = try place.open(.sqlite)
     }
 
+    /// Opens the file as a later version of the relay does, with one more script.
+    private func later(_ path: String) throws -> DurableDatabase {
+        try DurableDatabase(
+            path: path, kind: SQLiteStore.kind,
+            migrations: SQLiteStore.migrations + [
+                "ALTER TABLE room ADD COLUMN flag INTEGER; UPDATE mailbox SET dead = 7"
+            ], lockTimeout: 1)
+    }
+
+    /// A later version of the schema changes the tables, and keeps what is in them.
+    @Test func aStoreIsMigratedToALaterVersion() throws {
+        let path = place.scratch("relay.db")
+        let store = try place.open(.sqlite)
+        #expect(try store.commit([.store(Sample.envelope(to: bob))], at: 1) == [.stored])
+        try store.close()
+        let database = try later(path)
+        try database.use { connection throws(DatabaseError) in
+            #expect(try connection.integer("PRAGMA user_version") == 2)
+            #expect(try connection.integer("SELECT count(flag) FROM room") == 0)
+            #expect(try connection.integer("SELECT dead FROM mailbox") == 7)
+            #expect(try connection.integer("SELECT count(*) FROM envelope") == 1)
+        }
+        try database.close()
+    }
+
+    /// The names and contents of the store's files.
+    private func files() -> [String: [UInt8]] {
+        ["relay.db", "relay.db-wal", "relay.db-shm"].reduce(into: [:]) {
+            $0[$1] = TemporaryDirectory.contents(place.scratch($1))
+        }
+    }
+
     @Test func aNewerFileIsNotTouched() throws {
         let path = place.scratch("relay.db")
         try place.open(.sqlite).close()
-        let database = try DurableDatabase(
-            path: path, migrations: Array(repeating: "", count: 40), lockTimeout: 1)
-        try database.close()
-        let before = TemporaryDirectory.contents(path)
+        try later(path).close()
+        let before = files()
         #expect(throws: StoreError.newerVersion(name: path)) { try place.open(.sqlite) }
-        #expect(TemporaryDirectory.contents(path) == before)
+        #expect(files() == before)
+    }
+
+    /// Builds before the first release used other schemas, with versions from 1 on.
+    @Test(arguments: [1, 7]) func aStoreOfAnUnreleasedBuildIsNotTouched(_ version: Int) throws {
+        let path = place.scratch("relay.db")
+        let earlier = try DurableDatabase(
+            path: path,
+            migrations: ["CREATE TABLE mailbox (number INTEGER PRIMARY KEY)"]
+                + Array(repeating: "", count: version - 1), lockTimeout: 1)
+        try earlier.close()
+        let before = files()
+        #expect(throws: StoreError.database(.otherFormat(path: path))) {
+            try place.open(.sqlite)
+        }
+        let errors = place.scratch("errors")
+        for command in [
+            ["--listen", "127.0.0.1:0", "--store", path],
+            ["backup", "--store", path, "-o", place.scratch("copy")],
+        ] {
+            unlink(errors)
+            #expect(ChildProcess.run("relay", command, errors: errors) == 78)
+            #expect(
+                place.scratch.lines("errors").first
+                    == "relay: error: no released sotto wrote \(path)")
+        }
+        #expect(files() == before)
     }
 
     func fail(_ store: any Store, _ id: String) throws {
@@ -200,29 +256,5 @@ import Testing
         #expect(try store.commit([.store(Sample.envelope(to: bob))], at: 12) == [.mailboxFull])
         _ = try store.sweep(at: 16)
         #expect(try store.commit([.store(Sample.envelope(to: bob))], at: 16) == [.stored])
-    }
-
-    @Test func aStoreOfTheFirstVersionIsUpgraded() throws {
-        let path = place.scratch("relay.db")
-        let database = try DurableDatabase(
-            path: path, migrations: [SQLiteStore.migrations[0]], lockTimeout: 1)
-        let live = Sample.envelope(to: bob)
-        let dead = Sample.envelope(to: bob)
-        try database.transaction { connection throws(StoreError) in
-            try connection.run(
-                "INSERT INTO mailbox VALUES (1, ?, 2, ?)", bob.publicKey,
-                Int64(live.bytes.count + dead.bytes.count))
-            for (number, (envelope, failures)) in [(live, 0), (dead, 5)].enumerated() {
-                try connection.run(
-                    "INSERT INTO envelope VALUES (?, 1, 1, ?, ?, ?)", Int64(number + 1), failures,
-                    Envelope.idBytes(envelope.id), envelope.bytes)
-            }
-        }
-        try database.close()
-        let store = try place.open(.sqlite, Retention(mailboxMessages: 2))
-        #expect(try ids(store) == [live.id])
-        #expect(try ids(store, dead: true) == [dead.id])
-        let more = (0..<2).map { _ in Change.store(Sample.envelope(to: bob)) }
-        #expect(try store.commit(more, at: 1) == [.stored, .mailboxFull])
     }
 }

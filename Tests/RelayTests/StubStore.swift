@@ -37,6 +37,8 @@ final class StubStore: Store {
 
     func room(of door: SessionID) throws(StoreError) -> [UInt8]? { nil }
 
+    func directoryUse() throws(StoreError) -> Int64 { 0 }
+
     func clearStrangerFlags() throws(StoreError) {}
 
     func sweep(at minute: Int64, second: Int64, latest: Int64, strangers: Bool) throws(StoreError)

@@ -51,14 +51,17 @@ package struct PreKeyRace {
             }
         }
 
-        // Each published key gives a permit, so that no claimant finds the relay without keys.
+        // The relay keeps the last ten for claims with a proof of work. Each other published key gives a permit, so that
+        // no claimant finds the relay without keys.
+        let reserve: UInt32 = 10
         var published: UInt32 = 0
         func publish() {
-            let numbers = published + 1..<published + 101
+            let last = min(published + 100, UInt32(keys) + reserve)
+            let numbers = published + 1..<last + 1
             let publication = Sample.preKeys(of: bob, signed: 1 + published, oneTime: numbers)
             guard RawClient(address).publish(publication) == .stored else { return }
-            published += 100
-            for _ in numbers { permits.signal() }
+            for _ in max(published, reserve)..<last { permits.signal() }
+            published = last
         }
 
         let group = DispatchGroup()
@@ -101,7 +104,7 @@ package struct PreKeyRace {
             (0..<kills).map { Int.random(in: $0 * 110 + 10..<$0 * 110 + 110, using: &generator) })
         for count in 1...keys {
             claimed.wait()
-            if count % 100 == 0, published < keys { publish() }
+            if count % 100 == 0, published < UInt32(keys) + reserve { publish() }
             if moments.contains(count), !killAndRestart() { return nil }
         }
         group.wait()

@@ -86,12 +86,29 @@ package final class RawClient {
         ask(.publish(PublishedPreKeys(publication)))
     }
 
-    /// Claims a bundle of an owner's prekeys.
+    /// Claims a bundle of an owner's prekeys, and again with a proof of work if it has no one-time prekey.
     package func claim(_ owner: SessionID, _ id: String = Envelope.newID()) -> PreKeyBundle? {
+        let bundle = claimWithoutWork(owner, id)
+        guard let bundle, bundle.oneTimePreKey == nil, doWork() else { return bundle }
+        return claimWithoutWork(owner, id)
+    }
+
+    /// Claims a bundle of an owner's prekeys without a proof of work.
+    package func claimWithoutWork(
+        _ owner: SessionID, _ id: String = Envelope.newID()
+    ) -> PreKeyBundle? {
         guard case .bundle(let line) = ask(.claim(owner: owner, id: id)),
             let record = try? JSON.object(parsing: line)
         else { return nil }
         return try? PreKeyBundle(record: record)
+    }
+
+    /// Solves a puzzle. Returns whether the relay accepts the solution.
+    package func doWork() -> Bool {
+        guard case .puzzle(let nonce, let bits) = ask(.puzzle),
+            let counter = try? ProofOfWork.solve(nonce, bits: bits)
+        else { return false }
+        return ask(.solution(nonce: nonce, counter: counter)) == .accepted
     }
 
     /// Logs in under the first name that the relay reports.

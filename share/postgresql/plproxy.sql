@@ -10,7 +10,6 @@
 -- A commit of the relay is one transaction on each partition.
 CREATE SCHEMA IF NOT EXISTS sotto;
 
-
 -- Gives the same result on every version and machine, unlike PostgreSQL's own hashes.
 CREATE OR REPLACE FUNCTION sotto.partition(mailbox bytea) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
@@ -18,7 +17,7 @@ LANGUAGE sql IMMUTABLE AS $$
     FROM sha256(mailbox) AS digest
 $$;
 
-CREATE OR REPLACE FUNCTION sotto.version()
+CREATE OR REPLACE FUNCTION sotto.schema_version()
 RETURNS SETOF bigint LANGUAGE plproxy AS $$
     CLUSTER 'sotto';
     RUN ON ALL;
@@ -39,7 +38,7 @@ $$;
 
 CREATE OR REPLACE FUNCTION sotto.store(
     at_minute bigint, most_messages bigint, most_bytes bigint, places bigint[],
-    mailboxes bytea[], ids bytea[], digests bytea[], bodies bytea[],
+    mailboxes bytea[], ids bytea[], digests bytea[], bodies bytea[], untils bigint[],
     OUT place bigint, OUT outcome bigint)
 RETURNS SETOF record LANGUAGE plproxy AS $$
     CLUSTER 'sotto';
@@ -64,27 +63,11 @@ RETURNS SETOF bigint LANGUAGE plproxy AS $$
 $$;
 
 CREATE OR REPLACE FUNCTION sotto.fetch(
-    of_mailbox bytea, after_seq bigint, after_minute bigint, most bigint, most_bytes bigint,
-    want_dead boolean, OUT seq bigint, OUT id bytea, OUT body bytea)
-RETURNS SETOF record LANGUAGE plproxy AS $$
-    CLUSTER 'sotto';
-    RUN ON sotto.partition(of_mailbox);
-$$;
-
-CREATE OR REPLACE FUNCTION sotto.fetch(
     of_mailbox bytea, after_seq bigint, after_minute bigint, at_second bigint, most bigint,
     most_bytes bigint, want_dead boolean, OUT seq bigint, OUT id bytea, OUT body bytea)
 RETURNS SETOF record LANGUAGE plproxy AS $$
     CLUSTER 'sotto';
     RUN ON sotto.partition(of_mailbox);
-$$;
-
-CREATE OR REPLACE FUNCTION sotto.set_until(
-    mailboxes bytea[], ids bytea[], digests bytea[], untils bigint[])
-RETURNS SETOF bigint LANGUAGE plproxy AS $$
-    CLUSTER 'sotto';
-    SPLIT ALL;
-    RUN ON sotto.partition(mailboxes);
 $$;
 
 CREATE OR REPLACE FUNCTION sotto.heads(mailboxes bytea[], OUT mailbox bytea, OUT head bigint)
@@ -107,15 +90,6 @@ CREATE OR REPLACE FUNCTION sotto.publish(
 RETURNS SETOF bigint LANGUAGE plproxy AS $$
     CLUSTER 'sotto';
     RUN ON sotto.partition(of_owner);
-$$;
-
-CREATE OR REPLACE FUNCTION sotto.claim(
-    at_minute bigint, places bigint[], owners bytea[], ids bytea[], OUT place bigint,
-    OUT status bigint, OUT head bytea, OUT one_time bigint, OUT one_time_key bytea)
-RETURNS SETOF record LANGUAGE plproxy AS $$
-    CLUSTER 'sotto';
-    SPLIT ALL;
-    RUN ON sotto.partition(owners);
 $$;
 
 CREATE OR REPLACE FUNCTION sotto.claim(
@@ -252,8 +226,8 @@ RETURNS SETOF record LANGUAGE plproxy AS $$
 $$;
 
 CREATE OR REPLACE FUNCTION sotto.blob_use(
-    of_mailbox bytea, want_all boolean, OUT mailbox_bytes bigint, OUT blobs bigint,
-    OUT all_bytes bigint)
+    of_mailbox bytea, want_all boolean, OUT mailbox_space bigint, OUT blobs bigint,
+    OUT all_bytes bigint, OUT all_space bigint)
 RETURNS SETOF record LANGUAGE plproxy AS $$
     CLUSTER 'sotto';
     RUN ON ALL;
@@ -294,6 +268,12 @@ $$;
 
 CREATE OR REPLACE FUNCTION sotto.sweep_rooms(until bigint, most bigint)
 RETURNS SETOF boolean LANGUAGE plproxy AS $$
+    CLUSTER 'sotto';
+    RUN ON ALL;
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.directory_use()
+RETURNS SETOF bigint LANGUAGE plproxy AS $$
     CLUSTER 'sotto';
     RUN ON ALL;
 $$;

@@ -8,52 +8,40 @@ import Synchronization
 ///
 /// Failures are counted per id and network, so an attacker cannot lock an owner out who logs in from elsewhere.
 final class Lockout: Sendable {
-    private struct Failures {
+    private struct Failures: Decaying {
         var count = 0
         var until = 0.0
+
+        /// Without a failure for as long as the longest wait after the last one, the count starts over.
+        func left(at now: Double) -> Double { until + Lockout.longest - now }
     }
 
     /// The longest wait, in seconds.
     static let longest = 900.0
-    /// The most entries. At the limit, entries whose wait is over are deleted; if none is, new failures are not
-    /// remembered.
-    private static let limit = 65_536
 
-    private struct State {
-        var failures: [[UInt8]: Failures] = [:]
-        var tidied = 0.0
-    }
-
-    private let state = Mutex(State())
+    /// In a full table, the entry that starts over first makes room for a new one: an owner must not inherit the
+    /// failures of others.
+    private let table = Mutex(RateTable<[UInt8], Failures>())
 
     /// Whether a login must wait; it is then refused before its proof is verified.
     func holds(_ id: SessionID, from network: [UInt8], at now: Double) -> Bool {
-        state.withLock { ($0.failures[id.publicKey + network]?.until ?? 0) > now }
+        table.withLock { ($0[id.publicKey + network]?.until ?? 0) > now }
     }
 
     /// Notes a false proof.
     func noteFailure(of id: SessionID, from network: [UInt8], at now: Double) {
-        state.withLock { state in
-            let known = state.failures[id.publicKey + network]
-            if known == nil, state.failures.count >= Self.limit {
-                if now - state.tidied > 1 {
-                    state.tidied = now
-                    state.failures = state.failures.filter { $0.value.until > now }
-                }
-                guard state.failures.count < Self.limit else { return }
+        table.withLock { table in
+            table.update(id.publicKey + network, at: now, initial: { _ in Failures() }) { entry in
+                if entry.left(at: now) < 0 { entry.count = 0 }
+                entry.count = min(entry.count + 1, 16)
+                entry.until = now + min(Self.longest, Double(1 << (entry.count - 1)))
             }
-            var entry = known ?? Failures()
-            // Without a failure for as long as the longest wait after the last one, the count starts over.
-            if entry.until + Self.longest < now { entry.count = 0 }
-            entry.count = min(entry.count + 1, 16)
-            entry.until = now + min(Self.longest, Double(1 << (entry.count - 1)))
-            state.failures[id.publicKey + network] = entry
         }
     }
 
     /// Forgets the failures after a successful login.
     func noteSuccess(of id: SessionID, from network: [UInt8]) {
-        state.withLock { _ = $0.failures.removeValue(forKey: id.publicKey + network) }
+        table.withLock { $0.remove(id.publicKey + network) }
     }
 }
 

@@ -8,18 +8,14 @@ import Glibc
 struct NetworkConnections {
     /// New connections of one network in a second. A network may open all connections that its limit allows at once.
     static let connectionsPerSecond: Double = 100
-    /// The maximum number of networks in memory. At the limit, networks are forgotten that have no connection and their whole rate.
-    private static let rememberedLimit = 65_536
-
-    struct Network {
-        var count = 0
-        var rate: TokenBucket
-    }
 
     private let limit: Int
     private let rate: Double
     private let limitsLoopback: Bool
-    private(set) var networks: [[UInt8]: Network] = [:]
+    /// The open connections of each network that has some.
+    private(set) var counts: [[UInt8]: Int] = [:]
+    /// The new connections of each network. In a full table, a new network continues the count of another one.
+    private(set) var rates = RateTable<[UInt8], TokenBucket>()
 
     /// Allows `limit` connections from each network, and `rate` new ones in a second.
     init(limit: Int, rate: Double = connectionsPerSecond, limitsLoopback: Bool = false) {
@@ -30,23 +26,18 @@ struct NetworkConnections {
     /// it, if its network is at a limit.
     mutating func admit(_ address: String?, at now: Double) -> Bool {
         guard let key = network(of: address) else { return true }
-        if networks.count >= Self.rememberedLimit {
-            networks = networks.filter { $0.value.count > 0 || !$0.value.rate.isFull(at: now) }
-        }
-        var network =
-            networks[key]
-            ?? Network(rate: TokenBucket(rate: rate, capacity: Double(limit), at: now))
-        let isAdmitted = network.count < limit && network.rate.take(at: now)
-        if isAdmitted { network.count += 1 }
-        networks[key] = network
-        return isAdmitted
+        let new = TokenBucket(rate: rate, capacity: Double(limit), at: now)
+        guard counts[key, default: 0] < limit,
+            rates.update(key, at: now, initial: { $0 ?? new }, { $0.take(at: now) })
+        else { return false }
+        counts[key, default: 0] += 1
+        return true
     }
 
     /// Ends a connection that was counted.
     mutating func release(_ address: String?) {
-        guard let key = network(of: address), let count = networks[key]?.count, count > 0
-        else { return }
-        networks[key]?.count = count - 1
+        guard let key = network(of: address), let count = counts[key] else { return }
+        counts[key] = count > 1 ? count - 1 : nil
     }
 
     private func network(of address: String?) -> [UInt8]? {

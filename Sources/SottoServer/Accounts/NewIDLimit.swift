@@ -22,15 +22,16 @@ final class NewIDLimit: Sendable {
     /// of zero bits that a proof of work needs when a surge begins.
     init(limit: Int, bits: Int) { (self.limit, least) = (limit, bits) }
 
-    /// Counts a publication. Returns the number of zero bits that a new id must prove, or `nil` without a surge.
-    func note(at now: Double) -> Int? {
+    /// Counts a publication, a large one as several. Returns the number of zero bits that a new id must prove, or `nil`
+    /// without a surge.
+    func note(_ weight: Int = 1, at now: Double) -> Int? {
         guard limit > 0 else { return nil }
         return state.withLock { state in
             if now - state.since >= 60 {
                 state.before = now - state.since < 120 ? state.count : 0
                 (state.since, state.count) = (now, 0)
             }
-            state.count += 1
+            state.count += weight
             return bits(max(state.count, state.before))
         }
     }

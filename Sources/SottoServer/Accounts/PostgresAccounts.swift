@@ -21,6 +21,12 @@ extension PostgresStore {
             tag: tag, key: rows.bytes(0, 0), until: rows.integer(0, 1), owner: rows.bytes(0, 2))
     }
 
+    func directoryUse() throws(StoreError) -> Int64 {
+        let rows = try reader.rows(PostgresQuery("SELECT * FROM sotto.directory_use()"))
+        // Behind PL/Proxy there is one row for each partition.
+        return (0..<rows.count).reduce(0) { $0 + rows.integer($1, 0) }
+    }
+
     func clearStrangerFlags() throws(StoreError) {
         _ = try writer.transaction([PostgresQuery("SELECT sotto.adopt()")])
     }

@@ -92,7 +92,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Deletes accounts without activity for a year, and old invitations.
+    /// Deletes accounts without activity for a year, old invitations and old prekeys.
     static func forgetAccounts(_ connection: StoreConnection, at minute: Int64, _ limit: Int64)
         throws(StoreError) -> Bool
     {
@@ -110,7 +110,37 @@ extension SQLiteStore {
             """, minute - Account.lifeMinutes)
         try connection.run(
             "DELETE FROM invitation WHERE until <= ?", minute - StoredInvitation.keptMinutes)
-        return more
+        return try forgetPreKeys(connection, at: minute, limit) || more
+    }
+
+    /// Deletes the prekeys of owners who published none for a year.
+    private static func forgetPreKeys(
+        _ connection: StoreConnection, at minute: Int64, _ limit: Int64
+    ) throws(StoreError) -> Bool {
+        let owners = try connection.rows(
+            "SELECT number, signed FROM prekey_owner WHERE minute <= ? LIMIT ?",
+            minute - Account.lifeMinutes, limit
+        ) { (number: $0.integer(0), signed: $0.integer(1)) }
+        for owner in owners {
+            try connection.run("DELETE FROM prekey_one_time WHERE owner = ?", owner.number)
+            try connection.run("DELETE FROM prekey_owner WHERE number = ?", owner.number)
+            // It is deleted with the claims that may name it.
+            try connection.run(
+                "UPDATE prekey_signed SET superseded = ? WHERE number = ?", minute, owner.signed)
+        }
+        return Int64(owners.count) == limit
+    }
+
+    func directoryUse() throws(StoreError) -> Int64 {
+        try reader.use { connection throws(StoreError) in
+            try connection.integer(
+                """
+                SELECT (SELECT coalesce(sum(512 + length(card) + length(login_key)), 0) FROM account)
+                    + (SELECT coalesce(sum(512 + length(body)), 0) FROM room)
+                    + 4096 * (SELECT count(*) FROM prekey_owner)
+                    + 64 * (SELECT count(*) FROM prekey_one_time)
+                """)
+        }
     }
 
     /// Deletes mail up to a minute in mailboxes whose owners are not admitted. The ids of deleted envelopes stay

@@ -2,7 +2,7 @@ import Sotto
 import Synchronization
 
 /// A token bucket: a long-term rate of events in a second, and a burst size.
-struct TokenBucket: Sendable {
+struct TokenBucket: Decaying {
     private let rate: Double
     private let capacity: Double
     private var level: Double
@@ -31,23 +31,14 @@ struct TokenBucket: Sendable {
     /// Seconds until an event is within the rate.
     var wait: Double { max(0, 1 - level) / rate }
 
-    /// Whether the bucket is full again.
-    func isFull(at now: Double) -> Bool { level + (now - last) * rate >= capacity }
+    /// Seconds until the bucket is full.
+    func left(at now: Double) -> Double { (capacity - level) / rate - (now - last) }
 }
 
-/// Limits the rate of envelopes to each mailbox.
+/// Limits the rate of envelopes to each mailbox. In a full table, a new mailbox continues the count of another one.
 final class MailboxRates: Sendable {
-    /// The most mailboxes with a bucket. At the limit, full buckets are deleted; if none is full, other mailboxes are
-    /// not limited.
-    private static let limit = 65_536
-
     private let perMinute: Double
-    private let state = Mutex(State())
-
-    private struct State {
-        var buckets: [SessionID: TokenBucket] = [:]
-        var tidied = 0.0
-    }
+    private let table = Mutex(RateTable<SessionID, TokenBucket>())
 
     /// Allows `perMinute` envelopes in a minute to each mailbox, all at once if they come so; 0 for no limit.
     init(perMinute: Int) { self.perMinute = Double(perMinute) }
@@ -55,24 +46,19 @@ final class MailboxRates: Sendable {
     /// Returns whether a mailbox may get another envelope, and counts it if so.
     func admits(_ mailbox: SessionID, at now: Double) -> Bool {
         guard perMinute > 0 else { return true }
-        return state.withLock { state in
-            if state.buckets[mailbox] == nil, state.buckets.count >= Self.limit {
-                if now - state.tidied > 1 {
-                    state.tidied = now
-                    state.buckets = state.buckets.filter { !$0.value.isFull(at: now) }
-                }
-                // Mailboxes with a bucket stay limited.
-                guard state.buckets.count < Self.limit else { return true }
-            }
-            return state.buckets[
-                mailbox, default: TokenBucket(rate: perMinute / 60, capacity: perMinute, at: now)
-            ].take(at: now)
-        }
+        return update(mailbox, at: now) { $0.take(at: now) }
     }
 
     /// Takes back the last count of a mailbox, because its envelope was not stored.
-    func refund(_ mailbox: SessionID) {
+    func refund(_ mailbox: SessionID, at now: Double) {
         guard perMinute > 0 else { return }
-        state.withLock { $0.buckets[mailbox]?.refund() }
+        update(mailbox, at: now) { $0.refund() }
+    }
+
+    private func update<Result: Sendable>(
+        _ mailbox: SessionID, at now: Double, _ body: (inout TokenBucket) -> Result
+    ) -> Result {
+        let new = TokenBucket(rate: perMinute / 60, capacity: perMinute, at: now)
+        return table.withLock { $0.update(mailbox, at: now, initial: { $0 ?? new }, body) }
     }
 }

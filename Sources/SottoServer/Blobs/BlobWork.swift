@@ -10,8 +10,22 @@ enum BlobWork: Sendable {
     case read(id: [UInt8], offset: Int64, count: Int)
     case delete(id: [UInt8], key: [UInt8])
 
-    /// Does the work.
-    func run(_ services: Services) throws(StoreError) -> Response {
+    /// Does the work. An error of one blob is its response; an error of the store is thrown.
+    func response(_ services: Services) throws(StoreError) -> Response {
+        do throws(BlobStoreError) {
+            return try run(services)
+        } catch {
+            switch error {
+            case .unavailable:
+                services.policy.counters.add(.failedBlobs)
+                return .deferred(Refusal(.busy))
+            case .store(.full): return .deferred(Refusal(.diskFull))
+            case .store(let error): throw error
+            }
+        }
+    }
+
+    private func run(_ services: Services) throws(BlobStoreError) -> Response {
         guard let blobs = services.blobs else { return .error(Refusal(.unknownType)) }
         let clock = services.policy.clock
         let counters = services.policy.counters
@@ -26,6 +40,7 @@ enum BlobWork: Sendable {
                 }
                 return .blob(state)
             case .conflict: return .rejected(Refusal(.conflict))
+            case .busy: return .deferred(Refusal(.busy))
             case .badDigest: return .error(Refusal(.badDigest))
             case .mailboxFull: return .deferred(Refusal(.mailboxFull))
             case .full: return .deferred(Refusal(.diskFull))
@@ -53,20 +68,25 @@ extension Services {
         let (clock, limits, onFailure) = (policy.clock, policy.blobLimits, onFailure)
         blobThreads.submit { state in
             guard state == .active else { return }
-            do throws(StoreError) {
+            do throws(BlobStoreError) {
                 try blobs.sweep(at: clock.expiry, latest: clock.minute + limits.minutes)
-            } catch {
+            } catch .store(let error) {
+                // The next sweep tries again on a full disk.
+                if case .full = error { return }
                 onFailure(error)
-            }
+            } catch {}
         }
     }
 
     /// Returns the minutes for which a mailbox's blobs are stored. A relay for members keeps those of strangers as long
     /// as their mail.
-    fileprivate func blobLifetime(of mailbox: SessionID) throws(StoreError) -> Int64 {
-        guard !policy.admission.isOpen, try store.account(of: mailbox) == nil else {
-            return policy.blobLimits.minutes
+    fileprivate func blobLifetime(of mailbox: SessionID) throws(BlobStoreError) -> Int64 {
+        guard !policy.admission.isOpen else { return policy.blobLimits.minutes }
+        do throws(StoreError) {
+            let isStranger = try store.account(of: mailbox) == nil
+            return isStranger ? Retention.strangerMinutes : policy.blobLimits.minutes
+        } catch {
+            throw .store(error)
         }
-        return Retention.strangerMinutes
     }
 }

@@ -11,16 +11,29 @@ import Synchronization
 ///
 /// A file begins with a ``BlobHeader``. The memory has the headers of all files, and the folder is read at the start.
 final class FileBlobs: BlobStore {
+    /// What a thread does with a file without the lock. Other threads leave the blob alone until it is done.
+    private enum Use {
+        case none
+        /// Writes this many bytes, which are counted already.
+        case writing(Int64)
+        /// Deletes the file. For clients the blob does not exist any more.
+        case removing
+    }
+
     private struct Entry {
         var header: BlobHeader
-        var have: Int64
-        var isComplete: Bool
-        /// The bytes that a thread is writing without the lock, or 0.
-        var writing: Int64 = 0
+        var have: Int64 = 0
+        var isComplete = false
+        var use = Use.none
+        /// Distinguishes the blob from an earlier one with the same key.
+        let number: UInt64
         /// `nil` for a complete blob, and for one that an earlier process received.
         var progress: Progress?
 
-        var isBusy: Bool { writing > 0 }
+        var isIdle: Bool { if case .none = use { true } else { false } }
+        var isRemoving: Bool { if case .removing = use { true } else { false } }
+        /// The bytes that the file has, or will have after the write.
+        var bytes: Int64 { if case .writing(let count) = use { have + count } else { have } }
     }
 
     /// The part of an upload that this process received.
@@ -33,15 +46,32 @@ final class FileBlobs: BlobStore {
     }
 
     private struct State {
-        var entries: [[UInt8]: Entry] = [:]
-        var usage = BlobUsage()
-        var mailboxes: [[UInt8]: Int64] = [:]
+        private(set) var entries: [[UInt8]: Entry] = [:]
+        private(set) var usage = BlobUsage()
+        /// The space of all blobs, and of those of each mailbox.
+        private(set) var space: Int64 = 0
+        private(set) var mailboxes: [[UInt8]: Int64] = [:]
+        private var last: UInt64 = 0
 
-        mutating func count(_ header: BlobHeader, _ bytes: Int64, blobs: Int = 0) {
-            usage.count += blobs
-            usage.bytes += bytes
-            mailboxes[header.mailbox, default: 0] += bytes
-            if mailboxes[header.mailbox] == 0 { mailboxes[header.mailbox] = nil }
+        mutating func nextNumber() -> UInt64 {
+            last += 1
+            return last
+        }
+
+        /// Replaces or deletes the entry of a blob, and corrects the sums.
+        mutating func set(_ key: [UInt8], _ new: Entry?) {
+            if let old = entries[key] { count(old, -1) }
+            if let new { count(new, 1) }
+            entries[key] = new
+        }
+
+        private mutating func count(_ entry: Entry, _ sign: Int64) {
+            let size = sign * BlobLimits.space(of: entry.bytes)
+            usage.count += Int(sign)
+            usage.bytes += sign * entry.bytes
+            space += size
+            mailboxes[entry.header.mailbox, default: 0] += size
+            if mailboxes[entry.header.mailbox] == 0 { mailboxes[entry.header.mailbox] = nil }
         }
     }
 
@@ -57,7 +87,7 @@ final class FileBlobs: BlobStore {
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
             throw .database(.cannotOpen(path: folder, code: errno))
         }
-        for name in try Self.names(in: folder) { try load(name) }
+        for name in try Self.names(in: folder) { load(name) }
     }
 
     /// Returns the names of the files in a folder of blobs. A folder that does not exist has no files.
@@ -92,20 +122,29 @@ final class FileBlobs: BlobStore {
         return bytes(hex: digits)
     }
 
-    /// Notes a file that exists at the start. One with a damaged header is deleted: it was not complete.
-    private func load(_ name: String) throws(StoreError) {
+    /// Notes a file that exists at the start. One with a damaged header is deleted: it was not complete. One that cannot
+    /// be read is left alone: nobody can fetch or replace that blob.
+    private func load(_ name: String) {
         guard let key = Self.key(ofName: name) else { return }
         let isComplete = !name.hasSuffix(Self.incompleteSuffix)
-        let file = try BlobFile(folder + "/" + name, O_RDWR)
-        guard let header = try file?.header(), let have = try file?.count(),
-            isComplete ? have == header.size : have <= header.size && header.digest != nil
+        let found: (header: BlobHeader?, have: Int64)
+        do throws(StoreError) {
+            guard let file = try BlobFile(folder + "/" + name, O_RDWR) else { return }
+            found = (try file.header(), try file.count())
+        } catch { return }
+        guard let header = found.header,
+            isComplete
+                ? found.have == header.size : found.have <= header.size && header.digest != nil
         else {
             unlink(folder + "/" + name)
             return
         }
         state.withLock { state in
-            state.entries[key] = Entry(header: header, have: have, isComplete: isComplete)
-            state.count(header, have, blobs: 1)
+            state.set(
+                key,
+                Entry(
+                    header: header, have: found.have, isComplete: isComplete,
+                    number: state.nextNumber()))
         }
     }
 
@@ -115,109 +154,128 @@ final class FileBlobs: BlobStore {
 
     // MARK: Uploads
 
+    /// The begin of an upload's piece.
+    private enum Start {
+        case answer(BlobOutcome)
+        /// The piece is counted, and this thread alone uses the file.
+        case write(Entry)
+    }
+
     func put(_ bytes: [UInt8], at offset: Int64, of key: [UInt8], _ header: BlobHeader)
-        throws(StoreError) -> BlobOutcome
+        throws(BlobStoreError) -> BlobOutcome
     {
-        let count = Int64(bytes.count)
-        var progress: Progress?
-        let answer: BlobOutcome? = state.withLock { state in
-            if let entry = state.entries[key] {
-                guard entry.header.describesSameBlob(as: header) else { return .conflict }
-                guard !entry.isComplete, !entry.isBusy, entry.have == offset, count > 0
-                else { return .state(BlobState(size: header.size, have: entry.have)) }
-            } else if offset > 0 || count == 0 {
-                return .state(BlobState(size: header.size, have: 0))
-            }
-            guard state.usage.bytes + count <= limits.total, hasRoom(for: count) else {
-                return .full
-            }
-            guard state.mailboxes[header.mailbox, default: 0] + count <= limits.mailbox else {
-                return .mailboxFull
-            }
-            if state.entries[key] == nil {
-                state.entries[key] = Entry(header: header, have: 0, isComplete: false)
-                state.count(header, 0, blobs: 1)
-            }
-            // The space is counted before it is used, so that several uploads together are within the limit.
-            state.count(header, count)
-            state.entries[key]?.writing = count
-            progress = state.entries[key]?.progress
-            return nil
-        }
-        if let answer { return answer }
-        do throws(StoreError) {
-            return try write(
-                bytes, at: offset, header, key, progress ?? Progress(isWhole: offset == 0))
-        } catch {
-            state.withLock { state in
-                guard state.entries[key] != nil else { return }
-                state.count(header, -count)
-                state.entries[key]?.writing = 0
-                // Without its first piece the upload has not begun.
-                if offset == 0 {
-                    state.entries[key] = nil
-                    state.count(header, 0, blobs: -1)
+        switch state.withLock({ begin(bytes.count, at: offset, of: key, header, &$0) }) {
+        case .answer(let outcome): return outcome
+        case .write(var entry):
+            do throws(StoreError) {
+                guard try write(bytes, at: offset, header, key, &entry) else {
+                    state.withLock { $0.set(key, nil) }
+                    return .badDigest
                 }
+            } catch {
+                let isKept = abandon(entry, key, at: offset)
+                entry.use = .none
+                state.withLock { $0.set(key, isKept ? entry : nil) }
+                if case .full = error { return .full }
+                throw .unavailable(error)
             }
-            guard case .full = error else { throw error }
-            return .full
+            entry.use = .none
+            let have = entry.have
+            state.withLock { $0.set(key, entry) }
+            return .state(BlobState(size: header.size, have: have))
         }
+    }
+
+    /// Decides about a piece, and counts its space before it is used, so that several uploads together are within the
+    /// limits.
+    private func begin(
+        _ bytes: Int, at offset: Int64, of key: [UInt8], _ header: BlobHeader,
+        _ state: inout State
+    ) -> Start {
+        let count = Int64(bytes)
+        var entry: Entry
+        if let known = state.entries[key] {
+            guard !known.isRemoving else { return .answer(.busy) }
+            guard known.header.describesSameBlob(as: header) else { return .answer(.conflict) }
+            guard !known.isComplete, known.isIdle, known.have == offset, count > 0 else {
+                return .answer(.state(BlobState(size: header.size, have: known.have)))
+            }
+            entry = known
+        } else {
+            guard offset == 0, count > 0 else {
+                return .answer(.state(BlobState(size: header.size, have: 0)))
+            }
+            entry = Entry(header: header, number: state.nextNumber())
+        }
+        let more = BlobLimits.space(of: bytes, at: offset)
+        guard state.space <= limits.total - more, hasRoom(for: more) else { return .answer(.full) }
+        guard state.mailboxes[header.mailbox, default: 0] <= limits.mailbox - more else {
+            return .answer(.mailboxFull)
+        }
+        entry.use = .writing(count)
+        state.set(key, entry)
+        return .write(entry)
     }
 
     /// The bytes after which an upload is written to disk early.
     private static let earlyBytes: Int64 = 8 << 20
 
-    /// Writes bytes of a blob that no other thread writes.
+    /// Writes bytes of a blob that no other thread uses. Returns false if its digest is wrong; then the file is deleted.
     private func write(
         _ bytes: [UInt8], at offset: Int64, _ header: BlobHeader, _ key: [UInt8],
-        _ progress: Progress
-    ) throws(StoreError) -> BlobOutcome {
-        var progress = progress
+        _ entry: inout Entry
+    ) throws(StoreError) -> Bool {
+        var progress = entry.progress ?? Progress(isWhole: offset == 0)
         progress.hash?.update(data: bytes)
         let have = offset + Int64(bytes.count)
         let part = path(key, isComplete: false)
-        guard let file = try BlobFile(part, offset == 0 ? O_RDWR | O_CREAT : O_RDWR) else {
+        guard let file = try BlobFile(part, offset == 0 ? O_RDWR | O_CREAT | O_TRUNC : O_RDWR)
+        else {
             throw .database(.inputOutput(path: part, code: ENOENT))
         }
         if offset == 0 { try file.write(header) }
         try file.write(bytes, at: offset)
-        let isComplete = have == header.size
-        if isComplete {
-            // A power cut may have lost pieces that an earlier process wrote.
-            let own: [UInt8] =
-                if let hash = progress.hash {
-                    Array(hash.finalize())
-                } else {
-                    try file.digest(of: header.size)
-                }
-            if let digest = header.digest, own != digest {
-                unlink(part)
-                forget(key)
-                return .badDigest
+        guard have == header.size else {
+            if have / Self.earlyBytes > offset / Self.earlyBytes {
+                progress.early.begin(file, on: early)
             }
-            try file.write(header)
-            do throws(StoreError) {
-                try progress.early.wait()
-                try file.synchronize()
-            } catch {
-                // The system may have dropped bytes that it could not write: the upload begins again.
-                unlink(part)
-                forget(key)
-                throw error
-            }
-            guard rename(part, path(key, isComplete: true)) == 0 else {
-                throw .database(.inputOutput(path: part, code: errno))
-            }
-            try Self.synchronize(folder: folder)
-        } else if have / Self.earlyBytes > offset / Self.earlyBytes {
-            progress.early.begin(file, on: early)
+            (entry.header, entry.have, entry.progress) = (header, have, progress)
+            return true
         }
-        state.withLock { state in
-            state.entries[key] = Entry(
-                header: header, have: have, isComplete: isComplete,
-                progress: isComplete ? nil : progress)
+        // A power cut may have lost pieces that an earlier process wrote.
+        let own: [UInt8] =
+            if let hash = progress.hash {
+                Array(hash.finalize())
+            } else {
+                try file.digest(of: header.size)
+            }
+        if let digest = header.digest, own != digest {
+            unlink(part)
+            return false
         }
-        return .state(BlobState(size: header.size, have: have))
+        try file.write(header)
+        // From here on a failure deletes the file: the system may have dropped bytes that it could not write.
+        entry.isComplete = true
+        try progress.early.wait()
+        try file.synchronize()
+        guard rename(part, path(key, isComplete: true)) == 0 else {
+            throw .database(.inputOutput(path: part, code: errno))
+        }
+        try Self.synchronize(folder: folder)
+        (entry.header, entry.have, entry.progress) = (header, have, nil)
+        return true
+    }
+
+    /// Restores the file before a piece that failed, or deletes it. Returns whether the upload can continue.
+    private func abandon(_ entry: Entry, _ key: [UInt8], at offset: Int64) -> Bool {
+        let part = path(key, isComplete: false)
+        if offset > 0, !entry.isComplete, access(part, F_OK) == 0 {
+            truncate(part, Int(offset) + BlobHeader.size)
+            return true
+        }
+        // Without its first piece the upload has not begun.
+        for isComplete in [true, false] { unlink(path(key, isComplete: isComplete)) }
+        return false
     }
 
     /// Writes the names in a folder to disk.
@@ -229,78 +287,95 @@ final class FileBlobs: BlobStore {
         }
     }
 
-    /// Whether the disk has room for `count` bytes. A twentieth of it stays free for the store.
+    /// Whether the disk has room for `count` bytes and another file. A twentieth of both stays free for the store.
     private func hasRoom(for count: Int64) -> Bool {
-        StoreRoom(path: folder).isScarce(after: count) == false
+        let room = StoreRoom(path: folder)
+        return !room.isScarce(after: count) && !room.hasFewFiles
     }
 
     // MARK: Downloads
 
     func state(ofKey key: [UInt8], at minute: Int64) -> BlobState? {
         state.withLock { state in
-            guard let entry = state.entries[key], entry.header.until > minute else {
-                return nil
+            state.entries[key].flatMap { entry in
+                entry.isRemoving || entry.header.until <= minute
+                    ? nil : BlobState(size: entry.header.size, have: entry.have)
             }
-            return BlobState(size: entry.header.size, have: entry.have)
         }
     }
 
-    func read(key: [UInt8], offset: Int64, count: Int, at minute: Int64) throws(StoreError)
+    func read(key: [UInt8], offset: Int64, count: Int, at minute: Int64) throws(BlobStoreError)
         -> [UInt8]?
     {
-        guard let state = state(ofKey: key, at: minute), state.isComplete, offset < state.size
-        else {
-            return nil
+        let found = state.withLock { $0.entries[key] }
+        guard let entry = found, !entry.isRemoving, entry.isComplete, entry.isIdle,
+            entry.header.until > minute, offset >= 0, offset < entry.header.size
+        else { return nil }
+        let wanted = Int(min(Int64(count), entry.header.size - offset))
+        let path = path(key, isComplete: true)
+        do throws(StoreError) {
+            if let file = try BlobFile(path, O_RDONLY) {
+                let bytes = try file.read(wanted, at: offset)
+                if bytes.count == wanted { return bytes }
+            }
+        } catch {
+            throw .unavailable(error)
         }
-        let wanted = Int(min(Int64(count), state.size - offset))
-        if let file = try BlobFile(path(key, isComplete: true), O_RDONLY) {
-            let bytes = try file.read(wanted, at: offset)
-            if bytes.count == wanted { return bytes }
-        }
-        // The file was removed or cut by another program.
-        remove(key)
+        // The blob was deleted meanwhile, or another program removed or cut the file.
+        remove { state in state.entries[key]?.number == entry.number ? [key] : [] }
         return nil
     }
 
     // MARK: Deletion
 
     func delete(key: [UInt8], deletion: [UInt8]) {
-        let isAllowed = state.withLock { state in
-            guard let entry = state.entries[key], !entry.isBusy, let own = entry.header.deletion
-            else { return false }
-            return constantTimeEqual(deletion, own)
+        remove { state in
+            let own = state.entries[key]?.header.deletion
+            return own.map { constantTimeEqual(deletion, $0) } == true ? [key] : []
         }
-        if isAllowed { remove(key) }
     }
 
     func sweep(at minute: Int64, latest: Int64) {
-        let expired = state.withLock { state in
-            for (key, entry) in state.entries where entry.header.until > latest {
-                state.entries[key]?.header.until = latest
-            }
-            return state.entries.filter { !$0.value.isBusy && $0.value.header.until <= minute }
-                .keys
-        }
-        for key in expired { remove(key) }
-    }
-
-    private func remove(_ key: [UInt8]) {
-        for isComplete in [true, false] { unlink(path(key, isComplete: isComplete)) }
-        forget(key)
-    }
-
-    private func forget(_ key: [UInt8]) {
         state.withLock { state in
-            guard let entry = state.entries.removeValue(forKey: key) else { return }
-            state.count(entry.header, -entry.have - entry.writing, blobs: -1)
+            for (key, entry) in state.entries where entry.header.until > latest {
+                var entry = entry
+                entry.header.until = latest
+                state.set(key, entry)
+            }
         }
+        remove { state in state.entries.filter { $1.header.until <= minute }.map(\.key) }
+    }
+
+    /// Deletes the blobs that `choose` returns. It leaves those alone that another thread uses.
+    private func remove(_ choose: (State) -> [[UInt8]]) {
+        let gone = state.withLock { state in
+            let keys = choose(state).filter { state.entries[$0]?.isIdle == true }
+            for key in keys { mark(key, .removing, &state) }
+            return keys
+        }
+        for key in gone {
+            // Nobody else touches a blob that is marked, so its name cannot belong to another one yet.
+            let isDeleted = [true, false].allSatisfy { isComplete in
+                unlink(path(key, isComplete: isComplete)) == 0 || errno == ENOENT
+            }
+            state.withLock { state in
+                // The next sweep tries again.
+                if isDeleted { state.set(key, nil) } else { mark(key, .none, &state) }
+            }
+        }
+    }
+
+    private func mark(_ key: [UInt8], _ use: Use, _ state: inout State) {
+        guard var entry = state.entries[key] else { return }
+        entry.use = use
+        state.set(key, entry)
     }
 
     func usage() -> BlobUsage { state.withLock { $0.usage } }
 
     func complete() -> [(key: [UInt8], header: BlobHeader)] {
         state.withLock { state in
-            state.entries.filter(\.value.isComplete).map { ($0.key, $0.value.header) }
+            state.entries.filter { $1.isComplete && $1.isIdle }.map { ($0, $1.header) }
         }
     }
 }

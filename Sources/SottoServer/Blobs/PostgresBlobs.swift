@@ -10,9 +10,9 @@ final class PostgresBlobs: BlobStore {
     private let limits: BlobLimits
     private let total = Mutex(Total())
 
-    /// The total size of all blobs at the last count, and the bytes stored since.
+    /// The space of all blobs at the last count, and the space that pieces took since.
     private struct Total {
-        var bytes: Int64 = 0
+        var space: Int64 = 0
         var until = 0.0
     }
 
@@ -29,9 +29,10 @@ final class PostgresBlobs: BlobStore {
     }
 
     func put(_ bytes: [UInt8], at offset: Int64, of key: [UInt8], _ header: BlobHeader)
-        throws(StoreError) -> BlobOutcome
+        throws(BlobStoreError) -> BlobOutcome
     {
-        if !bytes.isEmpty, let outcome = try refusal(of: bytes, for: header.mailbox) {
+        let space = BlobLimits.space(of: bytes.count, at: offset)
+        if !bytes.isEmpty, let outcome = try reserve(space, for: header.mailbox) {
             return outcome
         }
         // A row has at most `blobPieceBytes`: ``read(key:offset:count:at:)`` finds rows by that length.
@@ -51,79 +52,109 @@ final class PostgresBlobs: BlobStore {
             return query
         }
         let rows: PostgresRows
-        do throws(StoreError) {
-            rows = try session.transaction(queries).rows[queries.count - 1]
-        } catch .full {
+        do throws(BlobStoreError) {
+            rows = try transaction(queries)[queries.count - 1]
+        } catch {
+            forgetTotal()
+            guard case .store(.full) = error else { throw error }
             return .full
         }
         guard rows.count > 0 else {
-            throw .serverRefused(
-                server: name, state: "", reason: "the schema returned unexpected rows")
+            throw .unavailable(
+                .serverRefused(
+                    server: name, state: "", reason: "the schema returned unexpected rows"))
         }
         switch rows.integer(0, 0) {
         case 2: return .conflict
         case 3:
             forgetTotal()
             return .badDigest
-        default:
-            total.withLock { $0.bytes += Int64(bytes.count) }
-            return .state(BlobState(size: header.size, have: rows.integer(0, 1)))
+        default: return .state(BlobState(size: header.size, have: rows.integer(0, 1)))
         }
     }
 
-    /// Returns the outcome if a limit is reached.
-    private func refusal(
-        of bytes: [UInt8], for mailbox: [UInt8]
-    ) throws(StoreError) -> BlobOutcome? {
-        let count = Int64(bytes.count)
+    /// Counts the space of a piece, or returns the outcome if a limit is reached.
+    private func reserve(
+        _ space: Int64, for mailbox: [UInt8]
+    ) throws(BlobStoreError) -> BlobOutcome? {
         let now = Monotonic.seconds()
         let isDue = total.withLock { $0.until <= now }
         let use = try use(of: mailbox, wantsAll: isDue)
-        let all = total.withLock { total in
-            if isDue { total = Total(bytes: use.all.bytes, until: now + Self.totalSeconds) }
-            return total.bytes
+        guard use.mailboxSpace <= limits.mailbox - space else { return .mailboxFull }
+        return total.withLock { total in
+            if isDue { total = Total(space: use.space, until: now + Self.totalSeconds) }
+            guard total.space <= limits.total - space else { return .full }
+            total.space += space
+            return nil
         }
-        guard all <= limits.total - count else { return .full }
-        return use.mailbox <= limits.mailbox - count ? nil : .mailboxFull
     }
 
-    private func use(
-        of mailbox: [UInt8], wantsAll: Bool
-    ) throws(StoreError) -> (mailbox: Int64, all: BlobUsage) {
+    /// The blobs of a store and their space, and the space of the blobs of one mailbox.
+    private struct Use {
+        var mailboxSpace: Int64 = 0
+        var all = BlobUsage()
+        var space: Int64 = 0
+    }
+
+    private func use(of mailbox: [UInt8], wantsAll: Bool) throws(BlobStoreError) -> Use {
         var query = PostgresQuery("SELECT * FROM sotto.blob_use($1, $2)")
         query.add(mailbox)
         query.add(wantsAll)
-        let rows = try session.rows(query)
-        var use: (mailbox: Int64, all: BlobUsage) = (0, BlobUsage())
+        let rows = try self.rows(query)
+        var use = Use()
         // Behind PL/Proxy there is one row for each partition.
         for row in 0..<rows.count {
-            use.mailbox += rows.integer(row, 0)
+            use.mailboxSpace += rows.integer(row, 0)
             use.all.count += Int(rows.integer(row, 1))
             use.all.bytes += rows.integer(row, 2)
+            use.space += rows.integer(row, 3)
         }
         return use
     }
 
+    private func rows(_ query: PostgresQuery) throws(BlobStoreError) -> PostgresRows {
+        do throws(StoreError) { return try session.rows(query) } catch { throw Self.error(error) }
+    }
+
+    private func transaction(_ queries: [PostgresQuery]) throws(BlobStoreError) -> [PostgresRows] {
+        do throws(StoreError) {
+            return try session.transaction(queries).rows
+        } catch {
+            throw Self.error(error)
+        }
+    }
+
+    /// A statement that the server refuses because of its data or for lack of memory concerns one blob (PostgreSQL,
+    /// Appendix A: classes 22, 23, 53 and 54). Other errors are those of the store.
+    private static func error(_ error: StoreError) -> BlobStoreError {
+        guard case .serverRefused(_, let state, _) = error,
+            ["22", "23", "53", "54"].contains(where: { state.hasPrefix($0) })
+        else { return .store(error) }
+        return .unavailable(error)
+    }
+
     private func forgetTotal() { total.withLock { $0.until = 0 } }
 
-    func state(ofKey key: [UInt8], at minute: Int64) throws(StoreError) -> BlobState? {
+    func state(ofKey key: [UInt8], at minute: Int64) throws(BlobStoreError) -> BlobState? {
         var query = PostgresQuery("SELECT * FROM sotto.blob($1, $2)")
         query.add(key)
         query.add(minute)
-        let rows = try session.rows(query)
+        let rows = try self.rows(query)
         guard rows.count > 0 else { return nil }
         return BlobState(size: rows.integer(0, 0), have: rows.integer(0, 1))
     }
 
-    func read(key: [UInt8], offset: Int64, count: Int, at minute: Int64) throws(StoreError)
+    func read(key: [UInt8], offset: Int64, count: Int, at minute: Int64) throws(BlobStoreError)
         -> [UInt8]?
     {
+        // The server's sums of places would overflow.
+        guard offset < Blob.maximumSize else { return nil }
         var query = PostgresQuery("SELECT * FROM sotto.blob_pieces($1, $2, $3, $4)")
         query.add(key)
         query.add(offset)
         query.add(Int64(count))
         query.add(minute)
-        let rows = try session.rows(query)
+        let rows = try self.rows(query)
         var bytes: [UInt8] = []
         for row in 0..<rows.count {
             let place = rows.integer(row, 0)
@@ -132,33 +163,33 @@ final class PostgresBlobs: BlobStore {
         return bytes.isEmpty ? nil : Array(bytes.prefix(count))
     }
 
-    func delete(key: [UInt8], deletion: [UInt8]) throws(StoreError) {
+    func delete(key: [UInt8], deletion: [UInt8]) throws(BlobStoreError) {
         var query = PostgresQuery("SELECT sotto.drop_blob($1, $2)")
         query.add(key)
         query.add(deletion)
-        _ = try session.transaction([query])
+        _ = try transaction([query])
         forgetTotal()
     }
 
-    func sweep(at minute: Int64, latest: Int64) throws(StoreError) {
+    func sweep(at minute: Int64, latest: Int64) throws(BlobStoreError) {
         var isPartial = true
         while isPartial {
             var query = PostgresQuery("SELECT sotto.sweep_blobs($1, $2, $3)")
             query.add(minute)
             query.add(latest)
             query.add(Self.sweepBlobs)
-            let rows = try session.transaction([query]).rows[0]
+            let rows = try transaction([query])[0]
             isPartial = (0..<rows.count).contains { rows.integer($0, 0) != 0 }
         }
         forgetTotal()
     }
 
-    func usage() throws(StoreError) -> BlobUsage {
+    func usage() throws(BlobStoreError) -> BlobUsage {
         try use(of: [], wantsAll: true).all
     }
 
-    func complete() throws(StoreError) -> [(key: [UInt8], header: BlobHeader)] {
-        let rows = try session.rows(PostgresQuery("SELECT * FROM sotto.blobs()"))
+    func complete() throws(BlobStoreError) -> [(key: [UInt8], header: BlobHeader)] {
+        let rows = try self.rows(PostgresQuery("SELECT * FROM sotto.blobs()"))
         return (0..<rows.count).map { row in
             func optional(_ column: Int32) -> [UInt8]? {
                 rows.isNull(row, column) ? nil : rows.bytes(row, column)

@@ -65,7 +65,7 @@ struct PostgresBatch {
         case .acknowledge(let mailbox, _, .delivered): (.acknowledge, [mailbox])
         case .acknowledge(let mailbox, _, .failed): (.fail, [mailbox])
         case .publish(let publication, _): (.publish, [publication.owner])
-        case .claim(let owner, _): (.claim, [owner])
+        case .claim(let owner, _, _): (.claim, [owner])
         case .claims(let claims): (.claim, claims.map(\.owner))
         case .update(let id, _), .redeem(_, let id): (.account, [id])
         case .invite(let invitation): (.account, [SessionID(publicKey: invitation.key)])
@@ -98,7 +98,7 @@ struct PostgresBatch {
             }
         }
         let envelopes = stored.map(\.envelope)
-        var query = PostgresQuery("SELECT * FROM sotto.store($1, $2, $3, $4, $5, $6, $7, $8)")
+        var query = PostgresQuery("SELECT * FROM sotto.store($1, $2, $3, $4, $5, $6, $7, $8, $9)")
         query.add(minute)
         query.add(retention.mailboxMessages)
         query.add(retention.mailboxBytes)
@@ -107,15 +107,8 @@ struct PostgresBatch {
         query.add(envelopes.map { Envelope.idBytes($0.id) })
         query.add(envelopes.map { Array(sha256($0.bytes)[..<16]) })
         query.add(envelopes.map(\.bytes))
+        query.add(stored.map(\.until))
         add(query, .stored)
-        let limited = stored.filter { $0.until != nil }
-        guard !limited.isEmpty else { return }
-        var limit = PostgresQuery("SELECT sotto.set_until($1, $2, $3, $4)")
-        limit.add(limited.map(\.envelope.to.publicKey))
-        limit.add(limited.map { Envelope.idBytes($0.envelope.id) })
-        limit.add(limited.map { Array(sha256($0.envelope.bytes)[..<16]) })
-        limit.add(limited.compactMap(\.until))
-        add(limit, .none)
     }
 
     private mutating func addAcknowledgement(_ kind: Kind, _ places: [Int]) {
@@ -161,9 +154,9 @@ struct PostgresBatch {
         var rows: [(place: Int, part: Int)] = []
         for place in places {
             switch changes[place] {
-            case .claim(let owner, let id):
+            case .claim(let owner, let id, let reserve):
                 claims.append(Request.Claim(owner: owner, id: id))
-                reserves.append(0)
+                reserves.append(reserve)
                 rows.append((place, 0))
             case .claims(let batch):
                 claims += batch

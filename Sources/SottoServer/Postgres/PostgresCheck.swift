@@ -5,9 +5,12 @@ import SottoDatabase
 struct PostgresCheck {
     let session: PostgresSession
     let location: PostgresLocation
+    /// The scripts of the schema, by version.
+    var scripts = PostgresSchema.scripts
 
-    /// Installs or upgrades the schema. Throws ``StoreError/serverUnsafe(server:setting:value:needed:)`` or
-    /// ``StoreError/newerVersion(name:)``.
+    /// Installs or upgrades the schema. Throws ``StoreError/serverUnsafe(server:setting:value:needed:)``,
+    /// ``StoreError/newerVersion(name:)``, or an error of ``DatabaseError/otherFormat(path:)`` for the schema of an
+    /// unreleased build.
     func run() throws(StoreError) {
         try install()
         // Behind PL/Proxy this returns the settings of every partition.
@@ -18,33 +21,34 @@ struct PostgresCheck {
 
     private func install() throws(StoreError) {
         let name = location.name
-        let version = try session.use { connection throws(PostgresFailure) in
-            let known = try Self.version(connection)
+        let found = try session.use { connection throws(PostgresFailure) -> Int? in
+            guard try !Self.isUnreleased(connection) else { return nil }
+            let known = try version(connection)
             // With PL/Proxy's functions, this database has no tables.
-            guard known < PostgresSchema.scripts.count, try !Self.isProxy(connection) else {
-                return known
-            }
+            guard known < scripts.count, try !Self.isProxy(connection) else { return known }
             try connection.script("BEGIN; SELECT pg_advisory_xact_lock(\(PostgresSchema.lock))")
             do throws(PostgresFailure) {
                 // Another relay may have upgraded the schema meanwhile.
-                var version = try Self.version(connection)
-                while version < PostgresSchema.scripts.count {
-                    try connection.script(PostgresSchema.scripts[version])
-                    version += 1
+                var installed = try version(connection)
+                while installed < scripts.count {
+                    try connection.script(scripts[installed])
+                    installed += 1
                     try connection.script(
                         """
-                        DELETE FROM sotto.version; INSERT INTO sotto.version VALUES (\(version))
+                        DELETE FROM sotto.schema_version;
+                        INSERT INTO sotto.schema_version VALUES (\(installed))
                         """)
                 }
                 try connection.script("COMMIT")
-                return version
+                return installed
             } catch {
                 if case .refused = error { try connection.script("ROLLBACK") }
                 throw error
             }
         }
-        guard version <= PostgresSchema.scripts.count else { throw .newerVersion(name: name) }
-        guard version == PostgresSchema.scripts.count else {
+        guard let version = found else { throw .database(.otherFormat(path: name)) }
+        guard version <= scripts.count else { throw .newerVersion(name: name) }
+        guard version == scripts.count else {
             throw .serverRefused(
                 server: name, state: "", reason: "a partition has an older schema")
         }
@@ -52,14 +56,26 @@ struct PostgresCheck {
 
     /// Returns the version of the schema, 0 without one. Of several partitions it is the lowest, or one that is too
     /// new.
-    private static func version(_ connection: PostgresConnection) throws(PostgresFailure) -> Int {
-        let function = try connection.rows(
-            PostgresQuery("SELECT to_regprocedure('sotto.version()') IS NOT NULL"))
-        guard function.integer(0, 0) != 0 else { return 0 }
-        let rows = try connection.rows(PostgresQuery("SELECT * FROM sotto.version()"))
+    private func version(_ connection: PostgresConnection) throws(PostgresFailure) -> Int {
+        guard try Self.has("schema_version()", connection) else { return 0 }
+        let rows = try connection.rows(PostgresQuery("SELECT * FROM sotto.schema_version()"))
         let all = (0..<rows.count).map { Int(rows.integer($0, 0)) }
-        if let newest = all.max(), newest > PostgresSchema.scripts.count { return newest }
+        if let newest = all.max(), newest > scripts.count { return newest }
         return all.min() ?? 0
+    }
+
+    /// Whether an unreleased build made the schema; its function for the version had another name.
+    private static func isUnreleased(
+        _ connection: PostgresConnection
+    ) throws(PostgresFailure) -> Bool { try has("version()", connection) }
+
+    /// Whether the schema has a function.
+    private static func has(
+        _ function: String, _ connection: PostgresConnection
+    ) throws(PostgresFailure) -> Bool {
+        let rows = try connection.rows(
+            PostgresQuery("SELECT to_regprocedure('sotto.\(function)') IS NOT NULL"))
+        return rows.integer(0, 0) != 0
     }
 
     private static func isProxy(_ connection: PostgresConnection) throws(PostgresFailure) -> Bool {
@@ -68,7 +84,7 @@ struct PostgresCheck {
                 """
                 SELECT EXISTS (
                     SELECT FROM pg_proc JOIN pg_language ON pg_language.oid = prolang
-                    WHERE pg_proc.oid = to_regprocedure('sotto.version()') AND lanname = 'plproxy'
+                    WHERE pg_proc.oid = to_regprocedure('sotto.schema_version()') AND lanname = 'plproxy'
                 )
                 """))
         return rows.integer(0, 0) != 0

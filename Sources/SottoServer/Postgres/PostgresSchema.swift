@@ -4,13 +4,13 @@
 /// | function | purpose |
 /// |---|---|
 /// | `store` | appends envelopes to their mailboxes |
-/// | `set_until` | sets the end of the time to live of envelopes that were just stored |
 /// | `ack`, `fail` | delete envelopes, or count a failure |
 /// | `fetch` | returns the oldest envelopes of a mailbox |
 /// | `heads` | returns the next sequence numbers of mailboxes, which show arrivals |
 /// | `publish`, `claim`, `prekeys` | publish, claim and count prekeys |
 /// | `account`, `update_account`, `adopt` | read and change accounts; clear stranger flags |
 /// | `room`, `publish_room`, `sweep_rooms` | read, store and delete the records of rooms |
+/// | `directory_use` | returns the space of accounts, rooms and prekeys |
 /// | `invite`, `invitation`, `redeem` | create, read and redeem invitations |
 /// | `sweep`, `sweep_ended`, `sweep_accounts`, `sweep_mailboxes` | delete expired rows and empty mailboxes |
 /// | `put_blob`, `blob`, `blob_pieces`, `blobs`, `drop_blob` | store, read and delete blobs |
@@ -19,14 +19,14 @@
 /// | `clock`, `remember`, `confirm` | read and write the clock state |
 /// | `lock` | locks mailboxes in a fixed order, first in a transaction of several calls, against deadlocks |
 /// | `meet` | does the same if not every id may have a mailbox |
-/// | `settings`, `version` | return what a relay checks at its start |
+/// | `settings`, `schema_version` | return what a relay checks at its start |
 /// | `partition` | returns the number by which PL/Proxy distributes mailboxes |
 ///
 /// Every change to a mailbox locks its row. This keeps its counts right, and makes its sequence numbers visible in
 /// order, however many relays write. The tables are those of ``SQLiteStore``, except that each mailbox has its own
 /// sequence.
 enum PostgresSchema {
-    /// The scripts, by version: `sotto.sql`, split at the lines that begin a version.
+    /// The scripts, by version: `sotto.sql`, split at the lines that begin version 2 and later ones.
     static let scripts: [String] = {
         var scripts = [""]
         let text = String(decoding: PackageResources.sotto_sql, as: UTF8.self)

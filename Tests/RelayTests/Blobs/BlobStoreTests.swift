@@ -122,8 +122,8 @@ import Testing
 
     @Test(arguments: kinds) func theLimitsCountWhatIsStored(_ kind: StoreKind) throws {
         let blobs = try open(kind) { limits in
-            limits.mailbox = 150_000
-            limits.total = 200_000
+            limits.mailbox = 160_000
+            limits.total = 215_000
         }
         let bytes = randomBytes(100_000)
         let first = template(bytes)

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Sotto
+import SottoDatabase
 import SottoProgram
 import SottoState
 import SottoWire
@@ -33,8 +34,8 @@ import Testing
         #expect(
             file.hasSuffix(
                 """
-                DELETE FROM sotto.version;
-                INSERT INTO sotto.version VALUES (\(PostgresSchema.scripts.count));
+                DELETE FROM sotto.schema_version;
+                INSERT INTO sotto.schema_version VALUES (\(PostgresSchema.scripts.count));
 
                 """))
     }
@@ -56,10 +57,56 @@ import Testing
         let database = cluster.database()
         let url = cluster.url(database)
         try PostgresStore(url: url, retention: Retention()).close()
-        cluster.sql("UPDATE sotto.version SET version = 99", in: database)
+        cluster.sql("UPDATE sotto.schema_version SET version = 99", in: database)
         #expect(throws: StoreError.newerVersion(name: try PostgresLocation(url: url).name)) {
             try PostgresStore(url: url, retention: Retention())
         }
+    }
+
+    /// A later version of the schema changes the tables, and keeps what is in them.
+    @Test func aSchemaIsMigratedToALaterVersion() throws {
+        let cluster = try #require(PostgresCluster.shared)
+        let database = cluster.database()
+        let url = cluster.url(database)
+        let store = try PostgresStore(url: url, retention: Retention())
+        let envelope = Sample.envelope(to: bob.id)
+        #expect(try store.commit([.store(envelope)], at: 1) == [.stored])
+        let location = try PostgresLocation(url: url)
+        let later =
+            PostgresSchema.scripts + [
+                "-- Version 2: flags.\nALTER TABLE sotto.room ADD COLUMN IF NOT EXISTS flag bigint;"
+            ]
+        for _ in 0..<2 {
+            try PostgresCheck(
+                session: PostgresSession(location), location: location, scripts: later
+            ).run()
+        }
+        #expect(cluster.sql("SELECT * FROM sotto.schema_version()", in: database) == ["2"])
+        #expect(cluster.sql("SELECT count(flag) FROM sotto.room", in: database) == ["0"])
+        #expect(try everything(store, of: bob.id) == [envelope.id])
+        try store.close()
+    }
+
+    /// Builds before the first release had a schema of the same name, whose version another function returned.
+    @Test func theSchemaOfAnUnreleasedBuildIsNotTouched() throws {
+        let cluster = try #require(PostgresCluster.shared)
+        let database = cluster.database()
+        cluster.sql(
+            """
+            CREATE SCHEMA sotto;
+            CREATE FUNCTION sotto.version() RETURNS SETOF bigint LANGUAGE sql AS 'SELECT 7::bigint';
+            """, in: database)
+        let url = cluster.url(database)
+        let name = try PostgresLocation(url: url).name
+        #expect(throws: StoreError.database(.otherFormat(path: name))) {
+            try PostgresStore(url: url, retention: Retention())
+        }
+        #expect(
+            cluster.sql(
+                "SELECT count(*) FROM pg_class WHERE relnamespace = 'sotto'::regnamespace",
+                in: database)
+                == ["0"])
+        #expect(StoreError.database(.otherFormat(path: name)).failure.status == .configuration)
     }
 
     @Test(arguments: ["off", "local"]) func anUnsafeCommitSettingIsRefused(_ value: String)
