@@ -364,7 +364,8 @@ let package = Package(
             name: "RelayTests",
             dependencies: [
                 "Sotto", "SottoDatabase", "SottoState", "SottoWire", "SottoClient", "SottoServer",
-                "SottoProgram", "SottoReports", "TestSupport",
+                "SottoNetwork", "SottoProgram", "SottoReports", "TestSupport",
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 "relay", "send", "recv", "keygen", "bridge", "encrypt", "decrypt", "relay-load",
                 "relay-faults",
             ], swiftSettings: strict),

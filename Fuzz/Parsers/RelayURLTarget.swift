@@ -7,7 +7,6 @@ extension FuzzTarget {
         if let url = try? RelayURL(text) {
             precondition((try? RelayURL(url.text)) == url)
             precondition((try? RelayURL(name: url.name))?.name == url.name)
-            precondition((try? RelayURL(url.outboxName))?.name == url.name)
             precondition(url.name.hasPrefix(url.hostHeader))
         }
         if let code = try? InvitationCode(text) {

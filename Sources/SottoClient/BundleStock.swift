@@ -1,14 +1,16 @@
+import NIOCore
 import NIOPosix
 import Sotto
 import SottoDatabase
 public import SottoState
 import SottoWire
+import Synchronization
 
 /// Claims bundles of the prekeys of contacts and members of groups in advance, each from the relay on the owner's signed
 /// card, and stores them.
 ///
 /// Each owner is tried at most once a day. A failed claim is retried on another day: no message depends on it.
-public final class BundleStock {
+public final class BundleStock: Sendable {
     /// The time limit in seconds for the claims on one connection.
     public static let relaySeconds = 3.0
     /// Seconds between two searches for contacts that need a bundle.
@@ -16,11 +18,7 @@ public final class BundleStock {
 
     private let store: IdentityStore
     private let authorities: String?
-    /// The batches of claims that were not made yet.
-    private var pending: [(relay: String, owners: [SessionID])] = []
-    private var lookAt = 0.0
-    /// The event loop of all claims; it lives until the process ends.
-    private lazy var group = RelayLink.makeGroup()
+    private let lookAt = Mutex(-Double.infinity)
 
     /// Creates a stock for the contacts in `store`. `authorities` is as in
     /// ``RelayAddress/find(_:authorities:fallback:)``.
@@ -29,36 +27,45 @@ public final class BundleStock {
         self.authorities = authorities
     }
 
-    /// Claims a batch of bundles from one relay if contacts need them. Returns false if no contact needs one.
-    func step() throws -> Bool {
-        if pending.isEmpty {
-            guard Monotonic.seconds() >= lookAt else { return false }
-            lookAt = Monotonic.seconds() + Self.pause
-            pending = try due()
-        }
-        guard let (relay, owners) = pending.popLast() else { return false }
-        // The other owners of a relay that took no batch are tried in a later search.
-        if try !claim(owners, at: relay) { pending.removeAll { $0.relay == relay } }
-        return true
-    }
-
-    /// Claims bundles for all contacts that need them, within about `seconds`.
+    /// Claims bundles for all contacts that need them, at several relays at once, within about `seconds`. Contacts for whom no
+    /// time was left are tried in the next call, and otherwise new ones are looked for once an hour.
     public func fill(within seconds: Double) throws {
-        let deadline = Monotonic.seconds() + seconds
-        while Monotonic.seconds() < deadline, try step() {}
+        let start = Monotonic.seconds()
+        guard lookAt.withLock({ $0 <= start }) else { return }
+        let due = try due()
+        if !due.isEmpty {
+            let group = RelayLink.makeGroup()
+            defer { group.shutdownGracefully { _ in } }
+            try concurrently(due) { relay, batches in
+                for batch in batches {
+                    let left = start + seconds - Monotonic.seconds()
+                    // The other owners of a relay that took no batch are tried in a later search.
+                    guard left > 0, try self.claim(batch, at: relay, on: group, within: left) else {
+                        return
+                    }
+                }
+            }
+        }
+        let now = Monotonic.seconds()
+        if now < start + seconds { lookAt.withLock { $0 = now + Self.pause } }
     }
 
-    private func due() throws -> [(relay: String, owners: [SessionID])] {
+    /// Returns the owners of whom a bundle is needed, in batches, for each relay.
+    private func due() throws -> [(relay: String, batches: [[SessionID]])] {
         let wishes = try store.preview { try $0.bundleWishes() }
-        return Dictionary(grouping: wishes, by: \.relay).flatMap { relay, wishes in
-            stride(from: 0, to: wishes.count, by: WireLimits.claimCount).map { first in
-                (relay, wishes[first...].prefix(WireLimits.claimCount).map(\.owner))
+        return Dictionary(grouping: wishes, by: \.relay).map { relay, wishes in
+            let batches = stride(from: 0, to: wishes.count, by: WireLimits.claimCount).map {
+                wishes[$0...].prefix(WireLimits.claimCount).map(\.owner)
             }
+            return (relay, batches)
         }
     }
 
     /// Claims a batch of bundles. Returns whether the relay answered it.
-    private func claim(_ owners: [SessionID], at address: String) throws -> Bool {
+    private func claim(
+        _ owners: [SessionID], at address: String, on group: MultiThreadedEventLoopGroup,
+        within seconds: Double
+    ) throws -> Bool {
         // Records the attempt first, so that the next one is tomorrow even if this one fails.
         let claims = try store.transaction { state in
             var claims: [PreKeyClaim] = []
@@ -69,7 +76,7 @@ public final class BundleStock {
         }
         guard let relay = try? RelayAddress.read(address, authorities: authorities),
             let bundles = try? PreKeyClaim.run(
-                claims, at: relay, on: group, timeout: Self.relaySeconds)
+                claims, at: relay, on: group, timeout: min(seconds, Self.relaySeconds))
         else { return false }
         if !bundles.isEmpty {
             try store.transaction { state in
@@ -87,13 +94,15 @@ extension PreKeyClaim {
         _ claims: [PreKeyClaim], at relay: RelayURL, on group: MultiThreadedEventLoopGroup,
         timeout: Double
     ) throws(ClientError) -> [PreKeyBundle] {
+        let deadline = Monotonic.seconds() + timeout
         let events = EventQueue<RelayLink.Event>()
         let link = try RelayLink.open(to: relay, group: group, events: events, timeout: timeout)
         defer { link.close() }
         var others: [RelayLink.Event] = []
         let response = try link.ask(
             .claims(claims.map { Request.Claim(owner: $0.owner, id: $0.id) }),
-            requestID: "claims", of: relay, events: events, others: &others, timeout: timeout)
+            requestID: "claims", of: relay, events: events, others: &others,
+            timeout: max(0, deadline - Monotonic.seconds()))
         guard case .bundles(let lines) = response else { throw ClientError(response, relay) }
         return zip(claims, lines).compactMap { $0.bundle(in: $1) }
     }

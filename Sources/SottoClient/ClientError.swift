@@ -1,4 +1,5 @@
-public import Sotto
+import Sotto
+public import SottoNetwork
 public import SottoProgram
 import SottoReports
 public import SottoState
@@ -43,11 +44,13 @@ public enum ClientError: Error, Sendable, Equatable {
     /// Another consumer took over the mailbox.
     case replaced
     /// The relay's certificate is not trusted.
-    case untrusted(relay: String)
+    case untrusted(relay: String, CertificateFlaw)
     /// The relay's key is not the pinned one.
     case otherKey(relay: String)
     /// The trusted certificates cannot be read from this file.
     case certificates(String)
+    /// The file with the trusted certificates cannot be read.
+    case noCertificates(String)
     /// Reading or writing the local state failed.
     case state(StateError)
 }
@@ -59,7 +62,7 @@ extension ClientError {
         case .unreachable, .lost, .busy, .relayFull: true
         case .otherName, .loginRefused, .notAdmitted, .notARelay, .refused, .noCard, .forgedCard,
             .noRoom, .forgedRoom, .noBundle, .forgedBundle, .noBlob, .forgedBlob, .replaced,
-            .untrusted, .otherKey, .certificates, .state:
+            .untrusted, .otherKey, .certificates, .noCertificates, .state:
             false
         }
     }
@@ -122,12 +125,7 @@ extension ClientError: FailureError {
             Failure(
                 .tryAgain, "another recv with this identity took over its mailbox",
                 hint: "run only one sotto recv, and use the identity on one machine only")
-        case .untrusted(let relay):
-            Failure(
-                .untrusted, "the certificate of \(relay) is not trusted",
-                hint:
-                    "give its authority with --ca FILE, or pin its key: tls://host:port#sha256=…, as the relay prints it"
-            )
+        case .untrusted(let relay, let flaw): flaw.failure(of: relay)
         case .otherKey(let relay):
             Failure(
                 .untrusted, "the key of \(relay) is not the pinned one",
@@ -137,7 +135,58 @@ extension ClientError: FailureError {
         case .certificates(let file):
             Failure(
                 .configuration, "cannot use the certificates in \(file)", hint: "use a PEM file")
+        case .noCertificates(let file):
+            Failure(
+                .noInput, "cannot read the certificates in \(file)",
+                hint: "check the path of --ca or SOTTO_CA")
         case .state(let error): error.failure
         }
     }
+}
+
+extension CertificateFlaw {
+    /// The report. A certificate that expired or has another name is never to be pinned.
+    fileprivate func failure(of relay: String) -> Failure {
+        let certificate = "the certificate of \(relay)"
+        switch self {
+        case .expired(let date, nil):
+            return Failure(
+                .untrusted, "\(certificate) expired on \(date)",
+                hint: "its operator must renew it; check also the clock of this machine")
+        case .expired(let date, let authority?):
+            return Failure(
+                .untrusted,
+                "\(certificate) is signed by \(authority), whose certificate expired on \(date)",
+                hint: "its operator must renew it; check also the clock of this machine")
+        case .notYetValid(let date):
+            return Failure(
+                .untrusted, "\(certificate) is not valid before \(date)",
+                hint: "check the clock of this machine, or wait until that day")
+        case .otherName(let host, let names):
+            let others = names.isEmpty ? "another name" : names.joined(separator: ", ")
+            return Failure(
+                .untrusted, "\(certificate) is for \(others), not for \(host)",
+                hint: "check the address; the relay needs a certificate with this name")
+        case .selfSigned:
+            return Failure(
+                .untrusted, "\(certificate) is not trusted: it is self-signed", hint: Self.trust)
+        case .missingIssuer(let issuer):
+            return Failure(
+                .untrusted,
+                "\(certificate) is not trusted: its issuer, \(issuer), is not known here, and the relay sends no intermediate certificate",
+                hint:
+                    "the relay must send the whole chain, with the intermediate certificates after its own; for an authority of your own: "
+                    + Self.trust)
+        case .unknownAuthority(let authority):
+            return Failure(
+                .untrusted,
+                "\(certificate) is not trusted: its authority, \(authority), is not known here",
+                hint: Self.trust)
+        case .unknown:
+            return Failure(.untrusted, "\(certificate) is not trusted", hint: Self.trust)
+        }
+    }
+
+    private static let trust =
+        "give its authority with --ca FILE, or pin its key: tls://host:port#sha256=…, as the relay prints it"
 }

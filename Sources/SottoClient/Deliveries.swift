@@ -4,13 +4,13 @@ public import SottoState
 public import SottoWire
 import Synchronization
 
-/// Sends an outbox to several relays at once. Each relay's queue has its own ``Delivery``, so an unreachable relay does
-/// not delay the others.
+/// Sends an outbox to several relays at once. Each queue has its own ``Delivery``, so an unreachable relay, or an address
+/// with a wrong pin, does not delay the others.
 ///
 /// One thread calls ``run(_:)``. Another thread adds items with ``submit(_:to:)`` and calls ``finish(withRest:)`` after
 /// the last.
 public final class Deliveries: Sendable {
-    /// The maximum number of relays in one run.
+    /// The maximum number of addresses in one run.
     public static let relayLimit = 128
 
     /// The end of the delivery to one relay.
@@ -40,6 +40,7 @@ public final class Deliveries: Sendable {
     private let choice: RelayChoice
     private let lockTimeout: Double
     private let blobs: BlobFolder?
+    private let patience: Delivery.Patience
     private let progress: @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void
     private let events = EventQueue<Event>()
     private let state = Mutex(State())
@@ -47,12 +48,24 @@ public final class Deliveries: Sendable {
 
     /// Creates deliveries for `outbox`; `choice` finds the relays of the items that wait in it already. `blobs` has the
     /// files of its blobs. `progress` is told the uploaded bytes of a blob, its length and its id, on any thread.
-    public init(
+    public convenience init(
         outbox: Outbox, choice: RelayChoice, lockTimeout: Double, blobs: BlobFolder? = nil,
         progress: @escaping @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void = {
             _, _, _ in
         }
     ) {
+        self.init(
+            outbox: outbox, choice: choice, lockTimeout: lockTimeout, blobs: blobs,
+            patience: Delivery.Patience(), progress: progress)
+    }
+
+    /// Creates deliveries that wait as long as `patience` says.
+    init(
+        outbox: Outbox, choice: RelayChoice, lockTimeout: Double, blobs: BlobFolder?,
+        patience: Delivery.Patience,
+        progress: @escaping @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void
+    ) {
+        self.patience = patience
         self.outbox = outbox
         self.blobs = blobs
         self.progress = progress
@@ -60,16 +73,21 @@ public final class Deliveries: Sendable {
         self.lockTimeout = lockTimeout
     }
 
-    /// Adds items to send to a relay. Blocks while several earlier batches have not been taken. Returns false and takes
-    /// nothing if there are ``relayLimit`` other relays already.
+    /// Adds items to send to a relay. Blocks while several earlier batches have not been taken. Returns false and leaves
+    /// them in the outbox if there are ``relayLimit`` other addresses already.
     public func submit(_ items: [Outbox.Item], to relay: RelayURL) throws(StateError) -> Bool {
-        guard let delivery = try delivery(to: relay) else { return false }
+        guard let delivery = try delivery(to: relay, of: relay.text) else {
+            let kept = items.filter { $0.kind != .signal }
+            _ = try outbox.append(kept, relay: relay.text, url: relay.text)
+            try outbox.release(relay: relay.text)
+            return false
+        }
         // Earlier envelopes for these recipients that had no relay go first.
-        if try outbox.assign(relay.outboxName, url: relay.text, to: items) { delivery.wake() }
+        if try outbox.assign(relay.text, url: relay.text, to: items) { delivery.wake() }
         let blobs = items.filter { $0.kind == .blob }
         if !blobs.isEmpty {
             // An envelope for another relay can follow, and must find the blob in the outbox.
-            let numbers = try outbox.append(blobs, relay: relay.outboxName, url: relay.text)
+            let numbers = try outbox.append(blobs, relay: relay.text, url: relay.text)
             delivery.submit(stored: Array(zip(numbers, blobs)))
         }
         let others = items.filter { $0.kind != .blob }
@@ -126,10 +144,12 @@ public final class Deliveries: Sendable {
         }
         guard withRest, state.withLock({ $0.deliveries.isEmpty }) else { return }
         if let relay = choice.chosen {
-            _ = try outbox.assign(relay.outboxName, url: relay.text)
+            _ = try outbox.assign(relay.text, url: relay.text)
         }
-        for queue in try outbox.queues() {
-            if let relay = choice.relay(of: queue) { _ = try delivery(to: relay) }
+        // Above the limit, the queues of addresses that never answer do not always come first.
+        for queue in try outbox.queues().shuffled() {
+            guard let relay = choice.relay(of: queue) else { continue }
+            _ = try delivery(to: relay, of: queue.relay)
         }
     }
 
@@ -155,8 +175,8 @@ public final class Deliveries: Sendable {
         }
     }
 
-    /// The relays to which items were sent.
-    public var relays: Set<String> { state.withLock { Set($0.deliveries.keys) } }
+    /// The queues from which items were sent.
+    public var queues: Set<String> { state.withLock { Set($0.deliveries.keys) } }
 
     private func report(_ results: [DeliveryResult]) {
         let taken = DispatchSemaphore(value: 0)
@@ -164,28 +184,28 @@ public final class Deliveries: Sendable {
         taken.wait()
     }
 
-    private func delivery(to relay: RelayURL) throws(StateError) -> Delivery? {
-        let known = state.withLock { $0.deliveries[relay.outboxName] }
+    /// Returns the delivery of a queue, which sends to `relay`.
+    private func delivery(to relay: RelayURL, of queue: String) throws(StateError) -> Delivery? {
+        let known = state.withLock { $0.deliveries[queue] }
         if let known { return known }
         guard state.withLock({ $0.deliveries.count }) < Self.relayLimit else { return nil }
-        let name = relay.outboxName
         let new = try Delivery(
-            outbox: outbox, relay: relay, lockTimeout: lockTimeout, blobs: blobs,
-            progress: progress
-        ) { [weak self] relays in self?.waits(name, for: relays) ?? false }
-        state.withLock { $0.deliveries[relay.outboxName] = new }
-        DispatchQueue(label: "send.\(relay.outboxName)").async { [self] in
+            outbox: outbox, queue: queue, relay: relay, lockTimeout: lockTimeout, blobs: blobs,
+            patience: patience, progress: progress
+        ) { [weak self] relays in self?.waits(queue, for: relays) ?? false }
+        state.withLock { $0.deliveries[queue] = new }
+        DispatchQueue(label: "send.\(queue)").async { [self] in
             let result = Result {
                 try new.run(on: group) { results in
                     guard !results.isEmpty else { return }
                     report(results)
                     if results.contains(where: \.isBlob) {
-                        wakeOthers(than: name)
+                        wakeOthers(than: queue)
                     }
                 }
             }
-            state.withLock { _ = $0.ended.insert(name) }
-            wakeOthers(than: name)
+            state.withLock { _ = $0.ended.insert(queue) }
+            wakeOthers(than: queue)
             events.put(.ended(relay, result))
         }
         return new

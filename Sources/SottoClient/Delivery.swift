@@ -33,16 +33,26 @@ public final class Delivery: Sendable {
 
     static let window = 256
     static let windowBytes = 2 << 20
-    static let replyTimeout = 30.0
+    /// Seconds to wait for a relay.
+    struct Patience {
+        /// For a connection with its handshakes.
+        var connection = RelayLink.connectionSeconds
+        /// For the answer about an item.
+        var reply = 30.0
+    }
+
     static let retryDelay = 30.0
     /// The number of waiting signals at which ``submit(_:)`` blocks.
     static let signalLimit = 1_000
 
+    /// The name of the queue: the address for which its items were queued.
+    let queue: String
     /// The relay.
     public let relay: RelayURL
     let outbox: Outbox
     let lock: RangeLock
     let lockTimeout: Double
+    let patience: Patience
     let events = EventQueue<Event>()
     let room = DispatchSemaphore(value: 4)
     let blobs: BlobFolder?
@@ -51,19 +61,21 @@ public final class Delivery: Sendable {
     /// Returns whether to wait for blobs that go to other relays. Without it, a delivery does not wait for them.
     let waits: (@Sendable (_ relays: Set<String>) -> Bool)?
 
-    /// Creates a delivery of `outbox` to `relay`; its blobs are in the folder `blobs`.
+    /// Creates a delivery of a queue in `outbox` to `relay`; its blobs are in the folder `blobs`.
     init(
-        outbox: Outbox, relay: RelayURL, lockTimeout: Double, blobs: BlobFolder?,
+        outbox: Outbox, queue: String, relay: RelayURL, lockTimeout: Double, blobs: BlobFolder?,
+        patience: Patience = Patience(),
         progress: @escaping @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void,
         waits: (@Sendable (_ relays: Set<String>) -> Bool)?
     ) throws(StateError) {
         self.waits = waits
         self.outbox = outbox
-        self.relay = relay
+        (self.queue, self.relay) = (queue, relay)
         self.blobs = blobs
         self.progress = progress
-        lock = try outbox.lock(of: relay.outboxName)
+        lock = try outbox.lock(of: queue)
         self.lockTimeout = lockTimeout
+        self.patience = patience
     }
 
     /// Adds items to send. Blocks while several earlier batches have not been taken.

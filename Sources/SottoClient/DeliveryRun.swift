@@ -34,6 +34,10 @@ extension Delivery {
         private var heldBatches = 0
         /// Items for which the relay requires a proof of work first.
         private var awaitingWork: [Int64] = []
+        /// The puzzles that were solved on this connection.
+        private var puzzles = 0
+        /// The most puzzles of one connection: each takes some seconds of a core.
+        private static let mostPuzzles = 2
         private static let workID = "work"
         /// The last number that was sent on this connection.
         private var cursor: Int64 = 0
@@ -53,7 +57,7 @@ extension Delivery {
         }
 
         private var relayName: String { delivery.relay.description }
-        private var outboxName: String { delivery.relay.outboxName }
+        private var outboxName: String { delivery.queue }
 
         /// Seconds to wait for an event; `nil` waits until one arrives.
         var timeout: Double? {
@@ -61,7 +65,7 @@ extension Delivery {
             var moments: [Double] = []
             if lockSince != nil { moments.append(now + 0.02) }
             if connectAt > now, !isConnecting, link == nil { moments.append(connectAt) }
-            if !inFlight.isEmpty { moments.append(lastHeard + Delivery.replyTimeout) }
+            if !inFlight.isEmpty { moments.append(lastHeard + delivery.patience.reply) }
             if let retryAt, !inputEnded { moments.append(retryAt) }
             if let at = uploads.nextAttempt { moments.append(at) }
             return moments.min().map { max(0, $0 - now) }
@@ -92,7 +96,7 @@ extension Delivery {
                 // One more attempt is made now, whatever failed before.
                 if link == nil { lastError = nil }
             case .connected(.success(let new)):
-                isConnecting = false
+                (isConnecting, puzzles) = (false, 0)
                 link = new
                 lastHeard = Monotonic.seconds()
             case .connected(.failure(let error)):
@@ -102,7 +106,6 @@ extension Delivery {
                 if generation == self.generation, link != nil || isConnecting { lost(error) }
             case .link(.response(let response, let requestID), let generation):
                 guard generation == self.generation else { return }
-                lastHeard = Monotonic.seconds()
                 take(response, requestID)
             case .uploaded(let number, let ending): try take(ending, of: number)
             }
@@ -152,11 +155,13 @@ extension Delivery {
         }
 
         private mutating func take(_ response: Response, _ requestID: String?) {
-            if requestID == Self.workID { return work(response) }
+            if requestID == Self.workID, !awaitingWork.isEmpty { return work(response) }
             if case .error(let refusal) = response,
                 refusal.reason == Reason.workRequired.rawValue,
-                let number = requestID.flatMap({ Int64($0) }), inFlight[number] != nil
+                let number = requestID.flatMap({ Int64($0) }), inFlight[number] != nil,
+                puzzles < Self.mostPuzzles
             {
+                lastHeard = Monotonic.seconds()
                 if awaitingWork.isEmpty { link?.write(Request.puzzle.line(requestID: Self.workID)) }
                 awaitingWork.append(number)
                 return
@@ -170,8 +175,13 @@ extension Delivery {
                 return
             }
             inFlightBytes -= item.envelope.count
-            backoff.reset()
-            hasProgressed = true
+            // Only an answer about an item counts: a relay that sends anything else delays the end no longer.
+            lastHeard = Monotonic.seconds()
+            if case .error(let refusal) = response,
+                refusal.reason == Reason.workRequired.rawValue
+            {
+                return postpone(number, item, refusal)
+            }
             switch response {
             case .stored: done(number, item, .stored)
             case .duplicate: done(number, item, .duplicate)
@@ -181,8 +191,10 @@ extension Delivery {
             case .deferred(let refusal) where item.kind == .signal:
                 done(number, item, .dropped, refusal)
             case .deferred(let refusal): postpone(number, item, refusal)
-            default: lost(.notARelay(relay: relayName))
+            default: return lost(.notARelay(relay: relayName))
             }
+            backoff.reset()
+            hasProgressed = true
         }
 
         /// Handles the answer to a puzzle request or a solution. One solution is valid for one new id.
@@ -194,6 +206,7 @@ extension Delivery {
                     link?.write(inFlight[number]?.line(requestID: "\(number)") ?? [])
                 }
             } else if let solution = Request.solution(of: response) {
+                puzzles += 1
                 link?.write(solution.line(requestID: Self.workID))
             } else {
                 lost(.refused(relay: relayName, reason: .workRequired))
@@ -263,7 +276,7 @@ extension Delivery {
         /// Does the work that is possible now. Returns the ending when none is left.
         mutating func advance() throws(StateError) -> Ending? {
             let now = Monotonic.seconds()
-            if !inFlight.isEmpty, now - lastHeard >= Delivery.replyTimeout {
+            if !inFlight.isEmpty, now - lastHeard >= delivery.patience.reply {
                 lost(.lost(relay: relayName))
             }
             if let at = retryAt, at <= now, inFlight.isEmpty {
@@ -382,8 +395,12 @@ extension Delivery {
             hasProgressed = false
             generation += 1
             let (events, generation) = (delivery.events, generation)
-            RelayLink.connect(to: delivery.relay, group: group) {
+            RelayLink.connect(
+                to: delivery.relay, group: group, within: delivery.patience.connection
+            ) {
                 events.put(.link($0, generation: generation))
+            } isFull: {
+                events.isFull
             } done: {
                 events.put(.connected($0))
             }

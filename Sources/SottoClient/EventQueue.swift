@@ -24,6 +24,17 @@ final class EventQueue<Event: Sendable>: @unchecked Sendable {
         mutex.deallocate()
     }
 
+    /// The number of waiting events from which a connection stops reading, so that a relay that sends without end fills no
+    /// memory.
+    private static var limit: Int { 1_000 }
+
+    /// Whether too many events wait to read more.
+    var isFull: Bool {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return events.count >= Self.limit
+    }
+
     /// Adds an event.
     func put(_ event: Event) {
         pthread_mutex_lock(mutex)

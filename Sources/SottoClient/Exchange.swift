@@ -6,14 +6,23 @@ import SottoWire
 
 /// Requests that are answered one at a time.
 extension RelayLink {
-    /// Connects, and puts received events into `events`.
+    /// Connects, and puts received events into `events`. The responses with the id `aside.id` go into `aside.events`, which
+    /// also gets the end of the connection.
     static func open(
         to relay: RelayURL, group: MultiThreadedEventLoopGroup, events: EventQueue<Event>,
-        timeout: Double
+        aside: (id: String, events: EventQueue<Event>)? = nil, timeout: Double
     ) throws(ClientError) -> RelayLink {
         let connected = EventQueue<Result<RelayLink, ClientError>>()
-        connect(to: relay, group: group) {
-            events.put($0)
+        connect(to: relay, group: group) { event in
+            switch event {
+            case .response(_, let id?) where id == aside?.id: aside?.events.put(event)
+            case .response: events.put(event)
+            case .closed:
+                events.put(event)
+                aside?.events.put(event)
+            }
+        } isFull: {
+            events.isFull
         } done: {
             connected.put($0)
         }
@@ -23,8 +32,11 @@ extension RelayLink {
         return try result.get()
     }
 
+    /// The most events that may arrive before a response.
+    private static let mostOthers = 2_000
+
     /// Sends a request and waits at most `timeout` seconds for the response. Other events that arrive meanwhile, such
-    /// as pushed envelopes, are appended to `others`.
+    /// as pushed envelopes, are appended to `others`. A relay that sends too many of them is none.
     func ask(
         _ request: Request, requestID: String, of relay: RelayURL, events: EventQueue<Event>,
         others: inout [Event], timeout: Double
@@ -32,8 +44,12 @@ extension RelayLink {
         write(request.line(requestID: requestID))
         let deadline = Monotonic.seconds() + timeout
         while true {
-            let batch = events.take(timeout: deadline - Monotonic.seconds())
+            let left = deadline - Monotonic.seconds()
+            let batch = left > 0 ? events.take(timeout: left) : []
             if batch.isEmpty { throw .lost(relay: relay.description) }
+            guard others.count <= Self.mostOthers else {
+                throw .notARelay(relay: relay.description)
+            }
             var answer: Response?
             var end: ClientError?
             for event in batch {

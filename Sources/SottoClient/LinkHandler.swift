@@ -2,22 +2,28 @@ import NIOCore
 import SottoWire
 
 /// Splits received bytes into lines, and keeps the connection alive: sends a ping every minute, and closes the
-/// connection if nothing arrived for 90 seconds. Used only on its event loop, so it may be Sendable.
+/// connection if nothing arrived for 90 seconds. Reads nothing while too many events wait. Used only on its event loop, so it may be Sendable.
 final class LinkHandler: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let relay: String
     private let onEvent: @Sendable (RelayLink.Event) -> Void
+    private let isFull: @Sendable () -> Bool
     private var splitter = LineSplitter(limit: WireLimits.responseBytes)
     private var isClosed = false
+    private var isPaused = false
     private var lastHeard = NIODeadline.now()
     private var beat: RepeatedTask?
     private var context: ChannelHandlerContext?
 
-    init(relay: String, onEvent: @escaping @Sendable (RelayLink.Event) -> Void) {
+    init(
+        relay: String, onEvent: @escaping @Sendable (RelayLink.Event) -> Void,
+        isFull: @escaping @Sendable () -> Bool
+    ) {
         self.relay = relay
         self.onEvent = onEvent
+        self.isFull = isFull
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -30,7 +36,7 @@ final class LinkHandler: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private func keepAlive() {
-        guard let context else { return }
+        guard let context, !isPaused else { return }
         guard NIODeadline.now() - lastHeard < .seconds(90) else {
             return close(.lost(relay: relay), context)
         }
@@ -53,6 +59,27 @@ final class LinkHandler: ChannelInboundHandler, @unchecked Sendable {
                 onEvent(.response(response, requestID: frame.requestID))
             }
         }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if !isPaused, isFull() { pause(context) }
+        context.fireChannelReadComplete()
+    }
+
+    /// Stops reading until the waiting events are taken.
+    private func pause(_ context: ChannelHandlerContext) {
+        isPaused = true
+        context.channel.setOption(.autoRead, value: false).whenSuccess { self.resume() }
+    }
+
+    private func resume() {
+        guard let context, !isClosed else { return }
+        guard !isFull() else {
+            context.eventLoop.scheduleTask(in: .milliseconds(20)) { self.resume() }
+            return
+        }
+        (isPaused, lastHeard) = (false, .now())
+        context.channel.setOption(.autoRead, value: true).whenFailure { _ in }
     }
 
     func channelInactive(context: ChannelHandlerContext) { close(.lost(relay: relay), context) }

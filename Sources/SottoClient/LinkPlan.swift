@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOSSL
@@ -12,12 +13,12 @@ struct LinkPlan: Sendable {
     private let tls: NIOSSLContext?
 
     /// Time limit in seconds for the handshakes.
-    private static let handshakeSeconds: Int64 = 10
+    private let seconds: Int64
 
-    /// Prepares TLS with the certificates that the address names or the system trusts. Throws
+    /// Prepares TLS with the certificates that the address names or the system trusts, and handshakes within `seconds`. Throws
     /// ``ClientError/certificates(_:)``.
-    init(to relay: RelayURL) throws(ClientError) {
-        self.relay = relay
+    init(to relay: RelayURL, within seconds: Int64) throws(ClientError) {
+        (self.relay, self.seconds) = (relay, seconds)
         guard relay.scheme.isSecure else {
             tls = nil
             return
@@ -27,9 +28,14 @@ struct LinkPlan: Sendable {
                 authorities: relay.authorities,
                 protocols: relay.scheme == .tls ? [] : ["http/1.1"], isPinned: relay.pin != nil)
         } catch {
-            throw .certificates(relay.authorities ?? "the system's certificates")
+            guard let file = relay.authorities else {
+                throw .certificates("the system's certificates")
+            }
+            throw access(file, R_OK) == 0 ? .certificates(file) : .noCertificates(file)
         }
     }
+
+    static func noAnswer(within seconds: Int64) -> String { "no answer within \(seconds) seconds" }
 
     /// Sets up a channel's pipeline. `ready` succeeds when lines can be sent, or fails.
     func open(
@@ -90,10 +96,10 @@ struct LinkPlan: Sendable {
             try channel.pipeline.syncOperations.addHandler(
                 ClientTLS.handler(tls, host: relay.host, pin: relay.pin))
         }
-        let timeout = channel.eventLoop.scheduleTask(in: .seconds(Self.handshakeSeconds)) {
+        let timeout = channel.eventLoop.scheduleTask(in: .seconds(seconds)) {
             ready.fail(
                 ClientError.unreachable(
-                    relay: relay.description, cause: "no answer within 10 seconds"))
+                    relay: relay.description, cause: Self.noAnswer(within: seconds)))
         }
         ready.futureResult.whenComplete { _ in timeout.cancel() }
         return LinkGate(relay: relay.description, ready: ready, waitsForTLS: tls != nil)
@@ -190,9 +196,12 @@ extension ClientError {
         switch error {
         case NIOSSLError.handshakeFailed(let reason):
             let text = String(describing: reason)
-            if text.contains("CERTIFICATE_VERIFY_FAILED") { return .untrusted(relay: relay) }
+            if text.contains("CERTIFICATE_VERIFY_FAILED") {
+                return .untrusted(relay: relay, .unknown)
+            }
             return .unreachable(relay: relay, cause: "the TLS handshake failed")
-        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: return .untrusted(relay: relay)
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            return .untrusted(relay: relay, .unknown)
         case is NIOHTTPClientUpgradeError, is HTTPParserError: return .notARelay(relay: relay)
         case let error as ClientError: return error
         default: return .lost(relay: relay)

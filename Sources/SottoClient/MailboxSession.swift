@@ -39,6 +39,8 @@ package enum MailboxOwner: Sendable {
 struct MailboxSession {
     let relay: RelayURL
     let events = EventQueue<RelayLink.Event>()
+    /// The responses to a publication of prekeys.
+    let publicationEvents = EventQueue<RelayLink.Event>()
     /// The state of the identity's prekeys at the relay.
     private(set) var preKeys: PreKeyStatus?
     /// Pushes that arrived together with the response to a request.
@@ -104,7 +106,13 @@ extension MailboxSession {
     }
 
     private mutating func connect(_ group: MultiThreadedEventLoopGroup) throws(ClientError) {
-        links.append(try RelayLink.open(to: relay, group: group, events: events, timeout: 30))
+        // The identity's own mailbox is open on the first connection.
+        let aside =
+            links.isEmpty
+            ? (id: PreKeyPublishing.requestID, events: publicationEvents) : nil
+        links.append(
+            try RelayLink.open(
+                to: relay, group: group, events: events, aside: aside, timeout: 30))
     }
 
     /// Opens a mailbox on the last connection; `sign` makes its login. Returns the state of that id's prekeys at the

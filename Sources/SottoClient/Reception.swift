@@ -25,21 +25,26 @@ public struct Reception {
     /// The number of envelopes after which to end.
     public var maximum: Int?
 
+    /// Seconds to wait at the end for the relay to store published prekeys.
+    var publicationSeconds = 10.0
+
     /// An invitation code that makes the owner a member of the relay.
     public var invitation: InvitationCode?
 
     /// A change of the connection of a reception with `follow`.
-    public enum Notice: Sendable, Equatable {
+    public enum Notice: Sendable {
         /// The relay cannot be reached; attempts continue.
         case disconnected(ClientError)
         /// The relay is connected again.
         case reconnected(relay: String)
+        /// Prekeys cannot be renewed, or could not be published for two days.
+        case preKeys(any Error)
     }
 
     /// Called once for each change.
     public var notice: ((Notice) -> Void)?
-    /// Called during `follow` when no envelope has arrived for some seconds; it may take a few seconds.
-    public var whenIdle: (() -> Void)?
+    /// Called during `follow` every 15 seconds, to begin work in parallel with the reading. It returns at once.
+    public var ahead: (() -> Void)?
 
     /// Creates a reception that ends when the mailbox is empty.
     public init(identity: Identity, relay: RelayURL, store: IdentityStore?) {
@@ -63,6 +68,8 @@ public struct Reception {
         public var expired = 0
         /// The error that ended it early.
         public var error: ClientError?
+        /// The error for which prekeys cannot be renewed, or could not be published for two days.
+        public var preKeyError: (any Error)?
         /// Whether the relay accepted the login.
         public var loggedIn = false
     }

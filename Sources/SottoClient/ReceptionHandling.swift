@@ -166,11 +166,14 @@ extension Reception.Run {
         }
     }
 
-    /// Waits up to 5 seconds for the relay to confirm the acknowledgements, and closes the connections.
+    /// Waits up to 5 seconds for the relay to confirm the acknowledgements, and some for the publication of prekeys, and closes
+    /// the connections.
     mutating func finish() {
-        let deadline = Monotonic.seconds() + 5
+        let start = Monotonic.seconds()
+        let deadline = start + 5
         waiting: while session?.waitingForAcks ?? 0 > 0 {
-            let events = session?.take(timeout: deadline - Monotonic.seconds()) ?? []
+            let left = deadline - Monotonic.seconds()
+            let events = left > 0 ? session?.take(timeout: left) ?? [] : []
             if events.isEmpty { break }
             for event in events {
                 switch event {
@@ -181,6 +184,7 @@ extension Reception.Run {
                 }
             }
         }
+        endPublication(by: start + plan.publicationSeconds)
         session?.close()
         session = nil
     }

@@ -31,6 +31,14 @@ extension Reception {
         /// When a long connection is opened again, so that prekeys are renewed.
         var renewal = 0.0
         private static let renewalSeconds = 6 * 3_600.0
+        /// The current publication, and the date of its signed prekey if the relay lacks it.
+        private var publishing: (PreKeyPublishing, missingSince: Timestamp?)?
+        /// Seconds for which a relay may lack a signed prekey before the user hears of it.
+        private static let lateSeconds: Int64 = 2 * 86_400
+        /// Seconds without an envelope after which the connection to a mailbox that is not empty counts as lost.
+        private static let silentSeconds = 60.0
+        /// When the work in parallel with the reading begins again.
+        private var aheadAt = 0.0
 
         init(plan: Reception, handling: Handling) {
             self.plan = plan
@@ -183,23 +191,53 @@ extension Reception {
             }
         }
 
-        /// Publishes prekeys if the relay's stock is low or they are due for renewal. A relay that does not accept them
-        /// now is tried again later.
+        /// Begins to publish prekeys if the relay's stock is low or they are due for renewal. An error does not stop the
+        /// reception. The publication is tried again later.
         private mutating func replenish() {
-            guard let store = plan.store, var session else { return }
+            guard let store = plan.store, let session else { return }
             let has = session.preKeys
-            // An error with prekeys must not stop the reception of envelopes.
-            let publication = try? store.transaction { transaction in
-                try transaction.replenishment(
-                    for: plan.relay.name, has: has?.oneTime ?? 0, signedID: has?.signedID ?? 0,
-                    oneTimeMark: has?.oneTimeMark ?? 0)
+            let signedID = has?.signedID ?? 0
+            do {
+                let publication = try store.transaction { transaction in
+                    try transaction.replenishment(
+                        for: plan.relay.name, has: has?.oneTime ?? 0, signedID: signedID,
+                        oneTimeMark: has?.oneTimeMark ?? 0)
+                }
+                guard let publication else {
+                    ending.preKeyError = nil
+                    return
+                }
+                let signed = publication.signedPreKey
+                publishing = (
+                    PreKeyPublishing(
+                        publication, over: session.link(of: plan.owner.id), at: plan.relay,
+                        session.publicationEvents),
+                    missingSince: signed.id > signedID ? signed.date?.time : nil
+                )
+            } catch {
+                notePreKeys(error)
             }
-            guard let publication else { return }
-            requests += 1
-            try? session.link(of: plan.owner.id).publish(
-                publication, requestID: "\(requests)", at: plan.relay, events: session.events,
-                others: &session.early)
-            self.session = session
+        }
+
+        private mutating func notePreKeys(_ error: any Error) {
+            if plan.follow, ending.preKeyError == nil { plan.notice?(.preKeys(error)) }
+            ending.preKeyError = error
+        }
+
+        /// Waits for the end of the publication. An error counts if the relay has lacked the signed prekey for days.
+        mutating func endPublication(by deadline: Double) {
+            guard let (publishing, since) = publishing else { return }
+            self.publishing = nil
+            let error = publishing.wait(
+                timeout: deadline - Monotonic.seconds(), at: plan.relay)
+            guard let error else {
+                ending.preKeyError = nil
+                return
+            }
+            guard let since,
+                Timestamp.now().seconds - since.seconds >= Self.lateSeconds
+            else { return }
+            notePreKeys(error)
         }
 
         /// Waits before the next connection attempt. Failed commands are retried meanwhile if there is an inbox:
@@ -237,23 +275,33 @@ extension Reception {
             try plan.store?.transaction { try $0.noteReceived() }
         }
 
+        /// Begins the work in parallel with the reading, every 15 seconds.
+        private mutating func workAhead() {
+            let now = Monotonic.seconds()
+            guard plan.follow, aheadAt <= now else { return }
+            aheadAt = now + Self.addressSeconds
+            plan.ahead?()
+        }
+
         /// Takes pushed envelopes until the mailbox is empty and none arrived within the wait, until the maximum is
         /// reached (`nil`), or until the connection ends.
         private mutating func drain() throws -> ClientError? {
             var empties = 0
+            var heardAt = Monotonic.seconds()
             var isEmpty: Bool { empties >= session?.mailboxes.count ?? 0 }
             while !isFull {
                 let untilRenewal = max(0, renewal - Monotonic.seconds())
                 let timeout =
                     plan.follow
-                    ? min(untilRenewal, Self.addressSeconds) : isEmpty ? plan.wait : 60
+                    ? min(untilRenewal, Self.addressSeconds)
+                    : isEmpty ? plan.wait : Self.silentSeconds
                 let untilRetry = retries.next.map { max(0, $0 - Monotonic.seconds()) }
                 guard let events = session?.take(timeout: min(timeout, untilRetry ?? timeout))
                 else { return nil }
                 try retryDue()
+                workAhead()
                 if events.isEmpty {
                     if isEmpty { try noteReceived() }
-                    if plan.follow, untilRetry == nil { plan.whenIdle?() }
                     if plan.follow, untilRenewal > Self.addressSeconds,
                         try plan.store?.addresses() ?? [] == addresses
                     {
@@ -264,7 +312,11 @@ extension Reception {
                 var batch: [(id: String, envelope: [UInt8])] = []
                 var signals: [[UInt8]] = []
                 var end: ClientError?
+                var isHeard = false
                 for event in events {
+                    if case .response(let response, _) = event {
+                        isHeard = isHeard || response.isOfMailbox
+                    }
                     switch event {
                     case .response(.newMessage(let delivered), _):
                         guard let envelope = ours(delivered) else {
@@ -294,9 +346,28 @@ extension Reception {
                 try take(signals: signals)
                 if let end { return end }
                 if isEmpty { try noteReceived() }
+                let now = Monotonic.seconds()
+                // Prekeys are renewed after some hours of constant mail too.
+                if plan.follow, renewal <= now { return .lost(relay: plan.relay.description) }
+                if isHeard { heardAt = now }
+                // A relay that only sends something else does not delay the end.
+                let patience = isEmpty ? plan.wait : Self.silentSeconds
+                if !plan.follow, now - heardAt > patience {
+                    return isEmpty ? nil : .lost(relay: plan.relay.description)
+                }
                 if isEmpty, !plan.follow, plan.wait <= 0 { return nil }
             }
             return nil
+        }
+    }
+}
+
+extension Response {
+    /// Whether the relay says something about a mailbox and its envelopes.
+    fileprivate var isOfMailbox: Bool {
+        switch self {
+        case .newMessage, .signal, .empty, .acked, .deferred, .replaced: true
+        default: false
         }
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 public import Sotto
 public import SottoProgram
 public import SottoState
@@ -13,6 +14,8 @@ public enum RelayAddressError: Error, Equatable {
     case scheme(String)
     /// The pin is malformed, or the address does not use TLS.
     case pin
+    /// The file of `--ca` cannot be read.
+    case noCertificates(String)
 }
 
 extension RelayAddressError: FailureError {
@@ -26,6 +29,7 @@ extension RelayAddressError: FailureError {
         case .pin:
             Self.failure(
                 "the relay address has #sha256= without TLS or without 64 hexadecimal digits")
+        case .noCertificates(let file): ClientError.noCertificates(file).failure
         }
     }
 
@@ -61,6 +65,7 @@ public enum RelayAddress {
 
     /// Reads an address; `authorities` is as in ``find(_:authorities:fallback:)``.
     static func read(_ text: String, authorities: String?) throws(RelayAddressError) -> RelayURL {
+        try check(authorities)
         do throws(RelayURL.Invalid) {
             var relay = try RelayURL(text)
             relay.authorities = authorities ?? environmentVariable("SOTTO_CA")
@@ -75,10 +80,18 @@ public enum RelayAddress {
     }
 }
 
+extension RelayAddress {
+    /// Checks that the file of `--ca` can be read.
+    fileprivate static func check(_ authorities: String?) throws(RelayAddressError) {
+        if let authorities, access(authorities, R_OK) != 0 { throw .noCertificates(authorities) }
+    }
+}
+
 /// Selects the relay of each record.
 ///
 /// The order is `--relay`, then the relay that the record names, then `$SOTTO_RELAY`. If the record names the relay of
-/// `$SOTTO_RELAY`, the variable's address is used, because its TLS setting and pin are the user's own.
+/// `$SOTTO_RELAY`, the variable's address is used, because its pin is the user's own; but a record that asks for TLS never
+/// travels without it.
 public struct RelayChoice: Sendable {
     private let option: RelayURL?
     private let standard: RelayURL?
@@ -87,6 +100,7 @@ public struct RelayChoice: Sendable {
     /// Reads `--relay` and the environment. Throws a failure for a malformed address.
     public init(_ option: String?, authorities: String? = nil) throws(RelayAddressError) {
         self.authorities = authorities
+        try RelayAddress.check(authorities)
         var chosen: RelayURL?
         if let option { chosen = try RelayAddress.read(option, authorities: authorities) }
         self.option = chosen
@@ -108,14 +122,18 @@ public struct RelayChoice: Sendable {
             return standard
         }
         let relay = try RelayAddress.read(noted, authorities: authorities)
-        if let standard, standard.outboxName == relay.outboxName { return standard }
+        if let standard, standard.replaces(relay) { return standard }
         return relay
     }
 
-    /// Returns the relay of a queue, or `nil` if its full address is unknown or a different relay was selected.
+    /// Returns the address by which a queue is sent, or `nil` if its relay is unknown, if a different relay was selected, or
+    /// if the selected address would take TLS from the queue.
     public func relay(of queue: Outbox.Queue) -> RelayURL? {
-        if let option { return option.outboxName == queue.relay ? option : nil }
-        if let standard, standard.outboxName == queue.relay { return standard }
-        return queue.url.flatMap { try? RelayAddress.read($0, authorities: authorities) }
+        guard let relay = try? RelayAddress.read(queue.relay, authorities: authorities) else {
+            return nil
+        }
+        if let option { return option.replaces(relay) ? option : nil }
+        if let standard, standard.replaces(relay) { return standard }
+        return relay
     }
 }

@@ -23,38 +23,45 @@ final class RelayLink: Sendable {
         MultiThreadedEventLoopGroup(numberOfThreads: 1)
     }
 
-    /// Connects within 10 s, including TLS and WebSocket, and calls `done` with the link or the error on any thread.
+    /// Seconds for a connection with its handshakes.
+    static let connectionSeconds: Int64 = 10
+
+    /// Connects within `seconds`, including TLS and WebSocket, and calls `done` with the link or the error on any thread. While
+    /// `isFull` is true, nothing is read.
     static func connect(
         to relay: RelayURL, group: MultiThreadedEventLoopGroup,
+        within seconds: Int64 = connectionSeconds,
         onEvent: @escaping @Sendable (Event) -> Void,
+        isFull: @escaping @Sendable () -> Bool,
         done: @escaping @Sendable (Result<RelayLink, ClientError>) -> Void
     ) {
-        connect(to: relay, group: group) { plan, channel, ready in
+        connect(to: relay, group: group, within: seconds) { plan, channel, ready in
             try plan.open(channel, ready: ready) {
-                LinkHandler(relay: relay.description, onEvent: onEvent)
+                LinkHandler(relay: relay.description, onEvent: onEvent, isFull: isFull)
             }
         } done: { result in
             done(result.map { RelayLink(channel: $0) })
         }
     }
 
-    /// Connects within 10 s, with the layers that `open` adds, and calls `done` on any thread.
+    /// Connects within `seconds`, with the layers that `open` adds, and calls `done` on any thread.
     static func connect(
         to relay: RelayURL, group: MultiThreadedEventLoopGroup,
+        within seconds: Int64 = connectionSeconds,
         open: @escaping @Sendable (LinkPlan, any Channel, EventLoopPromise<Void>) throws -> Void,
         done: @escaping @Sendable (Result<any Channel, ClientError>) -> Void
     ) {
         let name = relay.description
         let plan: LinkPlan
         do throws(ClientError) {
-            plan = try LinkPlan(to: relay)
+            plan = try LinkPlan(to: relay, within: seconds)
         } catch {
             return done(.failure(error))
         }
         // A host with several addresses may start several channels; one of them connects.
         let readiness = Mutex<[ObjectIdentifier: EventLoopFuture<Void>]>([:])
         ClientBootstrap(group: group)
-            .connectTimeout(.seconds(10))
+            .connectTimeout(.seconds(seconds))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.socketOption(.so_keepalive), value: 1)
             .channelInitializer { channel in
@@ -79,6 +86,10 @@ final class RelayLink: Sendable {
                 case .success(let channel): done(.success(channel))
                 case .failure(ClientError.untrusted) where relay.pin != nil:
                     done(.failure(.otherKey(relay: name)))
+                case .failure(ClientError.untrusted):
+                    CertificateProbe.run(relay, group) { flaw in
+                        done(.failure(.untrusted(relay: name, flaw)))
+                    }
                 case .failure(let error):
                     done(
                         .failure(
@@ -106,7 +117,8 @@ final class RelayLink: Sendable {
             strerror_r(error.errnoCode, &buffer, buffer.count)
             let text = buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
             return text.prefix(1).lowercased() + text.dropFirst()
-        case ChannelError.connectTimeout: return "no answer within 10 seconds"
+        case ChannelError.connectTimeout(let time):
+            return LinkPlan.noAnswer(within: time.nanoseconds / 1_000_000_000)
         default: return "the connection failed"
         }
     }

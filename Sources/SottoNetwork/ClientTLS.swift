@@ -42,6 +42,19 @@ public enum ClientTLS {
             })
     }
 
+    /// Creates the TLS handler of a connection that ends after the server's certificates, which `take` gets.
+    public static func handler(
+        _ context: NIOSSLContext, host: String,
+        collecting take: @escaping @Sendable ([NIOSSLCertificate]) -> Void
+    ) throws -> NIOSSLClientHandler {
+        try NIOSSLClientHandler(
+            context: context, serverHostname: serverName(of: host),
+            customVerificationCallback: { chain, promise in
+                take(chain)
+                promise.succeed(.failed)
+            })
+    }
+
     /// Returns the name to request from a host and to verify in its certificate, or `nil` for an address (RFC 6066
     /// §3).
     public static func serverName(of host: String) -> String? {

@@ -1,4 +1,5 @@
 import Glibc
+import SottoBytes
 
 /// A file that gets its name only after it is complete and synchronized.
 ///
@@ -66,12 +67,8 @@ final class AtomicFile {
             try giveName()
             isCommitted = true
         }
-        // The name is on disk after its directory is synchronized.
-        let directory = open(Self.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if directory >= 0 {
-            fsync(directory)
-            close(directory)
-        }
+        let code = synchronizeDirectory(Self.directory(of: path))
+        guard code == 0 else { throw Failure(errno: code, "write", path) }
     }
 
     private func giveName() throws(Failure) {

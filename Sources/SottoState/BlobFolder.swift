@@ -43,7 +43,7 @@ public struct BlobFolder: Sendable {
         guard rename(file, composed(digest)) == 0 else {
             throw .database(.cannotOpen(path: composed(digest), code: errno))
         }
-        synchronize()
+        try synchronize()
     }
 
     /// Stores a blob at ``composed(_:)``, unless it is there. It is on disk when this returns.
@@ -81,7 +81,7 @@ public struct BlobFolder: Sendable {
     /// names are on disk when this returns.
     public func name(composed digest: [UInt8], _ ids: [[UInt8]]) throws(StateError) {
         try link(composed(digest), ids)
-        synchronize()
+        try synchronize()
     }
 
     /// Gives the file at ``new()`` the names of the blobs with these ids, and removes its own. The names are on disk when
@@ -89,7 +89,7 @@ public struct BlobFolder: Sendable {
     public func name(_ file: String, _ ids: [[UInt8]]) throws(StateError) {
         try link(file, ids)
         unlink(file)
-        synchronize()
+        try synchronize()
     }
 
     private func link(_ file: String, _ ids: [[UInt8]]) throws(StateError) {
@@ -101,11 +101,9 @@ public struct BlobFolder: Sendable {
     }
 
     /// Writes the names of the folder to disk.
-    private func synchronize() {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        close(descriptor)
+    private func synchronize() throws(StateError) {
+        let code = synchronizeDirectory(path)
+        guard code == 0 else { throw .database(.inputOutput(path: path, code: code)) }
     }
 
     /// Whether a blob is being fetched, or was fetched.

@@ -65,9 +65,8 @@ extension StateTransaction {
             guard !needed.isEmpty, let group = try self.group(group) else { continue }
             let relays = group.state.policy.relays(and: owner.relay)
             for (id, relay) in needed
-            where group.standing == .member && group.state.ranks[id] != nil
-                && relays.contains(unpinnedRelay(relay))
-            {
+            where group.standing == .member && group.state.ranks[id] != nil {
+                guard let relay = relays.address(of: relay) else { continue }
                 known.insert(id)
                 wishes.append(BundleWish(owner: id, relay: relay))
             }

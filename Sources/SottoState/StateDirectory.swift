@@ -1,4 +1,5 @@
 import Glibc
+import Sotto
 import SottoDatabase
 
 /// The directory that holds the user's state. Other users cannot access it.
@@ -64,11 +65,8 @@ public struct StateDirectory: Sendable {
                 throw .database(.cannotOpen(path: path, code: errno))
             }
         }
-        // The name is on disk after its parent directory is synchronized.
-        let descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        close(descriptor)
+        let code = synchronizeDirectory(parent)
+        guard code == 0 else { throw .database(.inputOutput(path: parent, code: code)) }
     }
 
     /// Returns the path of a file in the directory.

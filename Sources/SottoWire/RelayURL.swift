@@ -144,9 +144,19 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
         "\(scheme.rawValue)://\(name)" + (path == "/" ? "" : path)
     }
 
-    /// The relay's name in the outbox, the same for all transports.
-    public var outboxName: String { "tcp://" + name }
-
-    /// The URL with the pin, as on a card.
+    /// The URL with the pin, as on a card. It names the relay's queue in the outbox: the mail of one queue travels by one
+    /// scheme, host, port and path, under one pin.
     public var text: String { description + (pin.map { "#sha256=" + hex($0) } ?? "") }
+
+    /// Whether the user may name this address to reach the relay of `other`: both have the same host, port and path, and
+    /// what `other` asks for with TLS keeps TLS.
+    public func replaces(_ other: RelayURL) -> Bool {
+        name == other.name && path == other.path && (scheme.isSecure || !other.scheme.isSecure)
+    }
+
+    /// Returns the address among `known` that reaches the relay of this address, which another person chose: the equal
+    /// one, else the first that replaces it, else `nil`.
+    public func known(among known: [RelayURL]) -> RelayURL? {
+        known.first { $0.text == text } ?? known.first { $0.replaces(self) }
+    }
 }

@@ -37,13 +37,13 @@ struct MemberMailbox {
     let isUnlisted: Bool
 
     /// Reads the mailbox of a card. Mail goes only to a relay among `relays`.
-    init(card: [UInt8], relays: Set<String>) {
+    init(card: [UInt8], relays: ListedRelays) {
         let card = try? JSON.object(parsing: card)
         address = card?["address"]?.string.flatMap { SessionID($0) }
         let noted = card?["relay"]?.string.flatMap { relay in
             (1...Correspondent.relayLimit).contains(relay.utf8.count) ? relay : nil
         }
-        relay = noted.flatMap { relays.contains(unpinnedRelay($0)) ? $0 : nil }
+        relay = noted.flatMap { relays.address(of: $0) }
         isUnlisted = noted != nil && relay == nil
     }
 

@@ -16,12 +16,12 @@ struct Destination {
     let route: Route
     /// The relays to which mail of a member of a group may go, or `nil` for any. Otherwise a member could make all others
     /// connect to an address.
-    var relays: Set<String>?
+    var relays: ListedRelays?
 
     /// The relay on the recipient's card, if mail may go there.
     private var relay: String? {
-        guard let relay = recipient?.notedRelay else { return nil }
-        return relays?.contains(unpinnedRelay(relay)) ?? true ? relay : nil
+        guard let relay = recipient?.notedRelay, let relays else { return recipient?.notedRelay }
+        return relays.address(of: relay)
     }
 
     /// Whether mail may not go to the relay on the recipient's card.
@@ -86,7 +86,7 @@ final class RecipientDirectory {
     var notedUnread: Set<GroupID> = []
     private var people: [String: Result<Correspondent, Failure>] = [:]
     /// The relays to which mail of people may go who are members of groups and no contacts.
-    private var memberRelays: [SessionID: Set<String>] = [:]
+    private var memberRelays: [SessionID: ListedRelays] = [:]
     private var known: [Key: Result<Destination, Failure>] = [:]
     private var hasNotedURI = false
     private var hasNotedUnlisted = false
@@ -194,8 +194,8 @@ final class RecipientDirectory {
         guard let member = try store?.preview({ try $0.groupCard(of: id) }) else {
             return Correspondent(id: id, card: nil, contact: nil)
         }
-        let own = [try book.identity().relay].compactMap(\.self).map(unpinnedRelay)
-        memberRelays[id] = Set(own + member.policies.flatMap { $0.relays(and: nil) })
+        let own = [try book.identity().relay].compactMap(\.self)
+        memberRelays[id] = ListedRelays(own + member.policies.flatMap(\.relays))
         return Correspondent(id: id, card: member.card, contact: nil)
     }
 

@@ -52,16 +52,13 @@ struct BlobFetch {
         guard let asked = try? choice.relay(noted: noted) else {
             throw untrusted(noted)
         }
-        if let given, given.outboxName == asked.outboxName { return given }
-        let known =
+        if let given, given.replaces(asked) { return given }
+        let addresses =
             try [book.identity().relay] + contacts(book).map { $0.card?.relay }
             + listed(in: group, book)
-        for address in known.compactMap(\.self) {
-            if let own = try? choice.relay(noted: address), own.outboxName == asked.outboxName {
-                return own
-            }
-        }
-        throw untrusted(noted)
+        let known = addresses.compactMap(\.self).compactMap { try? choice.relay(noted: $0) }
+        guard let relay = asked.known(among: known) else { throw untrusted(noted) }
+        return relay
     }
 
     private func contacts(_ book: AddressBook) throws -> [Contact] {

@@ -16,11 +16,6 @@ struct MailReception {
     let claimsAhead: Bool
     let receiving: Receiving
 
-    /// Time limit in seconds for the claims in advance at the end of a run.
-    private static let bundleSeconds = 5.0
-    /// Time limit in seconds for the claims in advance in an idle moment of `--follow`.
-    private static let idleBundleSeconds = 1.0
-
     func run() throws {
         // A wrong address is reported before the passphrase prompt.
         let given = try relay.given()
@@ -30,19 +25,13 @@ struct MailReception {
         var reception = Reception(identity: identity, relay: relay, store: inbox?.store)
         reception.invitation = try invitation.map { try Self.code($0) }
         if let inbox, !receiving.isOfDead, receiving.command == nil { try noteUnfinished(inbox) }
-        let (stock, files) = try ahead(inbox)
-        // No envelope depends on these claims and files, so their errors are ignored.
-        reception.whenIdle = {
-            try? stock?.fill(within: Self.idleBundleSeconds)
-            try? files?.run(timeout: Self.idleBundleSeconds)
-        }
+        let ahead = try ahead(inbox)
+        reception.ahead = { ahead?.begin() }
         try receiving.run(reception) { ending in
-            if ending.error == nil {
-                try? stock?.fill(within: Self.bundleSeconds)
-                try? files?.run(timeout: Self.bundleSeconds)
-            }
             inbox?.lock.unlock()
             if let inbox, !receiving.isOfDead { try noteDead(inbox) }
+            if ending.error == nil { ahead?.finish() }
+            noteLeft(ending.preKeyError, ahead?.error)
         }
     }
 
@@ -67,15 +56,24 @@ struct MailReception {
     }
 
     /// Returns the claims of bundles and the fetches of files that are made in advance.
-    private func ahead(_ inbox: Inbox?) throws -> (BundleStock?, GroupFileFetch?) {
-        guard let inbox, !receiving.isOfDead else { return (nil, nil) }
+    private func ahead(_ inbox: Inbox?) throws -> AheadWork? {
+        guard let inbox, !receiving.isOfDead else { return nil }
         let authorities = relay.authorities
-        return (
+        return AheadWork(
             claimsAhead ? BundleStock(inbox.store, authorities: authorities) : nil,
             GroupFileFetch(
                 inbox.store, authorities: authorities,
-                into: try BlobFolder(directory: .standard()))
-        )
+                into: try BlobFolder(directory: .standard())))
+    }
+
+    /// Reports in one note the other work that was not done.
+    private func noteLeft(_ preKeys: (any Error)?, _ ahead: (any Error)?) {
+        let left = [
+            preKeys.map { "prekeys cannot be renewed: \(Receiving.text(of: $0))" },
+            ahead.map { "files of groups and bundles were not fetched: \(Receiving.text(of: $0))" },
+        ].compactMap(\.self)
+        guard !left.isEmpty, !receiving.quiet else { return }
+        Terminal.say("recv: note: " + left.joined(separator: "; "))
     }
 
     private func noteUnfinished(_ inbox: Inbox) throws {

@@ -56,7 +56,14 @@ struct Receiving {
         case .disconnected(let error):
             Terminal.say("recv: note: \(error.failure.message); trying again")
         case .reconnected(let relay): Terminal.say("recv: note: reconnected to \(relay)")
+        case .preKeys(let error):
+            Terminal.say("recv: note: prekeys cannot be renewed: \(text(of: error)); trying again")
         }
+    }
+
+    /// Returns the message of an error.
+    static func text(of error: any Error) -> String {
+        (error as? any FailureError)?.failure.message ?? "\(error)"
     }
 
     /// Throws the failure of a run that did not handle all envelopes, or none.

@@ -1,6 +1,7 @@
 import Arguments
 import Dispatch
 import Glibc
+import Sotto
 import SottoDatabase
 import SottoServer
 import SottoTool
@@ -144,10 +145,8 @@ private final class TemporaryName {
         guard rename(path, output) == 0 else { throw Failure(errno: errno, "create", output) }
         let slash = output.lastIndex(of: "/")
         let directory = slash.map { $0 == output.startIndex ? "/" : String(output[..<$0]) } ?? "."
-        let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { throw Failure(errno: errno, "open", directory) }
-        defer { close(folder) }
-        guard fsync(folder) == 0 else { throw Failure(errno: errno, "write", directory) }
+        let code = synchronizeDirectory(directory)
+        guard code == 0 else { throw Failure(errno: code, "write", directory) }
         return Int(status.st_size)
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import SottoDatabase
 import SottoServer
+import SottoTool
 
 /// Checks whether a store can be kept at its place. It changes nothing there; it only creates an unnamed file for a
 /// moment.
@@ -56,9 +57,14 @@ struct StoreChecks {
         if status.st_uid != geteuid() {
             findings.append(Finding(.warning, "permissions", "\(path) has another owner"))
         }
-        if let usage = try? StoreFile.blobUsage(of: path), usage.count > 0 {
-            findings.append(
-                Finding(.ok, "blobs", "\(usage.count) blobs have \(usage.bytes) bytes"))
+        do throws(StoreError) {
+            let usage = try StoreFile.blobUsage(of: path)
+            if usage.count > 0 {
+                findings.append(
+                    Finding(.ok, "blobs", "\(usage.count) blobs have \(usage.bytes) bytes"))
+            }
+        } catch {
+            findings.append(Finding(.error, "blobs", error.failure.message))
         }
         if access(path + "-lock", F_OK) == 0 {
             if let lock = try? FileLock(path: path + "-lock"), lock.tryLock() {

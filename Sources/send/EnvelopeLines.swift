@@ -131,8 +131,9 @@ final class EnvelopeLines: Sendable {
             for line in batch.lines[relay] ?? [] {
                 note(
                     Failure(
-                        .tryAgain, "more than \(Deliveries.relayLimit) relays in one run",
-                        hint: "pass the lines that failed to sotto send again"), line)
+                        .tryAgain,
+                        "more than \(Deliveries.relayLimit) relays in one run; the envelope is queued",
+                        hint: "to send it: sotto send < /dev/null"), line)
             }
         }
         if failures.withLock({ !$0.isEmpty }) { deliveries.wake() }

@@ -46,7 +46,7 @@ struct Sending {
         try reportBadLines()
         try output.finish()
         if let failure = lines.inputFailure { throw failure }
-        if !quiet { try noteOthers(outbox, deliveries.relays) }
+        if !quiet { try noteOthers(outbox, deliveries.queues) }
         let left = endings.compactMap(Self.failure)
         for failure in left.dropLast() { Terminal.say("send: error: \(failure.message)") }
         if let failure = left.last { throw failure }
@@ -54,8 +54,8 @@ struct Sending {
         try outcome.end(tool: "send")
     }
 
-    private func noteOthers(_ outbox: Outbox, _ relays: Set<String>) throws {
-        let others = try outbox.queues().filter { !relays.contains($0.relay) }
+    private func noteOthers(_ outbox: Outbox, _ sent: Set<String>) throws {
+        let others = try outbox.queues().filter { !sent.contains($0.relay) }
         let (queues, unassigned) = (
             others.filter { !$0.relay.isEmpty },
             others.filter(\.relay.isEmpty).map(\.count).reduce(0, +)
@@ -81,12 +81,11 @@ struct Sending {
             ? "another send holds the queue of \(end.relay)"
             : ending.error?.failure.message ?? "\(end.relay) does not accept them now"
         let what = ending.left == 1 ? "1 envelope is" : "\(ending.left) envelopes are"
-        // The queue belongs to the relay's host and port, so a different pin or authority can be used for it.
+        // --relay with the same host and port sends the queue with another pin or authority.
         let hint =
             switch ending.error {
-            case .untrusted?:
-                "for the next attempt give its authority with --ca, or append the pin that the relay prints to --relay"
-            case .otherKey?, .certificates?: ending.error?.failure.hint
+            case .untrusted?, .otherKey?, .certificates?, .noCertificates?:
+                ending.error?.failure.hint
             default: "to try again: sotto send < /dev/null"
             }
         return Failure(.tryAgain, "\(why); \(what) queued", hint: hint)

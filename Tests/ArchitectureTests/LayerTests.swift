@@ -292,6 +292,18 @@ struct LayerTests {
         }
     }
 
+    /// The names in a directory are written to disk by one function, whose error each caller reports.
+    @Test func directoriesAreSynchronizedInOnePlace() {
+        for (path, lines) in Self.files where path != "SottoBytes/DirectorySync.swift" {
+            for (number, line) in lines.enumerated() {
+                let isOpened = line.contains("open(") && line.contains("O_DIRECTORY")
+                let isIgnored =
+                    line.contains("synchronizeDirectory(") && !line.contains("let code = ")
+                #expect(!isOpened && !isIgnored, "Sources/\(path):\(number + 1)")
+            }
+        }
+    }
+
     /// One call links the regular expression engine into a program, which makes each start slower.
     @Test func nothingNeedsRegularExpressions() throws {
         let calls = [

@@ -36,11 +36,11 @@ import Testing
         let directory = try StateDirectory(path: scratch.path)
         let relay = RelayURL(host: "127.0.0.1", port: 1)
         let other = try Outbox(directory: directory, lockTimeout: 20)
-        let lock = try other.lock(of: relay.outboxName)
+        let lock = try other.lock(of: relay.text)
         #expect(lock.tryLock())
         let delivery = try Delivery(
-            outbox: Outbox(directory: directory, lockTimeout: 20), relay: relay, lockTimeout: 20,
-            blobs: nil, progress: { _, _, _ in }, waits: nil)
+            outbox: Outbox(directory: directory, lockTimeout: 20), queue: relay.text,
+            relay: relay, lockTimeout: 20, blobs: nil, progress: { _, _, _ in }, waits: nil)
         let items = ["a", "b", "c"].map {
             Outbox.Item(id: $0, to: "bob", envelope: Array($0.utf8))
         }
@@ -53,7 +53,7 @@ import Testing
             // This is called once the items are in the outbox.
             guard !isSettled else { return }
             isSettled = true
-            let numbers = try other.waiting(relay: relay.outboxName, after: 0, limit: 9)
+            let numbers = try other.waiting(relay: relay.text, after: 0, limit: 9)
                 .map(\.number)
             #expect(numbers.count == 3)
             try other.settle(Array(zip(numbers, ["stored", "teleported", "dropped"])))
@@ -74,13 +74,13 @@ import Testing
         let blob = try #require(
             try other.append(
                 [Outbox.Item(id: "blob", to: "bob", envelope: [], kind: .blob)],
-                relay: elsewhere.outboxName
+                relay: elsewhere.text
             ).first)
         let delivery = try Delivery(
-            outbox: Outbox(directory: directory, lockTimeout: 20), relay: relay, lockTimeout: 20,
-            blobs: nil, progress: { _, _, _ in },
+            outbox: Outbox(directory: directory, lockTimeout: 20), queue: relay.text,
+            relay: relay, lockTimeout: 20, blobs: nil, progress: { _, _, _ in },
             waits: { relays in
-                #expect(relays == [elsewhere.outboxName])
+                #expect(relays == [elsewhere.text])
                 #expect(throws: Never.self) { try other.settle([(blob, "stored")]) }
                 return false
             })

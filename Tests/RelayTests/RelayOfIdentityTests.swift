@@ -58,10 +58,17 @@ import Testing
         try world.expect("alice", "echo c | encrypt --to bob.card | send --relay \(there)")
         #expect(try world.expect("bob", "SOTTO_RELAY=\(there) recv | wc -l") == ["1"])
         // The user's own URL of a relay precedes that on a card.
+        let own = "ws://\(world.relay.address)"
+        let sent = try world.expect(
+            "alice", "echo d | encrypt --to bob.card | SOTTO_RELAY=\(own) send")
+        #expect(try Self.record(sent[0])["relay"] == .string(own))
+        #expect(try world.expect("bob", at(here)) == ["1"])
+        // It takes TLS from no card.
         let pin = String(repeating: "00", count: 32)
         try Self.move(world, "bob", to: "'tls://\(world.relay.address)#sha256=\(pin)'")
-        try world.expect("alice", "echo d | encrypt --to bob.card | SOTTO_RELAY=\(here) send")
-        #expect(try world.expect("bob", at(here)) == ["1"])
+        let plain = "echo e | encrypt --to bob.card | SOTTO_RELAY=\(here) send"
+        #expect(world.shell("alice", plain).status == 75)
+        #expect(world.shell("bob", "SOTTO_RELAY= recv --relay \(here)").status == 1)
     }
 
     @Test func onlyASignedCardNamesARelay() throws {

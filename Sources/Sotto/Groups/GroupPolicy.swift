@@ -71,9 +71,9 @@ package struct GroupPolicy: Sendable, Hashable {
         ])
     }
 
-    /// Returns the relays to which mail of members goes, without pins: those of the policy, and the owner's.
-    package func relays(and own: String?) -> Set<String> {
-        Set((relays + [own].compactMap(\.self)).map(unpinnedRelay))
+    /// Returns the relays to which mail of members goes: the owner's, and those of the policy.
+    package func relays(and own: String?) -> ListedRelays {
+        ListedRelays([own].compactMap(\.self) + relays)
     }
 
     /// The parts that authorise changes.
@@ -99,8 +99,25 @@ package struct GroupPolicy: Sendable, Hashable {
     }
 }
 
-/// Returns the address of a relay without its pin, to compare the relays of a policy with those of cards.
-package func unpinnedRelay(_ relay: String) -> String { String(relay.prefix { $0 != "#" }) }
+/// The relays to which mail of the members of a group may go. Otherwise a member could make all others connect to an
+/// address.
+package struct ListedRelays: Sendable {
+    private let relays: [String]
+
+    /// Creates the list; the first of several addresses of one relay counts.
+    package init(_ relays: [String]) { self.relays = relays }
+
+    /// Returns the address for mail to the relay on a member's card, or `nil` if the list does not have the relay. A pin in the
+    /// list replaces the pin on the card, which could be wrong.
+    package func address(of relay: String) -> String? {
+        if relays.contains(relay) { return relay }
+        let name = Self.unpinned(relay)
+        guard let listed = relays.first(where: { Self.unpinned($0) == name }) else { return nil }
+        return listed == name ? relay : listed
+    }
+
+    private static func unpinned(_ relay: String) -> String { String(relay.prefix { $0 != "#" }) }
+}
 
 extension GroupPolicy.Visibility {
     fileprivate var narrowness: Int {

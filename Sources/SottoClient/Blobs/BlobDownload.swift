@@ -24,13 +24,13 @@ public struct BlobDownload {
     /// The path of the file.
     public var path: String { folder.incoming(id) }
 
-    /// Fetches the blob, unless the file has it already. Reconnects as long as it progresses, and otherwise for `timeout`
-    /// seconds. `progress` is told the bytes that the file has.
+    /// Fetches the blob, unless the file has it already. Reconnects as long as it keeps the pace. `progress` is told the bytes that
+    /// the file has.
     ///
     /// Throws ``ClientError/noBlob(relay:)``, ``ClientError/forgedBlob(relay:)`` if the relay has other bytes, and the
     /// errors of the connection.
     public func run(
-        at relay: RelayURL, timeout: Double = 30, progress: (Int64) -> Void = { _ in }
+        at relay: RelayURL, _ pace: TransferPace = .asked, progress: (Int64) -> Void = { _ in }
     ) throws(ClientError) {
         let file = try BlobTarget(path)
         guard file.lock() else {
@@ -38,21 +38,24 @@ public struct BlobDownload {
         }
         let group = RelayLink.makeGroup()
         defer { group.shutdownGracefully { _ in } }
-        var deadline = Monotonic.seconds() + timeout
+        let first = file.count
+        var deadline = TransferDeadline(pace, at: Monotonic.seconds())
+        func left() -> Double {
+            let now = Monotonic.seconds()
+            deadline.arrived(file.count - first, at: now)
+            return max(0, min(Self.patience, deadline.at - now))
+        }
         var backoff = Backoff()
         while file.count < pointer.size {
             let before = file.count
             do throws(ClientError) {
-                let link = try BlobLink.open(to: relay, group: group, timeout: Self.patience)
+                let link = try BlobLink.open(to: relay, group: group, timeout: left())
                 defer { link.close() }
-                try fetch(over: link, to: file, progress: progress)
+                try fetch(over: link, to: file, timeout: left, progress: progress)
             } catch {
-                if file.count > before {
-                    backoff.reset()
-                    deadline = Monotonic.seconds() + timeout
-                }
+                if file.count > before { backoff.reset() }
                 let delay = backoff.next()
-                guard error.isTransient, Monotonic.seconds() + delay < deadline else { throw error }
+                guard error.isTransient, delay < left() else { throw error }
                 _ = EventQueue<Never>().take(timeout: delay)
             }
         }
@@ -63,7 +66,8 @@ public struct BlobDownload {
     }
 
     private func fetch(
-        over link: BlobLink, to file: BlobTarget, progress: (Int64) -> Void
+        over link: BlobLink, to file: BlobTarget, timeout: () -> Double,
+        progress: (Int64) -> Void
     ) throws(ClientError) {
         var next = file.count
         var window = TransferWindow()
@@ -76,7 +80,7 @@ public struct BlobDownload {
                 sent.append((count, Monotonic.seconds()))
                 next += count
             }
-            let answer = try link.response(timeout: Self.patience)
+            let answer = try link.response(timeout: timeout())
             let first = sent.removeFirst()
             window.answered(first.count, after: Monotonic.seconds() - first.at)
             let relay = link.relay.description

@@ -38,7 +38,7 @@ extension Delivery {
 
                 init(_ delivery: Delivery, _ group: MultiThreadedEventLoopGroup, _ number: Int) {
                     queue = DispatchQueue(
-                        label: "send.blobs.\(delivery.relay.outboxName).\(number)")
+                        label: "send.blobs.\(delivery.queue).\(number)")
                     uploader = BlobUploader(to: delivery.relay, group: group)
                 }
             }
@@ -87,7 +87,7 @@ extension Delivery {
         init(_ delivery: Delivery, _ group: MultiThreadedEventLoopGroup) {
             self.delivery = delivery
             worker = Worker(delivery, group)
-            removal = DispatchQueue(label: "send.removal.\(delivery.relay.outboxName)")
+            removal = DispatchQueue(label: "send.removal.\(delivery.queue)")
         }
 
         /// The most connections.
@@ -123,7 +123,7 @@ extension Delivery {
         ) throws(StateError) -> [(number: Int64, item: Outbox.Item)] {
             guard mayWait, error == nil, delivery.blobs != nil else { return [] }
             let next = try delivery.outbox.blobs(
-                relay: delivery.relay.outboxName, limit: deferred.count + running.count + count
+                relay: delivery.queue, limit: deferred.count + running.count + count
             ).filter { running[$0.number] == nil && !deferred.contains($0.number) }
             mayWait = !next.isEmpty
             // A blob that was given twice is uploaded once: the second time the relay has it.
@@ -142,9 +142,10 @@ extension Delivery {
                 guard let object = try? JSON.object(parsing: item.envelope),
                     let record = try? BlobRecord(object)
                 else {
-                    // Only a later version could have written it.
-                    mayWait = false
-                    return
+                    // The others are uploaded all the same.
+                    running[number] = item
+                    delivery.events.put(.uploaded(number, .rejected(Refusal(.badFields))))
+                    continue
                 }
                 running[number] = item
                 worker.upload(number, record, blobs.outgoing(record.id), for: delivery)

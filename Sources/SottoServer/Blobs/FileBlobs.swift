@@ -280,11 +280,8 @@ final class FileBlobs: BlobStore {
 
     /// Writes the names in a folder to disk.
     static func synchronize(folder: String) throws(StoreError) {
-        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        defer { close(descriptor) }
-        guard descriptor >= 0, fsync(descriptor) == 0 else {
-            throw .database(.inputOutput(path: folder, code: errno))
-        }
+        let code = synchronizeDirectory(folder)
+        guard code == 0 else { throw .database(.inputOutput(path: folder, code: code)) }
     }
 
     /// Whether the disk has room for `count` bytes and another file. A twentieth of both stays free for the store.

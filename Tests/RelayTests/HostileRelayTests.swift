@@ -1,0 +1,346 @@
+import Glibc
+import Sotto
+import SottoDatabase
+import SottoProgram
+import SottoWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SottoClient
+@testable import SottoServer
+@testable import SottoState
+
+/// One relay, contact or record that is slow, broken or hostile fails nothing for the others.
+@Suite(.timeLimit(.minutes(5))) struct HostileRelayTests {
+    let scratch = TemporaryDirectory()
+
+    private func directory() throws -> StateDirectory { try StateDirectory(path: scratch.path) }
+
+    private func item(to recipient: SessionID = Sample.identityID()) -> Outbox.Item {
+        let id = Envelope.newID()
+        return Outbox.Item(
+            id: id, to: recipient.description,
+            envelope: Sample.record(id, to: recipient).serialized())
+    }
+
+    /// Sends items to relays, and returns the results and the endings by the address of the relay.
+    private func send(
+        _ items: [(item: Outbox.Item, relay: RelayURL)], reply: Double = 2
+    ) throws -> (results: [String: DeliveryResult.Status], endings: [String: Delivery.Ending]) {
+        let deliveries = Deliveries(
+            outbox: try Outbox(directory: directory(), lockTimeout: 5),
+            choice: try RelayChoice(nil), lockTimeout: 5, blobs: nil,
+            patience: Delivery.Patience(connection: 2, reply: reply), progress: { _, _, _ in })
+        for (item, relay) in items { #expect(try deliveries.submit([item], to: relay)) }
+        try deliveries.finish(withRest: true)
+        var results: [String: DeliveryResult.Status] = [:]
+        let endings = try deliveries.run { batch in
+            for result in batch { results[result.id] = result.status }
+        }
+        return (
+            results,
+            Dictionary(
+                endings.map { ($0.relay.text, $0.ending) }, uniquingKeysWith: { first, _ in first })
+        )
+    }
+
+    /// `send` ends, and the mail for the good relay is stored. The relays that answer about other requests, or push without
+    /// end, were waited for without end.
+    @Test func oneBadRelayFailsNoOther() throws {
+        let good = try RunningRelay()
+        let goodURL = try RelayURL(name: good.relay.address)
+        let bad = [
+            (HostileRelay(.silent), "tcp"), (HostileRelay(.silent), "tls"),
+            (HostileRelay(.silent), "ws"), (HostileRelay(.silent), "http"),
+            (HostileRelay(.rubbish), "tcp"),
+            (HostileRelay(.rubbish), "tls"),
+            (HostileRelay(.flood), "tcp"),
+            (HostileRelay(.wrongIDs), "tcp"),
+            (HostileRelay(.hangUp), "tcp"),
+            (HostileRelay(.dripping), "http"),
+        ]
+        let stored = item()
+        let items = try bad.map { (item(), try $0.0.url($0.1)) }
+        let (results, endings) = try send(items + [(stored, goodURL)])
+        #expect(results[stored.id] == .stored)
+        #expect(endings[goodURL.text]?.left == 0)
+        for (item, relay) in items {
+            #expect(results[item.id] == .queued, "\(relay.text)")
+            #expect(endings[relay.text]?.left == 1 && endings[relay.text]?.error != nil)
+        }
+    }
+
+    /// A contact's relay that always asks for a proof of work gets two for each connection, and an item beside it is stored.
+    @Test func aRelayThatAlwaysAsksForWorkGetsTwo() throws {
+        let (asked, other) = (item(), item())
+        let solved = Mutex(0)
+        let relay = HostileRelay { connection in
+            connection.answer { request, id in
+                switch request {
+                case .send(let envelope) where envelope.id == asked.id:
+                    [(.error(Refusal(.workRequired)), id)]
+                case .puzzle: [(.puzzle(nonce: randomBytes(WireLimits.nonceBytes), bits: 4), id)]
+                case .solution:
+                    solved.withLock { solved in
+                        solved += 1
+                        return [(.accepted, id)]
+                    }
+                default: [(.stored, id)]
+                }
+            }
+        }
+        let url = try relay.url()
+        let (results, endings) = try send([(asked, url), (other, url)], reply: 30)
+        #expect(solved.withLock { $0 } == 2)
+        #expect(results == [asked.id: .deferred, other.id: .stored])
+        #expect(endings[url.text]?.left == 1)
+    }
+
+    /// Cards with many addresses leave nothing unsent: what has no place in a run stays in the outbox.
+    @Test func mailAboveTheLimitOfAddressesIsQueued() throws {
+        let outbox = try Outbox(directory: directory(), lockTimeout: 5)
+        let deliveries = Deliveries(
+            outbox: outbox, choice: try RelayChoice(nil), lockTimeout: 5, blobs: nil,
+            patience: Delivery.Patience(), progress: { _, _, _ in })
+        let relays = try (0...Deliveries.relayLimit).map {
+            try RelayURL("ws://127.0.0.1:1/\($0)")
+        }
+        let isTaken = try relays.map { try deliveries.submit([item()], to: $0) }
+        #expect(isTaken == Array(repeating: true, count: Deliveries.relayLimit) + [false])
+        try deliveries.finish(withRest: true)
+        _ = try deliveries.run { _ in }
+        #expect(try outbox.queues().count == relays.count)
+    }
+
+    // MARK: Deliveries
+
+    /// A card with another scheme or a wrong pin for the same host and port takes nothing from the mail of others.
+    @Test func aDeliveryBelongsToSchemeHostPortAndPin() throws {
+        let relay = try TransportTests.SecureRelay()
+        defer { relay.stop() }
+        let wrong = String(repeating: "00", count: 32)
+        let texts = [
+            "tls://\(relay.relay.address)#sha256=\(wrong)", relay.url("tls"),
+            relay.url("tcp"), relay.url("wss"),
+        ]
+        let items = try texts.map { (item(), try RelayURL($0)) }
+        let (results, endings) = try send(items)
+        #expect(items.map { results[$0.0.id] } == [.queued, .stored, .stored, .stored])
+        guard case .otherKey? = endings[texts[0]]?.error else {
+            Issue.record("\(endings)")
+            return
+        }
+        #expect(endings.count == 4)
+    }
+
+    /// The user's own address is used for a relay that a card names too, but it takes TLS from nothing.
+    @Test func whatIsAskedForSecurelyNeverTravelsOtherwise() throws {
+        let pin = "#sha256=" + String(repeating: "ab", count: 32)
+        let plain = try RelayURL("tcp://relay.example:7667")
+        let secure = try RelayURL("tls://relay.example:7667")
+        let pinned = try RelayURL("tls://relay.example:7667" + pin)
+        let others = try [
+            RelayURL("tls://relay.example:7668"), RelayURL("wss://relay.example:7667/other"),
+        ]
+        for own in [secure, pinned] {
+            for noted in [plain, secure, pinned] { #expect(own.replaces(noted)) }
+        }
+        #expect(plain.replaces(plain) && plain.replaces(try RelayURL("ws://relay.example:7667")))
+        for noted in [secure, pinned] + others { #expect(!plain.replaces(noted)) }
+        for noted in others { #expect(!pinned.replaces(noted)) }
+        // The equal address precedes others of the same relay, and a plain one serves no secure one.
+        #expect(pinned.known(among: [secure, pinned]) == pinned)
+        #expect(secure.known(among: [plain, pinned]) == pinned)
+        #expect(pinned.known(among: [plain]) == nil)
+    }
+
+    /// Mail waits for its own address. `--relay` sends it with another pin, and never without TLS.
+    @Test func queuedMailKeepsItsAddress() throws {
+        let relay = try TransportTests.SecureRelay()
+        let world = relay.world
+        defer { relay.stop() }
+        let wrong = "tls://\(relay.relay.address)#sha256=" + String(repeating: "0", count: 64)
+        _ = world.envelopes("in", 2)
+        #expect(world.run("send", input: "in", output: "queued", relay: wrong) == 75)
+        #expect(world.errors.contains("is not the pinned one"))
+        #expect(world.run("send", output: "sent", relay: "tcp://\(relay.relay.address)") == 75)
+        let plain = ["--relay", "tcp://\(relay.relay.address)"]
+        #expect(world.run("send", plain, output: "sent", relay: "") == 0)
+        #expect(world.statuses("sent").isEmpty && world.errors.contains("2 more wait"))
+        #expect(world.run("send", ["--relay", relay.url("wss")], output: "sent", relay: "") == 0)
+        #expect(world.statuses("sent") == ["stored", "stored"])
+    }
+
+    /// A pin in the list of a group precedes the pin on a member's card, which could be wrong.
+    @Test func theListedPinOfAMembersRelayIsUsed() {
+        let (name, pin) = (
+            "tls://relay.example:7667", "#sha256=" + String(repeating: "ab", count: 32)
+        )
+        let wrong = name + "#sha256=" + String(repeating: "00", count: 32)
+        let own = ListedRelays([name + pin])
+        for card in [name, wrong, name + pin] { #expect(own.address(of: card) == name + pin) }
+        #expect(own.address(of: "tcp://relay.example:7667") == nil)
+        #expect(ListedRelays([name]).address(of: wrong) == wrong)
+        #expect(ListedRelays([name + pin, wrong]).address(of: wrong) == wrong)
+    }
+
+    // MARK: Transfers
+
+    @Test func aTransferHasATotalTimeAndALeastRate() {
+        let pace = TransferPace(period: 10, leastRate: 100, total: 60)
+        var deadline = TransferDeadline(pace, at: 1_000)
+        #expect(deadline.at == 1_010)
+        // A little progress does not move it; the bytes of a period do, up to the total.
+        for second in 1...9 { deadline.arrived(Int64(second * 90), at: 1_000 + Double(second)) }
+        #expect(deadline.at == 1_010)
+        deadline.arrived(1_000, at: 1_009)
+        #expect(deadline.at == 1_019)
+        deadline.arrived(1_900, at: 1_015)
+        #expect(deadline.at == 1_019)
+        for second in 16...80 {
+            deadline.arrived(Int64(second * 1_000), at: 1_000 + Double(second))
+        }
+        #expect(deadline.at == 1_060)
+    }
+
+    @Test(arguments: [HostileRelay.Behaviour.silent, .dripping])
+    func aFetchFromASlowRelayEnds(_ behaviour: HostileRelay.Behaviour) throws {
+        let relay = HostileRelay(behaviour)
+        let pointer = BlobPointer(key: randomBytes(32), digest: randomBytes(32), size: 65_536)
+        let download = BlobDownload(
+            pointer, id: randomBytes(32), into: try BlobFolder(directory: directory()))
+        let url = try relay.url()
+        #expect(throws: ClientError.lost(relay: url.description)) {
+            try download.run(at: url, TransferPace(period: 0.5, leastRate: 1_024, total: 1))
+        }
+    }
+
+    /// Adds a file that a member offers, and whose relay is `relay`, to a state.
+    private func addWantedFile(at relay: RelayURL, to store: IdentityStore) throws {
+        var (file, _) = try GroupFile.seal(
+            [UInt8](repeating: 0x20, count: 60_000), heads: [], key: randomBytes(32),
+            nonce: randomBytes(16))
+        file.pointer.place = BlobPointer.Place(relay: relay.text, id: randomBytes(32))
+        let from = Sample.identityID()
+        try store.transaction { state in
+            let group = try state.createGroup(GroupPolicy(relays: [relay.text]), [])
+            let mark = store.mark(file)
+            try state.connection.run(
+                """
+                INSERT INTO group_file (team, mark, device, stage, time, sealed)
+                VALUES (?, ?, ?, 1, ?, ?)
+                """, group.number, mark, store.mark(from), Timestamp.now().seconds,
+                store.seal(
+                    OfferedGroupFile.encoded(file, of: group.id, from: from),
+                    .groupFile(mark: mark)))
+        }
+    }
+
+    /// The fetch of a group's file ran in the reading loop of `recv`: a relay that answers slowly delayed all mail by hours.
+    @Test(arguments: [HostileRelay.Behaviour.silent, .dripping])
+    func aSlowRelayOfAGroupDelaysNoEnvelope(_ behaviour: HostileRelay.Behaviour) throws {
+        let own = try #require(RelayProcess(scratch))
+        defer { own.end() }
+        let world = World(address: own.address)
+        let slow = HostileRelay(behaviour)
+        do {
+            let store = try IdentityStore(
+                directory: StateDirectory(path: world.scratch("state")), identity: world.bob,
+                lockTimeout: 5)
+            try addWantedFile(at: slow.url(), to: store)
+        }
+        let listener = world.command("recv", ["--follow"], output: "got")
+        #expect(slow.waitForConnection())
+        let ids = world.envelopes("in", 3)
+        #expect(world.run("send", input: "in", output: "sent") == 0)
+        let deadline = Monotonic.seconds() + 20
+        while world.ids("got").count < 3, Monotonic.seconds() < deadline { usleep(10_000) }
+        #expect(world.ids("got") == ids)
+        listener.kill(SIGTERM)
+        listener.wait()
+        slow.forgetConnections()
+        // After the last envelope `recv` waits for the file a short time, without the lock.
+        let last = world.command("recv", output: "none")
+        #expect(slow.waitForConnection())
+        #expect(world.run("recv", ["--lock-timeout", "5", "-q"], output: "none") == 1)
+        #expect(last.wait(atMost: 40) == 1)
+        #expect(!world.errors.contains("another recv"))
+    }
+
+    /// Contacts with a silent relay delay the claims at other relays no more than the reading.
+    @Test func aSilentRelayDelaysNoClaimElsewhere() throws {
+        let (silent, good) = (HostileRelay(.silent), try RunningRelay())
+        let store = try IdentityStore(
+            directory: directory(), identity: Sample.identity(), lockTimeout: 5)
+        let people = (0..<2).map { _ in Sample.identity() }
+        let relays = [try silent.url().text, "tcp://\(good.relay.address)"]
+        try store.transaction { state in
+            for (person, relay) in zip(people, relays) {
+                try state.save(
+                    Contact(name: relay, id: person.id, card: person.card(relay: relay)))
+            }
+        }
+        #expect(good.client().publish(Sample.preKeys(of: people[1], oneTime: 1..<3)) == .stored)
+        try BundleStock(store, authorities: nil).fill(within: 1)
+        #expect(try store.preview { try $0.freshBundle(of: people[1].id) } != nil)
+    }
+
+    // MARK: Prekeys
+
+    /// A relay for one identity that answers a publication with `publication`, or not at all, and pushes an envelope.
+    private func relay(
+        of owner: Identity, publication: Response?
+    ) -> (relay: HostileRelay, envelope: String) {
+        let envelope = Envelope.newID()
+        let pushed = Delivered(
+            sequence: 1, envelope: Sample.record(envelope, to: owner.id).serialized())
+        let name = Mutex("")
+        let relay = HostileRelay { connection in
+            connection.answer { request, id in
+                switch request {
+                case .challenge:
+                    [(.challenge(nonce: randomBytes(32), names: [name.withLock { $0 }]), id)]
+                case .login: [(.session(nil, token: nil), id)]
+                case .subscribe:
+                    [(.subscribed, id), (.newMessage(pushed), nil), (.empty, nil)]
+                case .publish: publication.map { [($0, id)] } ?? []
+                case .ack: [(.acked, id)]
+                default: [(.error(Refusal(.unknownType)), id)]
+                }
+            }
+        }
+        name.withLock { $0 = relay.address }
+        return (relay, envelope)
+    }
+
+    /// Prekeys that the relay has lacked for days are an error at the end, and delay no envelope.
+    @Test(arguments: [nil, Response.error(Refusal(.diskFull))], [0, 3] as [Int64])
+    func prekeysThatAreNotPublishedAreReported(_ publication: Response?, _ days: Int64) throws {
+        let owner = Sample.identity()
+        let store = try IdentityStore(directory: directory(), identity: owner, lockTimeout: 5)
+        let made = Timestamp(seconds: Timestamp.now().seconds - days * 86_400)
+        try store.transaction { _ = try $0.publication(at: made) }
+        let (relay, envelope) = relay(of: owner, publication: publication)
+        var reception = Reception(identity: owner, relay: try relay.url(), store: store)
+        reception.publicationSeconds = 0.5
+        var got: [String] = []
+        let ending = try reception.run(
+            .print { got += $0.map { Sample.id(String(decoding: $0, as: UTF8.self)) } })
+        #expect(got == [envelope] && ending.error == nil)
+        #expect((ending.preKeyError != nil) == (days > 2))
+    }
+
+    /// A damaged prekey stops the renewal, and the user hears of it; it stops no envelope.
+    @Test func prekeysThatCannotBeRenewedAreReported() throws {
+        let world = try Correspondence()
+        defer { world.stop() }
+        try world.expect("bob", "keygen prekeys | send -q")
+        try world.state("bob") { connection throws(StateError) in
+            try connection.run("UPDATE prekey SET sealed = x'00' WHERE kind = 0")
+        }
+        try world.expect("alice", "echo hello | encrypt -q --to bob.card | send -q")
+        #expect(try world.expect("bob", "recv").count == 1)
+        #expect(world.errors.contains("recv: note: prekeys cannot be renewed: "), "\(world.errors)")
+    }
+}
