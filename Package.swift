@@ -348,6 +348,10 @@ let package = Package(
             name: "group-bench",
             dependencies: ["Sotto", "SottoState", "SottoTool"], path: "Bench/group-bench",
             swiftSettings: strict),
+        // Takes steps with known secrets, and waits until a test has searched its memory; not installed.
+        .executableTarget(
+            name: "secret-probe", dependencies: ["Sotto", "TestHarness"], path: "Tests/SecretProbe",
+            swiftSettings: strict),
         plainProgram("sotto", [], link: fullyStatic),
 
         .testTarget(
@@ -372,7 +376,7 @@ let package = Package(
         // The code that the tests and `relay-faults` share: programs, files, clients, samples, servers. TestSupport
         // exports it.
         .target(
-            name: "TestHarness", dependencies: ["Sotto", "SottoWire", "CTestSupport"],
+            name: "TestHarness", dependencies: ["CSodium", "Sotto", "SottoWire", "CTestSupport"],
             path: "Tests/TestHarness", swiftSettings: strict),
         .systemLibrary(
             name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "zlib",
@@ -393,7 +397,7 @@ let package = Package(
             name: "SottoTests",
             dependencies: [
                 "Sotto", "SottoMessengers", "SottoOpenSSL", "SottoPadding", "TestSupport",
-                "FuzzParsers",
+                "FuzzParsers", "secret-probe",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ], swiftSettings: strict),

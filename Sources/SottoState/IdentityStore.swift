@@ -25,8 +25,8 @@ public final class IdentityStore: Sendable {
     {
         owner = identity
         self.directory = directory
-        key = identity.derivedKey(info: "state/v1")
-        lookupKey = identity.derivedKey(info: "state/lookup/v1")
+        key = identity.derivedKey(info: "state/v1").guarded()
+        lookupKey = identity.derivedKey(info: "state/lookup/v1").guarded()
         database = try directory.database(
             identity.id.description + ".db", kind: Self.fileKind, migrations: Self.migrations,
             lockTimeout: lockTimeout)

@@ -11,3 +11,4 @@ int unlockpt(int descriptor);
 // Swift does not import fork.
 static inline pid_t fork_process(void) { return fork(); }
 int ptsname_r(int descriptor, char *name, unsigned long size);
+void *memmem(const void *text, unsigned long length, const void *part, unsigned long part_length);

@@ -1,5 +1,3 @@
-import Crypto
-
 /// One recipient's part of an age header (C2SP age, "Recipient stanza").
 public struct AgeStanza: Sendable, Equatable {
     /// The recipient type, such as `X25519`.
@@ -59,9 +57,7 @@ package struct AgeHeader {
         _ text: [UInt8], fileKey: borrowing SecretBytes
     ) -> [UInt8] {
         let key = hkdfSHA256(fileKey, info: "header")
-        return key.withBytes {
-            Array(HMAC<SHA256>.authenticationCode(for: text, using: SymmetricKey(data: $0)))
-        }
+        return key.withBytes { hmacSHA256(ofLong: text, key: $0) }
     }
 
     /// Reads a header from `reader` and leaves it at the first byte of the payload.

@@ -21,7 +21,7 @@ enum AgeHybrid {
         do {
             let key = try XWingMLKEM768X25519.PublicKey(rawRepresentation: recipient.publicKey)
             var sender = try HPKE.Sender(recipientKey: key, ciphersuite: suite, info: info)
-            let body = try fileKey.withBytes { try sender.seal(Array($0)) }
+            let body = try fileKey.withData { try sender.seal($0) }
             return AgeStanza(
                 type: type, arguments: [Base64.raw.encode(Array(sender.encapsulatedKey))],
                 body: Array(body))
@@ -46,8 +46,8 @@ enum AgeHybrid {
             var receiver = try HPKE.Recipient(
                 privateKey: identity.key, ciphersuite: suite, info: info,
                 encapsulatedKey: Data(share))
-            var fileKey = Array(try receiver.open(stanza.body))
-            defer { wipe(&fileKey) }
+            var fileKey = try receiver.open(stanza.body)
+            defer { fileKey.resetBytes(in: fileKey.startIndex..<fileKey.endIndex) }
             return SecretBytes(copying: fileKey)
         } catch {
             return nil

@@ -38,7 +38,7 @@ public final class AgeX25519Identity: Sendable {
     /// Creates the identity of a 32-byte secret.
     public init(secret: consuming SecretBytes) {
         recipient = AgeX25519Recipient(publicKey: X25519.publicKey(of: secret))
-        self.secret = secret
+        self.secret = secret.guarded()
     }
 
     /// Reads `AGE-SECRET-KEY-1…`. Returns `nil` for another form.
@@ -94,14 +94,15 @@ public final class AgeHybridIdentity: Sendable {
     public init(seed: consuming SecretBytes) {
         precondition(seed.count == 32)
         do {
-            key = try seed.withBytes {
-                try XWingMLKEM768X25519.PrivateKey(seedRepresentation: Array($0), publicKey: nil)
+            key = try seed.withData {
+                try XWingMLKEM768X25519.PrivateKey(seedRepresentation: $0, publicKey: nil)
             }
+            wipeStack()
         } catch {
             preconditionFailure("an X-Wing seed is any 32 bytes")
         }
         recipient = AgeHybridRecipient(uncheckedPublicKey: Array(key.publicKey.rawRepresentation))
-        self.seed = seed
+        self.seed = seed.guarded()
     }
 
     /// Reads `AGE-SECRET-KEY-PQ-1…`. Returns `nil` for another form.

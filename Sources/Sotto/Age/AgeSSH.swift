@@ -117,8 +117,9 @@ enum AgeSSH {
     ) -> SecretBytes? {
         let tweak = hkdfSHA256(
             SecretBytes(copying: []), salt: recipient.key.blob, info: info)
-        let tweaked = shared.withBytes { X25519.sharedSecret(tweak, Array($0)) }
-        guard let tweaked else { return nil }
+        var point = shared.withBytes { Array($0) }
+        defer { wipe(&point) }
+        guard let tweaked = X25519.sharedSecret(tweak, point) else { return nil }
         return hkdfSHA256(tweaked, salt: share + recipient.converted, info: info)
     }
 }

@@ -145,8 +145,7 @@ package struct GroupChain: Sendable {
         self.init(
             group: group, device: device,
             signingKey: SigningKey(seed: SecretBytes(randomCount: 32)),
-            wrapSecret: RatchetSecret(randomBytes(32)),
-            key: ChainKey(secret: RatchetSecret(randomBytes(32))), iteration: 0)
+            wrapSecret: .random(), key: ChainKey(secret: .random()), iteration: 0)
     }
 
     init(

@@ -9,11 +9,12 @@ extension GroupChain {
 
     /// Returns the chain's bytes, ``encodedBytes``. The caller wipes them.
     package func encoded() -> [UInt8] {
-        var out = [version] + group.bytes + device.publicKey + iteration.bigEndianBytes
-        key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
-        signingKey.withSeed { out += $0 }
-        wrapSecret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
-        return out
+        secretArray(count: Self.encodedBytes) { out in
+            out += [version] + group.bytes + device.publicKey + iteration.bigEndianBytes
+            key.secret.append(to: &out)
+            signingKey.withSeed { out += $0 }
+            wrapSecret.append(to: &out)
+        }
     }
 
     /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
@@ -40,16 +41,17 @@ extension ReceivedGroupChain {
 
     /// Returns the chain's bytes. The caller wipes them.
     package func encoded() -> [UInt8] {
-        var out = [version] + group.bytes + device.publicKey + iteration.bigEndianBytes
-        key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
-        out += signingKey
-        wrapSecret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
-        out += UInt16(skipped.count).bigEndianBytes
-        for skipped in skipped {
-            out += UInt16(skipped.iteration).bigEndianBytes
-            skipped.key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
+        secretArray(count: Self.fixedBytes + skipped.count * Self.skippedBytes) { out in
+            out += [version] + group.bytes + device.publicKey + iteration.bigEndianBytes
+            key.secret.append(to: &out)
+            out += signingKey
+            wrapSecret.append(to: &out)
+            out += UInt16(skipped.count).bigEndianBytes
+            for skipped in skipped {
+                out += UInt16(skipped.iteration).bigEndianBytes
+                skipped.key.secret.append(to: &out)
+            }
         }
-        return out
     }
 
     /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.

@@ -1,5 +1,3 @@
-import Crypto
-
 /// A message to a group, encrypted once for all readers: u32be iteration ‖ commitment (32) ‖ signature (64) ‖ nonce (12) ‖
 /// ciphertext ‖ tag (16), AES-256-GCM. sotto-formats(5), GROUPS.
 package struct GroupMessage: Sendable, Equatable {
@@ -85,16 +83,19 @@ enum Wrap {
     static func keys(
         _ secret: RatchetSecret, _ chain: [UInt8], _ reader: SessionID
     ) -> (tag: [UInt8], key: RatchetSecret) {
-        let both = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: secret.symmetricKey, salt: reader.publicKey,
-            info: Array("sotto/group/copy/v1".utf8) + chain,
-            outputByteCount: GroupCopy.tagBytes + 32)
-        return both.withUnsafeBytes { bytes in
+        let both = SecretBytes(count: GroupCopy.tagBytes + 32) { out in
+            secret.withBytes { secret in
+                reader.publicKey.withUnsafeBytes { salt in
+                    hkdfSHA256(
+                        salt: salt, info: Array("sotto/group/copy/v1".utf8) + chain, into: out
+                    ) { add in add(secret) }
+                }
+            }
+        }
+        return both.withBytes { bytes in
             (
                 Array(bytes.prefix(GroupCopy.tagBytes)),
-                RatchetSecret(
-                    SymmetricKey(
-                        data: UnsafeRawBufferPointer(rebasing: bytes[GroupCopy.tagBytes...])))
+                RatchetSecret(bytes.dropFirst(GroupCopy.tagBytes))
             )
         }
     }

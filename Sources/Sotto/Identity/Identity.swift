@@ -51,7 +51,7 @@ public final class Identity: Sendable {
         words = SecretBytes(copying: mnemonic.sentenceText().utf8)
         wordlist = mnemonic.wordlist
         self.passphrase = SecretBytes(copying: passphrase.utf8)
-        signingKey = SigningKey(seed: Self.key(seed, "sign"))
+        signingKey = SigningKey(seed: Self.key(seed, "sign"), isGuarded: true)
         ageKey = AgeX25519Identity(secret: Self.key(seed, "age-x25519"))
         hybridKey = AgeHybridIdentity(seed: Self.key(seed, "age-pq"))
         id = SessionID(publicKey: signingKey.publicKey)
@@ -67,7 +67,7 @@ public final class Identity: Sendable {
         words = SecretBytes(copying: [])
         wordlist = .english
         passphrase = SecretBytes(copying: [])
-        signingKey = SigningKey(seed: seed.withBytes { SecretBytes(copying: $0) })
+        signingKey = SigningKey(seed: seed, isGuarded: true)
         ageKey = AgeX25519Identity(secret: Self.key(seed, "age-x25519"))
         hybridKey = AgeHybridIdentity(seed: Self.key(seed, "age-pq"))
         id = SessionID(publicKey: signingKey.publicKey)
@@ -132,7 +132,7 @@ public final class Identity: Sendable {
         let fields = Fields<IdentityError>(record)
         try fields.header("identity")
         name = record["name"]?.string ?? ""
-        signingKey = SigningKey(seed: try fields["sign"].secret(count: 32))
+        signingKey = SigningKey(seed: try fields["sign"].secret(count: 32), isGuarded: true)
         ageKey = try fields["age"].text { AgeX25519Identity($0) }
         hybridKey = try fields["pq"].text { AgeHybridIdentity($0) }
         wordlist = try fields["language"].optional?.text { Wordlist(rawValue: $0) } ?? .english

@@ -96,7 +96,8 @@ public enum OpenSSHKey {
 
     static func pem(_ key: SigningKey, comment: String, check: UInt32) -> SecretBytes {
         let publicKey = OpenSSHPublicKey(publicKey: key.publicKey)
-        var secret = SSHWriter()
+        let capacity = 512 + comment.utf8.count
+        var secret = SSHWriter(capacity: capacity)
         defer { secret.wipeAll() }
         secret.uint32(check)
         secret.uint32(check)
@@ -110,7 +111,7 @@ public enum OpenSSHKey {
             secret.raw([pad])
             pad += 1
         }
-        var file = SSHWriter()
+        var file = SSHWriter(capacity: 2 * capacity)
         defer { file.wipeAll() }
         file.raw(magic)
         file.string("none".utf8)

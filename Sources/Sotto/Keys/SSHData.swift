@@ -2,6 +2,10 @@
 struct SSHWriter {
     private(set) var bytes: [UInt8] = []
 
+    /// Creates a writer. One for secrets has a `capacity` of all bytes, because an array that grows leaves a copy in freed
+    /// memory.
+    init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
+
     mutating func uint32(_ value: UInt32) { bytes += value.bigEndianBytes }
 
     mutating func string(_ value: some Collection<UInt8>) {

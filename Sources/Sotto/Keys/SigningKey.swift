@@ -6,16 +6,19 @@ public final class SigningKey: Sendable {
     /// The 32-byte public key.
     public let publicKey: [UInt8]
 
-    /// Creates the key pair of a 32-byte seed.
-    public init(seed: borrowing SecretBytes) {
+    /// Creates the key pair of a 32-byte seed. A key that lives as long as the process `isGuarded`; see
+    /// ``SecretBytes/guarded()``.
+    public init(seed: borrowing SecretBytes, isGuarded: Bool = false) {
         precondition(seed.count == 32)
         var publicKey = [UInt8](repeating: 0, count: 32)
-        secret = SecretBytes(count: 64) { memory in
+        let pair = SecretBytes(count: 64) { memory in
             _ = seed.withPointer {
                 crypto_sign_ed25519_seed_keypair(
                     &publicKey, memory.baseAddress!.assumingMemoryBound(to: UInt8.self), $0)
             }
         }
+        wipeStack()
+        if isGuarded { secret = pair.guarded() } else { secret = pair }
         self.publicKey = publicKey
     }
 
@@ -26,6 +29,7 @@ public final class SigningKey: Sendable {
                 crypto_sign_ed25519_detached(
                     buffer.baseAddress!, nil, message, UInt64(message.count), $0)
             }
+            wipeStack()
             count = 64
         }
     }

@@ -7,6 +7,7 @@ package enum X25519 {
         precondition(secret.count == 32)
         var result = [UInt8](repeating: 0, count: 32)
         _ = secret.withPointer { crypto_scalarmult_curve25519_base(&result, $0) }
+        wipeStack()
         return result
     }
 
@@ -23,6 +24,7 @@ package enum X25519 {
                         memory.baseAddress!.assumingMemoryBound(to: UInt8.self), $0, publicKey)
                 } == 0
         }
+        wipeStack()
         guard valid else { return nil }
         return shared
     }

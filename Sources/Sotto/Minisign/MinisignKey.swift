@@ -45,7 +45,9 @@ public enum MinisignKey {
         key.withSeed { secret += $0 }
         secret += key.publicKey
         defer { wipe(&secret) }
-        secret += (algorithm + secret).withUnsafeBytes { blake2b256($0) }
+        var signed = algorithm + secret
+        defer { wipe(&signed) }
+        secret += signed.withUnsafeBytes { blake2b256($0) }
         if let password {
             guard let stream = stream(password, salt: salt, count: secret.count) else { return nil }
             stream.withBytes { for index in secret.indices { secret[index] ^= $0[index] } }
@@ -56,9 +58,16 @@ public enum MinisignKey {
             + littleEndian(password == nil ? 0 : operations)
             + littleEndian(password == nil ? 0 : memory)
         let comment = "minisign \(password == nil ? "unencrypted" : "encrypted") secret key"
-        var line = Base64.standard.encodeBytes(head + secret)
+        var file = head + secret
+        defer { wipe(&file) }
+        var line = Base64.standard.encodeBytes(file)
         defer { wipe(&line) }
-        return SecretBytes(copying: Array("untrusted comment: \(comment)\n".utf8) + line + [0x0A])
+        let first = Array("untrusted comment: \(comment)\n".utf8)
+        return SecretBytes(count: first.count + line.count + 1) { text in
+            text.copyBytes(from: first)
+            UnsafeMutableRawBufferPointer(rebasing: text[first.count...]).copyBytes(from: line)
+            text[text.count - 1] = 0x0A
+        }
     }
 
     private static func stream(_ password: Passphrase, salt: [UInt8], count: Int) -> SecretBytes? {

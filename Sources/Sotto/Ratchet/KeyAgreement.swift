@@ -1,11 +1,3 @@
-package import Crypto
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// The result of X3DH or PQXDH, which is the same on both sides and from which a session begins.
 package struct KeyAgreement: Sendable {
     /// SK, 32 bytes.
@@ -18,22 +10,21 @@ extension KeyAgreement {
     /// SK = HKDF-SHA256(0xFF × 32 ‖ DH1 ‖ DH2 ‖ DH3 [‖ DH4] [‖ SS], salt 0 × 32, info, 32)
     /// (X3DH §2.2, PQXDH §2.2).
     init(
-        exchanges: [RatchetSecret], sharedSecret: SymmetricKey? = nil, initiator: [UInt8],
+        exchanges: [RatchetSecret], sharedSecret: RatchetSecret? = nil, initiator: [UInt8],
         responder: [UInt8]
     ) {
-        var material = [UInt8](repeating: 0xFF, count: 32)
-        defer { wipe(&material) }
-        for exchange in exchanges {
-            exchange.withPointer { material += UnsafeBufferPointer(start: $0, count: 32) }
-        }
-        sharedSecret?.withUnsafeBytes { material += $0 }
         let info =
             sharedSecret == nil ? "ratchet/x3dh/v1" : "ratchet_CURVE25519_SHA-256_ML-KEM-1024"
-        secret = RatchetSecret(
-            HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: SymmetricKey(data: material),
-                salt: [UInt8](repeating: 0, count: 32), info: Array(info.utf8), outputByteCount: 32)
-        )
+        secret = RatchetSecret { out in
+            hkdfSHA256(
+                salt: UnsafeRawBufferPointer(start: nil, count: 0), info: Array(info.utf8),
+                into: out
+            ) { add in
+                [UInt8](repeating: 0xFF, count: 32).withUnsafeBytes { add($0) }
+                for exchange in exchanges { exchange.withBytes { add($0) } }
+                sharedSecret?.withBytes { add($0) }
+            }
+        }
         associatedData = initiator + responder
     }
 
@@ -64,17 +55,12 @@ extension KeyAgreement {
         }
         let valid = exchanges.compactMap { $0 }
         guard valid.count == exchanges.count else { throw .lowOrderKey }
-        var sharedSecret: SymmetricKey?
+        var sharedSecret: RatchetSecret?
         var kem: PreKeyHeader.KEM?
         if let preKey = bundle.pqSignedPreKey {
-            do {
-                let key = try MLKEM1024.PublicKey(rawRepresentation: preKey.key)
-                let result = try key.encapsulate()
-                sharedSecret = result.sharedSecret
-                kem = PreKeyHeader.KEM(ciphertext: Array(result.encapsulated), preKeyID: preKey.id)
-            } catch {
-                throw .lowOrderKey
-            }
+            guard let result = KEMKey.encapsulate(to: preKey.key) else { throw .lowOrderKey }
+            sharedSecret = result.secret
+            kem = PreKeyHeader.KEM(ciphertext: result.ciphertext, preKeyID: preKey.id)
         }
         let agreement = KeyAgreement(
             exchanges: valid, sharedSecret: sharedSecret, initiator: publicKey,
@@ -92,7 +78,7 @@ extension KeyAgreement {
     /// names.
     package static func respond(
         _ identity: Identity, _ header: PreKeyHeader, signed: RatchetKeyPair,
-        oneTime: RatchetKeyPair?, kemKey: MLKEM1024.PrivateKey?
+        oneTime: RatchetKeyPair?, kemKey: KEMKey?
     ) throws(RatchetError) -> KeyAgreement {
         try respond(
             own: identity.agreementPair(), publicKey: identity.signingKey.publicKey, header,
@@ -101,7 +87,7 @@ extension KeyAgreement {
 
     package static func respond(
         own: RatchetKeyPair, publicKey: [UInt8], _ header: PreKeyHeader, signed: RatchetKeyPair,
-        oneTime: RatchetKeyPair?, kemKey: MLKEM1024.PrivateKey?
+        oneTime: RatchetKeyPair?, kemKey: KEMKey?
     ) throws(RatchetError) -> KeyAgreement {
         guard let theirs = x25519PublicKey(fromEd25519: header.identityKey) else {
             throw .lowOrderKey
@@ -113,14 +99,11 @@ extension KeyAgreement {
         if let oneTime { exchanges.append(oneTime.sharedSecret(header.ephemeralKey)) }
         let valid = exchanges.compactMap { $0 }
         guard valid.count == exchanges.count else { throw .lowOrderKey }
-        var sharedSecret: SymmetricKey?
+        var sharedSecret: RatchetSecret?
         if let kem = header.kem {
             guard let kemKey else { throw .noKey }
-            do {
-                sharedSecret = try kemKey.decapsulate(Data(kem.ciphertext))
-            } catch {
-                throw .authentication
-            }
+            sharedSecret = kemKey.decapsulate(kem.ciphertext)
+            guard sharedSecret != nil else { throw .authentication }
         }
         return KeyAgreement(
             exchanges: valid, sharedSecret: sharedSecret, initiator: header.identityKey,

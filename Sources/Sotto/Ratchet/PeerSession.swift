@@ -188,14 +188,17 @@ public struct PeerSession: Sendable {
         if origin.isPostQuantum { flags |= 1 }
         if origin.hasOneTimePreKey { flags |= 2 }
         if preKeyHeader != nil { flags |= 4 }
-        var out = [Self.version, flags] + peer.publicKey + tag
+        var head = [Self.version, flags] + peer.publicKey + tag
         if let preKeyHeader {
             let object = preKeyHeader.object.serialized()
-            out += UInt16(object.count).bigEndianBytes + object
+            head += UInt16(object.count).bigEndianBytes + object
         }
         var session = session.encoded()
         defer { wipe(&session) }
-        return out + session
+        return secretArray(count: head.count + session.count) { out in
+            out += head
+            out += session
+        }
     }
 
     /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.

@@ -1,31 +1,67 @@
 import CSodium
 package import Crypto
 
-/// A secret of a session: 32 bytes that are wiped when the last copy is destroyed.
+/// A secret of a session: 32 bytes in locked memory, wiped when the last copy is destroyed.
 ///
-/// Unlike ``SecretBytes`` it can be copied and uses ordinary memory. A session is a value: it is changed as a copy,
-/// which is kept only if the message was authentic, and it advances hundreds of thousands of times a second.
+/// Unlike ``SecretBytes`` it can be copied. A session is a value: it is changed as a copy, which is kept only if the
+/// message was authentic.
 package struct RatchetSecret: Sendable {
-    private let key: SymmetricKey
+    private final class Storage: Sendable {
+        let bytes: SecretBytes
 
-    package init(_ bytes: some Collection<UInt8>) {
-        precondition(bytes.count == 32)
-        key = SymmetricKey(data: Array(bytes))
+        init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
     }
 
-    package init(_ key: SymmetricKey) { self.key = key }
+    private let storage: Storage
 
-    /// The key in swift-crypto's type.
-    package var symmetricKey: SymmetricKey { key }
+    /// Takes 32 bytes.
+    package init(_ bytes: consuming SecretBytes) {
+        precondition(bytes.count == 32)
+        storage = Storage(bytes)
+    }
 
-    package func withPointer<T>(_ body: (UnsafePointer<UInt8>) throws -> T) rethrows -> T {
-        try key.withUnsafeBytes {
-            try body($0.baseAddress!.assumingMemoryBound(to: UInt8.self))
-        }
+    /// Copies 32 bytes. The caller wipes the original.
+    package init(_ bytes: some Collection<UInt8>) { self.init(SecretBytes(copying: bytes)) }
+
+    /// Creates a secret whose 32 bytes `fill` writes.
+    package init(fill: (UnsafeMutableRawBufferPointer) -> Void) {
+        self.init(SecretBytes(count: 32, fill: fill))
+    }
+
+    /// Returns a random secret.
+    package static func random() -> RatchetSecret {
+        RatchetSecret(SecretBytes(randomCount: 32))
+    }
+
+    /// The key in swift-crypto's type, which wipes its copy.
+    package var symmetricKey: SymmetricKey { storage.bytes.symmetricKey() }
+
+    package func withPointer<T, E: Error>(
+        _ body: (UnsafePointer<UInt8>) throws(E) -> T
+    ) throws(E) -> T {
+        try storage.bytes.withPointer(body)
+    }
+
+    package func withBytes<T, E: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(E) -> T
+    ) throws(E) -> T {
+        try storage.bytes.withBytes(body)
     }
 
     /// Returns the bytes for the stored state. The caller wipes them.
-    package func copyBytes() -> [UInt8] { key.withUnsafeBytes { Array($0) } }
+    package func copyBytes() -> [UInt8] { withBytes { Array($0) } }
+
+    /// Returns the SHA-256 of the bytes, which is public where it names a chain.
+    package func sha256() -> [UInt8] {
+        Sodium.start()
+        return [UInt8](unsafeUninitializedCapacity: 32) { hash, count in
+            _ = withPointer { crypto_hash_sha256(hash.baseAddress!, $0, 32) }
+            count = 32
+        }
+    }
+
+    /// Appends the bytes to an array of ``secretArray(count:_:)``.
+    package func append(to bytes: inout [UInt8]) { withBytes { bytes += $0 } }
 }
 
 /// A message key. It encrypts one message.
@@ -47,27 +83,24 @@ package struct ChainKey: Sendable {
     ///
     /// libsodium takes half of swift-crypto's time for such short messages.
     package func step() -> (message: MessageKey, next: ChainKey) {
+        typealias State = crypto_auth_hmacsha256_state
         Sodium.start()
-        var keyed = crypto_auth_hmacsha256_state()
-        defer { sodium_memzero(&keyed, MemoryLayout.size(ofValue: keyed)) }
-        _ = secret.withPointer { crypto_auth_hmacsha256_init(&keyed, $0, 32) }
-        return (
-            MessageKey(secret: Self.derived(keyed, 1)), ChainKey(secret: Self.derived(keyed, 2))
-        )
-    }
-
-    private static func derived(
-        _ keyed: crypto_auth_hmacsha256_state, _ label: UInt8
-    ) -> RatchetSecret {
-        var (state, label) = (keyed, label)
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { code in
-            crypto_auth_hmacsha256_update(&state, &label, 1)
-            crypto_auth_hmacsha256_final(&state, code.baseAddress!)
-            defer {
-                sodium_memzero(&state, MemoryLayout.size(ofValue: state))
-                sodium_memzero(code.baseAddress!, code.count)
+        return withUnsafeTemporaryAllocation(of: State.self, capacity: 2) { states in
+            defer { wipe(UnsafeMutableRawBufferPointer(states)) }
+            let keyed = states.baseAddress!
+            _ = secret.withPointer { crypto_auth_hmacsha256_init(keyed, $0, 32) }
+            func derived(_ label: UInt8) -> RatchetSecret {
+                UnsafeMutableRawPointer(keyed + 1).copyMemory(
+                    from: keyed, byteCount: MemoryLayout<State>.size)
+                return withUnsafePointer(to: label) { label in
+                    crypto_auth_hmacsha256_update(keyed + 1, label, 1)
+                    return RatchetSecret { code in
+                        crypto_auth_hmacsha256_final(
+                            keyed + 1, code.baseAddress!.assumingMemoryBound(to: UInt8.self))
+                    }
+                }
             }
-            return RatchetSecret(SymmetricKey(data: UnsafeRawBufferPointer(code)))
+            return (MessageKey(secret: derived(1)), ChainKey(secret: derived(2)))
         }
     }
 }
@@ -83,11 +116,14 @@ struct RootKey: Sendable {
         root: RootKey, chain: ChainKey
     ) {
         guard let shared = pair.sharedSecret(publicKey) else { throw .lowOrderKey }
-        let salt = secret.copyBytes()
-        let output = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: shared.symmetricKey, salt: salt, info: Array("ratchet/root/v1".utf8),
-            outputByteCount: 64)
-        return output.withUnsafeBytes { bytes in
+        let both = SecretBytes(count: 64) { out in
+            secret.withBytes { root in
+                hkdfSHA256(salt: root, info: Array("ratchet/root/v1".utf8), into: out) { add in
+                    shared.withBytes { add($0) }
+                }
+            }
+        }
+        return both.withBytes { bytes in
             (
                 RootKey(secret: RatchetSecret(bytes[..<32])),
                 ChainKey(secret: RatchetSecret(bytes[32...]))
@@ -113,10 +149,11 @@ package struct RatchetKeyPair: Sendable {
         }
         self.secret = secret
         publicKey = Array(key.publicKey.rawRepresentation)
+        wipeStack()
     }
 
     /// Generates a key pair.
-    package init() { self.init(secret: RatchetSecret(SymmetricKey(size: .bits256))) }
+    package init() { self.init(secret: .random()) }
 
     /// Returns the X25519 shared secret, or `nil` if it is all zeros.
     func sharedSecret(_ publicKey: [UInt8]) -> RatchetSecret? {
@@ -124,11 +161,10 @@ package struct RatchetKeyPair: Sendable {
             let other = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey),
             let shared = try? key.sharedSecretFromKeyAgreement(with: other)
         else { return nil }
+        let secret = shared.withUnsafeBytes { RatchetSecret($0) }
+        wipeStack()
         // swift-crypto does not refuse an all-zero shared secret.
-        let isZero = shared.withUnsafeBytes {
-            sodium_is_zero($0.baseAddress!.assumingMemoryBound(to: UInt8.self), $0.count) == 1
-        }
-        guard !isZero else { return nil }
-        return RatchetSecret(shared.withUnsafeBytes { SymmetricKey(data: $0) })
+        guard secret.withPointer({ sodium_is_zero($0, 32) }) == 0 else { return nil }
+        return secret
     }
 }

@@ -1,11 +1,3 @@
-package import Crypto
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// The secret half of one of the user's prekeys.
 public struct SecretPreKey: Sendable {
     /// The use of a prekey. The raw value is stored in the state.
@@ -20,7 +12,7 @@ public struct SecretPreKey: Sendable {
 
     private enum Key: Sendable {
         case x25519(RatchetKeyPair)
-        case mlkem1024(MLKEM1024.PrivateKey)
+        case mlkem1024(KEMKey)
     }
 
     /// The use of the prekey.
@@ -35,11 +27,7 @@ public struct SecretPreKey: Sendable {
         self.id = id
         switch kind {
         case .signed, .oneTime: key = .x25519(RatchetKeyPair())
-        case .postQuantum:
-            guard let fresh = try? MLKEM1024.PrivateKey() else {
-                preconditionFailure("ML-KEM-1024 makes no key")
-            }
-            key = .mlkem1024(fresh)
+        case .postQuantum: key = .mlkem1024(KEMKey())
         }
     }
 
@@ -52,10 +40,7 @@ public struct SecretPreKey: Sendable {
             guard secret.count == 32 else { return nil }
             key = .x25519(RatchetKeyPair(secret: RatchetSecret(secret)))
         case .postQuantum:
-            guard
-                let known = try? MLKEM1024.PrivateKey(
-                    seedRepresentation: Data(secret), publicKey: nil)
-            else { return nil }
+            guard let known = KEMKey(seed: secret) else { return nil }
             key = .mlkem1024(known)
         }
     }
@@ -64,7 +49,7 @@ public struct SecretPreKey: Sendable {
     public func copySecret() -> [UInt8] {
         switch key {
         case .x25519(let pair): pair.secret.copyBytes()
-        case .mlkem1024(let key): Array(key.seedRepresentation)
+        case .mlkem1024(let key): key.copySeed()
         }
     }
 
@@ -73,7 +58,7 @@ public struct SecretPreKey: Sendable {
         switch key {
         case .x25519(let pair): PreKeyBundle.PreKey(id: id, key: pair.publicKey)
         case .mlkem1024(let key):
-            PreKeyBundle.PreKey(id: id, key: Array(key.publicKey.rawRepresentation))
+            PreKeyBundle.PreKey(id: id, key: key.publicKey)
         }
     }
 
@@ -94,7 +79,7 @@ public struct SecretPreKey: Sendable {
     var pair: RatchetKeyPair? { if case .x25519(let pair) = key { pair } else { nil } }
 
     /// The key of a post-quantum prekey, or `nil` for X25519.
-    package var kemKey: MLKEM1024.PrivateKey? {
+    package var kemKey: KEMKey? {
         if case .mlkem1024(let key) = key { key } else { nil }
     }
 }

@@ -6,30 +6,32 @@ extension Session {
 
     /// Returns the session's bytes. The caller wipes them.
     func encoded() -> [UInt8] {
-        var out: [UInt8] = [Self.version]
-        out.reserveCapacity(320 + skipped.count * 68 + unfinished.count * 72)
-        out += associatedData
-        root.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
-        pair.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
-        out += previousLength.bigEndianBytes
-        out.append((sending == nil ? 0 : 1) | (receiving == nil ? 0 : 2))
-        if let sending {
-            sending.key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
-            out += sending.number.bigEndianBytes
+        let chains = (sending == nil ? 0 : 36) + (receiving == nil ? 0 : 68)
+        let count = 1 + 64 + 64 + 5 + chains + 3 + skipped.count * 68 + unfinished.count * 72
+        return secretArray(count: count) { out in
+            out.append(Self.version)
+            out += associatedData
+            root.secret.append(to: &out)
+            pair.secret.append(to: &out)
+            out += previousLength.bigEndianBytes
+            out.append((sending == nil ? 0 : 1) | (receiving == nil ? 0 : 2))
+            if let sending {
+                sending.key.secret.append(to: &out)
+                out += sending.number.bigEndianBytes
+            }
+            if let receiving { receiving.encode(to: &out) }
+            out += UInt16(skipped.count).bigEndianBytes
+            for skipped in skipped {
+                out += skipped.publicKey
+                out += skipped.number.bigEndianBytes
+                skipped.key.secret.append(to: &out)
+            }
+            out.append(UInt8(unfinished.count))
+            for rest in unfinished {
+                rest.chain.encode(to: &out)
+                out += rest.length.bigEndianBytes
+            }
         }
-        if let receiving { receiving.encode(to: &out) }
-        out += UInt16(skipped.count).bigEndianBytes
-        for skipped in skipped {
-            out += skipped.publicKey
-            out += skipped.number.bigEndianBytes
-            skipped.key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
-        }
-        out.append(UInt8(unfinished.count))
-        for rest in unfinished {
-            rest.chain.encode(to: &out)
-            out += rest.length.bigEndianBytes
-        }
-        return out
     }
 
     /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
@@ -86,7 +88,7 @@ extension Session.ReceivingChain {
     /// The peer's ratchet key (32 bytes) ‖ the chain key (32) ‖ the number of the next message (4).
     fileprivate func encode(to out: inout [UInt8]) {
         out += publicKey
-        key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
+        key.secret.append(to: &out)
         out += number.bigEndianBytes
     }
 

@@ -37,9 +37,11 @@ public struct SkippedMessage: Sendable {
     /// Returns the version (1 byte) ‖ the session's associated data (64) ‖ the message key (32): 97 bytes. The caller
     /// wipes them.
     public func encoded() -> [UInt8] {
-        var out = [Self.version] + associatedData
-        key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
-        return out
+        secretArray(count: 97) { out in
+            out.append(Self.version)
+            out += associatedData
+            key.secret.append(to: &out)
+        }
     }
 
     /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.

@@ -8,11 +8,83 @@ import CryptoExtras
 package func hkdfSHA256(
     _ secret: borrowing SecretBytes, salt: [UInt8] = [], info: String, count: Int = 32
 ) -> SecretBytes {
-    secret.withBytes { bytes in
-        let key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: bytes), salt: salt, info: Array(info.utf8),
-            outputByteCount: count)
-        return SecretBytes(copying: key)
+    secret.withBytes { secret in
+        SecretBytes(count: count) { out in
+            salt.withUnsafeBytes { salt in
+                hkdfSHA256(salt: salt, info: Array(info.utf8), into: out) { add in add(secret) }
+            }
+        }
+    }
+}
+
+/// Fills `out` with HKDF-SHA256 (RFC 5869) of the parts that `material` adds in their order.
+///
+/// libsodium wipes what it computes with; swift-crypto leaves the padded keys of HMAC in freed memory.
+func hkdfSHA256(
+    salt: UnsafeRawBufferPointer, info: [UInt8], into out: UnsafeMutableRawBufferPointer,
+    material: ((UnsafeRawBufferPointer) -> Void) -> Void
+) {
+    precondition(out.count <= 255 * 32)
+    withUnsafeTemporaryAllocation(byteCount: 64, alignment: 16) { memory in
+        defer { wipe(memory) }
+        let key = UnsafeMutableRawBufferPointer(rebasing: memory[..<32])
+        let block = UnsafeMutableRawBufferPointer(rebasing: memory[32...])
+        hmacSHA256(key: salt, into: key, material)
+        for start in stride(from: 0, to: out.count, by: 32) {
+            let number = [UInt8(start / 32 + 1)]
+            hmacSHA256(key: UnsafeRawBufferPointer(key), into: block) { add in
+                if start > 0 { add(UnsafeRawBufferPointer(block)) }
+                info.withUnsafeBytes { add($0) }
+                number.withUnsafeBytes { add($0) }
+            }
+            let count = min(32, out.count - start)
+            UnsafeMutableRawBufferPointer(rebasing: out[start...]).copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: block[..<count]))
+        }
+    }
+}
+
+/// Fills `code`, 32 bytes, with HMAC-SHA256 (RFC 2104) of the parts that `message` adds in their order.
+func hmacSHA256(
+    key: UnsafeRawBufferPointer, into code: UnsafeMutableRawBufferPointer,
+    _ message: ((UnsafeRawBufferPointer) -> Void) -> Void
+) {
+    precondition(code.count == 32)
+    Sodium.start()
+    withUnsafeTemporaryAllocation(of: crypto_auth_hmacsha256_state.self, capacity: 1) { state in
+        defer { wipe(UnsafeMutableRawBufferPointer(state)) }
+        let state = state.baseAddress!
+        // An empty key needs an address too.
+        let bytes = key.baseAddress ?? UnsafeRawPointer(state)
+        crypto_auth_hmacsha256_init(
+            state, bytes.assumingMemoryBound(to: UInt8.self), key.count)
+        message { part in
+            crypto_auth_hmacsha256_update(
+                state, part.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt64(part.count))
+        }
+        crypto_auth_hmacsha256_final(
+            state, code.baseAddress!.assumingMemoryBound(to: UInt8.self))
+    }
+}
+
+/// Returns HMAC-SHA256 (RFC 2104) of a text that is not secret, under a key of at most 64 bytes.
+///
+/// swift-crypto hashes a long text many times as fast as libsodium. Its HMAC leaves the padded key in freed memory, so
+/// only its hash is used.
+func hmacSHA256(ofLong text: [UInt8], key: UnsafeRawBufferPointer) -> [UInt8] {
+    precondition(key.count <= 64)
+    return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 16) { block in
+        defer { wipe(block) }
+        func hash(padding: UInt8, _ message: [UInt8]) -> [UInt8] {
+            for place in 0..<64 {
+                block[place] = (place < key.count ? key[place] : 0) ^ padding
+            }
+            var hash = SHA256()
+            hash.update(bufferPointer: UnsafeRawBufferPointer(block))
+            hash.update(data: message)
+            return Array(hash.finalize())
+        }
+        return hash(padding: 0x5C, hash(padding: 0x36, text))
     }
 }
 
@@ -28,9 +100,13 @@ func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
 
 /// Returns SHA-256 of a secret, which is secret too.
 package func sha256(_ secret: borrowing SecretBytes) -> SecretBytes {
-    var hash = secret.withBytes { sha256(UnsafeRawBufferPointer($0)) }
-    defer { wipe(&hash) }
-    return SecretBytes(copying: hash)
+    Sodium.start()
+    return secret.withPointer { bytes in
+        SecretBytes(count: 32) { hash in
+            _ = crypto_hash_sha256(
+                hash.baseAddress!.assumingMemoryBound(to: UInt8.self), bytes, UInt64(secret.count))
+        }
+    }
 }
 
 /// Returns SHA-512 of `bytes`.

@@ -8,10 +8,12 @@ private let version: UInt8 = 1
 extension SenderKeyChain {
     /// Returns the chain's bytes. The caller wipes them.
     package func encoded() -> [UInt8] {
-        var out = [version] + chainID + iteration.bigEndianBytes
-        key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
-        signingKey.withSeed { out += $0 }
-        return out + Array(groupID.utf8)
+        secretArray(count: 101 + groupID.utf8.count) { out in
+            out += [version] + chainID + iteration.bigEndianBytes
+            key.secret.append(to: &out)
+            signingKey.withSeed { out += $0 }
+            out += groupID.utf8
+        }
     }
 
     /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
@@ -32,14 +34,16 @@ extension SenderKeyChain {
 extension ReceivedSenderKeyChain {
     /// Returns the chain's bytes. The caller wipes them.
     package func encoded() -> [UInt8] {
-        var out = [version] + chainID + iteration.bigEndianBytes
-        key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
-        out += signingKey + UInt16(skipped.count).bigEndianBytes
-        for skipped in skipped {
-            out += skipped.iteration.bigEndianBytes
-            skipped.key.secret.withPointer { out += UnsafeBufferPointer(start: $0, count: 32) }
+        secretArray(count: 103 + skipped.count * 36 + groupID.utf8.count) { out in
+            out += [version] + chainID + iteration.bigEndianBytes
+            key.secret.append(to: &out)
+            out += signingKey + UInt16(skipped.count).bigEndianBytes
+            for skipped in skipped {
+                out += skipped.iteration.bigEndianBytes
+                skipped.key.secret.append(to: &out)
+            }
+            out += groupID.utf8
         }
-        return out + Array(groupID.utf8)
     }
 
     /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.

@@ -151,13 +151,13 @@ package struct SenderKeyChain: Sendable {
     /// Creates a chain for a group, whose id is not empty.
     package init(groupID: String) {
         self.init(
-            groupID: groupID, senderKey: RatchetSecret(randomBytes(32)),
+            groupID: groupID, senderKey: .random(),
             signingKey: SigningKey(seed: SecretBytes(randomCount: 32)))
     }
 
     init(groupID: String, senderKey: RatchetSecret, signingKey: SigningKey) {
         self.init(
-            groupID: groupID, chainID: sha256(senderKey.copyBytes()), signingKey: signingKey,
+            groupID: groupID, chainID: senderKey.sha256(), signingKey: signingKey,
             key: ChainKey(secret: senderKey), iteration: 0)
     }
 

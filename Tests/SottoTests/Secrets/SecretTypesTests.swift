@@ -11,7 +11,8 @@ struct SecretTypesTests {
         SignedStreamWriter.self, AgeFileReader.self, ShainyChat.self, PhraseKey.self,
         RSALoginKey.self, SenderKeyChain.self, ReceivedSenderKeyChain.self,
         SenderKeyDistribution.self, GroupChain.self, ReceivedGroupChain.self,
-        GroupChainDistribution.self,
+        GroupChainDistribution.self, RatchetSecret.self, KEMKey.self, SecretPreKey.self,
+        PeerSession.self,
     ]
 
     @Test func noSecretTypeIsCodableOrPrintsItself() {

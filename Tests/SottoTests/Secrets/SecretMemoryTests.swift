@@ -1,0 +1,278 @@
+import CTestSupport
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Sotto
+
+/// Searches the memory of a process for the secrets that its last step replaced. The process takes its keys from a known
+/// random source, so that this test computes them too.
+struct SecretMemoryTests {
+    let peer = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "peer")
+    let time = Timestamp(seconds: 1_800_000_000)
+
+    /// Secrets that must be gone, and secrets that the process still uses.
+    private struct Secrets {
+        var old: [(name: String, bytes: [UInt8])] = []
+        var current: [(name: String, bytes: [UInt8])] = []
+
+        /// Adds a chain of which the first `count` messages were sent. Returns the next chain key.
+        @discardableResult
+        mutating func addChain(_ name: String, _ key: ChainKey, count: Int) -> ChainKey {
+            var key = key
+            for number in 0..<count {
+                let (message, next) = key.step()
+                old.append(("chain key \(number) \(name)", key.secret.copyBytes()))
+                old.append(("message key \(number) \(name)", message.secret.copyBytes()))
+                key = next
+            }
+            return key
+        }
+
+        mutating func add(_ agreement: KeyAgreement, _ exchanges: [RatchetSecret]) {
+            old.append(("SK", agreement.secret.copyBytes()))
+            for (number, exchange) in exchanges.enumerated() {
+                old.append(("DH\(number + 1)", exchange.copyBytes()))
+            }
+        }
+
+        /// Takes a DH ratchet step. Adds the DH output.
+        mutating func step(
+            _ root: RootKey, _ pair: RatchetKeyPair, _ key: [UInt8]
+        ) throws -> (root: RootKey, chain: ChainKey) {
+            old.append(("DH output", try #require(pair.sharedSecret(key)).copyBytes()))
+            return try root.step(pair, key)
+        }
+
+        /// Expects that the old secrets are not in the process, or that one is if it leaks.
+        func check(_ probe: SecretProbeProcess, leaks: Bool) {
+            let memory = probe.memory
+            let found = old.filter { memory.contains($0.bytes) }.map(\.name)
+            #expect(found.isEmpty != leaks, "\(found)")
+            for (name, bytes) in current { #expect(memory.contains(bytes), "\(name)") }
+        }
+    }
+
+    private func pair(_ number: Int) -> RatchetKeyPair {
+        RatchetKeyPair(secret: RatchetSecret(SeededRandom.draw(number)))
+    }
+
+    private func exchange(_ pair: RatchetKeyPair, _ key: [UInt8]) throws -> RatchetSecret {
+        try #require(pair.sharedSecret(key))
+    }
+
+    private func agreementKey(_ identity: [UInt8]) throws -> [UInt8] {
+        try #require(x25519PublicKey(fromEd25519: identity))
+    }
+
+    private func ratchetKey(_ envelope: Envelope) throws -> [UInt8] {
+        try RatchetMessage(payload: envelope.payload).header.publicKey
+    }
+
+    /// X3DH or PQXDH, three messages, and a DH ratchet step of the initiator.
+    @Test(arguments: [(true, false), (false, false), (true, true)])
+    func anInitiatorKeepsNoOldSecret(isPostQuantum: Bool, leaks: Bool) throws {
+        let probe = try SecretProbeProcess("initiator", leaks: leaks)
+        let signed = SecretPreKey(.signed, id: 1)
+        let postQuantum = SecretPreKey(.postQuantum, id: 2)
+        let oneTime = SecretPreKey(.oneTime, id: 3)
+        let owner = Identity(
+            seed: SecretBytes(copying: SeededRandom.draw(0)), name: "probe")
+        #expect(try probe.next()["id"]?.string == owner.id.description)
+        let bundle = try PreKeyPublication(
+            by: peer, signedPreKey: signed.signed(by: peer, at: time),
+            pqSignedPreKey: isPostQuantum ? postQuantum.signed(by: peer, at: time) : nil,
+            oneTimePreKeys: [oneTime.publicHalf]
+        ).bundle(oneTime: oneTime.publicHalf)
+        try probe.send(bundle.record)
+        let sent = try (0..<3).map { _ in try Envelope(record: probe.next()) }
+        let header = try #require(try PeerSession.preKeyHeader(in: sent[0]))
+        var session = try PeerSession(
+            by: peer, accepting: header,
+            with: .init(
+                signed: signed, postQuantum: isPostQuantum ? postQuantum : nil, oneTime: oneTime))
+        for envelope in sent { _ = try session.open(envelope) }
+        let answer = try session.seal(body: Message.textBody("yes"), from: peer, time: time)
+        try probe.send(answer.record)
+        _ = try probe.next()
+
+        var secrets = Secrets()
+        let (ephemeral, first, second) = (pair(1), pair(2), pair(3))
+        let theirs = try agreementKey(peer.id.publicKey)
+        let exchanges = [
+            try exchange(owner.agreementPair(), signed.publicHalf.key),
+            try exchange(ephemeral, theirs), try exchange(ephemeral, signed.publicHalf.key),
+            try exchange(ephemeral, oneTime.publicHalf.key),
+        ]
+        let shared = try header.kem.map {
+            try #require(postQuantum.kemKey?.decapsulate($0.ciphertext))
+        }
+        let agreement = KeyAgreement(
+            exchanges: exchanges, sharedSecret: shared, initiator: owner.id.publicKey,
+            responder: peer.id.publicKey)
+        secrets.add(agreement, exchanges)
+        secrets.old.append(("ephemeral key", SeededRandom.draw(1)))
+        secrets.old.append(("first ratchet key", SeededRandom.draw(2)))
+        if let shared { secrets.old.append(("SS", shared.copyBytes())) }
+        let begun = try secrets.step(
+            RootKey(secret: agreement.secret), first, signed.publicHalf.key)
+        let last = secrets.addChain("sent", begun.chain, count: 3)
+        secrets.old.append(("last chain key", last.secret.copyBytes()))
+        secrets.old.append(("root key 1", begun.root.secret.copyBytes()))
+        let received = try secrets.step(begun.root, first, ratchetKey(answer))
+        secrets.old.append(("root key 2", received.root.secret.copyBytes()))
+        secrets.addChain("received", received.chain, count: 1)
+        let answered = try secrets.step(received.root, second, ratchetKey(answer))
+        let next = secrets.addChain("answered", answered.chain, count: 1)
+        secrets.current = [
+            ("root key", answered.root.secret.copyBytes()), ("chain key", next.secret.copyBytes()),
+        ]
+        secrets.check(probe, leaks: leaks)
+    }
+
+    /// PQXDH with an ML-KEM decapsulation, a message and a DH ratchet step of the responder.
+    @Test(arguments: [false, true])
+    func aResponderKeepsNoOldSecret(leaks: Bool) throws {
+        let probe = try SecretProbeProcess("responder", leaks: leaks)
+        let owner = Identity(
+            seed: SecretBytes(copying: SeededRandom.draw(0)), name: "probe")
+        let (signed, oneTime, next) = (pair(1), pair(2), pair(3))
+        let seed = SeededRandom.draw(0, count: KEMKey.seedBytes)
+        let bundle = try PreKeyBundle(record: probe.next())
+        var session = try PeerSession(by: peer, with: bundle)
+        let first = try session.seal(body: Message.textBody("hello"), from: peer, time: time)
+        try probe.send(first.record)
+        _ = try session.open(Envelope(record: probe.next()))
+
+        var secrets = Secrets()
+        let header = try #require(try PeerSession.preKeyHeader(in: first))
+        let theirs = try agreementKey(peer.id.publicKey)
+        let exchanges = [
+            try exchange(signed, theirs),
+            try exchange(owner.agreementPair(), header.ephemeralKey),
+            try exchange(signed, header.ephemeralKey), try exchange(oneTime, header.ephemeralKey),
+        ]
+        let kem = try #require(header.kem)
+        let agreement = KeyAgreement(
+            exchanges: exchanges,
+            sharedSecret: try #require(KEMKey(seed: seed)?.decapsulate(kem.ciphertext)),
+            initiator: peer.id.publicKey, responder: owner.id.publicKey)
+        secrets.add(agreement, exchanges)
+        secrets.old.append(("signed prekey", SeededRandom.draw(1)))
+        secrets.old.append(("one-time prekey", SeededRandom.draw(2)))
+        // SECURITY.md names what swift-crypto keeps: the second half of the seed and the shared secret.
+        secrets.old.append(("ML-KEM seed", Array(seed[..<32])))
+        let received = try secrets.step(
+            RootKey(secret: agreement.secret), signed, ratchetKey(first))
+        secrets.old.append(("root key 1", received.root.secret.copyBytes()))
+        secrets.addChain("received", received.chain, count: 1)
+        let sent = try secrets.step(received.root, next, ratchetKey(first))
+        let key = secrets.addChain("sent", sent.chain, count: 1)
+        secrets.current = [
+            ("root key", sent.root.secret.copyBytes()), ("chain key", key.secret.copyBytes()),
+        ]
+        secrets.check(probe, leaks: leaks)
+    }
+
+    @Test(arguments: [false, true])
+    func aGroupChainKeepsNoOldSecret(leaks: Bool) throws {
+        let probe = try SecretProbeProcess("group", leaks: leaks)
+        _ = try probe.next()
+        var secrets = Secrets()
+        let next = secrets.addChain(
+            "group", ChainKey(secret: RatchetSecret(SeededRandom.draw(3))), count: 3)
+        secrets.current = [
+            ("chain key", next.secret.copyBytes()), ("wrap secret", SeededRandom.draw(2)),
+        ]
+        secrets.check(probe, leaks: leaks)
+    }
+
+    @Test(arguments: [false, true])
+    func aSigningKeyIsWiped(leaks: Bool) throws {
+        let probe = try SecretProbeProcess("sign", leaks: leaks)
+        _ = try probe.next()
+        var secrets = Secrets()
+        let seed = SeededRandom.draw(0)
+        secrets.old = [("seed", seed), ("scalar and prefix", sha512(seed))]
+        secrets.check(probe, leaks: leaks)
+    }
+}
+
+/// A process of `secret-probe`. It ends with this value.
+private final class SecretProbeProcess {
+    private let process: pid_t
+    private let input: Int32
+    private let output: Int32
+    private var buffer: [UInt8] = []
+
+    init(_ role: String, leaks: Bool) throws {
+        var toProbe: [Int32] = [0, 0]
+        var fromProbe: [Int32] = [0, 0]
+        try #require(pipe2(&toProbe, O_CLOEXEC) == 0 && pipe2(&fromProbe, O_CLOEXEC) == 0)
+        let command = Command(
+            path: Programs.path("secret-probe"), [role] + (leaks ? ["--leak"] : []),
+            environment: ["SWIFT_BACKTRACE": "enable=no"])
+        process = try command.spawn([
+            (0, .descriptor(toProbe[0])), (1, .descriptor(fromProbe[1])),
+            (2, .file("/dev/null", O_WRONLY)),
+        ])
+        close(toProbe[0])
+        close(fromProbe[1])
+        (input, output) = (toProbe[1], fromProbe[0])
+    }
+
+    deinit {
+        kill(process, SIGKILL)
+        waitpid(process, nil, 0)
+        close(input)
+        close(output)
+    }
+
+    func send(_ record: JSONObject) throws {
+        let line = record.serialized() + [UInt8(ascii: "\n")]
+        try #require(line.withUnsafeBytes { write(input, $0.baseAddress!, $0.count) } == line.count)
+    }
+
+    func next() throws -> JSONObject {
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { buffer.removeFirst(end + 1) }
+                return try JSON.object(parsing: Array(buffer[..<end]))
+            }
+            let count = read(output, &piece, piece.count)
+            try #require(count > 0, "the probe ended")
+            buffer += piece[..<count]
+        }
+    }
+
+    /// The writable memory of the process.
+    var memory: ProcessMemory { ProcessMemory(of: process) }
+}
+
+/// A copy of the writable memory of a process (proc(5)).
+private struct ProcessMemory {
+    private let regions: [[UInt8]]
+
+    init(of process: pid_t) {
+        let file = open("/proc/\(process)/mem", O_RDONLY)
+        defer { close(file) }
+        let maps = String(
+            decoding: TemporaryDirectory.contents("/proc/\(process)/maps"), as: UTF8.self)
+        regions = maps.split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ")
+            guard words.count > 1, words[1].hasPrefix("rw") else { return nil }
+            let ends = words[0].split(separator: "-").compactMap { Int($0, radix: 16) }
+            guard ends.count == 2 else { return nil }
+            var bytes = [UInt8](repeating: 0, count: ends[1] - ends[0])
+            return pread(file, &bytes, bytes.count, ends[0]) == bytes.count ? bytes : nil
+        }
+    }
+
+    /// Whether the memory has bytes 15 to 30 of a secret. The first ones of a freed allocation are overwritten, and the
+    /// last one of an X25519 secret is changed when it is used.
+    func contains(_ secret: [UInt8]) -> Bool {
+        let part = Array(secret[15..<31])
+        return regions.contains { memmem($0, UInt($0.count), part, UInt(part.count)) != nil }
+    }
+}
