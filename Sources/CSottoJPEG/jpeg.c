@@ -17,6 +17,7 @@ struct reader {
     struct jpeg_progress_mgr progress;
     jmp_buf escape;
     sotto_jpeg_status status;
+    int has_no_end;
     uint8_t *pixels;
     uint8_t *row;
 };
@@ -28,11 +29,14 @@ static void fail(j_common_ptr jpeg) {
     longjmp(reader->escape, 1);
 }
 
-/* libjpeg fills missing pixels with gray and warns. This handler reports them as an error. */
+/* libjpeg fills missing pixels with gray and warns. This handler reports them as an error. At the end of the data libjpeg
+   adds the end marker, so data that ends within a scan also hits a marker. */
 static void on_warning(j_common_ptr jpeg, int level) {
     if (level >= 0) return;
     switch (jpeg->err->msg_code) {
     case JWRN_JPEG_EOF:
+        ((struct reader *)jpeg->client_data)->has_no_end = 1;
+        return;
     case JWRN_HIT_MARKER:
     case JWRN_HUFF_BAD_CODE:
     case JWRN_ARITH_BAD_CODE:
@@ -86,6 +90,17 @@ static int read_header(struct reader *reader, const uint8_t *bytes, size_t count
     return jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
 }
 
+/* Whether scans can be missing before the end of the data: all bits of each coefficient of a progressive file must have
+   come, and arithmetic codes do not tell. */
+static int lacks_scans(const struct jpeg_decompress_struct *jpeg) {
+    if (jpeg->arith_code) return 1;
+    if (!jpeg->progressive_mode) return 0;
+    for (int part = 0; part < jpeg->num_components; part++)
+        for (int place = 0; place < DCTSIZE2; place++)
+            if (jpeg->coef_bits[part][place] != 0) return 1;
+    return 0;
+}
+
 /* Decodes all rows into `pixels`, with `depth` bytes for each pixel: 1 or 3. */
 static sotto_jpeg_status read_rows(struct reader *reader, int is_ink, int depth) {
     struct jpeg_decompress_struct *jpeg = &reader->jpeg;
@@ -101,8 +116,8 @@ static sotto_jpeg_status read_rows(struct reader *reader, int is_ink, int depth)
         jpeg_read_scanlines(jpeg, &target, 1);
         if (is_ink) (depth == 1 ? ink_to_gray : ink_to_rgb)(jpeg, reader->row, line);
     }
-    jpeg_finish_decompress(jpeg);
-    return SOTTO_JPEG_OK;
+    /* What follows the last row is not read: telephones append other data, also without an end marker. */
+    return reader->has_no_end && lacks_scans(jpeg) ? SOTTO_JPEG_BROKEN : SOTTO_JPEG_OK;
 }
 
 static struct reader *new_reader(void) {

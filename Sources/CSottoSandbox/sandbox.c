@@ -2,8 +2,6 @@
 
 #define _GNU_SOURCE
 #include <errno.h>
-#include <iconv.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -25,18 +23,6 @@ void sotto_sandbox_prepare(void) {
     /* For more than a kilobyte glibc's qsort asks once for the size of the memory. */
     static unsigned char bytes[4096];
     qsort(bytes, sizeof bytes, 1, compare);
-}
-
-void sotto_sandbox_load_converters(void) {
-    /* The converters that zbar opens (qrdectxt.c). glibc loads a library for each, which stays loaded while a
-       descriptor is open, so these descriptors are not closed. A converter that is not installed stays unavailable. */
-    static const char *const names[] = {"SJIS", "BIG-5", "UTF-8", "CP437"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) (void)iconv_open("UTF-8", names[i]);
-    for (int part = 1; part <= 16; part++) {
-        char name[16];
-        snprintf(name, sizeof name, "ISO8859-%d", part);
-        (void)iconv_open("UTF-8", name);
-    }
 }
 
 int sotto_sandbox_enter(int camera) {

@@ -9,11 +9,9 @@ public enum RelayAddressError: Error, Equatable {
     /// No relay is given.
     case missing
     /// The text is not an address.
-    case malformed
-    /// This version does not support the scheme.
-    case scheme(String)
-    /// The pin is malformed, or the address does not use TLS.
-    case pin
+    case invalid(RelayURL.Invalid)
+    /// `$SOTTO_CA` is not UTF-8.
+    case authorities
     /// The file of `--ca` cannot be read.
     case noCertificates(String)
 }
@@ -23,12 +21,8 @@ extension RelayAddressError: FailureError {
     public var failure: Failure {
         switch self {
         case .missing: Self.failure("no relay is given")
-        case .malformed: Self.failure("the relay address is not of the form scheme://host:port")
-        case .scheme(let scheme):
-            Self.failure("this version does not support relay addresses with \(scheme):")
-        case .pin:
-            Self.failure(
-                "the relay address has #sha256= without TLS or without 64 hexadecimal digits")
+        case .invalid(let invalid): Self.failure("the relay address \(invalid.reason)")
+        case .authorities: .notUTF8(variable: "SOTTO_CA")
         case .noCertificates(let file): ClientError.noCertificates(file).failure
         }
     }
@@ -66,17 +60,16 @@ public enum RelayAddress {
     /// Reads an address; `authorities` is as in ``find(_:authorities:fallback:)``.
     static func read(_ text: String, authorities: String?) throws(RelayAddressError) -> RelayURL {
         try check(authorities)
-        do throws(RelayURL.Invalid) {
-            var relay = try RelayURL(text)
-            relay.authorities = authorities ?? environmentVariable("SOTTO_CA")
+        var relay: RelayURL
+        do throws(RelayURL.Invalid) { relay = try RelayURL(text) } catch { throw .invalid(error) }
+        guard authorities == nil else {
+            relay.authorities = authorities
             return relay
-        } catch {
-            switch error {
-            case .form: throw .malformed
-            case .scheme(let scheme): throw .scheme(scheme)
-            case .pin: throw .pin
-            }
         }
+        do throws(Failure) {
+            relay.authorities = try environmentPath("SOTTO_CA")
+        } catch { throw .authorities }
+        return relay
     }
 }
 

@@ -112,6 +112,7 @@ public final class AddressBook {
     /// has no card. Throws a failure for a name that is both a file and another contact, for a bare age recipient, for
     /// an abbreviation that matches several contacts, and if nothing matches.
     public func find(_ argument: String) throws -> Correspondent {
+        let argument = RecipientArgument.pasted(argument)
         if ContactName.meansOwner(argument) { return try own(argument) }
         if RecipientArgument.isWhisper2(argument) { return try known(whisper2(argument)) }
         if RecipientArgument.isWritten(argument) {

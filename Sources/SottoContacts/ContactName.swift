@@ -31,7 +31,7 @@ public enum ContactName {
         if name.contains("/") { return "the name contains /" }
         if meansOwner(name) { return "the name is me, which means yourself" }
         let lower = name.lowercased()
-        if lower.hasPrefix("sotto:") || lower.hasPrefix("whisper2:") {
+        if ContactURI.hasScheme(name) || lower.hasPrefix("whisper2:") {
             return "the name looks like a URI"
         }
         if lower.hasPrefix("age1") { return "the name looks like an age1… recipient" }

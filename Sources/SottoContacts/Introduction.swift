@@ -108,7 +108,9 @@ extension SessionID {
 extension Failure {
     /// The failure for an argument that matches no contact.
     public static func noContact(_ text: String) -> Failure {
-        Failure(.noInput, "\(text) is not a contact", hint: "list the contacts: sotto contact list")
+        Failure(
+            .noInput, "\(RecipientArgument.shown(text)) is not a contact",
+            hint: "list the contacts: sotto contact list")
     }
 
     /// The failure for a key that differs from the known one, status 12. `replaced` is the card that was offered

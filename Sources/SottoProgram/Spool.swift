@@ -1,13 +1,15 @@
 import Glibc
 public import SottoBytes
 
-/// A temporary file without a name, deleted when the process ends.
+/// A temporary file without a name, deleted when the process ends. It is for ciphertext only: a caller that must verify the
+/// whole input before it releases any of it stores the input and decrypts it again.
 public final class Spool: ByteSink, ByteSource {
     private let descriptor: Int32
 
     /// Creates an empty spool in `$TMPDIR`, else `/tmp`.
     public init() throws(Failure) {
-        let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let chosen = try environmentPath("TMPDIR")
+        let directory = chosen ?? "/tmp"
         var template = Array((directory + "/sotto.XXXXXX").utf8CString)
         descriptor = mkstemp(&template)
         guard descriptor >= 0 else { throw Failure(errno: errno, "create a file in", directory) }

@@ -8,7 +8,7 @@ extension RelayURL {
             try self.init(argument)
         } catch {
             throw Failure(
-                .usage, "the relay address is not of the form tcp://host:port",
+                .usage, "the relay address \(error.reason)",
                 hint: "use an address such as --relay tcp://relay.example.org:7667")
         }
     }

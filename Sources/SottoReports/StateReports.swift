@@ -16,6 +16,7 @@ extension StateError: FailureError {
             Failure(
                 .configuration, "no directory for the state: HOME is not set",
                 hint: "set the environment variable SOTTO_HOME to a directory")
+        case .notUTF8(let variable): .notUTF8(variable: variable)
         case .notPrivate(let path):
             Failure(
                 .permission, "the state directory \(path) is accessible to other users",

@@ -16,7 +16,13 @@ extension Picture {
         let scanner = try Scanner()
         var found: [Symbol] = []
         func zbar(_ raster: Raster) throws(ScanError) -> [Symbol] {
-            try Bitmap(of: raster, radius: 13).isCrowded ? [] : scanner.symbols(in: raster)
+            if Bitmap(of: raster, radius: 13).isCrowded { return [] }
+            let locator = Locator(raster)
+            var symbols: [Symbol] = []
+            for symbol in try scanner.symbols(in: raster) {
+                symbols.append(try locator.reading(symbol) ?? symbol)
+            }
+            return symbols
         }
         func add(_ symbols: [Symbol], _ place: (Point) -> Point) {
             for symbol in symbols where !found.contains(where: { $0.bytes == symbol.bytes }) {
@@ -35,8 +41,7 @@ extension Picture {
                     switch attempt.reader {
                     case .zbar: try zbar(form)
                     case .locator(let radius):
-                        try Locator(form, scanner: scanner).symbols(
-                            radius: radius, isUnread: &isUnread)
+                        try Locator(form).symbols(radius: radius, isUnread: &isUnread)
                     }
                 add(symbols) { point in
                     let place = attempt.form.source(of: point, in: form)

@@ -19,14 +19,19 @@ public struct StateDirectory: Sendable {
     }
 
     private static func standardPath() throws(StateError) -> String {
-        func variable(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+        // With its bytes replaced, a path that is not UTF-8 would name another directory.
+        func variable(_ name: String) throws(StateError) -> String? {
+            guard let value = getenv(name) else { return nil }
+            guard let path = String(validatingCString: value) else {
+                throw .notUTF8(variable: name)
+            }
+            return path.isEmpty ? nil : path
         }
-        if let home = variable("SOTTO_HOME") { return home }
-        if let state = variable("XDG_STATE_HOME"), state.hasPrefix("/") {
+        if let home = try variable("SOTTO_HOME") { return home }
+        if let state = try variable("XDG_STATE_HOME"), state.hasPrefix("/") {
             return state + "/sotto"
         }
-        guard let home = variable("HOME") else { throw .noHome }
+        guard let home = try variable("HOME") else { throw .noHome }
         return home + "/.local/state/sotto"
     }
 

@@ -6,6 +6,8 @@ public enum StateError: Error, Sendable, Equatable {
     case database(DatabaseError)
     /// No home directory is set for the state.
     case noHome
+    /// A variable of the environment with the path of the state is not UTF-8.
+    case notUTF8(variable: String)
     /// Other users can access the directory `path`.
     case notPrivate(path: String)
     /// The directory `path` is shared with other users, such as `/tmp`, and must stay accessible to them.

@@ -125,6 +125,7 @@ public enum IdentityFile {
                 return .age([.ssh(identity)])
             }
         }
+        if let key = ForeignKey(text) { throw key.isNoIdentity(path) }
         let start = text.firstIndex { $0 > 0x20 } ?? text.endIndex
         if text[start...].first == UInt8(ascii: "{") {
             let record = try JSON.object(parsing: text)
@@ -136,6 +137,12 @@ public enum IdentityFile {
             let line = String(decoding: line, as: UTF8.self).filter { !$0.isWhitespace }
             if line.isEmpty || line.hasPrefix("#") { continue }
             guard let identity = AgeIdentity(line) else {
+                guard !line.uppercased().hasPrefix("AGE-PLUGIN-") else {
+                    throw Failure(
+                        .malformed,
+                        "\(path) is the identity of an age plugin, and plugins are not supported",
+                        hint: "open the file with the program age")
+                }
                 throw Failure(
                     .malformed, "\(path) is not an identity (line \(index + 1))",
                     hint: "use a sotto identity file or a file of AGE-SECRET-KEY-… lines")
@@ -155,6 +162,8 @@ public enum IdentityFile {
     private static func contents(of path: String) throws(Failure) -> [UInt8] {
         var status = stat()
         if path != "-", stat(path, &status) != 0 {
+            let errno = errno
+            if GivenSecret.isSecret(path) { throw GivenSecret.isNoFile }
             throw Failure(
                 Failure.meaning(of: errno).0,
                 "cannot read the identity \(path): \(Failure.text(of: errno))",

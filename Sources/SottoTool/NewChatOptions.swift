@@ -26,15 +26,9 @@ public struct NewChatOptions: ArgumentGroup {
         try checkName(name)
     }
 
-    /// Opens the file before any other work. Throws a failure if it would be the terminal by default. `tool` is the
-    /// name in messages.
+    /// Opens the file before any other work. `tool` is the name in messages.
     public func open(tool: String, quiet: Bool) throws -> Output {
-        if destination.path == nil, Terminal.isTerminal(1) {
-            throw Failure(
-                .usage, "refusing to write the chat's keys to the terminal",
-                hint: "write to a file with -o, or force it with -o -")
-        }
-        return try destination.open(tool: tool, quiet: quiet)
+        try destination.open(tool: tool, quiet: quiet)
     }
 
     /// Reads the phrase from its source, from the first line of a pipe, or twice from a prompt.

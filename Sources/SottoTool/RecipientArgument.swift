@@ -12,8 +12,11 @@ public enum RecipientArgument: Sendable {
     /// Returns the recipient that `argument` names: a `sotto:` URI, an `age1…` string, an SSH key, or a file that
     /// contains one.
     public static func find(_ argument: String) throws -> RecipientArgument {
-        if let target = try parse(argument) { return target }
-        return try only(in: contents(of: argument), of: argument)
+        switch isWritten(argument) ? try parse(argument) : .other {
+        case .target(let target): return target
+        case .unsupported(let key): throw key.failure
+        case .other: return try only(in: contents(of: argument), of: argument)
+        }
     }
 
     /// Returns the content of the file `argument`, or of stdin for `-`. Throws a failure that lists the forms of a
@@ -31,30 +34,46 @@ public enum RecipientArgument: Sendable {
 
     /// Returns the only recipient in `text`, which was read from `path`.
     public static func only(in text: [UInt8], of path: String) throws -> RecipientArgument {
-        let all = try list(in: text, of: path)
-        guard let first = all.first, all.count == 1 else {
+        let list = try list(in: text, of: path)
+        if let (line, key) = list.skipped.first {
+            throw Failure(
+                key.failure.status, "\(name(of: path)), line \(line): \(key.failure.message)",
+                hint: list.recipients.isEmpty ? key.failure.hint : "use -R for a list")
+        }
+        guard let first = list.recipients.first, list.recipients.count == 1 else {
             throw Failure(
                 .malformed,
-                "\(name(of: path)) contains \(all.count) recipients instead of one card",
-                hint: all.isEmpty ? nil : "use -R for a list")
+                "\(name(of: path)) contains \(list.recipients.count) recipients instead of one card",
+                hint: list.recipients.isEmpty ? nil : "use -R for a list")
         }
         return first
     }
 
     /// Returns whether `argument` is a recipient itself: a `sotto:` URI, a `whisper2:` URL, an `age1…` string or an SSH
-    /// key.
+    /// key; or a secret key, which ``find(_:)`` refuses without printing it. Each may be surrounded as in ``Pasted``.
     public static func isWritten(_ argument: String) -> Bool {
-        argument.hasPrefix("sotto:") || isWhisper2(argument) || isSSH(argument)
-            || argument.lowercased().hasPrefix("age1") && !argument.contains("/")
-                && access(argument, F_OK) != 0
+        let text = Pasted.text(argument)
+        return ContactURI.hasScheme(text) || isWhisper2(text) || SSHKeyLine.type(of: text) != nil
+            || access(argument, F_OK) != 0
+                && (Pasted.hasPrefix(text, "age1") && !text.contains("/")
+                    || GivenSecret.isSecret(text))
+    }
+
+    /// Returns the id or the written recipient in an argument without what surrounds it, see ``Pasted``; any other
+    /// argument, such as a file or a name, is returned unchanged.
+    public static func pasted(_ argument: String) -> String {
+        let text = Pasted.text(argument)
+        return SessionID(text) != nil || isWritten(text) ? text : argument
+    }
+
+    /// Returns an argument for a message, but not a text that is or could be a secret.
+    public static func shown(_ argument: String) -> String {
+        GivenSecret.isSecret(argument) ? "the secret that was given" : argument
     }
 
     /// Returns whether `argument` is the URL of a Whisper2 account, which is not a card.
-    public static func isWhisper2(_ argument: String) -> Bool { argument.hasPrefix("whisper2:") }
-
-    /// Returns whether `argument` is an SSH public key: its type and its base64.
-    private static func isSSH(_ argument: String) -> Bool {
-        ["ssh-ed25519 ", "ssh-rsa "].contains { argument.hasPrefix($0) }
+    public static func isWhisper2(_ argument: String) -> Bool {
+        Pasted.hasPrefix(Pasted.text(argument), "whisper2:")
     }
 
     /// Returns whether `argument` is the name of a readable file.
@@ -71,29 +90,43 @@ public enum RecipientArgument: Sendable {
 
     /// Returns whether `argument` is a key without an identity: an `age1…` string or an SSH key.
     public static func isBareKey(_ argument: String) -> Bool {
-        isWritten(argument) && !argument.hasPrefix("sotto:") && !isWhisper2(argument)
+        isWritten(argument) && !ContactURI.hasScheme(Pasted.text(argument))
+            && !isWhisper2(argument)
     }
 
-    /// Returns all recipients in a file, one per line: cards, URIs, `age1…` strings and SSH keys. `#` begins a comment.
-    public static func list(in path: String) throws -> [RecipientArgument] {
-        try list(in: Input(path: path).readAll(limit: limit), of: path)
+    /// The recipients of a list, and the keys in it that are not supported.
+    public struct List: Sendable {
+        /// The recipients, in their order.
+        public internal(set) var recipients: [RecipientArgument] = []
+        /// The other keys, each with the number of its line.
+        public internal(set) var skipped: [(line: Int, key: UnsupportedRecipient)] = []
     }
 
-    private static func list(in text: [UInt8], of path: String) throws -> [RecipientArgument] {
-        var targets: [RecipientArgument] = []
-        for (index, bytes) in text.split(
-            separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false
-        ).enumerated() {
-            let line = trimmed(bytes)
-            if line.isEmpty || line.first == UInt8(ascii: "#") { continue }
+    /// Returns all recipients in a file: cards, also over several lines, URIs, `age1…` strings and SSH keys. `#` begins
+    /// a comment. SSH keys and recipients of a type that is not supported are skipped.
+    ///
+    /// Throws a failure with status 65 if no recipient is left.
+    public static func list(in path: String) throws -> List {
+        let list = try list(in: Input(path: path).readAll(limit: limit), of: path)
+        guard list.recipients.isEmpty else { return list }
+        guard let first = list.skipped.first else {
+            throw Failure(.malformed, "\(name(of: path)) contains no recipient")
+        }
+        throw Failure(
+            .malformed,
+            "\(name(of: path)) contains no recipient of a supported type: line \(first.line) is \(first.key.description)",
+            hint: first.key.failure.hint)
+    }
+
+    private static func list(in text: [UInt8], of path: String) throws -> List {
+        var list = List()
+        var entries = PastedEntries(text)
+        while let (line, bytes) = entries.next() {
             do {
-                if line.first == UInt8(ascii: "{") {
-                    targets.append(.card(try card(Array(line))))
-                } else if let text = String(validating: line, as: UTF8.self),
-                    let target = try parse(text)
-                {
-                    targets.append(target)
-                } else {
+                switch try parse(entry: bytes) {
+                case .target(let target): list.recipients.append(target)
+                case .unsupported(let key): list.skipped.append((line, key))
+                case .other:
                     throw Failure(
                         .malformed,
                         "not a card, a sotto: URI, an age1… string or an ssh-ed25519 key")
@@ -101,11 +134,11 @@ public enum RecipientArgument: Sendable {
             } catch {
                 guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
                 throw Failure(
-                    failure.status, "\(name(of: path)), line \(index + 1): \(failure.message)",
+                    failure.status, "\(name(of: path)), line \(line): \(failure.message)",
                     hint: failure.hint)
             }
         }
-        return targets
+        return list
     }
 
     private static func name(of path: String) -> String {
@@ -142,8 +175,25 @@ public enum RecipientArgument: Sendable {
         return try Card(record: record)
     }
 
-    private static func parse(_ text: String) throws -> RecipientArgument? {
-        if text.hasPrefix("sotto:") { return .card(Card(uri: try ContactURI(text))) }
+    private enum Parsed {
+        case target(RecipientArgument)
+        case unsupported(UnsupportedRecipient)
+        /// Nothing that is written itself.
+        case other
+    }
+
+    /// Parses an entry of a list. The comment of an SSH key may have any encoding.
+    private static func parse(entry bytes: ArraySlice<UInt8>) throws -> Parsed {
+        if bytes.first == UInt8(ascii: "{") { return .target(.card(try card(Array(bytes)))) }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard SSHKeyLine.type(of: text) != nil || String(validating: bytes, as: UTF8.self) != nil
+        else { return .other }
+        return try parse(text)
+    }
+
+    private static func parse(_ argument: String) throws -> Parsed {
+        let text = Pasted.text(argument)
+        if ContactURI.hasScheme(text) { return .target(.card(Card(uri: try ContactURI(text)))) }
         if isWhisper2(text) {
             throw Failure(
                 .usage, "a whisper2: URL is neither a card nor a key for files",
@@ -151,26 +201,22 @@ public enum RecipientArgument: Sendable {
                     "use it for messages with --to, or add it as a contact with sotto contact add --name NAME URL"
             )
         }
-        if isWritten(text) {
-            guard let recipient = AgeRecipient(text) else {
-                if isSSH(text) {
-                    throw Failure(
-                        .malformed,
-                        "not a valid ssh-ed25519 key: it has another type, is mistyped or is truncated",
-                        hint: "create one: ssh-keygen -t ed25519")
-                }
-                throw Failure(
-                    .malformed, "not a valid age1… recipient: it is mistyped or truncated")
+        if let recipient = AgeRecipient(text) { return .target(.recipient(recipient)) }
+        if SSHKeyLine.type(of: text) != nil {
+            if let other = UnsupportedRecipient(text), SSHKeyLine.isWhole(text) {
+                return .unsupported(other)
             }
-            return .recipient(recipient)
+            throw Failure(
+                .malformed, "not a valid SSH key: it is mistyped or truncated",
+                hint: "use the whole line of the file that ends in .pub")
         }
-        return nil
-    }
-
-    private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        var line = line.drop { $0 <= 0x20 }
-        while let last = line.last, last <= 0x20 { line.removeLast() }
-        return line
+        if let other = UnsupportedRecipient(text) { return .unsupported(other) }
+        if Pasted.hasPrefix(text, "age1"), !text.contains("/") {
+            throw Failure(.malformed, "not a valid age1… recipient: it is mistyped or truncated")
+        }
+        if let key = ForeignKey(text.utf8) { throw key.isNoRecipient }
+        if GivenSecret.isSecret(text) { throw GivenSecret.isNoRecipient }
+        return .other
     }
 
     /// Returns the key that files are encrypted to.

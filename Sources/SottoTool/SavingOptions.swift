@@ -12,7 +12,7 @@ public struct SavingOptions: ArgumentGroup {
     @Option(
         "-o", "--output", value: "file",
         help:
-            "Identity file to create, mode 0600; `-` is stdout. Default: stdout, or the default identity file if stdout is a terminal."
+            "Identity file to create, mode 0600; `-` is stdout. Default: the default identity file if stdout is a terminal."
     )
     public var output: String?
 
@@ -49,7 +49,10 @@ public struct SavingOptions: ArgumentGroup {
     public func open(tool: String) throws -> Destination {
         var path = output
         let standard = try? IdentityFile.defaultPath()
-        if path == nil, Terminal.isTerminal(1) { path = try IdentityFile.defaultPath() }
+        if path == nil {
+            guard Terminal.isTerminal(1) else { throw Failure.unnamedSecret }
+            path = try IdentityFile.defaultPath()
+        }
         if let path, path == standard { try makeDirectory(of: path) }
         let output = try Output(path: path, content: .text, replacing: false)
         output.keepPrivate(tool: tool, quiet: quiet)

@@ -3,44 +3,41 @@ import Glibc
 public import Sotto
 
 extension Timestamp: ExpressibleByArgument {
-    /// Parses a time: an RFC 3339 time in UTC, or a local day, with or without a local time.
+    /// Parses a time with an offset as the options of `date` print it, or a local day, with or without a local time.
     ///
-    /// The forms are `2026-11-25T07:20:00Z`, `2026-11-25`, which is the beginning of that day, and `2026-11-25 07:20`, also
-    /// with a `T` in place of the space, and with seconds.
+    /// The forms are those of RFC 3339, also without seconds, with a space in place of the `T`, with a comma before the
+    /// fraction, and with an offset such as `+0100`. Without an offset the time is local; a day is its beginning.
     public init?(argument: String) {
-        if let time = Timestamp(argument) {
-            self = time
-        } else if let time = Self.local(argument) {
-            self = time
-        } else {
-            return nil
+        var form = TimeForm(Pasted.text(argument))
+        guard form.takeDay() else { return nil }
+        if form.isAtEnd {
+            self.init(local: form)
+            return
         }
+        guard form.takeMark("T", "t", " "), form.takeMinutes() else { return nil }
+        var whole = form
+        if whole.takeSeconds(), whole.takeFraction(".", ",") { form = whole }
+        if form.isAtEnd {
+            self.init(local: form)
+            return
+        }
+        _ = form.takeMark(" ")
+        guard form.takeOffset(.any), form.isAtEnd else { return nil }
+        self.init(form)
     }
 
     /// The forms of a time.
     public static var argumentForm: String {
-        "a day such as 2026-11-25, a local time such as \"2026-11-25 07:20\", or a time in UTC such as 2026-11-25T07:20:00Z"
+        "a day such as 2026-11-25, a local time such as \"2026-11-25 07:20\", or a time with an offset such as 2026-11-25T07:20:00Z or 2026-11-25T08:20:00+01:00"
     }
 
-    /// Returns the time of a local day or a local time, or `nil` for another form and for a day that does not exist.
-    private static func local(_ text: String) -> Timestamp? {
-        let bytes = Array(text.utf8)
-        let midnight = "T00:00:00"
-        let missing: Substring
-        switch bytes.count {
-        case 10: missing = midnight[...]
-        case 16: missing = midnight.suffix(3)
-        case 19: missing = ""
-        default: return nil
-        }
-        var whole = bytes + Array(missing.utf8)
-        if whole[10] == UInt8(ascii: " ") { whole[10] = UInt8(ascii: "T") }
-        // As a time in UTC, its fields are checked.
-        guard let time = Timestamp(String(decoding: whole, as: UTF8.self) + "Z") else { return nil }
-        var seconds = time_t(time.seconds)
+    /// Creates the time of a local day or a local time.
+    private init?(local form: TimeForm) {
+        guard Self.range.contains(form.local) else { return nil }
+        var seconds = time_t(form.local)
         var parts = tm()
         gmtime_r(&seconds, &parts)
         parts.tm_isdst = -1
-        return Timestamp(seconds: Int64(mktime(&parts)))
+        self.init(seconds: Int64(mktime(&parts)))
     }
 }

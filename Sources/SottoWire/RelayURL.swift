@@ -53,11 +53,17 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
         case scheme(String)
         /// `#sha256=` without TLS, or without 32 bytes in hexadecimal or base64url.
         case pin
+        /// A character that the host or the path cannot have.
+        case character(Unicode.Scalar)
+        /// An IPv6 address with a zone (RFC 4007 §11), which is valid on one machine only.
+        case zone
     }
 
     /// Parses `scheme://host:port/path#sha256=PIN`, with an IPv6 address in brackets. The port may be left out, and a
-    /// path given, with ``Scheme/ws``, ``Scheme/wss``, ``Scheme/http`` and ``Scheme/https``; a pin requires TLS.
+    /// path given, with ``Scheme/ws``, ``Scheme/wss``, ``Scheme/http`` and ``Scheme/https``; a pin requires TLS. What
+    /// surrounds a pasted address is ignored, see ``Pasted``.
     public init(_ text: String) throws(Invalid) {
+        let text = Pasted.text(text)
         let parts = text.pieces(between: "://")
         guard parts.count > 1 else { throw .form }
         let name = parts[0].lowercased()
@@ -73,7 +79,11 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
         if let slash = rest.firstIndex(of: "/") {
             path = String(rest[slash...])
             rest = rest[..<slash]
-            guard path == "/" || scheme.port != nil, Self.isPath(path) else { throw .form }
+            guard path == "/" || scheme.port != nil, path.utf8.count <= Self.pathLimit else {
+                throw .form
+            }
+            let other = path.unicodeScalars.first { !("!"..."~").contains($0) || $0 == "?" }
+            if let other { throw .character(other) }
         }
         let address: RelayURL
         if let port = scheme.port, rest.lastIndex(of: ":") == nil || rest.hasSuffix("]") {
@@ -91,10 +101,8 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
         return key?.count == 32 ? key : nil
     }
 
-    private static func isPath(_ path: String) -> Bool {
-        path.utf8.count <= 200
-            && path.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "?") }
-    }
+    /// The maximum length of a path in bytes.
+    private static let pathLimit = 200
 
     private init(scheme: Scheme, host: String, port: UInt16, path: String, pin: [UInt8]?) {
         self.scheme = scheme
@@ -104,31 +112,24 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
         self.pin = pin
     }
 
-    /// Parses `host:port`.
+    /// Parses `host:port`. Each spelling of an IP address gives the same ``name``.
     public init(name: some StringProtocol) throws(Invalid) {
-        guard let colon = name.lastIndex(of: ":"),
-            let port = UInt16(name[name.index(after: colon)...]),
-            name.utf8.count <= WireLimits.nameBytes
-        else { throw .form }
-        var host = name[..<colon].lowercased()
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            host = String(host.dropFirst().dropLast())
-        } else if host.contains(":") {
+        let name = Pasted.text(name)
+        guard let colon = name.lastIndex(of: ":"), name.utf8.count <= WireLimits.nameBytes else {
             throw .form
         }
-        let isHost = host.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x61...0x7A, 0x2D, 0x2E, 0x3A, 0x5F: true
-            default: false
-            }
-        }
-        guard !host.isEmpty, isHost else { throw .form }
+        let host = try HostName(inURL: name[..<colon])
+        let digits = name[name.index(after: colon)...]
+        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(digits)
+        else { throw .form }
         self.init(host: host, port: port)
     }
 
     /// Creates an address for plain TCP from a host, without brackets, and a port.
-    public init(host: String, port: UInt16) {
-        self.init(scheme: .tcp, host: host.lowercased(), port: port, path: "/", pin: nil)
+    public init(host: String, port: UInt16) { self.init(host: HostName(host), port: port) }
+
+    private init(host: HostName, port: UInt16) {
+        self.init(scheme: .tcp, host: host.text, port: port, path: "/", pin: nil)
     }
 
     /// `host:port`, the relay's name in a login.

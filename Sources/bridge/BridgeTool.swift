@@ -21,7 +21,7 @@ struct BridgeTool: CoreProgram {
             bridge login-key [--bits N] -o PEM | --public PEM | --record PEM | --revoke
             bridge import ecp1|rsa|contacts [FILE]
             bridge export ecp1|rsa|contacts [-o FILE]
-            bridge chat [--name NAME] [--phrase SOURCE] [-o FILE]
+            bridge chat [--name NAME] [--phrase SOURCE] -o FILE
             """,
         discussion: """
             FORMAT is shainy, whisper2, mercurio, kecalek or flow (Message Flow). seal makes the messenger's own records \

@@ -9,7 +9,7 @@ struct ChatCommand: Program {
         abstract:
             "Create a chat file with SHAiny's key from a phrase, or print the chat's SHAiny record.",
         usage: """
-            bridge chat [--name NAME] [--phrase SOURCE] [-o FILE]
+            bridge chat [--name NAME] [--phrase SOURCE] -o FILE
             bridge chat --public FILE --show-secret
             bridge chat --read-name FILE < RECORD
             """,

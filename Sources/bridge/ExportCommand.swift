@@ -10,8 +10,8 @@ struct ExportCommand: Program {
         name: "export",
         abstract: "Write a key or the contacts in a messenger's own file format.",
         usage: """
-            bridge export ecp1 [-o KEYFILE] [--password SOURCE] [IDENTITY]
-            bridge export rsa [-o KEYFILE] [--password SOURCE | --unprotected] [IDENTITY]
+            bridge export ecp1 [--password SOURCE] -o KEYFILE [IDENTITY]
+            bridge export rsa [--password SOURCE | --unprotected] -o KEYFILE [IDENTITY]
             bridge export contacts [--json] [-o FILE] [NAME ...]
             """,
         discussion: """

@@ -11,7 +11,7 @@ struct SetCommand: Program {
         usage: "bridge set [--whisper-id WSP-ID] [--rsa BITS] [IDENTITY]",
         discussion: """
             The file is replaced atomically and keeps its passphrase. The words do not restore the RSA key: back it up with \
-            bridge export rsa. An existing RSA key is not replaced, because old messages need it.
+            bridge export rsa -o FILE. An existing RSA key is not replaced, because old messages need it.
 
             EXAMPLES
               bridge set --whisper-id WSP-ABCD-EFGH-IJKL alice.key
@@ -77,7 +77,7 @@ extension IdentityOptions {
         guard !quiet else { return }
         if members[Identity.rsaMember] != nil {
             Terminal.say(
-                "\(BridgeTool.toolName): note: the words do not restore the RSA key; back it up with sotto bridge export rsa"
+                "\(BridgeTool.toolName): note: the words do not restore the RSA key; back it up with sotto bridge export rsa -o rsa.pem"
             )
         }
         Terminal.say("\(BridgeTool.toolName): \(path) was changed")

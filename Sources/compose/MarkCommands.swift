@@ -20,6 +20,7 @@ struct ReactCommand: Program {
     var emoji: String
 
     func execute() throws {
+        let emoji = emoji.filter { !$0.isWhitespace }
         guard Emoji.isEmoji(emoji) else { throw TargetError.notEmoji }
         let context = try target.options.open()
         let shared = try SharedTarget(

@@ -31,8 +31,10 @@ struct ContactLines {
         while let last = text.last, last <= 0x20 { text.removeLast() }
         if text.isEmpty { return }
         do {
-            if let uri = String(validating: text, as: UTF8.self), uri.hasPrefix("sotto:") {
-                let card = try Card(uri: ContactURI(uri))
+            if let uri = String(validating: text, as: UTF8.self),
+                ContactURI.hasScheme(uri) || uri.hasPrefix("<")
+            {
+                let card = try Card(uri: ContactURI(Pasted.text(uri)))
                 batch.append((number, .success(try contacts.read(card))))
             } else {
                 let record = try JSON.object(parsing: Array(text))

@@ -58,6 +58,7 @@ struct OpenBook {
     /// Returns a person who need not be a contact: an id, an abbreviation of a known or waiting id, a contact, or a
     /// card.
     func person(_ text: String) throws -> Correspondent {
+        let text = RecipientArgument.pasted(text)
         if let id = SessionID(text) {
             let contact = try book.store()?.contact(id: id)
             return Correspondent(id: id, card: contact?.card, contact: contact)
@@ -109,7 +110,7 @@ enum Newcomer {
     init(_ argument: String?) throws {
         if let argument, RecipientArgument.isWritten(argument) {
             self =
-                try Account(Array(argument.utf8)).map { .account($0) }
+                try Account(Array(Pasted.text(argument).utf8)).map { .account($0) }
                 ?? .card(RecipientArgument.card(argument))
             return
         }

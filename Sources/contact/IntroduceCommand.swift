@@ -140,6 +140,7 @@ private enum Introduction {
     }
 
     init(_ argument: String) throws {
+        let argument = RecipientArgument.pasted(argument)
         if let id = SessionID(argument) {
             self = .id(id)
         } else if RecipientArgument.isWritten(argument) {

@@ -14,7 +14,7 @@ struct DetachedVerification {
 
     func run() throws {
         let signature = try MinisignSignature(
-            try Input(path: signature).readAll(limit: MinisignSignature.limit))
+            try PeekingSource(Input(path: signature)).peek(MinisignSignature.limit))
         let signers = try DemandedSigners(
             from, AddressBook(identity.load, lockTimeout: lockTimeout)
         ).all

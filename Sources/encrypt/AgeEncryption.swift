@@ -78,8 +78,12 @@ struct FileRecipients {
         var targets = try cards.map { try book.fileRecipient($0) }
         for path in lists {
             let list = try RecipientArgument.list(in: path)
-            guard !list.isEmpty else { throw Failure(.malformed, "\(path) contains no recipient") }
-            targets += try list.map { try book.checked($0) }
+            for (line, key) in list.skipped {
+                Terminal.say(
+                    "\(EncryptTool.toolName): warning: \(path), line \(line): skipped \(key.description), which is not supported"
+                )
+            }
+            targets += try list.recipients.map { try book.checked($0) }
         }
         var recipients: [AgeRecipient] = []
         for target in targets {

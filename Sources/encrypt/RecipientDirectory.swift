@@ -176,6 +176,7 @@ final class RecipientDirectory {
     }
 
     private func lookUp(_ to: String) throws -> Correspondent {
+        let to = RecipientArgument.pasted(to)
         if RecipientArgument.isWritten(to) || ContactName.meansOwner(to) {
             return try book.find(to)
         }

@@ -165,7 +165,7 @@ struct OpenGroups {
     /// It is not called within a transaction, in which the address book cannot be read.
     func members(_ names: [String], of group: StoredGroup) throws -> [SessionID] {
         try names.map { name in
-            let found = try book.lookUp(name)?.id ?? SessionID(name)
+            let found = try book.lookUp(name)?.id ?? SessionID(RecipientArgument.pasted(name))
             let nicknamed = group.state.ranks.keys.filter { id in
                 group.state.nicknames[id]?.lowercased() == name.lowercased()
             }

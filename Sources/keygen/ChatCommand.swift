@@ -7,7 +7,7 @@ struct ChatCommand: Program {
         name: "chat",
         abstract: "Create a chat file from a phrase, or print the chat's public record.",
         usage: """
-            keygen chat [--name NAME] [--phrase SOURCE] [-o FILE]
+            keygen chat [--name NAME] [--phrase SOURCE] -o FILE
             keygen chat --public FILE
             keygen chat --read-name FILE < RECORD
             """,

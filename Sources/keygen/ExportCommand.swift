@@ -7,10 +7,10 @@ struct ExportCommand: Program {
         name: "export",
         abstract: "Write a key in another program's key file format.",
         usage: """
-            keygen export age [--classic] [--public-key] [-o FILE] [FILE]
-            keygen export ssh [--public-key] [-o FILE] [FILE]
-            keygen export minisign [-o FILE] [--password SOURCE | --unprotected] [FILE]
-            keygen export minisign --public-key [-o FILE] [FILE]
+            keygen export age [--classic] -o FILE [FILE]
+            keygen export ssh -o FILE [FILE]
+            keygen export minisign [--password SOURCE | --unprotected] -o FILE [FILE]
+            keygen export age|ssh|minisign --public-key [--classic] [-o FILE] [FILE]
             """,
         discussion: """
             age is an age identity file with the post-quantum and the classic key, for age 1.3 and newer; with --classic, \

@@ -13,15 +13,16 @@ struct KeygenTool: CoreProgram {
             keygen recover [--name NAME] [-o FILE] [--words-passphrase SOURCE] [--protect] < WORDS
             keygen public [--uri] [--relay URL] [FILE]
             keygen words [FILE]
-            keygen paper [-o SVG] [FILE]
+            keygen paper -o SVG [FILE]
             keygen passwd [--unprotected] [FILE]
             keygen set --relay URL | --no-relay [FILE]
             keygen unlock [--for TIME] [FILE]
             keygen lock [--all] [FILE]
             keygen prekeys [--bundle] [FILE]
-            keygen export age|ssh|minisign [--public-key] [--classic] [-o FILE] [FILE]
-            keygen export minisign [-o KEYFILE] [--password SOURCE] [--unprotected] [FILE]
-            keygen chat [--name NAME] [--phrase SOURCE] [-o FILE]
+            keygen export age|ssh [--classic] -o FILE [FILE]
+            keygen export minisign [--password SOURCE] [--unprotected] -o KEYFILE [FILE]
+            keygen export age|ssh|minisign --public-key [--classic] [-o FILE] [FILE]
+            keygen chat [--name NAME] [--phrase SOURCE] -o FILE
             keygen chat --public CHAT | --read-name CHAT < RECORD
             """,
         discussion: """

@@ -8,7 +8,7 @@ struct PaperCommand: Program {
         name: "paper",
         abstract:
             "Write a printable page with an identity's words, a QR code of the words, and its fingerprint.",
-        usage: "keygen paper [-o SVG] [FILE]",
+        usage: "keygen paper -o SVG [FILE]",
         discussion: """
             The page is an SVG picture in A4 size. It contains the secret words: print it, then delete the file.
 
@@ -134,7 +134,7 @@ private struct Page {
             lines.append("The passphrase of the words: without it they give different keys.")
         }
         if identity.otherMembers["rsa"] != nil {
-            lines.append("The RSA key for Mercurio: sotto bridge export rsa.")
+            lines.append("The RSA key for Mercurio: sotto bridge export rsa -o FILE.")
         }
         if let id = identity.otherMembers["whisper2"]?.string {
             lines.append("The name in Whisper2: \(id).")

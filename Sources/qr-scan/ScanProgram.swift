@@ -20,7 +20,7 @@ enum ScanProgram {
         switch words.first {
         case "pictures" where words.count == 3:
             guard let seconds = rlim_t(words[1]), let mebibytes = rlim_t(words[2]) else { refuse() }
-            sotto_sandbox_load_converters()
+            TextEncoding.loadAll()
             Restriction.limit(seconds: seconds, mebibytes: mebibytes)
             Restriction.enter()
             answerRequests()
@@ -65,7 +65,7 @@ enum ScanProgram {
         do throws(CameraError) {
             camera = try Camera(device: device)
         } catch { fail(.camera(error)) }
-        sotto_sandbox_load_converters()
+        TextEncoding.loadAll()
         Restriction.enter(camera: camera.descriptor)
         Output.write([])
         while true {

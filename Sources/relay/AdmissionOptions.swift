@@ -79,14 +79,12 @@ enum MemberList {
     /// Reads the ids in a file: an id, a card or a `sotto:` URI on each line; `#` begins a comment.
     static func read(_ path: String) throws -> [SessionID] {
         var ids: [SessionID] = []
-        let lines = try Input(path: path).readAll(limit: limit)
-            .split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        for (index, line) in lines.enumerated() {
-            let text = String(decoding: line, as: UTF8.self).trimmed
-            if text.isEmpty || text.hasPrefix("#") { continue }
+        var entries = PastedEntries(try Input(path: path).readAll(limit: limit))
+        while let (line, bytes) = entries.next() {
+            let text = String(decoding: bytes, as: UTF8.self)
             guard let id = id(in: text) ?? id(in: Self.beforeComment(text)) else {
                 throw Failure(
-                    .malformed, "\(path), line \(index + 1): not an id, a card or a sotto: URI")
+                    .malformed, "\(path), line \(line): not an id, a card or a sotto: URI")
             }
             ids.append(id)
         }
@@ -95,9 +93,10 @@ enum MemberList {
 
     /// Returns the id of an argument: an id, a card's file or a `sotto:` URI.
     static func id(of argument: String) throws -> SessionID {
+        let argument = RecipientArgument.pasted(argument)
         if let id = SessionID(argument) { return id }
         var status = stat()
-        guard argument.hasPrefix("sotto:") || stat(argument, &status) == 0 else {
+        guard RecipientArgument.isWritten(argument) || stat(argument, &status) == 0 else {
             throw Failure(
                 .noInput, "\(argument) is neither an id nor a file",
                 hint: "give a card's file, a sotto: URI or an id: 05 and 64 hex digits")
@@ -115,14 +114,8 @@ enum MemberList {
             return (try? JSON.object(parsing: Array(line.utf8))).flatMap { try? Card(record: $0) }?
                 .id
         }
-        if line.hasPrefix("sotto:") { return (try? ContactURI(line))?.id }
-        return SessionID(line)
-    }
-}
-
-extension String {
-    /// The text without white space at its ends.
-    fileprivate var trimmed: String {
-        String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+        let text = Pasted.text(line)
+        if ContactURI.hasScheme(text) { return (try? ContactURI(text))?.id }
+        return SessionID(text)
     }
 }

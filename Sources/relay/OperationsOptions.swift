@@ -75,7 +75,10 @@ struct OperationsOptions: ArgumentGroup {
         let address: RelayURL
         do throws(RelayURL.Invalid) { address = try RelayURL(name: monitor) } catch {
             throw Failure(
-                .usage, "--monitor is not host:port", hint: "for example --monitor 127.0.0.1:9667")
+                .usage,
+                error == .form
+                    ? "--monitor is not host:port" : "the address of --monitor \(error.reason)",
+                hint: "for example --monitor 127.0.0.1:9667")
         }
         let host = address.host
         let isLoopback =

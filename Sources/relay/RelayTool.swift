@@ -152,7 +152,9 @@ struct RelayTool: Program {
         func address(_ text: String, _ option: String) throws(Failure) -> RelayURL {
             do throws(RelayURL.Invalid) { return try RelayURL(name: text) } catch {
                 throw Failure(
-                    .usage, "\(option) is not host:port",
+                    .usage,
+                    error == .form
+                        ? "\(option) is not host:port" : "the address of \(option) \(error.reason)",
                     hint: "for example \(option) 127.0.0.1:7667")
             }
         }

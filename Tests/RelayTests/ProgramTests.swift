@@ -37,6 +37,22 @@ import Testing
         #expect(world.scratch.lines("nothing").isEmpty)
     }
 
+    /// A relay on `[::]` accepts the login of a client that names it by any spelling of its address.
+    @Test(arguments: [
+        "tcp://[::1]", "tcp://127.0.0.1", "http://127.0.0.1", "ws://[0::1]", "tcp://localhost",
+        "tcp://[0:0:0:0:0:0:0:1]", "tcp://[::ffff:7f00:1]", "tcp://[::FFFF:127.0.0.1]",
+        "TCP://127.1",
+    ])
+    func aRelayOnAllAddressesIsNamedByEachSpelling(_ beginning: String) throws {
+        stop()
+        let scratch = TemporaryDirectory()
+        let relay = try #require(RelayProcess(scratch, listen: "[::]:0"))
+        let port = relay.address.split(separator: ":").last ?? ""
+        #expect(
+            world.run("recv", relay: "\(beginning):\(port)") == 1, "\(beginning): \(world.errors)")
+        #expect(relay.end() == 0)
+    }
+
     @Test func badLinesBecomeErrorRecords() {
         defer { stop() }
         _ = world.envelopes("good", 2)

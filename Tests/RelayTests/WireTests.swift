@@ -206,6 +206,69 @@ import Testing
         #expect(try RelayURL(text).name == name)
     }
 
+    /// Each spelling of an IP address is one name, and an IPv4 address that is mapped into IPv6 is itself.
+    @Test(
+        arguments: [
+            ("[::1]", ["[0:0:0:0:0:0:0:1]", "[0::1]", "[::0001]", "[0:0::0:1]", "[::0.0.0.1]"]),
+            ("[2001:db8::1]", ["[2001:DB8:0:0:0:0:0:1]", "[2001:0db8::0:1]"]),
+            (
+                "127.0.0.1",
+                ["[::ffff:7f00:1]", "[::FFFF:127.0.0.1]", "[0:0:0:0:0:ffff:7f00:0001]", "127.1"]
+            ),
+            ("10.0.0.255", ["[::ffff:a00:ff]", "[::ffff:10.0.0.255]", "10.255", "0x0a.0.0.0xff"]),
+            ("relay.example", ["RELAY.example", " relay.example"]),
+        ] as [(String, [String])])
+    func spellings(_ host: String, _ others: [String]) throws {
+        let wanted = try RelayURL("tcp://\(host):7667")
+        #expect(wanted.name == "\(host):7667")
+        for other in others {
+            #expect(try RelayURL("tcp://\(other):7667") == wanted, "\(other)")
+            #expect(try RelayURL(name: "\(other):7667").name == wanted.name, "\(other)")
+        }
+    }
+
+    @Test func randomSpellingsOfAnIPv6AddressAreOneName() throws {
+        try withGenerator { generator in
+            for _ in 0..<2_000 {
+                let groups = (0..<8).map { _ in
+                    generator.int(0..<2) == 0 ? 0 : generator.int(0..<65_536)
+                }
+                func spelling() -> String {
+                    var texts = groups.map { group in
+                        let digits = String(group, radix: 16, uppercase: generator.int(0..<2) == 0)
+                        let zeros = generator.int(0..<(5 - digits.count))
+                        return String(repeating: "0", count: zeros) + digits
+                    }
+                    // Any run of zeros may be left out once.
+                    if let start = groups.indices.filter({ groups[$0] == 0 }).randomElement(
+                        using: &generator)
+                    {
+                        var end = start
+                        while end < 8, groups[end] == 0 { end += 1 }
+                        texts.replaceSubrange(start..<end, with: [""])
+                        if start == 0 { texts.insert("", at: 0) }
+                        if end == 8 { texts.append("") }
+                    }
+                    return texts.joined(separator: ":")
+                }
+                let names = try (0..<4).map { _ in try RelayURL("tcp://[\(spelling())]:1").name }
+                #expect(Set(names).count == 1, "\(names)")
+                #expect(try RelayURL(name: names[0]).name == names[0])
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("tcp://a b:1", RelayURL.Invalid.character(" ")), ("tcp://a\rb:1", .character("\r")),
+        ("tcp://b\u{FC}cher:1", .character("\u{FC}")), ("tcp://[fe80::1%1]:1", .zone),
+        ("tcp://u@h:1", .character("@")), ("tcp://h:+1", .form), ("tcp://h: 1", .form),
+        ("tcp://[h]:1", .form), ("tcp://[::1:1", .form), ("ws://h/a\u{E9}", .character("\u{E9}")),
+        ("tcp://[::1]x:1", .form), ("tcp://[1.2.3.4]:1", .form), ("tcp://h%41:1", .character("%")),
+    ])
+    func theReasonIsNamed(_ text: String, _ reason: RelayURL.Invalid) {
+        #expect(throws: reason) { try RelayURL(text) }
+    }
+
     @Test(arguments: [
         "", "127.0.0.1:7667", "tcp://", "tcp://host", "tcp://host:", "tcp://:1", "tcp://host:70000",
         "tcp://a b:1", "tcp://::1:7667", "tls://host", "tcp://user@host:1", "tcp://host:1/path",

@@ -14,7 +14,9 @@ import Testing
     @Test func truncated() throws {
         for (format, file) in Self.files {
             var lengths = (1..<16).map { file.count * $0 / 16 }
-            lengths += [1, 2, 3, 7, 8, 9, 12, 20, file.count - 1, file.count - 2]
+            lengths += [1, 2, 3, 7, 8, 9, 12, 20]
+            // A JPEG may lack its end marker, but no pixel.
+            lengths += format == .jpeg ? [file.count - 3] : [file.count - 1, file.count - 2]
             for length in lengths {
                 let part = Array(file[..<length])
                 #expect(throws: PictureError.broken(format), "\(length) of \(file.count)") {
@@ -22,6 +24,28 @@ import Testing
                 }
             }
         }
+    }
+
+    /// Telephones leave out the end marker, and append films, texts or zeros with or without it.
+    @Test func aJPEGWithoutAnEndOrWithATrailerIsRead() throws {
+        let trailers: [[UInt8]] = [
+            [], [0xFF], [0, 0, 0, 0], Array("Image_UTC_Data1528000000 ftypmp42".utf8),
+            [0xFF, 0xD8, 0xFF, 0xE1, 0, 4, 1, 2], Array((0...255).map { UInt8($0) }),
+        ]
+        for inks in [false, true] {
+            let file = jpeg(Self.raster, inks: inks)
+            let pixels = try Picture(decoding: file)
+            for trailer in trailers {
+                for end in [file.count, file.count - 2] {
+                    let whole = Array(file[..<end]) + trailer
+                    #expect(try Picture(decoding: whole) == pixels, "\(end) \(trailer)")
+                }
+            }
+        }
+        let progressive = jpeg(Self.raster, progressive: true)
+        let pixels = try Picture(decoding: progressive)
+        #expect(try Picture(decoding: Array(progressive.dropLast(2))) == pixels)
+        #expect(try Picture(decoding: progressive + trailers[3]) == pixels)
     }
 
     /// Any change gives a picture or an error, and never a crash. In a PNG every change is detected.

@@ -219,11 +219,13 @@ struct AttachmentTests {
         #expect(try saved.stdout == files.read(name))
     }
 
-    @Test func aCutPictureIsSentOnlyAsItIs() throws {
+    @Test func aCutPictureIsRefusedWithoutAdviceToSendItsMetadata() throws {
         files.write("file", [0xFF, 0xD8, 0xFF, 0xE0, 0, 16, 1, 2, 3])
         let run = try attach()
         #expect(run.status == 65 && run.stdout.isEmpty)
-        #expect(run.stderr.contains("--keep-metadata"), "\(run.stderr)")
+        #expect(
+            run.stderr.contains("save it as a new file") && !run.stderr.contains("--keep-metadata"),
+            "\(run.stderr)")
         let kept = try alice.run(
             "encrypt", ["--to", "bob", "--attach", "file", "--blob", "blob", "--keep-metadata"])
         #expect(kept.status == 0)

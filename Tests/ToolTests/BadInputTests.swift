@@ -225,7 +225,8 @@ struct BadInputTests {
         // The same on stdout, and for output that fits into a buffer.
         for (tool, arguments) in [
             ("decrypt", ["-i", "bob.key"]), ("pad", []), ("keygen", ["public", "bob.key"]),
-            ("keygen", []), ("fingerprint", ["bob.card"]), ("encrypt", ["-r", "bob.card"]),
+            ("keygen", ["-o", "-"]), ("fingerprint", ["bob.card"]),
+            ("encrypt", ["-r", "bob.card"]),
             ("encrypt", ["--help"]), ("keygen", ["--version"]),
         ] {
             let shell = home.other(

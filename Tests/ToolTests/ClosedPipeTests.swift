@@ -25,7 +25,7 @@ struct ClosedPipeTests {
         arguments: [
             ("keygen", ["public", "alice.key"]), ("keygen", ["words", "alice.key"]),
             ("keygen", ["public", "--uri", "alice.key"]), ("keygen", ["prekeys", "alice.key"]),
-            ("keygen", ["--help"]), ("keygen", ["--name", "new"]),
+            ("keygen", ["--help"]), ("keygen", ["--name", "new", "-o", "-"]),
             ("fingerprint", ["alice.card"]), ("qr", []), ("pad", []),
             ("encrypt", ["-r", "bob.card"]), ("encrypt", ["-r", "bob.card", "-a"]),
             ("encrypt", ["--to", "bob.card", "-i", "alice.key"]),
@@ -60,7 +60,7 @@ struct ClosedPipeTests {
     }
 
     @Test func aProgramThatAToolRunsEndsItToo() throws {
-        let run = try run("keygen", ["paper", "alice.key"])
+        let run = try run("keygen", ["paper", "-o", "-", "alice.key"])
         #expect(run.status == Self.status, "\(run.status) \(run.stderr)")
     }
 

@@ -219,7 +219,7 @@ struct FirstMinuteTests {
                 "--passphrase", "@FILE:secret",
             ], stdin: .whole(words))
         #expect(whole.status == 0 && !whole.stderr.contains("not in the words"), "\(whole.stderr)")
-        let quiet = try alice.run("keygen", ["recover", "-q"], stdin: .whole(words))
+        let quiet = try alice.run("keygen", ["recover", "-q", "-o", "-"], stdin: .whole(words))
         #expect(quiet.status == 0 && quiet.stderr.isEmpty)
     }
 

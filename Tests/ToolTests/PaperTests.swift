@@ -53,13 +53,16 @@ struct PaperTests {
             ])
         _ = try home.output("bridge", ["set", "-q", "--rsa", "2048", "n.key"])
         let page = String(
-            decoding: try home.output("keygen", ["paper", "n.key"]), as: UTF8.self)
+            decoding: try home.output("keygen", ["paper", "-o", "-", "n.key"]), as: UTF8.self)
         #expect(page.contains("R&amp;D &lt;b&gt;]]&gt;"))
         #expect(texts(page).contains { $0.contains("RSA key") })
         #expect(texts(page).contains { $0.contains("passphrase of the words") })
         #expect(
-            !String(decoding: try home.output("keygen", ["paper", "alice.key"]), as: UTF8.self)
-                .contains("What the words do not restore"))
+            !String(
+                decoding: try home.output("keygen", ["paper", "-o", "-", "alice.key"]),
+                as: UTF8.self
+            )
+            .contains("What the words do not restore"))
     }
 
     @Test func anEditedNameIsLegible() throws {
@@ -68,7 +71,7 @@ struct PaperTests {
             "\"name\":\"alice\"", with: "\"name\":\"a\\u001bl\u{FFFF}ice\"")
         home.files.write("edited.key", Array(edited.utf8))
         let page = String(
-            decoding: try home.output("keygen", ["paper", "edited.key"]), as: UTF8.self)
+            decoding: try home.output("keygen", ["paper", "-o", "-", "edited.key"]), as: UTF8.self)
         #expect(texts(page)[0] == "Sotto identity \u{2013} a\u{FFFD}l\u{FFFD}ice")
         let line = try home.output("keygen", ["export", "ssh", "--public-key", "edited.key"])
         #expect(String(decoding: line, as: UTF8.self).hasSuffix(" alice\n"))
@@ -80,7 +83,8 @@ struct PaperTests {
     @Test(arguments: Wordlist.allCases)
     func everyLanguageHasAPage(_ list: Wordlist) throws {
         try home.run("keygen", ["--language", list.rawValue, "-o", "n.key"])
-        let page = String(decoding: try home.output("keygen", ["paper", "n.key"]), as: UTF8.self)
+        let page = String(
+            decoding: try home.output("keygen", ["paper", "-o", "-", "n.key"]), as: UTF8.self)
         #expect(texts(page).contains("24"))
     }
 

@@ -109,6 +109,120 @@ struct PictureMetadataTests {
         }
     }
 
+    /// A sequential picture of random coefficients: its segments before the data, and its scans.
+    private struct Sequential {
+        let whole: [UInt8]
+
+        init(_ random: inout Generator, parts: Int, isInterleaved: Bool, restarts: Int) {
+            let (width, height) = (random.int(1..<70), random.int(1..<50))
+            let factors = (0..<parts).map { _ in (random.int(1..<3), random.int(1..<3)) }
+            let most = (factors.map(\.0).max()!, factors.map(\.1).max()!)
+            func segment(_ marker: UInt8, _ content: [UInt8]) -> [UInt8] {
+                [0xFF, marker] + UInt16(content.count + 2).bigEndianBytes + content
+            }
+            let size = UInt16(height).bigEndianBytes + UInt16(width).bigEndianBytes
+            var bytes: [UInt8] = [0xFF, 0xD8]
+            bytes += segment(
+                0xC0,
+                [8] + size + [UInt8(parts)]
+                    + factors.enumerated().flatMap {
+                        [UInt8($0.offset + 1), UInt8($0.element.0 << 4 | $0.element.1), 0]
+                    })
+            // The sizes 0 and 1 of a first coefficient; the end of a block, one bit, and sixteen zeros.
+            let first: [UInt8] = [0x00, 1, 1] + [UInt8](repeating: 0, count: 14) + [0, 1]
+            let others: [UInt8] =
+                [0x10, 1, 1, 1] + [UInt8](repeating: 0, count: 13) + [0, 1, 0xF0]
+            bytes += segment(0xC4, first + others)
+            if restarts > 0 { bytes += segment(0xDD, UInt16(restarts).bigEndianBytes) }
+            func ceiling(_ a: Int, _ b: Int) -> Int { (a + b - 1) / b }
+            let scans = isInterleaved ? [Array(0..<parts)] : (0..<parts).map { [$0] }
+            for scan in scans {
+                bytes += segment(
+                    0xDA,
+                    [UInt8(scan.count)] + scan.flatMap { [UInt8($0 + 1), 0x00] } + [0, 63, 0])
+                let units: Int
+                var blocks = 1
+                if scan.count == 1 {
+                    let (h, v) = factors[scan[0]]
+                    units =
+                        ceiling(ceiling(width * h, most.0), 8)
+                        * ceiling(ceiling(height * v, most.1), 8)
+                } else {
+                    units = ceiling(width, 8 * most.0) * ceiling(height, 8 * most.1)
+                    blocks = scan.reduce(0) { $0 + factors[$1].0 * factors[$1].1 }
+                }
+                var bits: [Bool] = []
+                func flush() {
+                    while !bits.count.isMultiple(of: 8) { bits.append(true) }
+                    for start in stride(from: 0, to: bits.count, by: 8) {
+                        let byte = bits[start..<(start + 8)].reduce(UInt8(0)) {
+                            $0 << 1 | ($1 ? 1 : 0)
+                        }
+                        bytes += byte == 0xFF ? [0xFF, 0] : [byte]
+                    }
+                    bits = []
+                }
+                for unit in 0..<units {
+                    if restarts > 0, unit > 0, unit % restarts == 0 {
+                        flush()
+                        bytes += [0xFF, 0xD0 + UInt8((unit / restarts - 1) % 8)]
+                    }
+                    for _ in 0..<blocks {
+                        bits +=
+                            random.int(0..<2) == 0
+                            ? [false] : [true, false, random.int(0..<2) == 0]
+                        var coefficient = 1
+                        while coefficient < 64 {
+                            let choice = random.int(0..<8)
+                            if choice == 0 {
+                                bits.append(false)
+                                break
+                            }
+                            if choice == 1, coefficient <= 48 {
+                                bits += [true, true, false]
+                                coefficient += 16
+                            } else {
+                                bits += [true, false, true]
+                                coefficient += 1
+                            }
+                        }
+                    }
+                }
+                flush()
+            }
+            whole = bytes
+        }
+    }
+
+    /// Without the end marker the codes tell where a picture ends. A trailer of any bytes is dropped, with the marker and
+    /// without it.
+    @Test func theTrailerOfATelephoneIsDropped() throws {
+        try withGenerator { generator in
+            for round in 0..<200 {
+                let picture = Sequential(
+                    &generator, parts: round % 3 == 0 ? 1 : 3, isInterleaved: round % 2 == 0,
+                    restarts: round % 5 == 0 ? generator.int(1..<6) : 0
+                ).whole
+                let trailers = [
+                    [], [0, 0, 0], Array("Image_UTC_Data SECRET ftypmp42".utf8),
+                    generator.bytes(generator.int(1..<400)), [0xFF] + generator.bytes(60),
+                    [0xFF, 0xD8, 0xFF, 0xE1, 0, 9] + Array("SECRET".utf8),
+                ]
+                for trailer in trailers {
+                    for end in [[], [0xFF, 0xD9]] as [[UInt8]] {
+                        #expect(
+                            try remove(picture + end + trailer) == picture + [0xFF, 0xD9],
+                            "round \(round)")
+                    }
+                }
+                // A cut within the data is no whole picture.
+                #expect(throws: PictureMetadata.Malformed.self) {
+                    try remove(Array(picture.dropLast(1 + generator.int(0..<3))))
+                }
+            }
+        }
+    }
+
     /// Exif data with wrong offsets and counts has no orientation.
     @Test func randomExifDataIsHarmless() throws {
         try withGenerator { generator in

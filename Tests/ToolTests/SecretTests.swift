@@ -19,7 +19,7 @@ struct SecretTests {
         for quiet in ["", "-q"] {
             #expect(try shell("$KEYGEN \(quiet) -o new.key \(redirection)").status == 74)
             #expect(!home.files.exists("new.key"))
-            let run = try shell("$KEYGEN \(quiet) \(redirection)")
+            let run = try shell("$KEYGEN \(quiet) -o - \(redirection)")
             #expect(run.status == 74 && run.stdout.isEmpty)
         }
     }
@@ -31,16 +31,80 @@ struct SecretTests {
     }
 
     @Test func aRedirectedIdentityIsPrivate() throws {
-        let run = try shell("umask 022; $KEYGEN --name a > a.key; $KEYGEN words a.key > words")
+        let run = try shell("umask 022; $KEYGEN --name a -o - > a.key; $KEYGEN words a.key > words")
         #expect(run.status == 0 && run.stderr.contains("0600"), "\(run.stderr)")
         #expect(try mode("a.key") == 0o600 && mode("words") == 0o600)
         #expect(try home.run("keygen", ["public", "a.key"]).status == 0)
         // The words are random, and "note" is one of the list, so the test searches for the whole message.
-        #expect(try !shell("umask 022; $KEYGEN -q > b.key").stderr.contains("keygen: note:"))
+        #expect(try !shell("umask 022; $KEYGEN -q -o - > b.key").stderr.contains("keygen: note:"))
         // An existing file in use is not changed.
-        let added = try shell("umask 022; echo > list; $KEYGEN >> list")
+        let added = try shell("umask 022; echo > list; $KEYGEN -o - >> list")
         #expect(added.status == 0 && added.stderr.contains("chmod 600 "))
         #expect(try mode("list") == 0o644)
+    }
+
+    @Test(arguments: [
+        "keygen", "keygen new -q", "keygen recover < words", "keygen export age alice.key",
+        "keygen export ssh alice.key", "keygen export minisign --unprotected alice.key",
+        "keygen paper alice.key", "keygen chat < words", "bridge chat < words",
+        "bridge export ecp1 --password @FILE:words alice.key",
+        "bridge export rsa --unprotected alice.key", "bridge login-key --unprotected",
+        "bridge import ecp1 alice.ecp1 --password @FILE:words",
+    ])
+    func aSecretIsNotWrittenToAnOutputThatIsNotNamed(_ line: String) throws {
+        let made = try home.run("keygen", ["-q", "--name", "alice", "-o", "alice.key"])
+        #expect(made.status == 0, "\(made.stderr)")
+        home.files.write("words", Array(made.stderr.utf8), mode: 0o600)
+        home.files.write("alice.ecp1", [], mode: 0o600)
+        var command = line.split(separator: " ").map(String.init)
+        let isPiped = command.suffix(2) == ["<", "words"]
+        if isPiped { command.removeLast(2) }
+        let run = try home.run(
+            command.removeFirst(), command, text: isPiped ? made.stderr : "")
+        #expect(run.status == 64 && run.stdout.isEmpty, "\(line): \(run.stderr)")
+        #expect(run.stderr.contains("-o FILE") && run.stderr.contains("-o -"), "\(run.stderr)")
+        #expect(!run.stderr.contains(made.stderr.prefix { $0 != "\n" }))
+    }
+
+    /// While `decrypt` waits for the reader of a full pipe, the reader looks at its temporary file.
+    @Test(arguments: ["--hold -i bob.key file", "--attachment record blob"])
+    func aTemporaryFileHasNoPlaintext(_ arguments: String) throws {
+        let home = try Home(people: "alice", "bob")
+        let plain = [UInt8](repeating: UInt8(ascii: "p"), count: 4 << 20)
+        home.files.write("plain", plain)
+        try home.files.write("file", home.output("encrypt", ["-r", "bob.card", "plain"]))
+        let line = try home.output(
+            "encrypt",
+            [
+                "--stateless", "--to", "bob.card", "-i", "alice.key", "--attach", "plain", "--blob",
+                "blob", "/dev/null",
+            ])
+        try home.files.write(
+            "record", home.output("decrypt", ["--stateless", "-i", "bob.key"], stdin: line))
+        var command = home.other(
+            "/bin/sh",
+            [
+                "-c",
+                """
+                mkfifo out; $DECRYPT \(arguments) > out & exec 3< out
+                dd bs=1 count=1 <&3 > got 2> /dev/null
+                for file in /proc/$!/fd/*; do
+                    case $(readlink $file) in *sotto.*) cat $file > temporary ;; esac
+                done
+                cat <&3 >> got; wait $!
+                """,
+            ])
+        command.environment["DECRYPT"] = Programs.path("decrypt")
+        let run = try command.run()
+        #expect(run.status == 0, "\(run.stderr)")
+        #expect(try home.files.read("got") == plain)
+        let temporary = try home.files.read("temporary")
+        #expect(temporary.count >= plain.count)
+        let longestRun = temporary.reduce(into: (0, 0)) { run, byte in
+            run.1 = byte == UInt8(ascii: "p") ? run.1 + 1 : 0
+            run.0 = max(run.0, run.1)
+        }.0
+        #expect(longestRun < 16)
     }
 
     @Test func aSecretOnTheCommandLineIsRefusedAndNotRepeated() throws {

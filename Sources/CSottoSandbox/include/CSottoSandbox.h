@@ -8,12 +8,6 @@
 void sotto_sandbox_prepare(void);
 
 /*
- * Loads the converters of character sets that zbar opens later for codes with an ECI. A code made by qr has no
- * ECI, and is read without them.
- */
-void sotto_sandbox_load_converters(void);
-
-/*
  * Restricts this process for the rest of its life (seccomp(2)). It can read standard input, write standard output,
  * allocate memory that is not executable, and exit. With a `camera`, the descriptor of an open device, it can also
  * read, map and control this device and wait for it; without one `camera` is -1.

@@ -1,13 +1,11 @@
 /// The emoji of reactions.
 public enum Emoji {
-    /// Whether the text is one emoji of at most ``BodyLimits/emoji`` bytes: a character with an optional presentation
-    /// selector, skin tone or tags, a keycap, a flag, or several joined by U+200D (UTS #51 §1.4.9).
+    /// Whether the text is one emoji of at most ``BodyLimits/emoji`` bytes: a character with optional presentation
+    /// selectors, skin tone or tags, a keycap, a flag, or several joined by U+200D (UTS #51 §1.4.9). Keyboards write more
+    /// forms than Unicode recommends, such as a selector before or after a skin tone or after a flag.
     public static func isEmoji(_ text: String) -> Bool {
-        guard text.utf8.count <= BodyLimits.emoji, text.count == 1 else { return false }
+        guard text.utf8.count <= BodyLimits.emoji else { return false }
         var rest = text.unicodeScalars[...]
-        if let first = rest.first, isRegionalIndicator(first) {
-            return rest.count == 2 && rest.allSatisfy(isRegionalIndicator)
-        }
         guard takeElement(&rest) else { return false }
         while !rest.isEmpty {
             guard rest.removeFirst() == "\u{200D}", takeElement(&rest) else { return false }
@@ -29,14 +27,19 @@ public enum Emoji {
         if base.isASCII {
             // A digit, a number sign or an asterisk is an emoji only as a keycap.
             guard base.properties.isEmoji else { return false }
-            if rest.first == "\u{FE0F}" { rest.removeFirst() }
+            takeSelector(&rest)
             return rest.popFirst() == "\u{20E3}"
         }
+        if isRegionalIndicator(base) {
+            guard let second = rest.popFirst(), isRegionalIndicator(second) else { return false }
+            takeSelector(&rest)
+            return true
+        }
         guard isPictograph(base) else { return false }
-        switch rest.first {
-        case "\u{FE0F}": rest.removeFirst()
-        case let modifier? where modifier.properties.isEmojiModifier: rest.removeFirst()
-        default: break
+        takeSelector(&rest)
+        if let modifier = rest.first, modifier.properties.isEmojiModifier {
+            rest.removeFirst()
+            takeSelector(&rest)
         }
         let tags = rest.prefix { (0xE0020...0xE007E).contains($0.value) }
         if !tags.isEmpty {
@@ -44,6 +47,11 @@ public enum Emoji {
             return rest.popFirst() == "\u{E007F}"
         }
         return true
+    }
+
+    /// Takes a presentation selector, if one follows.
+    private static func takeSelector(_ rest: inout Substring.UnicodeScalarView) {
+        if rest.first == "\u{FE0F}" || rest.first == "\u{FE0E}" { rest.removeFirst() }
     }
 
     private static func isRegionalIndicator(_ scalar: Unicode.Scalar) -> Bool {

@@ -21,35 +21,20 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
         return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
     }
 
-    /// Reads `YYYY-MM-DDTHH:MM:SSZ` and drops a fraction of a second. Returns `nil` for any other form or zone, or for
-    /// a day that does not exist.
+    /// Reads a time of RFC 3339 (§5.6), in UTC or with an offset, such as `2026-11-21T10:30:00+01:00`, and drops a fraction
+    /// of a second. Returns `nil` for any other form, or for a day that does not exist.
     public init?(_ text: String) {
-        let characters = Array(text.utf8)
-        guard characters.count >= 20, characters.last == UInt8(ascii: "Z") else { return nil }
-        func number(_ range: Range<Int>) -> Int32? {
-            characters[range].reduce(Optional(0)) { sum, digit in
-                guard let sum, (0x30...0x39).contains(digit) else { return nil }
-                return sum * 10 + Int32(digit - 0x30)
-            }
-        }
-        for (place, separator) in [(4, "-"), (7, "-"), (10, "T"), (13, ":"), (16, ":")] {
-            guard characters[place] == separator.utf8.first! else { return nil }
-        }
-        let fraction = characters[19..<(characters.count - 1)]
-        guard
-            fraction.isEmpty
-                || fraction.first == UInt8(ascii: ".") && fraction.count > 1
-                    && fraction.dropFirst().allSatisfy({ (0x30...0x39).contains($0) }),
-            let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
-            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
-            hour < 24, minute < 60, second < 60
+        var form = TimeForm(text)
+        guard form.takeDay(), form.takeMark("T", "t"), form.takeMinutes(), form.takeSeconds(),
+            form.takeFraction("."), form.takeOffset(.colon), form.isAtEnd
         else { return nil }
-        var parts = tm()
-        (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1900, month - 1, day)
-        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (hour, minute, second)
-        seconds = Int64(timegm(&parts))
-        // timegm moves the 31st of February into March, so a day that moved does not exist.
-        guard parts.tm_mon == month - 1, parts.tm_mday == day else { return nil }
+        self.init(form)
+    }
+
+    /// Creates the time that `form` has read. Returns `nil` if it is not in ``range``.
+    package init?(_ form: TimeForm) {
+        guard let seconds = form.seconds, Self.range.contains(seconds) else { return nil }
+        self.seconds = seconds
     }
 
     /// The RFC 3339 text.

@@ -9,9 +9,10 @@ package struct RoomURI: Sendable, Equatable {
 
     package init(relay: String, name: String?) { (self.relay, self.name) = (relay, name) }
 
-    /// Reads a URI, or returns `nil`. Unknown parameters are ignored.
+    /// Reads a URI, also as people paste it, see ``Pasted``, or returns `nil`. Unknown parameters are ignored.
     package init?(_ text: String) {
-        guard text.hasPrefix(Self.beginning) else { return nil }
+        let text = Pasted.text(text)
+        guard Pasted.hasPrefix(text, Self.beginning) else { return nil }
         var parameters: [String: String] = [:]
         for parameter in text.dropFirst(Self.beginning.count).split(separator: "&") {
             let pair = parameter.split(

@@ -33,16 +33,23 @@ public struct ContactURI: Sendable, Hashable {
 
     /// The text, percent-encoded (RFC 3986 §2).
     public var text: String {
-        var text = "sotto:\(id)?x=\(Base64.url.encode(x25519))"
+        var text = "\(Self.scheme)\(id)?x=\(Base64.url.encode(x25519))"
         if let name { text += "&name=" + PercentEncoding.encode(name) }
         if let relay { text += "&relay=" + PercentEncoding.encode(relay) }
         return text
     }
 
+    private static let scheme = "sotto:"
+
+    /// Returns whether a text begins with the scheme, `sotto:`, in any case (RFC 3986 §3.1).
+    public static func hasScheme(_ text: some StringProtocol) -> Bool {
+        Pasted.hasPrefix(text, scheme)
+    }
+
     /// Reads a URI. Unknown parameters are ignored; a repeated parameter is refused.
     public init(_ text: String) throws(ContactURIError) {
-        guard text.hasPrefix("sotto:") else { throw .scheme }
-        let parts = text.dropFirst("sotto:".count).split(
+        guard Self.hasScheme(text) else { throw .scheme }
+        let parts = text.dropFirst(Self.scheme.count).split(
             separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         guard let id = SessionID(parts[0]), x25519PublicKey(fromEd25519: id.publicKey) != nil else {
             throw .id

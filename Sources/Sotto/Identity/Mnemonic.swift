@@ -49,13 +49,13 @@ public final class Mnemonic: Sendable {
         sentence = SecretBytes(copying: text)
     }
 
-    /// Reads a sentence and verifies its checksum. White space and letter case do not matter.
+    /// Reads a sentence and verifies its checksum. Letter case, accents of Latin letters, and what separates the words do
+    /// not matter; words with numbers are put in the order of the numbers.
     ///
     /// Without `wordlist` the words determine the list. A sentence that is valid in two lists is refused with the
     /// lists' names.
     public convenience init(parsing text: String, wordlist: Wordlist? = nil) throws(MnemonicError) {
-        // Swift's == compares by canonical equivalence, so that composed input matches the NFKD words.
-        let words = text.split(whereSeparator: \.isWhitespace).map { $0.lowercased() }
+        let words = TypedWords.words(of: text)
         guard Self.wordCounts.contains(words.count) else { throw .wordCount(words.count) }
         if let wordlist {
             self.init(
@@ -112,9 +112,10 @@ public final class Mnemonic: Sendable {
             let suffix = zip(candidate.reversed(), typed.reversed()).prefix { $0 == $1 }.count
             return prefix + suffix >= max(candidate.count, typed.count) - 1
         }
-        let near = list.filter { isOneEdit(Array($0)) }
+        let near = list.filter { isOneEdit(Array(TypedWords.key($0))) }
         if near.count == 1 { return String(near[0]) }
-        let prefixed = typed.count >= 4 ? list.filter { $0.hasPrefix(word.prefix(4)) } : []
+        let prefixed =
+            typed.count >= 4 ? list.filter { TypedWords.key($0).hasPrefix(word.prefix(4)) } : []
         return prefixed.count == 1 ? String(prefixed[0]) : nil
     }
 

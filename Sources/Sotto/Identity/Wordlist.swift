@@ -29,12 +29,12 @@ public enum Wordlist: String, Sendable, CaseIterable {
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     }
 
-    /// The position of each word in the list. It is computed once for each list that is used.
+    /// The position of each word in the list, by its ``TypedWords/key(_:)``. It is computed once for each list that is used.
     var places: [String: Int] {
         Self.places.withLock { places in
             if let known = places[self] { return known }
             let made = Dictionary(
-                uniqueKeysWithValues: words.enumerated().map { (String($1), $0) })
+                uniqueKeysWithValues: words.enumerated().map { (TypedWords.key($1), $0) })
             places[self] = made
             return made
         }

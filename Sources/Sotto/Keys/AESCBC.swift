@@ -44,11 +44,12 @@ package enum AESCBC {
         package let isPadded: Bool
     }
 
-    /// Decrypts whole blocks without checking the padding, or returns `nil` for a length that is not a multiple of 16.
+    /// Decrypts whole blocks without checking the padding, or returns `nil` for a length that is not a multiple of 16. The
+    /// key of another program may have 16 or 24 bytes too.
     static func openBlocks(
         _ ciphertext: [UInt8], iv: [UInt8], key: borrowing SecretBytes
     ) -> [UInt8]? {
-        precondition(key.count == 32 && iv.count == blockSize)
+        precondition([16, 24, 32].contains(key.count) && iv.count == blockSize)
         guard ciphertext.count.isMultiple(of: blockSize),
             let blocks = try? AES._CBC.decrypt(
                 ciphertext, using: key.symmetricKey(), iv: AES._CBC.IV(ivBytes: iv),

@@ -1,3 +1,4 @@
+import CSodium
 import Crypto
 import CryptoExtras
 
@@ -81,12 +82,28 @@ public enum OpenSSHKey {
         ) -> SecretBytes?
 
     private static let label = "OPENSSH PRIVATE KEY"
+    private static let beginning = Array("-----BEGIN \(label)-----".utf8)
+    private static let end = Array("-----END \(label)-----".utf8)
     private static let magic = Array("openssh-key-v1\0".utf8)
     private static let blockSize = 8
 
     /// Whether a text begins as an OpenSSH private key does.
     public static func isOpenSSH(_ text: some Collection<UInt8>) -> Bool {
-        text.drop { $0 <= 0x20 }.starts(with: "-----BEGIN \(label)-----".utf8)
+        text.drop { $0 <= 0x20 }.starts(with: beginning)
+    }
+
+    /// Returns the decoded bytes between the two marks. As in OpenSSH, lines may have any length, white space in them
+    /// does not matter, and text after the end mark is ignored.
+    private static func content(of text: [UInt8]) -> [UInt8]? {
+        let text = text.drop { $0 <= 0x20 }
+        guard text.starts(with: beginning) else { return nil }
+        let body = text.dropFirst(beginning.count).prefix { $0 != UInt8(ascii: "-") }
+        guard text[body.endIndex...].starts(with: end) else { return nil }
+        var digits: [UInt8] = []
+        digits.reserveCapacity(body.count)
+        defer { wipe(&digits) }
+        for byte in body where byte > 0x20 { digits.append(byte) }
+        return Base64.standard.decode(utf8: digits[...])
     }
 
     /// Returns the key as PEM text with `comment`, which `ssh-add -l` shows. The text is secret.
@@ -123,13 +140,12 @@ public enum OpenSSHKey {
         return SecretBytes(copying: PEM.encode(label, file.bytes).utf8)
     }
 
-    /// Reads the key of a PEM text.
+    /// Reads the key of a text in any layout that `ssh-keygen -y` reads: lines of any length, and any length of the
+    /// padding.
     public static func read(pem text: [UInt8]) throws(OpenSSHKeyError) -> OpenSSHKeyFile {
-        guard var decoded = PEM.decode(text), decoded.label == label,
-            decoded.bytes.starts(with: magic)
-        else { throw .form }
-        defer { wipe(&decoded.bytes) }
-        var reader = SSHReader(decoded.bytes.dropFirst(magic.count))
+        guard var content = content(of: text), content.starts(with: magic) else { throw .form }
+        defer { wipe(&content) }
+        var reader = SSHReader(content.dropFirst(magic.count))
         guard let cipher = reader.string(), let derivation = reader.string(),
             let options = reader.string(), reader.uint32() == 1, let blob = reader.string(),
             var secret = reader.string()
@@ -142,14 +158,12 @@ public enum OpenSSHKey {
             throw .type(name)
         }
         if !cipher.elementsEqual("none".utf8) {
-            let key = try ProtectedOpenSSHKey(
-                publicKey, cipher: cipher, derivation: derivation, options: options, sealed: secret)
-            guard reader.rest.isEmpty else { throw .form }
-            return .protected(key)
+            return .protected(
+                try ProtectedOpenSSHKey(
+                    publicKey, cipher: cipher, derivation: derivation, options: options,
+                    sealed: secret, tag: Array(reader.rest)))
         }
-        guard derivation.elementsEqual("none".utf8), options.isEmpty, reader.rest.isEmpty else {
-            throw .form
-        }
+        guard derivation.elementsEqual("none".utf8), reader.rest.isEmpty else { throw .form }
         return .plain(try key(in: secret, of: publicKey, blockSize: blockSize))
     }
 
@@ -162,8 +176,7 @@ public enum OpenSSHKey {
             check == reader.uint32(), let type = reader.string(),
             type.elementsEqual(OpenSSHPublicKey.type.utf8), let named = reader.string(),
             var pair = reader.string(), pair.count == 64, reader.string() != nil,
-            reader.rest.count < blockSize,
-            reader.rest.enumerated().allSatisfy({ Int($1) == $0 + 1 })
+            reader.rest.enumerated().allSatisfy({ $1 == UInt8(truncatingIfNeeded: $0 + 1) })
         else { throw .form }
         defer { wipe(&pair) }
         let key = SigningKey(seed: SecretBytes(copying: pair.prefix(32)))
@@ -176,9 +189,47 @@ public enum OpenSSHKey {
 
 /// An OpenSSH private key with a passphrase. The file names its public key unencrypted.
 public struct ProtectedOpenSSHKey: Sendable {
+    /// The ciphers of OpenSSH, without Triple DES.
     private enum Cipher: String {
-        case ctr = "aes256-ctr"
-        case cbc = "aes256-cbc"
+        case ctr128 = "aes128-ctr"
+        case ctr192 = "aes192-ctr"
+        case ctr256 = "aes256-ctr"
+        case cbc128 = "aes128-cbc"
+        case cbc192 = "aes192-cbc"
+        case cbc256 = "aes256-cbc"
+        case gcm128 = "aes128-gcm@openssh.com"
+        case gcm256 = "aes256-gcm@openssh.com"
+        case chaChaPoly = "chacha20-poly1305@openssh.com"
+
+        /// The length of the key in bytes. That of ``chaChaPoly`` has a second half, for the length of a packet, which
+        /// a file does not use.
+        var keySize: Int {
+            switch self {
+            case .ctr128, .cbc128, .gcm128: 16
+            case .ctr192, .cbc192: 24
+            case .ctr256, .cbc256, .gcm256: 32
+            case .chaChaPoly: 64
+            }
+        }
+
+        /// The length of the initial counter, IV or nonce in bytes.
+        var nonceSize: Int {
+            switch self {
+            case .ctr128, .ctr192, .ctr256, .cbc128, .cbc192, .cbc256: 16
+            case .gcm128, .gcm256: 12
+            case .chaChaPoly: 0
+            }
+        }
+
+        /// The length of the tag after the private section in bytes.
+        var tagSize: Int {
+            switch self {
+            case .ctr128, .ctr192, .ctr256, .cbc128, .cbc192, .cbc256: 0
+            case .gcm128, .gcm256, .chaChaPoly: 16
+            }
+        }
+
+        var blockSize: Int { self == .chaChaPoly ? 8 : AESCBC.blockSize }
     }
 
     /// The highest number of rounds that is accepted. They take a quarter of an hour or more.
@@ -190,52 +241,80 @@ public struct ProtectedOpenSSHKey: Sendable {
     private let salt: [UInt8]
     private let rounds: Int
     private let sealed: [UInt8]
+    private let tag: [UInt8]
 
-    /// Creates a key from the fields of the file.
+    /// Creates a key from the fields of the file. `tag` is what follows the private section.
     init(
         _ publicKey: OpenSSHPublicKey, cipher: [UInt8], derivation: [UInt8], options: [UInt8],
-        sealed: [UInt8]
+        sealed: [UInt8], tag: [UInt8]
     ) throws(OpenSSHKeyError) {
         let names = [cipher, derivation].map { String(decoding: $0, as: UTF8.self) }
         guard let cipher = Cipher(rawValue: names[0]), names[1] == "bcrypt" else {
             throw .protection(names.joined(separator: ", "))
         }
         var reader = SSHReader(options)
-        guard let salt = reader.string(), let rounds = reader.uint32(), reader.rest.isEmpty,
-            !salt.isEmpty, 1...Self.maximumRounds ~= Int(rounds), !sealed.isEmpty,
-            sealed.count.isMultiple(of: AESCBC.blockSize)
+        guard let salt = reader.string(), let rounds = reader.uint32(), !salt.isEmpty,
+            1...Self.maximumRounds ~= Int(rounds), !sealed.isEmpty,
+            sealed.count.isMultiple(of: cipher.blockSize), tag.count == cipher.tagSize
         else { throw .form }
         self.publicKey = publicKey
         self.cipher = cipher
         self.salt = salt
         self.rounds = Int(rounds)
         self.sealed = sealed
+        self.tag = tag
     }
 
     /// Decrypts the private key. Throws ``OpenSSHKeyError``.
     public func open(
         _ passphrase: Passphrase, derivation: OpenSSHKey.Derivation
     ) throws(OpenSSHKeyError) -> SigningKey {
-        let derived = passphrase.secret.withBytes { derivation($0, salt, rounds, 48) }
-        guard let derived else { throw .wrongPassphrase }
-        guard var secret = decrypted(with: derived) else { throw .form }
+        let derived = passphrase.secret.withBytes {
+            derivation($0, salt, rounds, cipher.keySize + cipher.nonceSize)
+        }
+        guard let derived, var secret = decrypted(with: derived) else { throw .wrongPassphrase }
         defer { wipe(&secret) }
         guard secret.prefix(4).elementsEqual(secret[4..<8]) else { throw .wrongPassphrase }
-        return try OpenSSHKey.key(in: secret, of: publicKey, blockSize: AESCBC.blockSize)
+        return try OpenSSHKey.key(in: secret, of: publicKey, blockSize: cipher.blockSize)
     }
 
-    /// Decrypts the private section. `derived` is 32 bytes of key and 16 bytes of initial counter or IV.
+    /// Decrypts the private section, or returns `nil` if its tag is wrong. `derived` is the key and the nonce.
     private func decrypted(with derived: borrowing SecretBytes) -> [UInt8]? {
-        let key = derived.withBytes { SecretBytes(copying: $0.prefix(32)) }
-        let first = derived.withBytes { Array($0.suffix(16)) }
+        let key = derived.withBytes { SecretBytes(copying: $0.prefix(cipher.keySize)) }
+        let nonce = derived.withBytes { Array($0.suffix(cipher.nonceSize)) }
         switch cipher {
-        case .ctr:
-            let nonce = try? AES._CTR.Nonce(nonceBytes: first)
-            let opened = nonce.flatMap {
-                try? AES._CTR.decrypt(sealed, using: key.symmetricKey(), nonce: $0)
+        case .ctr128, .ctr192, .ctr256:
+            guard let first = try? AES._CTR.Nonce(nonceBytes: nonce),
+                let opened = try? AES._CTR.decrypt(sealed, using: key.symmetricKey(), nonce: first)
+            else { return nil }
+            return Array(opened)
+        case .cbc128, .cbc192, .cbc256: return AESCBC.openBlocks(sealed, iv: nonce, key: key)
+        case .gcm128, .gcm256:
+            guard
+                let box = try? AES.GCM.SealedBox(
+                    nonce: AES.GCM.Nonce(data: nonce), ciphertext: sealed, tag: tag),
+                let opened = try? AES.GCM.open(box, using: key.symmetricKey())
+            else { return nil }
+            return Array(opened)
+        case .chaChaPoly: return chaChaPoly(key)
+        }
+    }
+
+    /// Opens `chacha20-poly1305@openssh.com` (OpenSSH's PROTOCOL.chacha20poly1305) for the packet number 0.
+    private func chaChaPoly(_ key: borrowing SecretBytes) -> [UInt8]? {
+        key.withBytes { key in
+            let key = key.baseAddress!.assumingMemoryBound(to: UInt8.self)
+            let nonce = [UInt8](repeating: 0, count: Int(crypto_stream_chacha20_NONCEBYTES))
+            var tagKey = [UInt8](repeating: 0, count: Int(crypto_onetimeauth_KEYBYTES))
+            defer { wipe(&tagKey) }
+            crypto_stream_chacha20(&tagKey, UInt64(tagKey.count), nonce, key)
+            guard crypto_onetimeauth_verify(tag, sealed, UInt64(sealed.count), tagKey) == 0 else {
+                return nil
             }
-            return opened.map { Array($0) }
-        case .cbc: return AESCBC.openBlocks(sealed, iv: first, key: key)
+            var opened = [UInt8](repeating: 0, count: sealed.count)
+            crypto_stream_chacha20_xor_ic(
+                &opened, sealed, UInt64(sealed.count), nonce, 1, key)
+            return opened
         }
     }
 }

@@ -49,10 +49,10 @@ public final class MinisignHash: ByteSink {
 /// A detached signature in minisign's prehashed format: an Ed25519 signature (RFC 8032 §5.1) over the file's
 /// BLAKE2b-512, and a second signature over the first signature and the trusted comment.
 public struct MinisignSignature: Sendable, Equatable {
-    /// The longest comment, in bytes.
+    /// The longest comment of a new signature, in bytes.
     public static let commentLimit = 4096
-    /// The longest signature file, in bytes.
-    public static let limit = 2 * commentLimit + 1024
+    /// The number of first bytes of a signature file that are read: minisign's longest lines.
+    public static let limit = 16 << 10
     private static let algorithm = Array("ED".utf8)
     private static let untrusted = "untrusted comment: "
     private static let trusted = "trusted comment: "
@@ -61,8 +61,8 @@ public struct MinisignSignature: Sendable, Equatable {
     public let keyID: [UInt8]
     /// The signature over the hash, 64 bytes.
     let signature: [UInt8]
-    /// The comment that was signed with the file. Trust it only after ``verify(hash:by:)``.
-    public let trustedComment: String
+    /// The comment that was signed with the file, in any encoding.
+    private let comment: [UInt8]
     /// The signature over `signature ‖ trustedComment`, 64 bytes.
     let globalSignature: [UInt8]
 
@@ -76,34 +76,34 @@ public struct MinisignSignature: Sendable, Equatable {
         }
         keyID = MinisignKey.id(of: key.publicKey)
         signature = key.sign(hash)
-        trustedComment = comment
-        globalSignature = key.sign(signature + comment.utf8)
+        self.comment = Array(comment.utf8)
+        globalSignature = key.sign(signature + self.comment)
     }
 
     /// Reads a signature file without verifying it.
+    ///
+    /// As minisign does, it reads four lines, each up to the first CR, and ignores what follows them. Comments may have
+    /// any encoding.
     public init(_ file: [UInt8]) throws(MinisignError) {
-        guard file.count <= Self.limit, let text = String(validating: file, as: UTF8.self) else {
-            throw .form
-        }
-        // As minisign does, remove all CR characters at the end of a line.
-        var lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
-            Substring(line.prefix(line.count - line.reversed().prefix { $0 == 0x0D }.count))
-        }
-        if lines.last?.isEmpty == true { lines.removeLast() }
-        guard lines.count == 4, lines[0].utf8.starts(with: Self.untrusted.utf8),
-            let body = Base64.standard.decode(lines[1]), body.count == 74,
-            lines[2].utf8.starts(with: Self.trusted.utf8),
-            let global = Base64.standard.decode(lines[3]), global.count == 64
+        let lines = file.split(separator: 0x0A, maxSplits: 4, omittingEmptySubsequences: false)
+            .map { $0.prefix { $0 != 0x0D } }
+        guard lines.count >= 4, lines[0].starts(with: Self.untrusted.utf8),
+            let body = Base64.standard.decode(utf8: lines[1]), body.count == 74,
+            lines[2].starts(with: Self.trusted.utf8),
+            let global = Base64.standard.decode(utf8: lines[3]), global.count == 64
         else { throw .form }
         guard body.starts(with: Self.algorithm) else {
             throw body.starts(with: MinisignKey.algorithm) ? .legacy : .form
         }
-        let comment = Substring(lines[2].utf8.dropFirst(Self.trusted.utf8.count))
         keyID = Array(body[2..<10])
         signature = Array(body[10...])
-        trustedComment = String(comment)
+        comment = Array(lines[2].dropFirst(Self.trusted.utf8.count))
         globalSignature = global
     }
+
+    /// The comment that was signed with the file; bytes that are not UTF-8 are replaced. Trust it only after
+    /// ``verify(hash:by:)``.
+    public var trustedComment: String { String(decoding: comment, as: UTF8.self) }
 
     /// The signature file, four lines.
     public var text: String {
@@ -132,7 +132,7 @@ public struct MinisignSignature: Sendable, Equatable {
     /// The global signature shows this even if the file was changed or the key id is different: minisign's ids are
     /// random and not authenticated.
     public func isMade(by publicKey: [UInt8]) -> Bool {
-        verifySignature(globalSignature, of: signature + trustedComment.utf8, by: publicKey)
+        verifySignature(globalSignature, of: signature + comment, by: publicKey)
     }
 
     /// Verifies the signature over the 64-byte `hash` of a file, under a 32-byte public key.

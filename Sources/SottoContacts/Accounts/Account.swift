@@ -33,7 +33,7 @@ public enum Account: Sendable {
         else {
             return nil
         }
-        self = .whisper2(try Whisper2AddURL.contact(url))
+        self = .whisper2(try Whisper2AddURL.contact(Pasted.text(url)))
     }
 
     /// The owner's id: `05` and the Ed25519 signing key. `nil` for a Whisper2 account whose signing key is unknown.

@@ -102,7 +102,7 @@ package final class Attachment {
             throw Failure(
                 .malformed,
                 "\(path) is not a whole picture, so what it tells about you cannot be removed",
-                hint: "to send it as it is: --keep-metadata")
+                hint: "save it as a new file with a program for pictures, and send that file")
         }
     }
 

@@ -63,7 +63,7 @@ enum PictureMetadata {
 }
 
 /// Reads a picture byte by byte and in pieces.
-private final class PictureInput {
+final class PictureInput {
     private let source: any ByteSource
     private var block = [UInt8](repeating: 0, count: 64 << 10)
     private var place = 0
@@ -116,6 +116,11 @@ private final class PictureInput {
 
     /// Copies bytes up to the next 0xFF, which is returned by the next read.
     func copyUpToMarker(to sink: any ByteSink) throws {
+        while let first = unread.first {
+            if first == 0xFF { return }
+            try sink.write([first])
+            unread.removeFirst()
+        }
         while true {
             try fill()
             guard place < end else { throw PictureMetadata.Malformed() }
@@ -143,6 +148,7 @@ private enum JPEG {
 
     static func copy(from input: PictureInput, to sink: any ByteSink) throws {
         try sink.write(input.bytes(2))
+        var scans = JPEGScans()
         while true {
             guard try input.byte() == 0xFF else { throw PictureMetadata.Malformed() }
             var marker = try input.byte()
@@ -161,11 +167,21 @@ private enum JPEG {
             let length = try input.bytes(2)
             let count = Int(length[0]) << 8 | Int(length[1])
             guard count >= 2 else { throw PictureMetadata.Malformed() }
-            if let kept = kept(marker, try input.bytes(count - 2)) {
+            let content = try input.bytes(count - 2)
+            scans.take(marker, content)
+            if let kept = kept(marker, content) {
                 let length = UInt16(kept.count + 2)
                 try sink.write([0xFF, marker] + length.bigEndianBytes + kept)
             }
-            if marker == startOfScan { try copyScan(from: input, to: sink) }
+            guard marker == startOfScan else { continue }
+            switch try scans.copy(content, from: input, to: sink) {
+            case .whole(isLast: false): break
+            case .whole(isLast: true):
+                // The end marker may be missing, and further pictures, a film or a text may follow.
+                try sink.write([0xFF, endOfImage])
+                return try input.skipRest()
+            case .unknown: try copyScan(from: input, to: sink)
+            }
         }
     }
 

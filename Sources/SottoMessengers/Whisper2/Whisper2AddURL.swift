@@ -34,7 +34,7 @@ public enum Whisper2AddURL {
     /// Reads a URL, percent-encoded or not. A space is read as the `+` it replaced. Base64 may be unpadded and may use
     /// the URL-safe alphabet. Unknown parameters are ignored; a repeated parameter is refused.
     public static func contact(_ text: String) throws(Whisper2AddURLError) -> Whisper2Contact {
-        guard text.utf8.starts(with: prefix.utf8) else { throw .scheme }
+        guard Pasted.hasPrefix(text, prefix) else { throw .scheme }
         // Compares bytes, because a combining character after the prefix would merge with the prefix's last character.
         guard let query = String(text.utf8.dropFirst(prefix.utf8.count)) else { throw .encoding }
         var parameters: [[UInt8]: String] = [:]

@@ -28,6 +28,21 @@ struct Grid {
         guard corners.allSatisfy({ abs($0.x) < most && abs($0.y) < most }) else { return nil }
     }
 
+    /// Fits the grid of a code with `side` modules on a side to its four corners, in order. `nil` if it has no timing
+    /// pattern.
+    init?(_ corners: [Point], side: Int, in picture: GrayView) {
+        var fit = Homography.Fit(
+            sheet: Double(side), picture: max(1, (corners[2] - corners[0]).length))
+        let far = Double(side)
+        for (corner, (u, v)) in zip(corners, [(0, 0), (0, far), (far, far), (far, 0)]) {
+            fit.add(u, v, seenAt: corner)
+        }
+        guard let place = fit.solved() else { return nil }
+        self.init(side: side, place: place, isInverse: false)
+        guard timing(in: picture) > 0.3 else { return nil }
+        align(&fit, in: picture)
+    }
+
     private init(side: Int, place: Homography, isInverse: Bool) {
         (self.side, self.place, self.isInverse) = (side, place, isInverse)
     }

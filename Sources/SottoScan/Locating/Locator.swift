@@ -1,14 +1,11 @@
 import SottoQR
 
-/// Finds codes by their finder patterns, including in perspective, and redraws them straight and in black and white for
-/// zbar. zbar alone reads only codes seen almost from the front.
+/// Finds codes by their finder patterns, including in perspective, and reads their modules. zbar finds only codes seen
+/// almost from the front.
 struct Locator {
     private let raster: Raster
-    private let scanner: Scanner
 
-    init(_ raster: Raster, scanner: Scanner) {
-        (self.raster, self.scanner) = (raster, scanner)
-    }
+    init(_ raster: Raster) { self.raster = raster }
 
     /// Returns the codes found with means over `radius` pixels. Sets `isUnread` if a further code is visible but cannot
     /// be read.
@@ -20,7 +17,7 @@ struct Locator {
         var unread: [FinderTriple] = []
         for triple in Self.triples(of: patterns)
         where triple.centres.allSatisfy({ !taken.contains($0) }) {
-            guard let (grid, samples) = look(for: triple) else { continue }
+            guard let (grid, samples) = look({ Grid(triple, in: $0) }) else { continue }
             if let bytes = try bytes(in: grid, samples) {
                 found.append(Symbol(bytes: bytes, polygon: grid.corners))
                 taken.formUnion(triple.centres)
@@ -51,11 +48,24 @@ struct Locator {
         return Array(triples.sorted { $0.disagreement < $1.disagreement }.prefix(mostTriples))
     }
 
-    /// Returns the grid of a code and the darkness of each of its modules.
-    private func look(for triple: FinderTriple) -> (Grid, [Float])? {
+    /// Reads a code that zbar found again, from its corners and with each possible size. zbar converts some encodings of
+    /// text and not others. Returns `nil` if the code cannot be read in this way.
+    func reading(_ symbol: Symbol) throws(ScanError) -> Symbol? {
+        guard symbol.polygon.count == 4 else { return nil }
+        for side in stride(from: 21, through: 177, by: 4) {
+            guard let (grid, samples) = look({ Grid(symbol.polygon, side: side, in: $0) }),
+                let bytes = try bytes(in: grid, samples)
+            else { continue }
+            return Symbol(bytes: bytes, polygon: symbol.polygon)
+        }
+        return nil
+    }
+
+    /// Returns the grid that `find` finds, and the darkness of each of its modules.
+    private func look(_ find: (GrayView) -> Grid?) -> (Grid, [Float])? {
         raster.pixels.withUnsafeBufferPointer { pixels in
             let view = GrayView(pixels: pixels, width: raster.width, height: raster.height)
-            return Grid(triple, in: view).map { ($0, $0.samples(in: view)) }
+            return find(view).map { ($0, $0.samples(in: view)) }
         }
     }
 
@@ -68,12 +78,7 @@ struct Locator {
                 modules: zip(patterns.modules, modules).map { own, seen in
                     own.map { $0 == 1 } ?? seen
                 })
-            // No single size works for every code in zbar.
-            for size in [3, 4] {
-                let symbols = try scanner.symbols(
-                    in: code.raster(size: size, margin: 4), density: 2)
-                if let symbol = symbols.first { return symbol.bytes }
-            }
+            if let content = code.content(patterns) { return content }
         }
         return nil
     }

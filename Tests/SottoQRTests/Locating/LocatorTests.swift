@@ -107,7 +107,6 @@ import Testing
     /// No picture crashes the program.
     @Test func picturesWithoutCodes() throws {
         var random = Seeded(0x62)
-        let scanner = try Scanner()
         for _ in 0..<60 {
             let width = Int.random(in: 1...70, using: &random)
             let height = Int.random(in: 1...70, using: &random)
@@ -118,7 +117,7 @@ import Testing
             }
             var isUnread = false
             for radius in [1, 6, 100] {
-                let symbols = try Locator(raster, scanner: scanner)
+                let symbols = try Locator(raster)
                     .symbols(radius: radius, isUnread: &isUnread)
                 #expect(symbols.isEmpty)
             }
@@ -128,7 +127,6 @@ import Testing
     /// Finder patterns without a code, at all angles and nearly collinear.
     @Test func finderPatternsAlone() throws {
         var random = Seeded(0x63)
-        let scanner = try Scanner()
         for _ in 0..<20 {
             let places = (0..<5).map { _ in
                 (
@@ -146,7 +144,7 @@ import Testing
                 return 255
             }
             var isUnread = false
-            let symbols = try Locator(raster, scanner: scanner)
+            let symbols = try Locator(raster)
                 .symbols(radius: 13, isUnread: &isUnread)
             #expect(symbols.isEmpty)
         }

@@ -69,6 +69,28 @@ struct BodyTests {
         #expect(!Emoji.areSame("👍", "👍🏽"))
     }
 
+    /// Keyboards write more forms than Unicode recommends.
+    @Test func everyUsualFormOfAnEmojiIsAccepted() {
+        for emoji in [
+            "\u{263A}\u{FE0E}", "\u{261D}\u{FE0F}\u{1F3FD}", "\u{1F44D}\u{1F3FD}\u{FE0F}",
+            "\u{1F1E9}\u{1F1EA}\u{FE0F}", "1\u{20E3}", "1\u{FE0F}\u{20E3}", "#\u{FE0E}\u{20E3}",
+            "\u{1F468}\u{1F3FB}\u{200D}\u{2764}\u{200D}\u{1F48B}\u{200D}\u{1F468}\u{1F3FF}",
+            "\u{1F3F3}\u{200D}\u{1F308}", "\u{1F3F4}\u{200D}\u{2620}\u{FE0F}", "\u{00A9}",
+            "\u{1F3F4}\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}",
+            "\u{1F441}\u{FE0F}\u{200D}\u{1F5E8}\u{FE0F}",
+        ] {
+            #expect(Emoji.isEmoji(emoji), "\(emoji)")
+        }
+        for text in [
+            "", "1", "a", "\u{FE0F}", "\u{200D}", "\u{1F1E9}", "1\u{FE0F}", "\u{20E3}",
+            "\u{1F44D}\u{200D}", "\u{200D}\u{1F44D}", "\u{1F44D}\u{1F44D}", "\u{1F44D} ",
+            "\u{1F1E9}\u{1F1EA}\u{1F1EB}\u{1F1F7}", "\u{1F3F4}\u{E0067}", "\u{1F44D}a",
+            "\u{1F44D}\u{FE0F}\u{FE0F}",
+        ] {
+            #expect(!Emoji.isEmoji(text), "\(text.unicodeScalars.map(\.value))")
+        }
+    }
+
     /// An emoji of a later version of Unicode is no malformed message.
     @Test func codePointsReservedForEmojiAreAccepted() {
         #expect(Emoji.isEmoji("\u{1FAFF}"))

@@ -1,7 +1,8 @@
 import Foundation
-import Sotto
 import TestSupport
 import Testing
+
+@testable import Sotto
 
 struct MnemonicTests {
     static let english =
@@ -80,6 +81,59 @@ struct MnemonicTests {
     func anotherNumberOfWordsIsRefused(_ count: Int) {
         let text = Array(repeating: "abandon", count: count).joined(separator: " ")
         #expect(failure(text) == .wordCount(count))
+    }
+
+    /// Words with numbers, separators and other forms of their letters, in all lists.
+    @Test(arguments: Wordlist.allCases)
+    func wordsAreReadAsPeopleTypeThem(_ wordlist: Wordlist) throws {
+        for count in Mnemonic.wordCounts {
+            let made = Mnemonic(randomWordCount: count, wordlist: wordlist)
+            let words = made.sentenceText().split(whereSeparator: \.isWhitespace).map(String.init)
+            let numbered = words.enumerated().map { ($0.offset + 1, $0.element) }
+            // The page of keygen paper has four columns, and a copy may go row by row.
+            let rows = (count + 3) / 4
+            let byRow = numbered.sorted { ($0.0 - 1) % rows < ($1.0 - 1) % rows }
+            let marks = "\u{300}\u{301}\u{302}\u{303}\u{308}\u{327}\u{30C}".unicodeScalars
+            let plain = words.map { word in
+                String(
+                    String.UnicodeScalarView(word.unicodeScalars.filter { !marks.contains($0) }))
+            }
+            let texts: [String] = [
+                words.joined(separator: "\n"), words.joined(separator: ", "),
+                words.joined(separator: ";"), "\u{FEFF}" + words.joined(separator: "\r\n"),
+                words.joined(separator: "\u{3001}"), words.joined(separator: "\u{A0}"),
+                "\"" + words.joined(separator: "\", \"") + "\"",
+                numbered.map { "\($0). \($1)" }.joined(separator: "\n"),
+                numbered.map { "\($0) \($1)" }.joined(separator: " "),
+                numbered.map { "\($0))\t\($1)" }.joined(separator: "\n"),
+                numbered.map { "\($0)\($1)" }.joined(separator: " "),
+                numbered.map { "\($0 < 10 ? "0" : "")\($0): \($1)" }.joined(separator: "\n"),
+                byRow.map { "\($0) \($1)" }.joined(separator: "  "),
+                numbered.reversed().map { "\($0 - 1). \($1)" }.joined(separator: "\n"),
+                numbered.map { "\($1) (\($0))" }.joined(separator: " "),
+                plain.joined(separator: " "), words.map { $0.uppercased() }.joined(separator: " "),
+                nfc(words.joined(separator: " ")),
+            ]
+            for text in texts {
+                let read = try Mnemonic(parsing: text, wordlist: wordlist)
+                #expect(read.sentenceText().isSameBytes(as: made.sentenceText()), "\(text)")
+            }
+        }
+    }
+
+    /// Without accents each word of a list still is one word.
+    @Test func theKeysOfWordsAreDifferent() {
+        for wordlist in Wordlist.allCases { #expect(wordlist.places.count == 2048) }
+    }
+
+    @Test func numbersThatAreNoNumberingKeepTheOrder() throws {
+        let words = Self.english.split(separator: " ").map(String.init)
+        let same = words.map { "7. \($0)" }.joined(separator: " ")
+        #expect(try Mnemonic(parsing: same).sentenceText() == Self.english)
+        let few = "12 words:\n1-6 " + words[..<6].joined(separator: " ")
+        #expect(failure(few) == .wordCount(7))
+        #expect(
+            TypedWords.words(of: "1-6 a b\n7-12 c d") == ["a", "b", "c", "d"])
     }
 
     @Test func aWrongWordIsReportedWithItsPositionAndTheNearestWord() {

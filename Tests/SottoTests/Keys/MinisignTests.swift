@@ -48,6 +48,51 @@ struct MinisignTests {
         }
     }
 
+    /// minisign 0.11 accepts each of these, and none of the others.
+    @Test func theFormsThatMinisignAcceptsAreRead() throws {
+        let file = hash([1, 2, 3])
+        let made = try MinisignSignature(hash: file, trustedComment: "a comment", by: key())
+        let text = Array(made.text.utf8)
+        let lines = text.split(separator: 0x0A).map(Array.init)
+        func joined(_ lines: [[UInt8]], _ end: [UInt8] = [0x0A]) -> [UInt8] {
+            lines.flatMap { $0 + end }
+        }
+        func changed(_ index: Int, _ more: [UInt8]) -> [UInt8] {
+            var lines = lines
+            lines[index] += more
+            return joined(lines)
+        }
+        let accepted = [
+            text, text.dropLast(), joined(lines, [0x0D, 0x0A]), text + [0x0A], text + [0x0D, 0x0A],
+            text + Array("-- \ntext".utf8), text + [0xFF, 0, 0x0A], changed(0, [0xFC]),
+            changed(0, Array("\rjunk".utf8)), changed(2, Array("\rjunk".utf8)),
+            text + [UInt8](repeating: 0x78, count: 100_000),
+        ].map { Array($0) }
+        for bytes in accepted {
+            try MinisignSignature(Array(bytes.prefix(MinisignSignature.limit)))
+                .verify(hash: file, by: key().publicKey)
+        }
+        var parts = lines
+        parts.insert([], at: 2)
+        for bytes in [
+            [0x0A] + text, joined(parts), changed(1, [0x20]), changed(3, [0x09]), [0x20] + text,
+            joined(lines, [0x0D]),
+        ] {
+            #expect(throws: MinisignError.form) { try MinisignSignature(bytes) }
+        }
+        // A trusted comment in Latin-1 is signed as its bytes.
+        let latin1: [UInt8] = [0x4D, 0xFC]
+        let body = try #require(Base64.standard.decode(utf8: lines[1][...]))
+        let global = try key().sign(Array(body[10...]) + latin1)
+        let signed = try MinisignSignature(
+            joined([
+                lines[0], lines[1], Array("trusted comment: ".utf8) + latin1,
+                Array(Base64.standard.encode(global).utf8),
+            ]))
+        try signed.verify(hash: file, by: key().publicKey)
+        #expect(signed.trustedComment == "M\u{FFFD}")
+    }
+
     @Test func aLegacySignatureIsRecognized() throws {
         let made = try MinisignSignature(hash: hash([]), trustedComment: "", by: key())
         var lines = made.text.split(separator: "\n", omittingEmptySubsequences: false)

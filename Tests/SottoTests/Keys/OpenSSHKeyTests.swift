@@ -42,6 +42,68 @@ struct OpenSSHKeyTests {
         #expect(try plain(pem).publicKey == key().publicKey)
     }
 
+    /// As in OpenSSH, the lines of the base64 and what follows them do not matter.
+    @Test func theLayoutOfAPrivateKeyDoesNotMatter() throws {
+        let text = String(decoding: file(try key()), as: UTF8.self)
+        let lines = text.split(separator: "\n").map(String.init)
+        let (head, body, end) = (lines[0], lines.dropFirst().dropLast().joined(), lines.last!)
+        func wrapped(_ width: Int, _ feed: String = "\n") -> String {
+            var (rest, result) = (body[...], [head])
+            while !rest.isEmpty {
+                result.append(String(rest.prefix(width)))
+                rest = rest.dropFirst(width)
+            }
+            return (result + [end, ""]).joined(separator: feed)
+        }
+        var layouts = [1, 63, 70, 76, 77, 128, 10_000].map { wrapped($0) }
+        layouts += [
+            wrapped(70, "\r\n"), wrapped(70, " \n"), wrapped(70, "\n\n"), wrapped(64, "\n\t"),
+            String(text.dropLast()), "\n \n" + text, head + body + end,
+            text + "ssh-ed25519 AAAA a comment\n", text + text,
+        ]
+        for layout in layouts {
+            #expect(try plain(Array(layout.utf8)).publicKey == key().publicKey, "\(layout)")
+        }
+        let latin1 = Array(text.utf8) + [0x4D, 0xFC, 0x0A]
+        #expect(try plain(latin1).publicKey == key().publicKey)
+        for broken in [
+            text.replacing(end, with: ""), text.replacing(head, with: ""),
+            text.replacing(body.prefix(4), with: "===="), "x" + text,
+            text.replacing(end, with: "-----END RSA PRIVATE KEY-----"),
+        ] {
+            #expect(throws: OpenSSHKeyError.form) {
+                try OpenSSHKey.read(pem: Array(broken.utf8))
+            }
+        }
+    }
+
+    /// The padding may have any length; its bytes count from 1.
+    @Test func thePaddingHasAnyLength() throws {
+        for extra in [0, 8, 56, 248, 256, 504] {
+            for isDamaged in [false, true] {
+                var decoded = try #require(PEM.decode(file(try key()))).bytes
+                // The length of the private section is the only one that changes.
+                let start = decoded.count - 136
+                #expect(decoded[(start - 4)..<start] == UInt32(136).bigEndianBytes[...])
+                // The file ends in the padding 1, 2, 3, 4.
+                var pad = UInt8(4)
+                for _ in 0..<extra {
+                    pad &+= 1
+                    decoded.append(pad)
+                }
+                decoded.replaceSubrange(
+                    (start - 4)..<start, with: UInt32(136 + extra).bigEndianBytes)
+                if isDamaged { decoded[decoded.count - 1] ^= 1 }
+                let pem = Array(PEM.encode("OPENSSH PRIVATE KEY", decoded).utf8)
+                if isDamaged, extra > 0 {
+                    #expect(throws: OpenSSHKeyError.form) { try OpenSSHKey.read(pem: pem) }
+                } else if !isDamaged {
+                    #expect(try plain(pem).publicKey == key().publicKey, "\(extra)")
+                }
+            }
+        }
+    }
+
     @Test func everyByteOfAPrivateKeyButTheCheckAndTheCommentMatters() throws {
         let decoded = try #require(PEM.decode(file(try key())))
         for index in decoded.bytes.indices {

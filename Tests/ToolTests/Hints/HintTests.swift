@@ -43,7 +43,7 @@ struct HintTests {
     static let exempt: [String: String] = [
         "sotto fingerprint -i FILE": "printed on paper",
         "sotto qr scan PHOTO | sotto keygen recover… -o FILE": "printed on paper",
-        "The RSA key for Mercurio: sotto bridge export rsa.": "printed on paper",
+        "The RSA key for Mercurio: sotto bridge export rsa -o FILE.": "printed on paper",
         "sotto qr scan --camera /dev/video0 | sotto contact verify … --scan": "needs a camera",
         "scan the contact's code: sotto qr scan --camera /dev/video0 | sotto contact verify … --scan":
             "needs a camera",
@@ -60,6 +60,7 @@ struct HintTests {
         "whisper2: decrypt the input, an attachment, with the key in this message record, or in the message with this number.":
             "the help of an option",
         "make a relay yours: sotto keygen set --relay URL": "has an address to fill in",
+        "convert an Ed25519 key: ssh-keygen -i -f FILE": "has the name of a file to fill in",
         "to send it: sotto send --relay tcp://host:port < /dev/null":
             "has an address to fill in; RelayOfIdentityTests run it",
         "send: note: … … in the outbox without a relay: sotto send --relay tcp://host:port < /dev/null":

@@ -71,7 +71,7 @@ extension HintTests {
             situation: { world in
                 let path = world.home.files("a key.pem")
                 world.home.files.write("a key.pem", [1], mode: 0o644)
-                let line = "sotto keygen export ssh alice.key >> 'a key.pem'"
+                let line = "sotto keygen export ssh -o - alice.key >> 'a key.pem'"
                 let run = try world.paste(line)
                 #expect(run.status == 0, "\(path)")
                 return run

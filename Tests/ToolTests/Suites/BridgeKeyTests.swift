@@ -111,7 +111,8 @@ struct BridgeKeyTests {
         let shown = try home.run("bridge", ["account", "whisper2", "a.key"] + open)
         #expect(shown.text.contains(Self.whisperID), "\(shown.stderr)")
         #expect(
-            try home.run("bridge", ["export", "rsa", "--unprotected", "a.key"] + open).status == 0)
+            try home.run("bridge", ["export", "rsa", "--unprotected", "-o", "-", "a.key"] + open)
+                .status == 0)
         // A second key would make old messages unreadable.
         let again = try home.run("bridge", ["set", "--rsa", "2048", "a.key"] + open)
         #expect(again.status == 73 && again.stderr.contains("RSA key already"), "\(again.stderr)")
@@ -221,7 +222,7 @@ struct BridgeKeyTests {
         try makeIdentity("a", "--rsa", "3072")
         _ = try must("export", "rsa", "--password", "@FILE:password", "-o", "a.pem", "a.key")
         #expect(try mode("a.pem") == 0o600)
-        let plain = try must("export", "rsa", "--unprotected", "a.key").stdout
+        let plain = try must("export", "rsa", "--unprotected", "-o", "-", "a.key").stdout
         let theirs = try OpenSSL.run(
             ["pkey", "-in", home.files("a.pem"), "-passin", "pass:correct horse"])
         #expect(theirs == plain)
@@ -265,7 +266,7 @@ struct BridgeKeyTests {
             #expect(!home.files.exists("new.key"))
             #expect(try home.files.read("none.key") == before)
         }
-        let none = try bridge("export", "rsa", "--unprotected", "none.key")
+        let none = try bridge("export", "rsa", "--unprotected", "-o", "-", "none.key")
         #expect(none.status == 10 && none.stderr.contains("no RSA key"))
         #expect(try bridge("export", "ecp1", "--unprotected", "a.key").status == 64)
     }
