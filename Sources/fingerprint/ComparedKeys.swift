@@ -48,7 +48,7 @@ struct ComparedKeys {
         switch own {
         case .raw(let key): [(key.userID, key)]
         case .identity: [("", try of(book.identity().id))]
-        case .cards(let cards): try cards.map { ($0, try of(book.find($0).id)) }
+        case .cards(let cards): try cards.map { ($0, try of(id(of: $0, book))) }
         }
     }
 
@@ -56,8 +56,13 @@ struct ComparedKeys {
         switch other {
         case nil: nil
         case .raw(let key)?: key
-        case .card(let card)?: try of(book.find(card).id)
+        case .card(let card)?: try of(id(of: card, book))
         }
+    }
+
+    /// Returns the id that an argument names. An id itself needs neither an address book nor an identity.
+    private func id(of argument: String, _ book: AddressBook) throws -> SessionID {
+        try SessionID(RecipientArgument.pasted(argument)) ?? book.find(argument).id
     }
 
     private func of(_ id: SessionID) throws -> Fingerprint {

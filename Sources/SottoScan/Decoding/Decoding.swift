@@ -16,7 +16,7 @@ extension QRCode {
         guard
             let data = CodewordBlocks(version: version, levelBits: format >> 3).data(of: codewords)
         else { return nil }
-        return Segments(data, version: version)?.content
+        return Segments.content(data, version: version)
     }
 
     /// Returns the five bits of the format information: two of the level and three of the mask. It stands twice in the

@@ -1,7 +1,7 @@
 /// The content of a code: its segments, each in a mode (ISO/IEC 18004, §7.4).
 struct Segments {
     /// The content. The text of a known ECI, and Kanji characters, are in UTF-8; all else is the bytes of the code.
-    private(set) var content: [UInt8] = []
+    private var content: [UInt8] = []
 
     private var bits: BitReader
     private let version: Int
@@ -11,12 +11,25 @@ struct Segments {
     /// Whether `%` in the alphanumeric mode means the separator of GS1 (§7.4.8).
     private var hasSeparators = false
 
+    /// Whether the number of an ECI from 16384 on has the length mark of libqrencode.
+    private let hasShiftedECI: Bool
+
     private static let alphanumeric = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:".utf8)
 
-    /// Reads the data of a code of a version, 1 to 40. Returns `nil` if a segment is malformed.
-    init?(_ data: [UInt8], version: Int) {
+    /// Returns the content of the data of a code of a version, 1 to 40, or `nil` if a segment is malformed.
+    ///
+    /// libqrencode 4.1.1 writes the number of an ECI from 16384 on with `0000 11` instead of `110` before it. Such a code is
+    /// read if it has no content otherwise.
+    static func content(_ data: [UInt8], version: Int) -> [UInt8]? {
+        let usual = Segments(data, version: version, hasShiftedECI: false)?.content
+        if let usual, !usual.isEmpty { return usual }
+        return Segments(data, version: version, hasShiftedECI: true)?.content ?? usual
+    }
+
+    private init?(_ data: [UInt8], version: Int, hasShiftedECI: Bool) {
         bits = BitReader(data)
         self.version = version
+        self.hasShiftedECI = hasShiftedECI
         // The end may be cut off if fewer than four bits are left.
         while let mode = bits.take(4), mode != 0 {
             guard takeSegment(mode) else { return nil }
@@ -115,7 +128,7 @@ struct Segments {
         var characters: [UInt8] = []
         for _ in 0..<count {
             guard let value = bits.take(13) else { return false }
-            let packed = value / 0xC0 << 8 | value % 0xC0
+            let packed = (value / 0xC0) << 8 | value % 0xC0
             let code = packed + (packed < 0x1F00 ? 0x8140 : 0xC140)
             characters += [UInt8(code >> 8 & 0xFF), UInt8(code & 0xFF)]
         }
@@ -128,6 +141,8 @@ struct Segments {
         guard let first = bits.take(8) else { return false }
         let number: Int?
         switch first {
+        case 0x0C...0x1B where hasShiftedECI:
+            number = bits.take(16).map { (first << 16 | $0) - 0xC0000 }
         case ..<0x80: number = first
         case ..<0xC0: number = bits.take(8).map { (first & 0x3F) << 8 | $0 }
         case ..<0xE0: number = bits.take(16).map { (first & 0x1F) << 16 | $0 }
