@@ -68,7 +68,7 @@ extension GroupError: FailureError {
         case .doubtful(let id):
             Failure(
                 .tryAgain,
-                "the group \(id) comes from a backup, which can lack changes, and no member has confirmed it",
+                "the group \(id) comes from a backup, which can lack changes, and its members have not confirmed it",
                 hint:
                     "ask members, and decrypt the answer: sotto group sync \(id) | sotto encrypt | sotto send"
             )

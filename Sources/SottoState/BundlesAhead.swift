@@ -62,7 +62,7 @@ extension StateTransaction {
             let needed = cards.compactMap { card in
                 known.contains(card.id) ? nil : card.relay.map { (card.id, $0) }
             }
-            guard !needed.isEmpty, let group = try self.group(group) else { continue }
+            guard !needed.isEmpty, let group = try readableGroup(group) else { continue }
             let relays = group.state.policy.relays(and: owner.relay)
             for (id, relay) in needed
             where group.standing == .member && group.state.ranks[id] != nil {

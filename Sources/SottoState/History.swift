@@ -91,10 +91,13 @@ extension IdentityStore {
             func isWanted(_ entry: HistoryEntry) -> Bool {
                 conversation == nil || entry.conversation == conversation
             }
-            let named = try entries(
-                "WHERE mark IN (?, ?) AND kind < 3", mark(envelope: id), mark(sent: id),
-                connection: connection
+            var named = try entries(
+                "WHERE mark IN (?, ?, ?) AND kind < 3", mark(envelope: id),
+                mark(groupMessage: id), mark(sent: id), connection: connection
             ).filter(isWanted)
+            // A sender can choose the id of a message of a group for another message.
+            let ofGroup = named.filter(\.isOfGroup)
+            if !ofGroup.isEmpty { named = ofGroup }
             if let entry = named.first { return named.count == 1 ? .found(entry) : .several(named) }
             guard id.utf8.count >= Self.messagePrefix else { return .none }
             let beginning = id.lowercased()

@@ -73,6 +73,11 @@ public struct HistoryEntry: Sendable, Hashable {
     }
     /// Whether the message was imported, and its author is only claimed.
     public var isImported: Bool { record["imported"] == .bool(true) }
+    /// Whether it is a message to a group, not a body about one.
+    var isOfGroup: Bool {
+        conversation.group != nil
+            && record["body"]?.object?["type"]?.string != GroupBody.type
+    }
     /// Whether the record is gone.
     public var isGone: Bool { state.rawValue >= State.deleted.rawValue }
 }

@@ -28,19 +28,20 @@ extension StateTransaction {
             guard row.conversation.group == nil else { return }
         }
         for id in body.targetIDs {
+            let marks = store.marks(of: id, in: row.conversation)
             let target = store.mark(target: id, conversation: row.number)
             let mark = author.map { store.mark(author: $0, isImported: isImported) } ?? 0
             try link(number, to: target, author: mark, at: time)
             try connection.run(
                 "UPDATE message SET changed = ? WHERE mark IN (?, ?) AND conversation = ?",
-                time.seconds, store.mark(envelope: id), store.mark(sent: id), row.number)
+                time.seconds, marks.received, marks.sent, row.number)
             if connection.changes == 0 { try wait(number, for: target, in: row, at: time) }
             guard let author else { continue }
             switch body.kind {
             case .delete:
                 let named = try store.entries(
-                    "WHERE mark IN (?, ?) AND conversation = ?", store.mark(envelope: id),
-                    store.mark(sent: id), row.number, connection: connection)
+                    "WHERE mark IN (?, ?) AND conversation = ?", marks.received, marks.sent,
+                    row.number, connection: connection)
                 for entry in named
                 where !entry.isGone
                     && (entry.author(owner.id) == author
@@ -55,7 +56,7 @@ extension StateTransaction {
                 let isGone = try connection.exists(
                     """
                     SELECT 1 FROM message WHERE mark IN (?, ?) AND conversation = ? AND sealed IS NULL
-                    """, store.mark(envelope: id), store.mark(sent: id), row.number)
+                    """, marks.received, marks.sent, row.number)
                 if isGone { try erase(number, .deleted, at: time) }
             case .receipt(let receipt) where direction == .received && !isImported:
                 try advance(id, to: HistoryEntry.State(receipt.status), in: row)

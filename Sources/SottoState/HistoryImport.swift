@@ -101,7 +101,13 @@ extension StateTransaction {
     ) throws(StateError) -> Imported {
         let (record, direction) = (message.record, message.direction)
         let id = record["id"]?.string ?? ""
-        let mark = direction == .sent ? store.mark(sent: id) : store.mark(envelope: id)
+        let conversation = Conversation(of: record, owner: owner.id)
+        let mark =
+            direction == .sent
+            ? store.mark(sent: id)
+            : store.mark(
+                received: id, in: conversation,
+                bodyType: record["body"]?.object?["type"]?.string)
         if let known = try compare(message, mark: mark, isOwn: isOwn) { return known }
 
         let body = MessageBody(of: record)
@@ -113,7 +119,6 @@ extension StateTransaction {
         let isOver = expires.map { $0 <= now.seconds } ?? false
         // A tombstone from elsewhere would refuse an envelope that is still to come.
         guard isOwn || !isOver else { return .expired }
-        let conversation = Conversation(of: record, owner: owner.id)
         let new = NewMessage(
             mark: mark, id: id, conversation: conversation,
             packed: PackedRecord.pack(record, conversation, owner: owner.id),

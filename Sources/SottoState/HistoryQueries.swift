@@ -137,21 +137,23 @@ extension IdentityStore {
         }
     }
 
-    /// Returns the messages of all conversations that have this id: at most one received and one sent.
+    /// Returns the messages of all conversations that have this id: at most one received from a person, one of a group, and
+    /// one sent.
     public func historyEntries(id: String) throws(StateError) -> [HistoryEntry] {
         try database.use { connection throws(StateError) in
             try entries(
-                "WHERE mark IN (?, ?) AND kind = 0", mark(envelope: id), mark(sent: id),
-                connection: connection)
+                "WHERE mark IN (?, ?, ?) AND kind = 0", mark(envelope: id),
+                mark(groupMessage: id), mark(sent: id), connection: connection)
         }
     }
 
     private func historyEntries(
         id: String, in row: ConversationRow, _ connection: StateConnection
     ) throws(StateError) -> [HistoryEntry] {
-        try entries(
-            "WHERE mark IN (?, ?) AND conversation = ? AND kind = 0", mark(envelope: id),
-            mark(sent: id), row.number, connection: connection)
+        let marks = marks(of: id, in: row.conversation)
+        return try entries(
+            "WHERE mark IN (?, ?) AND conversation = ? AND kind = 0", marks.received,
+            marks.sent, row.number, connection: connection)
     }
 }
 

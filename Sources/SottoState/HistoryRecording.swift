@@ -13,8 +13,8 @@ extension StateTransaction {
         if message.from == owner.id, try hasSent(message.id) { kind = .copy }
         return try insert(
             store.newMessage(
-                store.mark(envelope: id), message, .received, kind, digest: digest,
-                author: message.from, time), at: time)
+                id, message, .received, kind, digest: digest, author: message.from, time),
+            at: time)
     }
 
     /// Records that a message was encrypted. It has the owner as `from` and its recipient as `to`. Returns the message's
@@ -120,13 +120,6 @@ extension StateTransaction {
         try recount(&row)
     }
 
-    /// Removes a message of another conversation, whose sender chose the id of a message of this one.
-    func removeOther(_ id: String, of conversation: Conversation) throws(StateError) {
-        let mark = store.mark(envelope: id)
-        let known = try store.entries("WHERE mark = ?", mark, connection: connection).first
-        if let known, known.conversation != conversation { try removeClaim(mark) }
-    }
-
     /// Counts the unread messages of a conversation again, and finds its last message.
     func recount(_ row: inout ConversationRow) throws(StateError) {
         row.unread = try unread(after: row.read, in: row)
@@ -189,7 +182,7 @@ extension IdentityStore {
         ofSent message: Message, in place: ConversationPlace?, at time: Timestamp = .now()
     ) -> HistoryRow {
         let new = newMessage(
-            mark(sent: message.id), message, .sent, nil, digest: [], author: owner.id, time)
+            message.id, message, .sent, nil, digest: [], author: owner.id, time)
         return row(new, in: place, time)
     }
 
@@ -202,8 +195,7 @@ extension IdentityStore {
     ) -> HistoryRow? {
         guard message.from != owner.id else { return nil }
         let new = newMessage(
-            mark(envelope: id), message, .received, nil, digest: digest, author: message.from,
-            time)
+            id, message, .received, nil, digest: digest, author: message.from, time)
         return row(new, in: place, time)
     }
 
@@ -214,14 +206,18 @@ extension IdentityStore {
             message: message, sealed: place.map { sealed(message, in: $0.number) }, time: time)
     }
 
-    /// Returns a message that is stored now. Without a kind it is that of the body.
+    /// Returns a message that is stored now. `id` recognises its repeats. Without a kind it is that of the body.
     fileprivate func newMessage(
-        _ mark: Int64, _ message: Message, _ direction: HistoryEntry.Direction,
+        _ id: String, _ message: Message, _ direction: HistoryEntry.Direction,
         _ known: HistoryEntry.Kind?, digest: [UInt8], author: SessionID?, _ time: Timestamp
     ) -> NewMessage {
         let body = MessageBody(local: message.body)
         let kind = known ?? HistoryEntry.Kind(body)
         let conversation = Conversation(of: message, owner: owner.id)
+        let mark =
+            direction == .sent
+            ? mark(sent: id)
+            : mark(received: id, in: conversation, bodyType: message.body["type"]?.string)
         return NewMessage(
             mark: mark, id: message.id, conversation: conversation,
             packed: PackedRecord.pack(message, conversation, owner: owner.id),

@@ -57,24 +57,20 @@ extension StateTransaction {
     /// Returns the state of an envelope id. `digest` is ``Envelope/digest``.
     ///
     /// An imported message with a claimed author does not block an envelope with its id: the envelope's message replaces
-    /// it. The id of a message to a group belongs to the place in its chain: such a message replaces one of another
-    /// conversation, whose sender chose this id. It is the same as one that its author showed here.
+    /// it. With `isOfGroup`, the id is that of a message to a group. It belongs to the place in the chain, so no other message
+    /// can have it. A message that its author showed here is the same.
     public func opened(
-        id: String, digest: [UInt8], in group: Conversation? = nil
+        id: String, digest: [UInt8], isOfGroup: Bool = false
     ) throws(StateError) -> IdentityStore.Opened {
         let found = try connection.first(
             "SELECT \(StoredMessage.columns) FROM message WHERE mark = ?",
-            store.mark(envelope: id)
+            isOfGroup ? store.mark(groupMessage: id) : store.mark(envelope: id)
         ) { StoredMessage($0) }
         guard let found else { return .new }
         guard
             let conversation = try store.conversationRow(number: found.conversation, connection)?
                 .conversation
         else { throw .unsealable(path: store.database.path) }
-        if let group, conversation != group {
-            replaced.insert(found.mark)
-            return .new
-        }
         let isExpired = found.expires.map { $0 <= Timestamp.now().seconds } ?? false
         guard let sealed = found.sealed, !isExpired else { return .deleted }
         let (known, record) = try store.record(sealed, found, conversation)
@@ -83,7 +79,7 @@ extension StateTransaction {
             replaced.insert(found.mark)
             return .new
         }
-        if group != nil, hasNoDigest { return .same(number: found.number, record: record) }
+        if isOfGroup, hasNoDigest { return .same(number: found.number, record: record) }
         guard known.elementsEqual(digest.prefix(StoredMessage.digestLength)) else {
             return .different
         }

@@ -130,6 +130,25 @@ extension IdentityStore {
     /// Returns the keyed hash of a sent message's id, 8 bytes. A received message with the same id has another.
     func mark(sent id: String) -> Int64 { mark(envelope: "sent " + id) }
 
+    /// Returns the keyed hash of the id of a message to a group, 8 bytes. The id follows from the group, the author, the chain
+    /// and the number. The sender of another message chooses its id, so that an equal id has another hash.
+    func mark(groupMessage id: String) -> Int64 { mark(envelope: "message of a group " + id) }
+
+    /// Returns the keyed hash of a received message's id, 8 bytes. A body about a group is in the group's conversation, but its
+    /// sender chooses its id.
+    func mark(received id: String, in conversation: Conversation, bodyType: String?) -> Int64 {
+        conversation.group != nil && bodyType != GroupBody.type
+            ? mark(groupMessage: id) : mark(envelope: id)
+    }
+
+    /// Returns the keyed hashes of a message that others name by its id, if it was received and if it was sent.
+    func marks(of id: String, in conversation: Conversation) -> (received: Int64, sent: Int64) {
+        (
+            conversation.group == nil ? mark(envelope: id) : mark(groupMessage: id),
+            mark(sent: id)
+        )
+    }
+
     /// Returns the keyed hash of a message that an event changes, 8 bytes.
     func mark(target id: String, conversation: Int64) -> Int64 {
         mark(envelope: "target \(conversation) " + id)

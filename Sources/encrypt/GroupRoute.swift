@@ -141,6 +141,11 @@ extension RecipientDirectory {
         )
     }
 
+    /// Reports a member for whom the key of a group or its changes could not be encrypted. They get them with a later message.
+    func noteUnreached(_ name: String, _ failure: Failure) {
+        warn("\(name) cannot read the message until a later one reaches them: \(failure.message)")
+    }
+
     /// Reports the members who get the key of a group in a sealed message.
     func noteSealed(_ names: [String]) {
         guard let first = names.first else { return }

@@ -65,6 +65,7 @@ struct MessageEncryption {
         try write(input, source, seal: recipients.seal) { lines, output in
             for line in lines { try output.writeRecord(serialized: line) }
         }
+        if let unreached = recipients.directory?.unreached { throw unreached }
     }
 
     private func write<Sealed>(

@@ -49,8 +49,7 @@ extension Recipients {
                     sealed.append(
                         try result {
                             let encrypted = try encrypted.get().get()
-                            for row in encrypted.rows { try transaction?.record(row) }
-                            return encrypted.lines
+                            return try record(encrypted, transaction)
                         })
                 }
             })
@@ -78,8 +77,15 @@ extension Recipients {
                     .map { $0.serialized() }
             }
         }
-        let encrypted = try plan(job, transaction).encrypted(keys, store)
+        return try record(plan(job, transaction).encrypted(keys, store), transaction)
+    }
+
+    /// Stores the rows of a message. Returns its lines. The recipients who do not get it are reported.
+    private func record(
+        _ encrypted: EncryptedMessage, _ transaction: StateTransaction?
+    ) throws(StateError) -> [[UInt8]] {
         for row in encrypted.rows { try transaction?.record(row) }
+        for (name, failure) in encrypted.failures { directory?.noteFailed(name, failure) }
         return encrypted.lines
     }
 
@@ -118,10 +124,10 @@ extension Recipients {
         let uploads = try job.destinations.indices.map {
             try job.upload(to: job.destinations[$0], &bodies[$0])
         }
-        let drafts = try zip(job.destinations, bodies).map { destination, body in
+        let copies = try zip(job.destinations, bodies).map { destination, body in
             let draft = Draft(
                 body: body, extra: job.message.extra, milliseconds: milliseconds, ttl: job.ttl)
-            return try plan(draft, destination.route, transaction)
+            return try result { try plan(draft, destination.route, transaction) }
         }
         var places: [ConversationPlace?]?
         if let transaction, job.isRecorded, !job.isAboutGroup {
@@ -131,7 +137,7 @@ extension Recipients {
         }
         return PlannedMessage(
             message: job.message, time: Timestamp(seconds: milliseconds / 1000),
-            destinations: job.destinations, bodies: bodies, uploads: uploads, drafts: drafts,
+            destinations: job.destinations, bodies: bodies, uploads: uploads, copies: copies,
             places: places)
     }
 
@@ -172,6 +178,7 @@ extension Recipients {
             to: group, at: Timestamp(seconds: milliseconds / 1000))
         var lines: [JSONObject] = blob.map { [$0.record] } ?? []
         var sealedNames: [String] = []
+        var failed: Set<SessionID> = []
         // The message is encrypted first: if it is refused, no member is told anything.
         let readers = sending.readers.filter(route.reaches)
         let draft = Draft(
@@ -182,11 +189,19 @@ extension Recipients {
                 if route.mailboxes[member] != nil { throw MissingGroupRoute() }
                 continue
             }
-            lines += try tell(body, .empty, to: destination, transaction)
-            if body.chain != nil, case .suite = destination.route {
-                sealedNames.append(destination.recipient?.name ?? member.description)
+            // After a failure the member gets nothing more, so that all of it comes with the next message.
+            guard !failed.contains(member) else { continue }
+            let name = destination.recipient?.name ?? member.description
+            switch try result({ try tell(body, .empty, to: destination, transaction) }) {
+            case .success(let told):
+                lines += told
+                if body.chain != nil, case .suite = destination.route { sealedNames.append(name) }
+            case .failure(let failure):
+                failed.insert(member)
+                directory?.noteUnreached(name, failure)
             }
         }
+        try transaction.noteWaiting(Array(failed), in: group)
         directory?.noteSealed(sealedNames)
         if sending.readers.isEmpty { directory?.noteUnread(group) }
         for (member, envelope) in zip(readers, sealed.envelopes) {
@@ -236,27 +251,42 @@ private struct PlannedMessage: Sendable {
     let destinations: [Destination]
     let bodies: [JSONObject]
     let uploads: [Destination.Upload?]
-    let drafts: [Copy]
+    /// The copies for the recipients. One that fails does not keep the message from the others.
+    let copies: [Result<Copy, Failure>]
     /// The places of the conversations with the recipients; `nil` for a message that is not recorded.
     let places: [ConversationPlace?]?
 
     /// Encrypts the message and its rows, on any thread. Call it once: a session's key must not encrypt twice.
+    ///
+    /// Throws the failure of the first copy if all fail.
     func encrypted(_ keys: SuiteKeys, _ store: IdentityStore?) throws -> EncryptedMessage {
-        let envelopes = try drafts.map { try $0.envelope(keys) }
-        let lines = envelopes.indices.flatMap { index in
-            destinations[index].lines(envelopes[index], uploads[index]).map { $0.serialized() }
+        var envelopes: [Envelope?] = []
+        var failures: [(name: String, failure: Failure)] = []
+        for (destination, copy) in zip(destinations, copies) {
+            switch try result({ try copy.get().envelope(keys) }) {
+            case .success(let envelope): envelopes.append(envelope)
+            case .failure(let failure):
+                envelopes.append(nil)
+                failures.append((destination.recipient?.name ?? "the chat", failure))
+            }
         }
-        return EncryptedMessage(lines: lines, rows: rows(envelopes, keys, store))
+        if failures.count == copies.count, let first = failures.first { throw first.failure }
+        let lines = envelopes.enumerated().flatMap { index, envelope in
+            envelope.map { destinations[index].lines($0, uploads[index]) } ?? []
+        }.map { $0.serialized() }
+        return EncryptedMessage(
+            lines: lines, rows: rows(envelopes, keys, store), failures: failures)
     }
 
     /// Returns the rows of the message for the history: one for each recipient, but one for a chat.
     private func rows(
-        _ envelopes: [Envelope], _ keys: SuiteKeys, _ store: IdentityStore?
+        _ envelopes: [Envelope?], _ keys: SuiteKeys, _ store: IdentityStore?
     ) -> [HistoryRow] {
         guard let store, let places else { return [] }
         let chat = keys.chats.first.map { JSON.object($0.details) }
         var rows: [HistoryRow] = []
         for (index, envelope) in envelopes.enumerated() {
+            guard let envelope else { continue }
             let isOfChat = envelope.suite.traits.isOfChat
             if isOfChat, index > 0 { continue }
             let sent = Message(
@@ -274,4 +304,6 @@ private struct PlannedMessage: Sendable {
 private struct EncryptedMessage: Sendable {
     let lines: [[UInt8]]
     let rows: [HistoryRow]
+    /// The recipients for whom the message could not be encrypted, although it was for others.
+    let failures: [(name: String, failure: Failure)]
 }

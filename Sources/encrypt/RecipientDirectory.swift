@@ -90,6 +90,8 @@ final class RecipientDirectory {
     private var known: [Key: Result<Destination, Failure>] = [:]
     private var hasNotedURI = false
     private var hasNotedUnlisted = false
+    /// The failure to exit with, because some recipients did not get a message that others got.
+    private(set) var unreached: Failure?
 
     init(
         _ mailboxes: Mailboxes, _ book: AddressBook, _ store: IdentityStore?, own: SessionID
@@ -160,6 +162,14 @@ final class RecipientDirectory {
         warn(
             "\(count == 1 ? "a member gets" : "\(count) members get") nothing: their relay is not listed by the group; list it: sotto group policy GROUP relays=URL,URL | sotto encrypt | sotto send"
         )
+    }
+
+    /// Reports a recipient who does not get a message that others get.
+    func noteFailed(_ name: String, _ failure: Failure) {
+        warn("\(name) does not get the message: \(failure.message)")
+        unreached = Failure(
+            .partial, "a message was not encrypted to \(name): \(failure.message)",
+            hint: failure.hint)
     }
 
     /// Prints a note on standard error.

@@ -88,8 +88,9 @@ extension StoredGroup {
                 ("continues", continued.map { .string($0.description) }),
                 (
                     "unconfirmed",
-                    isUnconfirmed || isDoubtful || isKnownFromInviterAlone ? .bool(true) : nil
+                    isUnconfirmed || isDoubtful || awaitsDrawn ? .bool(true) : nil
                 ),
+                ("knownFromInviterAlone", isKnownFromInviterAlone ? .bool(true) : nil),
                 ("policy", .object(state.policy.object)),
                 ("changes", .integer(Int64(log.changes.count))),
                 ("state", .string(hex(state.digest))),
@@ -148,7 +149,17 @@ struct ShowCommand: Program {
         try groups.print([record])
         let doubt = GroupError.doubtful(id: found.id.short)
         if found.isDoubtful, let hint = Failure(core: doubt)?.hint {
-            group.options.note("no member has confirmed the group since it was restored: \(hint)")
+            let first = try groups.store.preview { try $0.confirmers(of: found) }.first
+            let fact =
+                try first.map {
+                    "\(try groups.name(of: $0)) alone has confirmed the group since it was restored, and gets no message until another member does"
+                } ?? "no member has confirmed the group since it was restored"
+            group.options.note("\(fact): \(hint)")
+        }
+        if found.isKnownFromInviterAlone, let inviter = found.inviter {
+            group.options.note(
+                "the group is known from \(try groups.name(of: inviter)) alone, who brought in all other members"
+            )
         }
         for (id, messages) in authors {
             let count = counted(messages.count, "message")

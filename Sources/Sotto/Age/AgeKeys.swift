@@ -70,10 +70,12 @@ public struct AgeHybridRecipient: Sendable, Hashable {
 
     init(uncheckedPublicKey publicKey: [UInt8]) { self.publicKey = publicKey }
 
-    /// Reads `age1pq1…`. Returns `nil` for another form or an invalid key.
+    /// Reads `age1pq1…`. Returns `nil` for another form, for an ML-KEM key whose coefficients are not reduced, and for an
+    /// X25519 key of low order. libcrypto reads such keys, and fails when it encrypts to them.
     public init?(_ text: some StringProtocol) {
         guard text.utf8.count > 1900, let (prefix, data) = Bech32.decode(text), prefix == "age1pq",
-            data.count == 1216,
+            data.count == MLKEM.keyBytes768 + 32, MLKEM.isReduced(data.dropLast(32)),
+            !X25519.isLowOrder(Array(data.suffix(32))),
             (try? XWingMLKEM768X25519.PublicKey(rawRepresentation: data)) != nil
         else { return nil }
         publicKey = data

@@ -136,9 +136,14 @@ package struct GroupBody: Sendable {
     package static let most = 256
     /// The length of the number of a question for heads.
     package static let questionBytes = 16
+    /// The most bytes of a body. With the other members of its message it fits an envelope.
+    package static let mostBytes = 30 << 10
 
     /// Creates a body without content.
     package init(_ group: GroupID) { self.group = group }
+
+    /// Whether the body is short enough for a message.
+    package var fits: Bool { record.serialized().count <= Self.mostBytes }
 
     /// Whether the sender asks for something.
     package var isRequest: Bool {

@@ -170,7 +170,7 @@ public struct PreKeyBundle: Sendable, Equatable {
     }
 
     /// Reads a bundle record and verifies its signatures. `userId` must match the key if it has the form of an id;
-    /// another implementation may put any name there.
+    /// another implementation may put any name there. Keys with which no session can begin are refused.
     public init(record: JSONObject) throws(PreKeyBundleError) {
         let fields = Fields<PreKeyBundleError>(record)
         if record["type"] == nil { try fields.version() } else { try fields.header("bundle") }
@@ -178,6 +178,7 @@ public struct PreKeyBundle: Sendable, Equatable {
         if let owner = record["userId"]?.string.flatMap({ SessionID($0) }), owner.publicKey != key {
             throw .member("userId")
         }
+        guard x25519PublicKey(fromEd25519: key) != nil else { throw .member("identityKey") }
         try self.init(
             identityKey: key, signedPreKey: try fields.signedPreKey(),
             pqSignedPreKey: try fields.pqSignedPreKey(),
@@ -189,12 +190,18 @@ public struct PreKeyBundle: Sendable, Equatable {
 extension Fields {
     /// Returns the member `signedPreKey`, an X25519 key.
     func signedPreKey() throws(Failure) -> PreKeyBundle.SignedPreKey {
-        try self["signedPreKey"].signedPreKey(count: 32)
+        try self["signedPreKey"].signedPreKey { field throws(Failure) in
+            try field.x25519Key()
+        }
     }
 
     /// Returns the member `pqSignedPreKey`, an ML-KEM-1024 key, or `nil` if it is absent or null.
     func pqSignedPreKey() throws(Failure) -> PreKeyBundle.SignedPreKey? {
-        try self["pqSignedPreKey"].nullable?.signedPreKey(count: 1568)
+        try self["pqSignedPreKey"].nullable?.signedPreKey { field throws(Failure) in
+            let key = try field.bytes(count: MLKEM.keyBytes1024)
+            guard MLKEM.isReduced(key) else { throw field.failure }
+            return key
+        }
     }
 
     /// Returns the member `pairSignature`, or `nil` if it is absent or null. It is not verified.
@@ -208,17 +215,32 @@ extension Fields {
 }
 
 extension Field {
-    /// Returns a prekey whose key has `count` bytes.
-    func preKey(count: Int = 32) throws(Failure) -> PreKeyBundle.PreKey {
+    /// Returns the 32 bytes of an X25519 key. Throws for a key of low order.
+    func x25519Key() throws(Failure) -> [UInt8] {
+        let key = try bytes(count: 32)
+        guard !X25519.isLowOrder(key) else { throw failure }
+        return key
+    }
+
+    /// Returns an X25519 prekey.
+    func preKey() throws(Failure) -> PreKeyBundle.PreKey {
+        try preKey { field throws(Failure) in try field.x25519Key() }
+    }
+
+    private func preKey(
+        _ key: (Field) throws(Failure) -> [UInt8]
+    ) throws(Failure) -> PreKeyBundle.PreKey {
         try object { fields throws(Failure) in
             PreKeyBundle.PreKey(
-                id: try fields["id"].integer(), key: try fields["key"].bytes(count: count))
+                id: try fields["id"].integer(), key: try key(fields["key"]))
         }
     }
 
-    /// Returns a signed prekey whose key has `count` bytes. The signature is not verified.
-    func signedPreKey(count: Int) throws(Failure) -> PreKeyBundle.SignedPreKey {
-        let preKey = try preKey(count: count)
+    /// Returns a signed prekey whose key `key` reads. The signature is not verified.
+    func signedPreKey(
+        _ key: (Field) throws(Failure) -> [UInt8]
+    ) throws(Failure) -> PreKeyBundle.SignedPreKey {
+        let preKey = try preKey(key)
         return try object { fields throws(Failure) in
             let time = try fields["time"].optional?.time()
             let signature = try fields["timeSignature"].optional?.bytes(count: 64)

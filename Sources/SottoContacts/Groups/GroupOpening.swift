@@ -60,7 +60,7 @@ extension MessageOpening {
         do {
             let place = try transaction.place(of: envelope)
             let earlier = try transaction.opened(
-                id: place.id, digest: place.digest, in: .group(place.group.id))
+                id: place.id, digest: place.digest, isOfGroup: true)
             if let line = try repeated(earlier, transaction) { return line }
             if case .different = earlier {
                 throw Failure(

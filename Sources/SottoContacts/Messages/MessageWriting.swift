@@ -172,12 +172,14 @@ package struct MessageWriting<Sealed> {
     }
 }
 
-/// Returns the result of one line. An error of the state or a bug is thrown, because it ends the whole run.
+/// Returns the result of one line. An error of the state or a bug is thrown, because it ends the whole run. A damaged group is
+/// the failure of the lines about it.
 package func result<Value>(_ body: () throws -> Value) throws -> Result<Value, Failure> {
     do {
         return .success(try body())
     } catch let error as StateError {
-        throw error
+        guard case .damagedGroup = error, let failure = Failure(core: error) else { throw error }
+        return .failure(failure)
     } catch {
         guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
         return .failure(failure)

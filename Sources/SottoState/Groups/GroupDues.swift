@@ -60,11 +60,12 @@ package struct GroupDues {
             chainRequests.contains(note.id)
             || note.lacksChain && (question.isRequest || !bodies.isEmpty)
         guard question.isRequest, mayAsk(note) else { return bodies }
-        guard var first = bodies.first else { return [question] }
+        // The heads of an answer are others.
+        guard var first = bodies.first, first.headsAnswer == nil else { return [question] + bodies }
         (first.request, first.heads) = (question.request, question.heads)
         (first.headsRequest, first.asksForChain, first.messageRequest) =
             (question.headsRequest, question.asksForChain, question.messageRequest)
-        return [first] + bodies.dropFirst()
+        return first.fits ? [first] + bodies.dropFirst() : [question] + bodies
     }
 
     /// Whether a person may be asked now.
@@ -77,10 +78,11 @@ package struct GroupDues {
     func answering(_ note: GroupMemberNote, with bodies: [GroupBody]) -> [GroupBody] {
         // The owner's own heads are not known for certain.
         guard let question = note.headsQuestion, !group.isDoubtful else { return bodies }
-        var answer = bodies.last ?? GroupBody(group.id)
-        answer.headsAnswer = question
-        answer.heads = group.heads(for: note.id)
-        return bodies.dropLast() + [answer]
+        var answered = bodies
+        answered.add(to: group.id) {
+            ($0.headsAnswer, $0.heads) = (question, group.heads(for: note.id))
+        }
+        return answered
     }
 
     /// Seconds after which a member who did not answer a number of questions is asked again: ten minutes, each time twice
@@ -90,23 +92,41 @@ package struct GroupDues {
     }
 }
 
+extension [GroupBody] {
+    /// Adds something to the last body, or to a further one if the last one would be too long for a message.
+    mutating func add(to group: GroupID, _ add: (inout GroupBody) -> Void) {
+        if var body = last {
+            add(&body)
+            if body.fits {
+                self[count - 1] = body
+                return
+            }
+        }
+        var body = GroupBody(group)
+        add(&body)
+        append(body)
+    }
+}
+
 /// The members whom the owner asks.
 extension GroupDues {
     /// The most people who are asked at once for the heads of their logs.
     private static let mostAskedForHeads = 8
-    /// The number of other members who are asked for the changes of a person who did not answer, and by a newcomer for heads.
+    /// The number of other members who are asked for the changes of a person who did not answer.
     private static let mostOthers = 2
 
     /// Chooses the people whom the owner asks for what they may know: for heads after a restoration or an invitation, and for changes that another
     /// person did not supply.
     mutating func askOthers() {
         if group.isDoubtful {
-            headsRequests = Set(askable(group.members.map(\.id)).prefix(Self.mostAskedForHeads))
+            // All are asked, some at once. Those who were asked a short time ago may still answer.
+            let others = group.witnesses.filter { note(of: $0).answeredHeads.isEmpty }
+            let asked = others.count { !mayAsk(note(of: $0)) }
+            headsRequests = Set(
+                askable(Array(others)).prefix(max(0, Self.mostAskedForHeads - asked)))
         } else if group.isNewcomer {
-            let others = isMember ? group.membersBesidesInviter : []
-            // Those who were asked a short time ago may still answer.
-            let isAsked = others.count { !mayAsk(note(of: $0)) }
-            headsRequests = Set(askable(others).prefix(max(0, Self.mostOthers - isAsked)))
+            let drawn = group.drawn.filter { group.state.ranks[$0] != nil }
+            headsRequests = isMember ? Set(askable(drawn)) : []
         } else if group.question != nil {
             // Without other members, the invited people may have joined.
             let invited = notes.keys.filter { group.log.names($0) && !group.log.hasEntered($0) }

@@ -67,7 +67,7 @@ extension StateTransaction {
         if isInvitation, !beginsGroup {
             guard try inviter(of: group) == sender else { return }
         }
-        let (mark, device) = (store.mark(file), store.mark(sender))
+        let (mark, device) = (store.mark(file, of: group.id, from: sender), store.mark(sender))
         guard
             try !connection.exists("SELECT 1 FROM group_file WHERE mark = ?", mark)
         else { return }
@@ -90,18 +90,16 @@ extension StateTransaction {
                 OfferedGroupFile.encoded(file, of: group.id, from: sender), .groupFile(mark: mark)))
     }
 
-    /// Wants the files of an invitation that the owner accepts. Returns whether files of the group are still to be fetched.
+    /// Wants the files of an invitation that the owner accepts. Returns whether a file of the inviter is still to be fetched.
+    /// Files that others offered do not delay the owner.
     package func wantFiles(of group: StoredGroup) throws(StateError) -> Bool {
         try connection.run(
             "UPDATE group_file SET stage = ? WHERE team = ? AND stage = ?", Stage.wanted,
             group.number, Stage.offered)
-        return try hasWantedFiles(of: group)
-    }
-
-    /// Whether files of a group are still to be fetched.
-    package func hasWantedFiles(of group: StoredGroup) throws(StateError) -> Bool {
-        try connection.exists(
-            "SELECT 1 FROM group_file WHERE team = ? AND stage = ?", group.number, Stage.wanted)
+        guard let inviter = try inviter(of: group) else { return false }
+        return try connection.exists(
+            "SELECT 1 FROM group_file WHERE team = ? AND stage = ? AND device = ?", group.number,
+            Stage.wanted, store.mark(inviter))
     }
 
     /// Returns the files to fetch, the oldest first, each with the addresses of the relays that may be asked.
@@ -181,9 +179,11 @@ extension StateTransaction {
 }
 
 extension IdentityStore {
-    /// Returns the keyed hash of a file, 16 bytes.
-    func mark(_ file: GroupFile) -> [UInt8] {
-        keyedHash(Array("file of a group ".utf8) + file.pointer.digest, key: lookupKey)
+    /// Returns the keyed hash of a file that a person offers for a group, 16 bytes. With another place the same content is another
+    /// offer: a false place must not hide the true one.
+    func mark(_ file: GroupFile, of group: GroupID, from sender: SessionID) -> [UInt8] {
+        let offer = Array("file of a group ".utf8) + group.bytes + sender.publicKey
+        return keyedHash(offer + JSON.object(file.object).canonical(), key: lookupKey)
     }
 
     /// Whether a file was fetched whose content was not taken.

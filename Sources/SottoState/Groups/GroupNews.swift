@@ -153,7 +153,6 @@ extension StateTransaction {
                 rank >= group.state.policy.post
             else { return false }
         }
-        try removeOther(id, of: .group(group.id))
         var earlier = group.message(
             id: id, from: author, rank: rank, time: written, body: content)
         // The author sent no copy of another one to the owner, so it gets no receipt.

@@ -100,7 +100,7 @@ extension StateTransaction {
     /// Restores a group of the owner's own backup: adds its changes, whose signatures were verified, to those that are here. A damaged
     /// group is replaced.
     ///
-    /// If the group was not here or lacked a change, it is doubtful until a member confirms it; only then the notes about the
+    /// If the group was not here or lacked a change, it is doubtful until members confirm it; only then the notes about the
     /// members are restored. Throws ``GroupError``.
     package func restore(_ backup: GroupBackup) throws -> Restored {
         let (known, isNew) = try groupForRestoring(backup)
@@ -124,12 +124,15 @@ extension StateTransaction {
         if isNew { group.isDeclined = backup.isDeclined }
         // Nothing is asked about an invitation that was declined.
         let isAsked = !group.isDeclined || group.log.hasEntered(owner.id)
-        if added, isAsked, group.question == nil || group.isNewcomer {
+        let beginsDoubt = added && isAsked && (group.question == nil || group.isNewcomer)
+        if beginsDoubt {
             group.question = randomBytes(GroupBody.questionBytes)
             group.isNewcomer = false
         }
         if added {
             try fold(&group)
+            if beginsDoubt { group.drawn = group.members.map(\.id).filter { $0 != owner.id } }
+            groups[group.id] = group
             try writeHeader(of: group)
         }
         let restored = Restored(isNew: isNew, isDoubtful: group.isDoubtful, lost: lost)
@@ -216,7 +219,7 @@ extension StateTransaction {
         }
         guard let question = body.headsAnswer, question == group.question,
             group.state.ranks[sender] != nil, !body.heads.isEmpty,
-            !group.isNewcomer || sender != group.inviter
+            !group.isNewcomer || group.drawn.contains(sender)
         else { return }
         note.answeredHeads = body.heads
         try write(note, of: group)
@@ -224,15 +227,19 @@ extension StateTransaction {
         if !missing.isEmpty { try self.note(missing: missing, of: sender, in: group, at: time) }
     }
 
-    /// Ends the doubt about a group if all heads are here with which a member answered. Returns whether it did.
+    /// Returns the members who confirmed a group that was restored, while a second answer is missing: they get no message.
+    package func confirmers(of group: StoredGroup) throws(StateError) -> Set<SessionID> {
+        guard group.isDoubtful else { return [] }
+        return group.confirmers(try notes(of: group).values)
+    }
+
+    /// Ends the doubt about a group if enough members answered, and all of their heads are here. Returns whether it did.
     func confirmation(of group: inout StoredGroup) throws(StateError) -> Bool {
         guard group.question != nil else { return false }
         let log = group.log
-        let answers = try notes(of: group).values.filter { !$0.answeredHeads.isEmpty }
-        guard answers.contains(where: { $0.answeredHeads.allSatisfy { log.contains($0) } }) else {
-            return false
-        }
-        for var note in answers {
+        let notes = try notes(of: group).values
+        guard group.isConfirmed(by: group.confirmers(notes)) else { return false }
+        for var note in notes where !note.answeredHeads.isEmpty {
             let known = log.past(of: note.answeredHeads.filter { log.contains($0) })
             // The member has these, and is not told of them again.
             note.told = max(note.told, group.place(knownTo: note.id, known))

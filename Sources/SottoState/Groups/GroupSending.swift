@@ -18,8 +18,7 @@ struct OwnGroupChain {
         if let place = earlier.firstIndex(where: { $0.chain == first }) {
             distribution.previous = earlier[place...].suffix(GroupChainDistribution.mostPrevious)
         }
-        if bodies.isEmpty { bodies.append(GroupBody(chain.group)) }
-        bodies[bodies.count - 1].chain = distribution.object()
+        bodies.add(to: chain.group) { $0.chain = distribution.object() }
     }
 
     /// Seconds after which a chain ends.
@@ -78,8 +77,8 @@ extension StateTransaction {
     package func prepareMessage(
         to group: StoredGroup, at time: Timestamp
     ) throws -> GroupSending {
-        try checkWriting(to: group)
         let dues = try dues(in: group, at: time)
+        try Self.checkWriting(to: group, dues.notes)
         let readers = Self.entitled(group, dues.notes)
         let own = try currentChain(of: group, readers, dues.notes, at: time)
         var bodies: [(to: SessionID, body: GroupBody)] = []
@@ -92,8 +91,9 @@ extension StateTransaction {
             bodies += parts.map { (to: reader, body: $0) }
         }
         let present = Set(readers)
+        // Nobody who gets no message because of a doubt has lost the right to it for certain.
         let former = dues.notes.values.filter {
-            $0.unreadUntil != nil && !present.contains($0.id)
+            !group.isDoubtful && $0.unreadUntil != nil && !present.contains($0.id)
         }
         return GroupSending(
             group: group, own: own, notes: dues.notes, former: former, readers: readers,
@@ -104,21 +104,43 @@ extension StateTransaction {
     ///
     /// Throws ``GroupError/notMember``, ``GroupError/doubtful(id:)`` or ``GroupError/mayNotPost``.
     package func readers(of group: StoredGroup) throws -> [SessionID] {
-        try checkWriting(to: group)
-        return Self.entitled(group, try notes(of: group))
+        let notes = try notes(of: group)
+        try Self.checkWriting(to: group, notes)
+        return Self.entitled(group, notes)
     }
 
-    private func checkWriting(to group: StoredGroup) throws(GroupError) {
+    /// Notes that members may read the messages from the next one on, although they did not get the chain. They can ask for
+    /// these messages after they get it.
+    package func noteWaiting(
+        _ members: [SessionID], in group: StoredGroup
+    ) throws(StateError) {
+        for member in members {
+            var note = try note(of: member, in: group)
+            guard note.unreadUntil == nil else { continue }
+            note.unreadUntil = try lastSentMessage(to: group)
+            try write(note, of: group)
+        }
+    }
+
+    private static func checkWriting(
+        to group: StoredGroup, _ notes: [SessionID: GroupMemberNote]
+    ) throws(GroupError) {
         guard group.rank > .nobody else { throw .notMember }
-        guard !group.isDoubtful else { throw .doubtful(id: group.id.short) }
+        guard !group.isDoubtful || !group.confirmers(notes.values).isEmpty else {
+            throw .doubtful(id: group.id.short)
+        }
         guard group.rank >= group.state.policy.post else { throw .mayNotPost }
     }
 
-    /// Returns the members who may read what the owner writes, without the owner.
+    /// Returns the members who may read what the owner writes, without the owner. The first member who confirms a group that was
+    /// restored is not among them, and nobody who came after the backup: they can have been removed, and have brought in others.
     static func entitled(
         _ group: StoredGroup, _ notes: [SessionID: GroupMemberNote]
     ) -> [SessionID] {
-        group.members.map(\.id).filter { isEntitled($0, in: group, notes[$0]) }
+        let readers = group.members.map(\.id).filter { isEntitled($0, in: group, notes[$0]) }
+        guard group.isDoubtful else { return readers }
+        let confirmed = group.witnesses.subtracting(group.confirmers(notes.values))
+        return readers.filter { confirmed.contains($0) }
     }
 
     private static func isEntitled(
@@ -140,7 +162,8 @@ extension StateTransaction {
         var isLess = false
         let note = try note(of: person, in: group)
         if body.chain != nil || !body.history.isEmpty,
-            group.rank == .nobody || !Self.isEntitled(person, in: group, note)
+            group.rank == .nobody || group.isDoubtful
+                || !Self.isEntitled(person, in: group, note)
         {
             (body.chain, body.history) = (nil, [])
             isLess = true

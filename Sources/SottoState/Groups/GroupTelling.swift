@@ -170,6 +170,8 @@ extension StateTransaction {
         var bytes = 0
         for message in history {
             let count = message.serialized().count
+            // No body has space for it.
+            guard count <= GroupBody.mostBytes - 1_024 else { continue }
             if bytes > 0,
                 bytes + count > bodyBytes
                     || bodies[bodies.count - 1].history.count == GroupBody.most
@@ -199,7 +201,7 @@ extension StateTransaction {
         var count = 0
         let first = log.prefix { change in
             count += change.bytes.count
-            return count <= Self.invitationBytes
+            return count <= Self.invitationBytes || change.id == group.id
         }
         var body = GroupBody(group.id)
         body.changes = first.compactMap { try? JSON.object(parsing: $0.bytes) }
@@ -214,9 +216,9 @@ extension StateTransaction {
             guard place > 0, let record = try? JSON.object(parsing: first.bytes) else {
                 return body
             }
-            var body = body
-            body.changes.insert(record, at: 0)
-            return body
+            var whole = body
+            whole.changes.insert(record, at: 0)
+            return whole.fits ? whole : body
         }
     }
 
@@ -228,6 +230,8 @@ extension StateTransaction {
         var body = GroupBody(group)
         var bytes = 0
         func add(_ count: Int, _ append: (inout GroupBody) -> Void) {
+            // No body has space for it.
+            guard count <= GroupBody.mostBytes - 1_024 else { return }
             if bytes > 0,
                 bytes + count > bodyBytes
                     || max(body.changes.count, body.cards.count) == GroupBody.most
@@ -299,6 +303,10 @@ extension StateTransaction {
             if note.unreadUntil == nil { note.unreadUntil = try lastSentMessage(to: group) }
         }
         try write(note, of: group)
+        if body.headsRequest != nil {
+            var group = group
+            try draw(in: &group)
+        }
     }
 }
 

@@ -38,26 +38,48 @@ extension StateTransaction {
         return group
     }
 
-    /// Enters a group after an invitation. Its log came from the inviter alone, so two other members are asked for their heads.
-    /// Throws ``GroupError/refused`` without a valid invitation.
+    /// Enters a group after an invitation. Its log came from the inviter alone, so two other members, whom chance chooses, are
+    /// asked for their heads. Throws ``GroupError/refused`` without a valid invitation.
     package func join(
         _ group: StoredGroup, _ entry: GroupChange.Entry, at time: Timestamp = .now()
     ) throws -> StoredGroup {
         var joined = try write(.join(entry), in: group, at: time)
         guard joined.standing == .member else { throw GroupError.refused }
-        guard joined.question == nil, !joined.membersBesidesInviter.isEmpty else { return joined }
+        guard joined.question == nil, joined.hasMembersBesidesInviter else { return joined }
         joined.question = randomBytes(GroupBody.questionBytes)
         joined.isNewcomer = true
         groups[joined.id] = joined
         try writeHeader(of: joined)
+        try draw(in: &joined)
         return joined
+    }
+
+    /// The number of members whom a newcomer asks for heads, and the questions without an answer after which another one is
+    /// drawn in place of a member.
+    private static let mostDrawn = 2
+    private static let mostUnanswered: UInt8 = 4
+
+    /// Draws members whom the owner, a newcomer, asks for their heads: at random, because the inviter can make ids that come
+    /// first in any order. The draw is stored. Others replace those who left or do not answer.
+    func draw(in group: inout StoredGroup) throws(StateError) {
+        guard group.isNewcomer else { return }
+        let members = group.membersBesidesThoseOfInviter
+        var missing = Self.mostDrawn
+        for id in group.drawn where members.contains(id) {
+            if try note(of: id, in: group).asks < Self.mostUnanswered { missing -= 1 }
+        }
+        let others = members.filter { !group.drawn.contains($0) }.shuffled()
+        guard missing > 0, !others.isEmpty else { return }
+        group.drawn += others.prefix(missing)
+        groups[group.id] = group
+        try writeHeader(of: group)
     }
 
     /// Ends the doubt about a group. Returns the group.
     package func confirm(_ group: StoredGroup) throws(StateError) -> StoredGroup {
         guard group.question != nil else { return group }
         var group = group
-        (group.question, group.isNewcomer) = (nil, false)
+        (group.question, group.isNewcomer, group.drawn) = (nil, false, [])
         groups[group.id] = group
         try writeHeader(of: group)
         return group
@@ -72,6 +94,7 @@ extension StateTransaction {
         group.state = group.log.fold()
         groups[group.id] = group
         if group.name != name { try writeHeader(of: group) }
+        try draw(in: &group)
         try endGrants(of: group, since: before, known)
     }
 

@@ -31,17 +31,15 @@ extension StateTransaction {
         }
         var missing: [SessionID: [String]] = [:]
         for (author, ids) in skipped {
-            let absent = try newestAbsent(ids, of: author)
+            let absent = try newestAbsent(ids)
             if !absent.isEmpty { missing[author] = absent }
         }
         return missing
     }
 
-    /// Returns the newest ids that no message of an author has. `ids` begin with the newest, the result with the oldest.
-    private func newestAbsent(
-        _ ids: [String], of author: SessionID
-    ) throws(StateError) -> [String] {
-        try absent(Array(ids.prefix(Self.mostLookedUp)), of: author)
+    /// Returns the newest ids that no message has. `ids` begin with the newest, the result with the oldest.
+    private func newestAbsent(_ ids: [String]) throws(StateError) -> [String] {
+        try absent(Array(ids.prefix(Self.mostLookedUp)))
             .prefix(GroupMemberNote.mostWanted).reversed()
     }
 
@@ -57,17 +55,14 @@ extension StateTransaction {
         return (ids.count, since.map { Timestamp(seconds: $0) })
     }
 
-    /// Returns the ids that no message of an author in the history has.
-    private func absent(_ ids: [String], of author: SessionID) throws(StateError) -> [String] {
+    /// Returns the ids of messages to groups that no message in the history has. One with a claimed author does not count.
+    private func absent(_ ids: [String]) throws(StateError) -> [String] {
         var absent: [String] = []
         for id in ids {
             let known = try store.entries(
-                "WHERE mark = ?", store.mark(envelope: id), connection: connection
+                "WHERE mark = ?", store.mark(groupMessage: id), connection: connection
             ).first
-            let isOther = known.map {
-                !$0.isGone && $0.record["from"]?.string != author.description
-            }
-            if isOther ?? true { absent.append(id) }
+            if known?.isImported ?? true { absent.append(id) }
         }
         return absent
     }
@@ -78,7 +73,7 @@ extension StateTransaction {
     ) throws(StateError) -> [SessionID: [String]] {
         var requests = try missingMessages(of: group)
         for note in notes.values where !note.missedMessages.isEmpty {
-            requests[note.id, default: []] += try absent(note.missedMessages, of: note.id)
+            requests[note.id, default: []] += try absent(note.missedMessages)
         }
         return requests.mapValues { Array($0.suffix(GroupMemberNote.mostWanted)) }
     }
@@ -91,7 +86,7 @@ extension StateTransaction {
             $0.chain.skippedMessages.reversed()
         }
         let missed = try note(of: author, in: group).missedMessages
-        return try newestAbsent(skipped, of: author) + absent(missed, of: author)
+        return try newestAbsent(skipped) + absent(missed)
     }
 
     /// Returns the members whom the owner asks for their chains: some, if messages wait whose chain is unknown. Nothing

@@ -24,6 +24,9 @@ package struct StoredGroup: Sendable {
     /// Whether ``question`` is that of a newcomer, whose log came from the inviter alone. Without it, the group was restored from a
     /// backup, which can lack the owner's last changes.
     var isNewcomer = false
+    /// The people who can answer ``question``: for a newcomer the members whom chance chose, in the order of the draws, for a
+    /// restored group the members that the backup had.
+    var drawn: [SessionID] = []
     /// The place of each change: a change that was stored later has a higher one.
     var places: [GroupID: Int64]
 
@@ -56,23 +59,73 @@ package struct StoredGroup: Sendable {
         rank > .nobody || !isDeclined && (log.hasEntered(owner) && !isUnconfirmed || isDoubtful)
     }
 
-    /// Whether the group was restored from a backup, and no member has confirmed it. A change would prove a fork if the owner had
-    /// signed another one with its number, and a message could go to people who were removed. A group without other members needs
-    /// no confirmation.
+    /// Whether the group was restored from a backup, and the members have not confirmed it. A change would prove a fork if the
+    /// owner had signed another one with its number, and a message could go to people who were removed. A group without other
+    /// members needs no confirmation.
     package var isDoubtful: Bool {
         question != nil && !isNewcomer && state.ranks.keys.contains { $0 != owner }
     }
 
-    /// Whether no member but the inviter has confirmed the group that the owner entered. A group without such members needs no
-    /// confirmation.
+    /// Whether the owner, who entered by an invitation, waits for one of the members who were drawn to confirm the group.
+    package var awaitsDrawn: Bool { isNewcomer && !drawn.isEmpty }
+
+    /// Whether the group that the owner entered by an invitation has no member who can confirm it: the inviter brought in all
+    /// others.
     package var isKnownFromInviterAlone: Bool {
-        isNewcomer && !membersBesidesInviter.isEmpty
+        isNewcomer && drawn.isEmpty && hasMembersBesidesInviter
     }
 
-    /// The members without the owner and the inviter, the highest rank first.
-    var membersBesidesInviter: [SessionID] {
+    /// Whether the group has members besides the owner and the inviter.
+    var hasMembersBesidesInviter: Bool {
         let inviter = inviter
-        return members.map(\.id).filter { $0 != owner && $0 != inviter }
+        return state.ranks.keys.contains { $0 != owner && $0 != inviter }
+    }
+
+    /// The members whom the inviter did not bring in: the creator, and those whom one of these invited or let in. The inviter
+    /// can have made all others.
+    var membersBesidesThoseOfInviter: [SessionID] {
+        let inviter = inviter
+        let letIn = Dictionary(
+            log.changes.filter(\.act.isDoorJoin).map { ($0.id, $0.by) }
+        ) { first, _ in first }
+        var broughtIn: [SessionID: [SessionID]] = [:]
+        for change in log.changes {
+            if case .invite(let who, _) = change.act { broughtIn[change.by, default: []] += who }
+            broughtIn[change.by, default: []] += change.parents.compactMap { letIn[$0] }
+        }
+        var found: Set<SessionID> = []
+        var next = [log.changes[0].by]
+        while let person = next.popLast() {
+            guard person != inviter, person != owner, found.insert(person).inserted else {
+                continue
+            }
+            next += broughtIn[person] ?? []
+        }
+        return members.map(\.id).filter { found.contains($0) }
+    }
+
+    /// The members who can confirm the group. A member who was removed after a backup can bring in others, so those who came
+    /// after it do not count, unless there are no others.
+    var witnesses: Set<SessionID> {
+        let known = Set(drawn.filter { state.ranks[$0] != nil })
+        guard known.isEmpty, !isNewcomer else { return known }
+        return Set(state.ranks.keys.filter { $0 != owner })
+    }
+
+    /// Returns the members who answered ``question``, and all of whose heads are here.
+    func confirmers(_ notes: some Sequence<GroupMemberNote>) -> Set<SessionID> {
+        let witnesses = witnesses
+        return Set(
+            notes.filter { note in
+                !note.answeredHeads.isEmpty && witnesses.contains(note.id)
+                    && note.answeredHeads.allSatisfy { log.contains($0) }
+            }.map(\.id))
+    }
+
+    /// Whether answers of some members end the doubt about the group. A restored state needs a second one, because an answer
+    /// confirms everybody but who gave it.
+    func isConfirmed(by confirmers: Set<SessionID>) -> Bool {
+        !confirmers.isEmpty && (isNewcomer || confirmers.count >= min(2, witnesses.count))
     }
 
     /// Whether an invitation followed the owner's last change.
@@ -110,6 +163,8 @@ package struct GroupHeader: Sendable {
     /// ``StoredGroup/question``.
     let question: [UInt8]?
     let isNewcomer: Bool
+    /// ``StoredGroup/drawn``.
+    let drawn: [SessionID]
 
     private static let declined: UInt8 = 1
     private static let asks: UInt8 = 2
@@ -118,36 +173,47 @@ package struct GroupHeader: Sendable {
     /// Creates the header of a group without a name, which has no other marks.
     init(id: GroupID) {
         (self.id, name, isDeclined, question, isNewcomer) = (id, "", false, nil, false)
+        drawn = []
     }
 
     init(_ group: StoredGroup) {
         (id, name, isDeclined) = (group.id, group.name, group.isDeclined)
-        (question, isNewcomer) = (group.question, group.isNewcomer)
+        (question, isNewcomer, drawn) = (group.question, group.isNewcomer, group.drawn)
     }
 
     /// Reads ``encoded``, or returns `nil`.
     init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes[...])
         guard let id = reader.bytes(32), let marks = reader.byte() else { return nil }
+        var drawn: [SessionID] = []
         if marks & Self.asks != 0 {
-            guard let number = reader.bytes(GroupBody.questionBytes) else { return nil }
+            guard let number = reader.bytes(GroupBody.questionBytes),
+                let count = reader.integer(UInt16.self)
+            else { return nil }
             question = Array(number)
+            for _ in 0..<count {
+                guard let key = reader.bytes(32) else { return nil }
+                drawn.append(SessionID(publicKey: Array(key)))
+            }
         } else {
             question = nil
         }
+        self.drawn = drawn
         isNewcomer = marks & Self.newcomer != 0
         guard let name = String(validating: reader.remaining, as: UTF8.self) else { return nil }
         self.id = GroupID(Array(id))
         (self.name, isDeclined) = (name, marks & Self.declined != 0)
     }
 
-    /// id (32) ‖ marks (1): 1 for a declined group, 2 for one with ``question``, 4 for a newcomer ‖ ``question`` (16) if it is
-    /// there ‖ name.
+    /// id (32) ‖ marks (1): 1 for a declined group, 2 for one with ``question``, 4 for a newcomer ‖ if it is there, ``question``
+    /// (16), the number of ``drawn`` (2) and their public keys (32 each) ‖ name.
     var encoded: [UInt8] {
         let marks =
             (isDeclined ? Self.declined : 0) | (question == nil ? 0 : Self.asks)
             | (isNewcomer ? Self.newcomer : 0)
-        return id.bytes + [marks] + (question ?? []) + Array(name.utf8)
+        let asked =
+            question.map { $0 + UInt16(drawn.count).bigEndianBytes + drawn.flatMap(\.publicKey) }
+        return id.bytes + [marks] + (asked ?? []) + Array(name.utf8)
     }
 }
 
@@ -288,7 +354,7 @@ extension StateTransaction {
         let group = StoredGroup(
             number: number, owner: owner.id, log: log, state: log.fold(),
             isDeclined: header.isDeclined, question: header.question,
-            isNewcomer: header.isNewcomer, places: places)
+            isNewcomer: header.isNewcomer, drawn: header.drawn, places: places)
         groups[id] = group
         return group
     }

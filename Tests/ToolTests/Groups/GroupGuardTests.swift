@@ -532,6 +532,20 @@ import Testing
         #expect(try circle["bob"].run("group", ["show", "first"]).status == 74)
         let conversations = try circle.must("bob", "history", ["list"]).records
         #expect(conversations.count { $0["group"] != nil } == 2, "\(conversations)")
+        // A record about the damaged group fails alone.
+        let damaged = try #require(
+            records.first { $0["standing"] == .string("unreadable") }?["id"]?.string.flatMap {
+                GroupID($0)
+            })
+        let written = [GroupBody(damaged).record, Message.textBody("beside")].flatMap { body in
+            let line: JSONObject = [
+                "v": .integer(1), "type": .string("message"),
+                "to": .string(circle["alice"].identity.id.description), "body": .object(body),
+            ]
+            return line.serialized() + [10]
+        }
+        let sealed = try circle["bob"].run("encrypt", ["--jsonl"], stdin: written)
+        #expect(sealed.status == 15 && sealed.lines.count == 2, "\(sealed)")
         // Mail of the damaged group waits, and other mail is opened.
         try circle.group("alice", "rename", "first", "third")
         try circle.say("alice", "one", to: "third")

@@ -8,14 +8,19 @@ import Testing
         try circle.must(who, "group", ["show", "team"]).records[0]["unconfirmed"] == .bool(true)
     }
 
-    /// A newcomer asks two members besides the inviter for their heads, and is unconfirmed until one of them agrees.
+    /// A newcomer asks two members whom the inviter did not bring in for their heads, and is unconfirmed until one of them
+    /// agrees.
     @Test func aNewcomerIsConfirmedByAnotherMember() throws {
         let circle = try Circle("alice", "bob", "carol", "dave", "eve")
+        try circle.must("bob", "contact", ["add", circle["eve"].card])
+        try circle.must("eve", "contact", ["add", circle["bob"].card])
         try circle.team("alice", "bob", "carol", "dave")
-        try circle.invite("eve", by: "alice")
+        try circle.group("alice", "role", "team", "bob", "admin")
+        try circle.settle()
+        try circle.invite("eve", by: "bob")
         #expect(try isUnconfirmed(circle, "eve"))
         try circle.settle()
-        try circle.group("alice", "sync")
+        try circle.group("bob", "sync")
         try circle.settle()
         // Nothing waits for the answer.
         try circle.say("eve", "hello")
@@ -27,7 +32,7 @@ import Testing
         for name in ["alice", "bob", "carol", "dave"] {
             let answer = try circle.must(name, "group", ["sync"])
             if answer.text.contains("headsAnswer") { answers += 1 }
-            #expect(name != "alice" || !answer.text.contains("headsAnswer"))
+            #expect(name != "bob" || !answer.text.contains("headsAnswer"))
             try circle.post(name, answer.stdout)
         }
         #expect(answers == 2)
@@ -36,6 +41,21 @@ import Testing
         #expect(try !isUnconfirmed(circle, "eve"))
         try circle.settle()
         #expect(try circle.must("eve", "group", ["sync"]).stdout.isEmpty)
+    }
+
+    /// The creator brought in all others: the newcomer has nobody to ask, and is not blocked.
+    @Test func theCreatorAloneInvited() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob")
+        try circle.invite("carol", by: "alice")
+        #expect(try !isUnconfirmed(circle, "carol"))
+        let shown = try circle.must("carol", "group", ["show", "team"])
+        #expect(try shown.records[0]["knownFromInviterAlone"] == .bool(true))
+        #expect(shown.stderr.contains("known from alice alone"), "\(shown.stderr)")
+        try circle.settle()
+        try circle.say("carol", "hello")
+        try circle.settle()
+        #expect(try circle.history("bob") == ["hello"])
     }
 
     /// The first two members of a group have no other one to ask.

@@ -133,6 +133,13 @@ import Testing
         try circle.post("alice", questions.stdout)
         // The question waits for an answer.
         #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty)
+        try circle.texts("carol")
+        try circle.group("carol", "sync")
+        #expect(try circle.read("alice").stdout.isEmpty)
+        // One answer confirms everybody but its author.
+        let shown = try circle.must("alice", "group", ["show", "team"])
+        #expect(try shown.records[0]["unconfirmed"] == .bool(true))
+        #expect(shown.stderr.contains("carol alone has confirmed"), "\(shown.stderr)")
         try circle.texts("bob")
         let answer = try circle.group("bob", "sync")
         #expect(try answer.records.count == 1)
@@ -211,6 +218,48 @@ import Testing
         try expectOneState("alice", "bob", group: "team")
     }
 
+    /// C2: the member whom the owner removed after the backup answers first, and hides it.
+    @Test func c2ARemovedMemberConfirmsNothing() throws {
+        let circle = try Circle("alice", "bob", "carol", "dave")
+        try circle.team("alice", "bob", "carol", "dave")
+        try circle.backUp("alice")
+        try circle.group("alice", "remove", "team", "carol")
+        _ = circle.take("carol")
+        try circle.settle()
+        try circle.loseState(of: "alice")
+        try circle.restore("alice")
+        func readers(_ text: String) throws -> Set<JSON?> {
+            let run = try circle.must("alice", "encrypt", ["--group", "team"], text)
+            try circle.deliver(run)
+            return Set(try run.records.map { $0["to"] })
+        }
+        func members() throws -> JSON? {
+            try circle.must("alice", "group", ["show", "team"]).records[0]["members"]
+        }
+        let ids = circle.people.mapValues { JSON.string($0.identity.id.description) }
+        try circle.group("alice", "sync")
+        try circle.texts("carol")
+        try circle.group("carol", "sync")
+        #expect(try circle.read("alice").status == 0)
+        #expect(try members() == .integer(4))
+        #expect(try readers("without carol") == [ids["bob"], ids["dave"]])
+        #expect(try circle["alice"].run("group", ["rename", "team", "crew"]).status == 75)
+        // Bob's answer names the removal, which counts when it is here.
+        for name in ["bob", "alice", "bob"] {
+            try circle.texts(name)
+            try circle.group(name, "sync")
+        }
+        try circle.texts("alice")
+        #expect(try members() == .integer(3))
+        #expect(try readers("for dave") == [ids["dave"]])
+        #expect(try circle["alice"].run("group", ["rename", "team", "crew"]).status == 75)
+        try circle.texts("dave")
+        try circle.group("dave", "sync")
+        try circle.texts("alice")
+        try circle.group("alice", "rename", "team", "crew")
+        #expect(try circle.take("carol").allSatisfy { !$0.contains("\"suite\":\"group\"") })
+    }
+
     /// Many own changes and those of others, more than a message holds.
     @Test func aLongAbsenceIsFilled() throws {
         try circle.backUp("alice")
@@ -280,8 +329,10 @@ import Testing
         #expect(try circle["carol"].run("group", ["accept", "team"]).status == 75)
         try circle.group("carol", "sync")
         try circle.settle()
-        try circle.group("alice", "sync")
-        try circle.settle()
+        for name in ["alice", "bob"] {
+            try circle.group(name, "sync")
+            try circle.settle()
+        }
         let shown = try circle.must("carol", "group", ["show", "team"]).records[0]
         #expect(shown["standing"] == .string("member") && shown["unconfirmed"] == nil)
         #expect(try circle.state("carol") == circle.state("alice"))
@@ -325,8 +376,11 @@ import Testing
         try circle.deliver(sealed)
         try circle.settle()
         #expect(try !isConfirmed("alice"))
-        try circle.tell("bob", "alice", answer)
-        try circle.texts("alice")
+        for name in ["bob", "carol"] {
+            #expect(try !isConfirmed("alice"))
+            try circle.tell(name, "alice", answer)
+            try circle.texts("alice")
+        }
         #expect(try isConfirmed("alice"))
     }
 
