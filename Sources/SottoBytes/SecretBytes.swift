@@ -4,14 +4,14 @@ import CSodium
 ///
 /// The type cannot be copied, printed, compared with `==` or encoded. The bytes are accessible only inside
 /// ``withBytes(_:)``. Up to ``SecretMemory/slotBytes`` bytes are in a shared region; longer ones, and those of
-/// ``guarded()``, have guard pages of their own (`sodium_malloc`). Locking is best effort: when the limit on locked memory
+/// ``guarded()``, have separate guard pages (`sodium_malloc`). Locking is best effort: when the limit on locked memory
 /// is reached, the memory is not locked.
 public struct SecretBytes: ~Copyable, @unchecked Sendable {
     // Sendable: the memory is written only in `init` and is read-only afterwards.
     private let memory: UnsafeMutableRawPointer
     /// The number of bytes.
     public let count: Int
-    /// Whether the memory has guard pages of its own.
+    /// Whether the memory has separate guard pages.
     private let isGuarded: Bool
 
     /// Creates `count` bytes that `fill` writes. If `fill` throws, the memory is wiped and freed.
@@ -76,7 +76,7 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
         withBytes { bytes in SecretBytes(copying: bytes) }
     }
 
-    /// Returns the bytes in memory with guard pages of its own, for a key that lives as long as the process.
+    /// Returns the bytes in memory with separate guard pages, for a key that lives as long as the process.
     public consuming func guarded() -> SecretBytes {
         withBytes { bytes in
             SecretBytes(count: bytes.count, isGuarded: true) { $0.copyMemory(from: bytes) }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Memory for short secrets: slots of ``slotBytes`` bytes in a locked region with guard pages around it.
 ///
-/// A secret of one message lives for microseconds. A guarded allocation of its own would take eleven system calls, each
+/// A secret of one message lives for microseconds. A separate guarded allocation would take eleven system calls, each
 /// under the lock of the address space. A slot takes none: a thread takes it from its own free list and returns it wiped. A
 /// list is bounded, so that a thread that only frees returns slots to the others.
 ///

@@ -4,7 +4,7 @@ import Sotto
 
 /// A random source of libsodium that another process knows. Never use it for secrets.
 ///
-/// The first 32 random bytes are draw 0, the next 32 draw 1, and so on. Each other length has a count of its own.
+/// The first 32 random bytes are draw 0, the next 32 draw 1, and so on. Each other length is counted separately.
 package enum SeededRandom {
     /// Returns the draw `number` of `count` bytes.
     package static func draw(_ number: Int, count: Int = 32) -> [UInt8] {

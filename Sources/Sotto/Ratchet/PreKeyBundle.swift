@@ -113,7 +113,7 @@ public struct PreKeyBundle: Sendable, Equatable {
     public let signedPreKey: SignedPreKey
     /// The post-quantum signed prekey, or `nil` for plain X3DH.
     public let pqSignedPreKey: SignedPreKey?
-    /// The signature over both signed prekeys, or `nil` if the bundle has none or no post-quantum prekey.
+    /// The signature over both signed prekeys, or `nil` without it or without a post-quantum prekey.
     public let pairSignature: PairSignature?
     /// A one-time prekey, or `nil` if all were claimed.
     public let oneTimePreKey: PreKey?
