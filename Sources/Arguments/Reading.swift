@@ -122,7 +122,9 @@ struct Reading {
         let names = (declarations.flatMap(\.names) + common).filter {
             $0.utf8.starts(with: "--".utf8)
         }
-        note("unknown option \(quoted(name))" + (isLong ? suggestion(for: name, among: names) : ""))
+        // A word such as a key in PEM is no option, and the text after its first word may be secret.
+        let shown = String(name.prefix { !$0.isWhitespace })
+        note("unknown option \(quoted(shown))" + (isLong ? suggestion(for: name, among: names) : ""))
     }
 
     private mutating func give(_ word: String, to declaration: Declaration, calledAs name: String?)

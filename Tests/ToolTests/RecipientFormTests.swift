@@ -156,6 +156,7 @@ struct RecipientFormTests {
                 where part.count > 20 {
                     #expect(!run.stderr.contains(part), "\(arguments[..<2])")
                 }
+                // The first word of a PEM text is not secret.
                 #expect(!run.stderr.contains(secret.prefix(20)), "\(arguments[..<2])")
             }
         }
