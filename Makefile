@@ -27,7 +27,7 @@ RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release 
 RELEASE := .build-release/release
 MADE_COMPLETIONS := .build-release/completions
 
-.PHONY: all build deps demo test check bench faults soak simulation fuzz lint format install uninstall clean
+.PHONY: all build deps demo test check bench faults soak properties simulation fuzz lint format install uninstall clean
 
 all: build
 
@@ -71,6 +71,13 @@ SOAK_SECONDS ?= 7200
 soak: deps
 	for p in $(TOOLS) $(HELPERS); do $(SWIFT) build --product $$p || exit 1; done
 	python3 Bench/soak.py .build/debug $(SOAK_SECONDS)
+
+## properties: PROPERTY_ROUNDS mutated records of each kind through every path, and each row of the state damaged in two ways
+PROPERTY_ROUNDS ?= 100000
+properties: deps
+	$(SWIFT) build --build-tests
+	SOTTO_PROPERTY_ROUNDS=$(PROPERTY_ROUNDS) SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build \
+	  --filter 'RecordPropertyTests|StateDamageTests' | grep -E '^(records|state): |failed|passed'
 
 ## simulation: twenty members of a group, two relays, loss and kills; ACTIONS random actions, with the programs of a debug build
 ACTIONS ?= 5000

@@ -304,7 +304,9 @@ let package = Package(
             "group", ["SottoState", "SottoReports", "SottoContacts", "SottoWire"],
             link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
-        program("history", ["SottoContacts", "SottoDatabase", "SottoState"], link: fullyStatic),
+        program(
+            "history", ["SottoContacts", "SottoDatabase", "SottoReports", "SottoState"],
+            link: fullyStatic),
         plainProgram("pad", ["SottoPadding"], link: fullyStatic),
         plainProgram("qr", ["SottoQR"], exclude: ["link"], link: nearlyStatic),
         // Reads pictures for `qr`, in a restricted process. It stays relocatable, because it reads hostile input.

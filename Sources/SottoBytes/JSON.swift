@@ -93,11 +93,21 @@ public struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
     /// Returns the object on one line, without white space or a line feed at the end.
     public func serialized() -> [UInt8] { JSON.object(self).serialized() }
+
+    /// The members by the UTF-16 code units of their names.
+    fileprivate var sortedMembers: [(name: String, value: JSON)] {
+        members.sorted { $0.name.utf16.lexicographicallyPrecedes($1.name.utf16) }
+    }
+
+    /// Returns the object as ``JSON/sorted()`` does.
+    public func sorted() -> JSONObject {
+        JSONObject(uncheckedMembers: sortedMembers.map { ($0.name, $0.value.sorted()) })
+    }
 }
 
 extension JSON {
-    /// Returns the value on one line, without white space, with members in order. The result of a parsed value can be
-    /// parsed again.
+    /// Returns the value on one line, without white space, with members in order. A parsed value is equal to the one that
+    /// is parsed from the result.
     public func serialized() -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(512)
@@ -113,6 +123,41 @@ extension JSON {
         return out
     }
 
+    /// Returns the value with the members of all objects in the order of ``canonical()``.
+    public func sorted() -> JSON {
+        switch self {
+        case .null, .bool, .integer, .number, .string: self
+        case .array(let elements): .array(elements.map { $0.sorted() })
+        case .object(let object): .object(object.sorted())
+        }
+    }
+
+    /// Whether arrays and objects nest at most `depth` deep.
+    public func nests(atMost depth: Int) -> Bool {
+        switch self {
+        case .array(let elements):
+            depth > 0 && elements.allSatisfy { $0.nests(atMost: depth - 1) }
+        case .object(let object):
+            depth > 0 && object.members.allSatisfy { $0.value.nests(atMost: depth - 1) }
+        case .null, .bool, .integer, .number, .string: true
+        }
+    }
+
+    /// The largest integer that every reader of JSON keeps exactly, 2⁵³ − 1 (RFC 7493 §2.2).
+    public static let largestSafeInteger: Int64 = (1 << 53) - 1
+
+    /// Whether all numbers are integers within ±``largestSafeInteger``.
+    public var hasOnlySafeIntegers: Bool {
+        switch self {
+        case .null, .bool, .string: true
+        case .integer(let value):
+            (-Self.largestSafeInteger...Self.largestSafeInteger).contains(value)
+        case .number: false
+        case .array(let elements): elements.allSatisfy(\.hasOnlySafeIntegers)
+        case .object(let object): object.members.allSatisfy { $0.value.hasOnlySafeIntegers }
+        }
+    }
+
     /// Appends the value as ``serialized()`` returns it.
     package func append(to out: inout [UInt8]) { append(to: &out, canonical: false) }
 
@@ -122,9 +167,12 @@ extension JSON {
         case .bool(let value): out += (value ? "true" : "false").utf8
         case .integer(let value): out += String(value).utf8
         case .number(let value):
-            // Digits without an exponent would be read as an integer, which must be below 2⁶³.
-            let isLarge = !canonical && value.magnitude >= 0x1p63
-            out += (isLarge ? Self.scientific(value) : Self.shortest(value)).utf8
+            let text = Self.shortest(value)
+            out += text.utf8
+            // Digits alone would be read as an integer.
+            if !canonical, !text.utf8.contains(where: { Self.marksNumber($0) }) {
+                out += ".0".utf8
+            }
         case .string(let value): Self.append(value, to: &out)
         case .array(let elements):
             out.append(UInt8(ascii: "["))
@@ -136,10 +184,7 @@ extension JSON {
             }
             out.append(UInt8(ascii: "]"))
         case .object(let object):
-            let members =
-                canonical
-                ? object.members.sorted { $0.name.utf16.lexicographicallyPrecedes($1.name.utf16) }
-                : object.members
+            let members = canonical ? object.sortedMembers : object.members
             out.append(UInt8(ascii: "{"))
             var isFirst = true
             for member in members {
@@ -151,6 +196,11 @@ extension JSON {
             }
             out.append(UInt8(ascii: "}"))
         }
+    }
+
+    /// Whether a byte of a number shows that it is not written as an integer.
+    private static func marksNumber(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: ".") || byte == UInt8(ascii: "e")
     }
 
     private static func append(_ string: String, to out: inout [UInt8]) {

@@ -6,7 +6,7 @@ public enum JSONError: Error, Sendable, Equatable {
     case invalidText(offset: Int)
     /// An object has two members of one name. Readers differ in which one they use, so the object is refused.
     case duplicateMember(offset: Int)
-    /// Arrays and objects are nested deeper than ``JSON/maximumDepth``.
+    /// Arrays and objects are nested deeper than the limit, which is at most ``JSON/maximumDepth``.
     case tooDeep(offset: Int)
     /// An integer does not fit 64 bits, or a number is beyond the range of a double.
     case numberOutOfRange(offset: Int)
@@ -19,11 +19,11 @@ extension JSON {
     /// Reads exactly one value, with optional white space around it.
     ///
     /// It is strict where JSON readers often differ: member names are unique (as bytes), text is UTF-8 without lone
-    /// surrogates, nesting is at most ``maximumDepth``, and nothing follows the value.
-    public init(parsing bytes: [UInt8]) throws(JSONError) {
+    /// surrogates, nesting is at most `depth`, and nothing follows the value.
+    public init(parsing bytes: [UInt8], depth: Int = maximumDepth) throws(JSONError) {
         var result: Result<JSON, JSONError> = .failure(.malformed(offset: 0))
         bytes.withUnsafeBufferPointer { buffer in
-            var parser = Parser(input: buffer)
+            var parser = Parser(input: buffer, maximumDepth: depth)
             do throws(JSONError) {
                 let value = try parser.value(depth: 0)
                 parser.skipSpace()
@@ -36,9 +36,11 @@ extension JSON {
         self = try result.get()
     }
 
-    /// Reads one object; see ``init(parsing:)``.
-    public static func object(parsing bytes: [UInt8]) throws(JSONError) -> JSONObject {
-        guard case .object(let object) = try JSON(parsing: bytes) else {
+    /// Reads one object; see ``init(parsing:depth:)``.
+    public static func object(
+        parsing bytes: [UInt8], depth: Int = maximumDepth
+    ) throws(JSONError) -> JSONObject {
+        guard case .object(let object) = try JSON(parsing: bytes, depth: depth) else {
             throw .malformed(offset: 0)
         }
         return object
@@ -47,6 +49,7 @@ extension JSON {
 
 private struct Parser {
     let input: UnsafeBufferPointer<UInt8>
+    let maximumDepth: Int
     var index = 0
 
     mutating func skipSpace() {
@@ -92,7 +95,7 @@ private struct Parser {
     }
 
     mutating func object(depth: Int) throws(JSONError) -> JSONObject {
-        guard depth <= JSON.maximumDepth else { throw .tooDeep(offset: index) }
+        guard depth <= maximumDepth else { throw .tooDeep(offset: index) }
         index += 1
         var members: [(name: String, value: JSON)] = []
         // The names of a small object are compared one by one. A large object uses a set, so that the time stays
@@ -131,7 +134,7 @@ private struct Parser {
     }
 
     mutating func array(depth: Int) throws(JSONError) -> [JSON] {
-        guard depth <= JSON.maximumDepth else { throw .tooDeep(offset: index) }
+        guard depth <= maximumDepth else { throw .tooDeep(offset: index) }
         index += 1
         var elements: [JSON] = []
         skipSpace()

@@ -1,5 +1,6 @@
 public import Sotto
 public import SottoMessengers
+import SottoReports
 public import SottoState
 public import SottoTool
 
@@ -64,7 +65,8 @@ public final class AddressBook {
                 return nil
             }
             return try IdentityStore.existing(
-                in: directory, identity: loaded.get(), lockTimeout: lockTimeout)
+                in: directory, identity: loaded.get(), lockTimeout: lockTimeout,
+                report: StateDamage.say)
         }
     }
 
@@ -100,7 +102,8 @@ public final class AddressBook {
         }
         if let store = try store() { return store }
         let store = try IdentityStore(
-            directory: .standard(), identity: identity(), lockTimeout: lockTimeout)
+            directory: .standard(), identity: identity(), lockTimeout: lockTimeout,
+            report: StateDamage.say)
         made = store
         return store
     }

@@ -52,7 +52,7 @@ package struct ConversationNames {
     /// Returns the displayed name of a person.
     package func name(of peer: SessionID) throws -> String {
         if peer == store.owner.id { return "me" }
-        let name = try store.contact(id: peer)?.name ?? ""
+        let name = try store.readableContact(id: peer)?.name ?? ""
         return name.isEmpty ? peer.description : name
     }
 }

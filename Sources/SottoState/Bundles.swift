@@ -46,15 +46,22 @@ extension StateTransaction {
     }
 
     /// Returns the stored bundle of a peer, or `nil` if none is stored.
+    ///
+    /// One that cannot be read is deleted: another one is claimed.
     public func bundle(of peer: SessionID) throws(StateError) -> PreKeyBundle? {
         let mark = store.mark(peer)
-        let select = try connection.statement("SELECT sealed FROM bundle WHERE peer = ?", mark)
-        defer { select.reset() }
-        guard try select.step(), !select.isNull(0) else { return nil }
-        let bytes = try store.unseal(select.bytes(0), .bundle(peer: mark))
-        guard let record = try? JSON.object(parsing: bytes),
-            let bundle = try? PreKeyBundle(record: record)
-        else { throw .unsealable(path: store.database.path) }
+        let sealed = try connection.first(
+            "SELECT sealed FROM bundle WHERE peer = ? AND sealed IS NOT NULL", mark
+        ) { $0.bytes(0) }
+        guard let sealed else { return nil }
+        let bundle = try store.readable(.bundle, mark) { () throws(StateError) in
+            let bytes = try store.unseal(sealed, .bundle(peer: mark))
+            guard let record = try? JSON.object(parsing: bytes),
+                let bundle = try? PreKeyBundle(record: record)
+            else { throw StateError.unsealable(path: store.database.path) }
+            return bundle
+        }
+        if bundle == nil { try forgetBundle(of: peer) }
         return bundle
     }
 

@@ -16,16 +16,20 @@ extension IdentityStore {
     /// The minimum length of an abbreviated id, in characters.
     public static let idPrefix = 8
 
-    /// Returns all contacts, sorted by name.
+    /// Returns all contacts that can be read, sorted by name.
     public func contacts() throws(StateError) -> [Contact] {
-        try database.use { connection throws(StateError) in try contacts(connection) }
+        try use { connection throws(StateError) in try contacts(connection) }
     }
 
     func contacts(_ connection: StateConnection) throws(StateError) -> [Contact] {
-        let rows = try connection.rows("SELECT sealed FROM contact") { $0.bytes(0) }
-        var contacts: [Contact] = []
-        for row in rows { contacts.append(try contact(sealed: row)) }
-        return contacts.sorted {
+        let rows = try connection.rows("SELECT peer, sealed FROM contact") {
+            row throws(StateError) in
+            let sealed = row.bytes(1)
+            return try readable(.contact, row.bytes(0)) { () throws(StateError) in
+                try contact(sealed: sealed)
+            }
+        }
+        return rows.compactMap(\.self).sorted {
             ($0.name.lowercased(), $0.id.description) < ($1.name.lowercased(), $1.id.description)
         }
     }
@@ -36,16 +40,25 @@ extension IdentityStore {
         try contacts().filter { !$0.isBlocked }.compactMap(\.address)
     }
 
-    /// Returns the contact with an id, or `nil`.
+    /// Returns the contact with an id, or `nil`. Throws ``StateError/unsealable(path:)`` for one that cannot be read: the
+    /// owner's decisions about it are unknown.
     public func contact(id: SessionID) throws(StateError) -> Contact? {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try contact(connection, "SELECT sealed FROM contact WHERE peer = ?", mark(id))
         }
     }
 
+    /// Returns the contact with an id, or `nil`, also for one that cannot be read.
+    public func readableContact(id: SessionID) throws(StateError) -> Contact? {
+        defer { damage.flush() }
+        return try readable(.contact, mark(id)) { () throws(StateError) in
+            try contact(id: id)
+        } ?? nil
+    }
+
     /// Finds the contact that `text` means: a whole name, a whole id, or the beginning of exactly one name or id.
     public func resolve(_ text: String) throws(StateError) -> Resolution {
-        let exact = try database.use { connection throws(StateError) in
+        let exact = try use { connection throws(StateError) in
             try contact(connection, "SELECT sealed FROM contact WHERE name = ?", mark(name: text))
         }
         if let exact { return .found(exact) }
@@ -104,7 +117,14 @@ extension StateTransaction {
         return try store.contacts(connection).first { $0.name.lowercased() == name.lowercased() }
     }
 
-    /// Returns all contacts.
+    /// Returns the contact with an id, or `nil`, also for one that cannot be read.
+    package func readableContact(id: SessionID) throws(StateError) -> Contact? {
+        try store.readable(.contact, store.mark(id)) { () throws(StateError) in
+            try contact(id: id)
+        } ?? nil
+    }
+
+    /// Returns all contacts that can be read.
     public func allContacts() throws(StateError) -> [Contact] { try store.contacts(connection) }
 
     /// Returns whether the address book has a contact that is not merely blocked.
@@ -120,10 +140,21 @@ extension StateTransaction {
     ///
     /// Throws ``ContactError/nameTaken(_:)`` when another contact has the name.
     public func save(_ contact: Contact, formerID: SessionID? = nil) throws {
-        if !contact.name.isEmpty, let other = try self.contact(named: contact.name),
-            other.id != contact.id, other.id != formerID
-        {
-            throw ContactError.nameTaken(contact.name)
+        if !contact.name.isEmpty {
+            // The contact with the name need not be readable.
+            let holder = try connection.first(
+                "SELECT peer FROM contact WHERE name = ?", store.mark(name: contact.name)
+            ) { $0.bytes(0) }
+            let isOther =
+                if let holder {
+                    !([contact.id] + [formerID].compactMap(\.self)).map(store.mark)
+                        .contains(holder)
+                } else if let other = try self.contact(named: contact.name) {
+                    other.id != contact.id && other.id != formerID
+                } else {
+                    false
+                }
+            if isOther { throw ContactError.nameTaken(contact.name) }
         }
         if let formerID, formerID != contact.id { try remove(id: formerID) }
         try connection.run(
@@ -141,6 +172,16 @@ extension StateTransaction {
     public func remove(id: SessionID) throws(StateError) {
         try connection.run("DELETE FROM contact WHERE peer = ?", store.mark(id))
         contacts[id] = .some(nil)
+        hasAnyContact = nil
+    }
+}
+
+extension StateTransaction {
+    /// Removes a contact that cannot be read, by its whole name or its id.
+    package func remove(unreadable text: String) throws(StateError) {
+        try connection.run("DELETE FROM contact WHERE name = ?", store.mark(name: text))
+        if let id = SessionID(text) { try remove(id: id) }
+        contacts = [:]
         hasAnyContact = nil
     }
 }

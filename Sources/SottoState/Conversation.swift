@@ -151,16 +151,28 @@ struct ConversationRow {
         self.conversation = conversation
     }
 
-    /// Reads a row of ``columns``. Throws ``StateError/unsealable(path:)``.
-    init(_ row: PreparedStatement<StateError>, _ store: IdentityStore) throws(StateError) {
-        let sealed = try store.unseal(row.bytes(5), .conversation(number: row.integer(0)))
-        guard let members = try? JSON.object(parsing: sealed),
-            let conversation = Conversation(members),
-            store.mark(conversation) == row.bytes(6)
-        else { throw .unsealable(path: store.database.path) }
-        number = row.integer(0)
-        self.conversation = conversation
-        settings = ConversationSettings(members)
+    /// Reads a row of ``columns``. A row that cannot be read has lost its settings; `known` returns the conversation of its
+    /// keyed hash. Throws ``StateError/unsealable(path:)`` if that is `nil`.
+    init(
+        _ row: PreparedStatement<StateError>, _ store: IdentityStore,
+        known: ([UInt8]) throws(StateError) -> Conversation?
+    ) throws(StateError) {
+        let (number, sealed, mark) = (row.integer(0), row.bytes(5), row.bytes(6))
+        let found = try store.readable(.conversation, number) { () throws(StateError) in
+            let content = try store.unseal(sealed, .conversation(number: number))
+            guard let members = try? JSON.object(parsing: content),
+                let conversation = Conversation(members), store.mark(conversation) == mark
+            else { throw .unsealable(path: store.database.path) }
+            return (conversation, ConversationSettings(members))
+        }
+        if let found {
+            (conversation, settings) = found
+        } else if let conversation = try known(mark) {
+            self.conversation = conversation
+        } else {
+            throw .unsealable(path: store.database.path)
+        }
+        self.number = number
         last = row.integer(1)
         time = row.isNull(2) ? nil : row.integer(2)
         unread = row.integer(3)
@@ -185,7 +197,7 @@ struct ConversationRow {
 extension IdentityStore {
     /// Returns all conversations: favourites first, then by their newest message, the latest first.
     public func conversations() throws(StateError) -> [ConversationSummary] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try conversationRows(connection).map(\.summary)
         }.sorted {
             ($0.settings.isFavourite ? 1 : 0, $0.last) > ($1.settings.isFavourite ? 1 : 0, $1.last)
@@ -194,15 +206,43 @@ extension IdentityStore {
 
     /// Returns a conversation, or `nil` if it has never had a message.
     public func summary(of conversation: Conversation) throws(StateError) -> ConversationSummary? {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try conversationRow(conversation, connection)?.summary
         }
     }
 
     func conversationRows(_ connection: StateConnection) throws(StateError) -> [ConversationRow] {
         try connection.rows("SELECT \(ConversationRow.columns) FROM conversation") {
-            row throws(StateError) in try ConversationRow(row, self)
+            row throws(StateError) in try conversationRow(row, connection)
+        }.compactMap(\.self)
+    }
+
+    /// Reads a row, or returns `nil` if it cannot be read and its conversation is unknown.
+    private func conversationRow(
+        _ row: PreparedStatement<StateError>, _ connection: StateConnection
+    ) throws(StateError) -> ConversationRow? {
+        try readable(.conversation, row.integer(0)) { () throws(StateError) in
+            try ConversationRow(row, self) { mark throws(StateError) in
+                try conversation(withMark: mark, connection)
+            }
         }
+    }
+
+    /// Returns the conversation with a keyed hash among those with the owner, the contacts and the groups, or `nil`.
+    private func conversation(
+        withMark mark: [UInt8], _ connection: StateConnection
+    ) throws(StateError) -> Conversation? {
+        let groups = try connection.rows("SELECT mark, sealed FROM group_log") {
+            row throws(StateError) in
+            let (mark, sealed) = (row.bytes(0), row.bytes(1))
+            return try readable(.group, mark) { () throws(StateError) in
+                try header(sealed, mark: mark).id
+            }
+        }
+        let known: [Conversation] =
+            [.peer(owner.id), .unknown] + (try contacts(connection).map { .peer($0.id) })
+            + groups.compactMap(\.self).map { .group($0) }
+        return known.first { self.mark($0) == mark }
     }
 
     func conversationRow(
@@ -211,7 +251,9 @@ extension IdentityStore {
         try connection.first(
             "SELECT \(ConversationRow.columns) FROM conversation WHERE mark = ?",
             mark(conversation)
-        ) { row throws(StateError) in try ConversationRow(row, self) }
+        ) { row throws(StateError) in
+            try ConversationRow(row, self) { _ throws(StateError) in conversation }
+        }
     }
 
     func conversationRow(
@@ -219,7 +261,7 @@ extension IdentityStore {
     ) throws(StateError) -> ConversationRow? {
         try connection.first(
             "SELECT \(ConversationRow.columns) FROM conversation WHERE number = ?", number
-        ) { row throws(StateError) in try ConversationRow(row, self) }
+        ) { row throws(StateError) in try conversationRow(row, connection) } ?? nil
     }
 }
 

@@ -85,7 +85,7 @@ extension StateTransaction {
 extension IdentityStore {
     /// Returns whether an early envelope waits.
     public func hasEarly() throws(StateError) -> Bool {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try connection.integer("SELECT count(*) FROM inbox WHERE chain IS NOT NULL") > 0
         }
     }

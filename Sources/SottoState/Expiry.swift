@@ -34,7 +34,7 @@ extension IdentityStore {
     }
 
     private func isDue(at now: Timestamp) throws(StateError) -> Bool {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             if try connection.exists(
                 "SELECT 1 FROM message WHERE expires <= ? LIMIT 1", now.seconds)
             {
@@ -71,7 +71,7 @@ extension IdentityStore {
     /// Empties the log. Rebuilds the file if at least 1,000 messages and a quarter of all were erased since it was last
     /// rebuilt: what remains of an erased message is in the page where it was, which no later message fills.
     public func compact() throws(StateError) {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             let erased = try connection.integer(
                 "SELECT value FROM number WHERE name = ?", StateTransaction.erasedName)
             let last = try connection.integer("SELECT max(number) FROM message")
@@ -196,7 +196,7 @@ extension IdentityStore {
 
     /// Returns the retentions: that of all conversations first, also if it was never set.
     public func retentions() throws(StateError) -> [Retention] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             let rows = try connection.rows(
                 "SELECT conversation, seconds FROM retention ORDER BY conversation"
             ) { (conversation: $0.integer(0), seconds: $0.isNull(1) ? nil : $0.integer(1)) }

@@ -26,7 +26,7 @@ extension IdentityStore {
         conversation: Conversation?, before number: Int64 = .max, limit: Int,
         events: Bool = false
     ) throws(StateError) -> [HistoryEntry] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try history(
                 conversation: conversation, before: number, limit: limit, events: events,
                 connection)
@@ -62,7 +62,7 @@ extension IdentityStore {
     public func lastEntries(
         conversation: Conversation, _ count: Int
     ) throws(StateError) -> [HistoryEntry] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             guard let row = try conversationRow(conversation, connection) else { return [] }
             return try entries(
                 """
@@ -75,7 +75,7 @@ extension IdentityStore {
 
     /// Returns the message with a number, or `nil`.
     public func historyEntry(number: Int64) throws(StateError) -> HistoryEntry? {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try entries("WHERE number = ?", number, connection: connection).first
         }
     }
@@ -87,7 +87,7 @@ extension IdentityStore {
     public func historyEntry(
         id: String, in conversation: Conversation? = nil
     ) throws(StateError) -> Lookup {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             func isWanted(_ entry: HistoryEntry) -> Bool {
                 conversation == nil || entry.conversation == conversation
             }
@@ -129,7 +129,7 @@ extension IdentityStore {
     public func events(
         on id: String, in conversation: Conversation
     ) throws(StateError) -> [HistoryEntry] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             guard let row = try conversationRow(conversation, connection) else { return [] }
             return try events(on: id, in: row, connection)
         }
@@ -162,10 +162,7 @@ extension IdentityStore {
                 conversations[stored.conversation] =
                     try conversationRow(number: stored.conversation, connection)?.conversation
             }
-            guard let conversation = conversations[stored.conversation] else {
-                throw .unsealable(path: database.path)
-            }
-            events.append(try entry(stored, conversation, now: now))
+            events.append(try entry(stored, conversations[stored.conversation], now: now))
         }
         // The mail can arrive in another order than the one in which it was written.
         return events.sorted {
@@ -191,10 +188,10 @@ extension IdentityStore {
         }
     }
 
-    /// Returns `read` of each row with its conversation.
+    /// Returns `read` of each row with its conversation, which is `nil` if it cannot be read.
     func inConversations<Value>(
         _ rows: [StoredMessage], _ connection: StateConnection,
-        _ read: (StoredMessage, Conversation) throws(StateError) -> Value
+        _ read: (StoredMessage, Conversation?) throws(StateError) -> Value
     ) throws(StateError) -> [Value] {
         var known: [Int64: Conversation] = [:]
         return try rows.map { row throws(StateError) in
@@ -202,38 +199,39 @@ extension IdentityStore {
                 known[row.conversation] =
                     try conversationRow(number: row.conversation, connection)?.conversation
             }
-            guard let conversation = known[row.conversation] else {
-                throw .unsealable(path: database.path)
-            }
-            return try read(row, conversation)
+            return try read(row, known[row.conversation])
         }
     }
 
-    /// Decrypts a row. `now` is the time at which the lifetime may have ended, in seconds since 1970.
+    /// Decrypts a row. `now` is the time at which the lifetime may have ended, in seconds since 1970. A row that cannot be
+    /// read has no record and the state ``HistoryEntry/State/damaged``; without a conversation it is in that of unknown senders.
     func entry(
-        _ row: StoredMessage, _ conversation: Conversation, now: Int64
+        _ row: StoredMessage, _ conversation: Conversation?, now: Int64
     ) throws(StateError) -> HistoryEntry {
         try entryAndDigest(row, conversation, now: now).entry
     }
 
     /// Decrypts a row like ``entry(_:_:now:)``. The digest is that of the envelope, or `nil` if the record is gone.
     func entryAndDigest(
-        _ row: StoredMessage, _ conversation: Conversation, now: Int64
+        _ row: StoredMessage, _ conversation: Conversation?, now: Int64
     ) throws(StateError) -> (entry: HistoryEntry, digest: ArraySlice<UInt8>?) {
-        guard let direction = HistoryEntry.Direction(rawValue: row.sent),
-            let kind = HistoryEntry.Kind(rawValue: row.kind),
-            let stored = HistoryEntry.State(rawValue: row.state)
-        else { throw .unsealable(path: database.path) }
         let isExpired = row.sealed != nil && row.expires.map { $0 <= now } ?? false
-        let state = isExpired ? .expired : stored
         let sealed = isExpired ? nil : row.sealed
-        let opened = try sealed.map { sealed throws(StateError) in
-            try record(sealed, row, conversation)
+        let opened = try sealed.flatMap { sealed throws(StateError) in
+            try readable(.message, row.number) { () throws(StateError) in
+                guard let conversation else { throw .unsealable(path: database.path) }
+                return try record(sealed, row, conversation)
+            }
         }
+        var state = HistoryEntry.State(rawValue: row.state) ?? .damaged
+        if isExpired { state = .expired }
+        if sealed != nil, opened == nil { state = .damaged }
         let entry = HistoryEntry(
-            number: row.number, conversation: conversation, direction: direction, kind: kind,
+            number: row.number, conversation: conversation ?? .unknown,
+            direction: HistoryEntry.Direction(rawValue: row.sent) ?? .received,
+            kind: HistoryEntry.Kind(rawValue: row.kind) ?? .content,
             state: state, received: row.time.map { Timestamp(seconds: $0) },
-            expires: isExpired ? nil : row.expires.map { Timestamp(seconds: $0) },
+            expires: opened == nil ? nil : row.expires.map { Timestamp(seconds: $0) },
             record: opened?.record ?? JSONObject([]))
         return (entry, opened?.digest)
     }

@@ -117,7 +117,7 @@ extension IdentityStore {
     /// Copies the log into the file and empties it, so that no deleted content is left there. Does nothing while
     /// another process reads.
     public func checkpoint() throws(StateError) {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
         }
     }

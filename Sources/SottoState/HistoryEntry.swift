@@ -37,7 +37,7 @@ public struct HistoryEntry: Sendable, Hashable {
         case failed = 8
         /// The message was deleted; its record is gone.
         case deleted = 16
-        /// The record cannot be decrypted.
+        /// The record cannot be read.
         case damaged = 17
         /// The message's lifetime ended, or it was older than messages are kept; its record is gone.
         case expired = 18

@@ -15,7 +15,7 @@ extension IdentityStore {
     public func contents(
         of conversation: Conversation, after number: Int64, limit: Int
     ) throws(StateError) -> [HistoryEntry] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             guard let row = try conversationRow(conversation, connection) else { return [] }
             return try entries(
                 """
@@ -28,7 +28,7 @@ extension IdentityStore {
     public func backupRows(
         after number: Int64, limit: Int
     ) throws(StateError) -> [(number: Int64, row: BackupRow)] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             let rows = try connection.rows(
                 """
                 SELECT \(StoredMessage.columns) FROM message
@@ -43,7 +43,7 @@ extension IdentityStore {
                     return (stored.number, .message(entry, digest: Array(digest)))
                 }
                 let tombstone = Tombstone(
-                    mark: stored.mark, number: stored.number, conversation: conversation,
+                    mark: stored.mark, number: stored.number, conversation: entry.conversation,
                     direction: entry.direction,
                     kind: entry.kind, state: entry.state, received: entry.received)
                 guard let tombstone else { throw .unsealable(path: database.path) }

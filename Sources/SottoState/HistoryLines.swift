@@ -41,7 +41,7 @@ public final class HistoryLines {
         person: (SessionID) throws -> Person
     ) throws {
         self.store = store
-        let (rows, last) = try store.database.use {
+        let (rows, last) = try store.use {
             (connection: StateConnection) throws(StateError) in
             (
                 try store.conversationRows(connection),
@@ -67,12 +67,14 @@ public final class HistoryLines {
         blocks = try HistoryBlocks(store)
     }
 
-    /// Returns the next parts, or `nil` after the last one. Messages without content are left out.
+    /// Returns the next parts, or `nil` after the last one. Messages without content, and those that cannot be read, are left
+    /// out.
     public func read() throws(StateError) -> [Part]? {
         guard next <= last else { return nil }
         let starts = (0..<blocks.count).map { next + Int64($0) * HistoryBlocks.size }
         next += Int64(blocks.count) * HistoryBlocks.size
         nonisolated(unsafe) let lines = self
+        defer { store.damage.flush() }
         return try blocks.forEach(starts) { connection, start throws(StateError) in
             try lines.parts(from: start, connection)
         }.flatMap(\.self)
@@ -108,7 +110,10 @@ public final class HistoryLines {
                             known, to: &lines, &clock)
                     }
                 }
-                guard isAuthentic else { throw .unsealable(path: store.database.path) }
+                guard isAuthentic else {
+                    store.damage.add(.message, select.integer(0))
+                    continue
+                }
             }
             if isWritten {
                 count += 1
@@ -116,10 +121,9 @@ public final class HistoryLines {
             }
             if count > 0 { parts.append(.lines(lines, count: count)) }
             (lines, count) = ([], 0)
-            guard let name = conversations[conversation] else {
-                throw .unsealable(path: store.database.path)
-            }
-            parts.append(.entry(try store.entry(StoredMessage(select), name, now: now)))
+            let entry = try store.entry(
+                StoredMessage(select), conversations[conversation], now: now)
+            if !entry.isGone { parts.append(.entry(entry)) }
         }
         if count > 0 { parts.append(.lines(lines, count: count)) }
         return parts

@@ -5,14 +5,14 @@ import SottoDatabase
 extension IdentityStore {
     /// The highest number of a message, or 0.
     public func lastNumber() throws(StateError) -> Int64 {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try connection.integer("SELECT max(number) FROM message")
         }
     }
 
     /// Returns the oldest messages and events after a number, at most `limit`, in the order of their numbers.
     public func history(after number: Int64, limit: Int) throws(StateError) -> [HistoryEntry] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try entries(
                 "WHERE number > ? ORDER BY number LIMIT ?", number, limit, connection: connection)
         }
@@ -23,7 +23,7 @@ extension IdentityStore {
         switch point {
         case .number(let number): number
         case .time(let time):
-            try database.use { connection throws(StateError) in
+            try use { connection throws(StateError) in
                 try connection.integer(
                     "SELECT coalesce(min(number), ?2) FROM message WHERE time >= ?1", time.seconds,
                     Int64.max)
@@ -56,7 +56,7 @@ extension IdentityStore {
         _ numbers: String, _ time: Timestamp, _ conversation: Conversation?, _ limit: Int,
         _ kinds: HistoryEntry.Kind
     ) throws(StateError) -> [HistoryEntry] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             let row = try conversation.map { conversation throws(StateError) in
                 try conversationRow(conversation, connection)?.number ?? 0
             }
@@ -73,7 +73,7 @@ extension IdentityStore {
     public func pinned(
         in conversation: Conversation?, limit: Int
     ) throws(StateError) -> [HistoryEntry] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             let rows = try conversationRows(connection).filter {
                 conversation == nil || $0.conversation == conversation
             }
@@ -88,7 +88,7 @@ extension IdentityStore {
 
     /// Returns the number of messages of a conversation that are pinned now, by its newest ``countedPins`` pins.
     public func pinnedCount(in conversation: Conversation) throws(StateError) -> Int {
-        let entries = try database.use { connection throws(StateError) -> [HistoryEntry] in
+        let entries = try use { connection throws(StateError) -> [HistoryEntry] in
             guard let row = try conversationRow(conversation, connection) else { return [] }
             return try pinned(in: row, Self.countedPins, connection)
         }
@@ -117,7 +117,7 @@ extension IdentityStore {
 
     /// Returns the received messages of a conversation that were not marked as read, the oldest first.
     package func unread(in conversation: Conversation) throws(StateError) -> [HistoryEntry] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             guard let row = try conversationRow(conversation, connection) else { return [] }
             return try entries(
                 """
@@ -131,7 +131,7 @@ extension IdentityStore {
     public func historyEntries(
         id: String, in conversation: Conversation
     ) throws(StateError) -> [HistoryEntry] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             guard let row = try conversationRow(conversation, connection) else { return [] }
             return try historyEntries(id: id, in: row, connection)
         }
@@ -140,7 +140,7 @@ extension IdentityStore {
     /// Returns the messages of all conversations that have this id: at most one received from a person, one of a group, and
     /// one sent.
     public func historyEntries(id: String) throws(StateError) -> [HistoryEntry] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try entries(
                 "WHERE mark IN (?, ?, ?) AND kind = 0", mark(envelope: id),
                 mark(groupMessage: id), mark(sent: id), connection: connection)

@@ -82,7 +82,7 @@ extension IdentityStore {
         var conversations: [Int64: Conversation] = [:]
         var only: Int64 = 0
         var end: Int64 = 0
-        try database.use { (connection: StateConnection) throws(StateError) in
+        try use { (connection: StateConnection) throws(StateError) in
             for row in try conversationRows(connection) {
                 conversations[row.number] = row.conversation
                 if row.conversation == conversation { only = row.number }
@@ -90,6 +90,7 @@ extension IdentityStore {
             end = min(number, try connection.integer("SELECT max(number) FROM message") + 1)
         }
         guard conversation == nil || only != 0 else { return }
+        defer { damage.flush() }
         let wanted = SearchText(text)
         let now = Timestamp.now().seconds
         let scan = try TextScan(self, SearchPattern(text, inJSON: true), conversation: only)
@@ -162,7 +163,7 @@ private final class TextScan {
                     isCandidate = pattern.occurs(in: bytes)
                 }
             }
-            guard isAuthentic else { throw .unsealable(path: store.database.path) }
+            if !isAuthentic { store.damage.add(.message, select.integer(0)) }
             if isCandidate { found.append(StoredMessage(select)) }
         }
         return found

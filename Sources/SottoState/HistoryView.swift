@@ -148,7 +148,7 @@ extension HistoryEntry {
 extension IdentityStore {
     /// Returns messages as they stand now.
     public func views(of entries: [HistoryEntry]) throws(StateError) -> [MessageView] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             var rows: [Conversation: ConversationRow] = [:]
             var conversations: [Int64: Conversation] = [:]
             return try entries.map { entry throws(StateError) in

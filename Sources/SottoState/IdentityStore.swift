@@ -13,17 +13,21 @@ public final class IdentityStore: Sendable {
     let lookupKey: SecretBytes
     /// The directory of the file.
     let directory: StateDirectory
+    /// The rows that could not be read.
+    let damage: DamageLog
     /// When messages were last erased whose lifetime had ended, by the monotonic clock in seconds.
     let expiryCheck = Mutex(-Double.infinity)
     /// The identity that owns the state.
     public let owner: Identity
 
     /// Opens or creates the identity's file in `directory`. This and every other call waits at most `lockTimeout`
-    /// seconds for other processes that write.
-    public init(directory: StateDirectory, identity: Identity, lockTimeout: Double)
-        throws(StateError)
-    {
+    /// seconds for other processes that write. `report` is called with rows that cannot be read, each once.
+    public init(
+        directory: StateDirectory, identity: Identity, lockTimeout: Double,
+        report: @escaping @Sendable (StateDamage) -> Void = { _ in }
+    ) throws(StateError) {
         owner = identity
+        damage = DamageLog(path: directory.file(identity.id.description + ".db"), report)
         self.directory = directory
         key = identity.derivedKey(info: "state/v1").guarded()
         lookupKey = identity.derivedKey(info: "state/lookup/v1").guarded()
@@ -33,15 +37,16 @@ public final class IdentityStore: Sendable {
         try expire()
     }
 
-    /// Opens the state like ``init(directory:identity:lockTimeout:)``, but returns `nil` and creates nothing if the
+    /// Opens the state like ``init(directory:identity:lockTimeout:report:)``, but returns `nil` and creates nothing if the
     /// file does not exist.
     public static func existing(
-        in directory: StateDirectory, identity: Identity, lockTimeout: Double
+        in directory: StateDirectory, identity: Identity, lockTimeout: Double,
+        report: @escaping @Sendable (StateDamage) -> Void = { _ in }
     ) throws(StateError) -> IdentityStore? {
         let path = directory.file(identity.id.description + ".db")
         guard access(path, F_OK) == 0 else { return nil }
         return try IdentityStore(
-            directory: directory, identity: identity, lockTimeout: lockTimeout)
+            directory: directory, identity: identity, lockTimeout: lockTimeout, report: report)
     }
 
     /// The schema, by version. A later version adds a script; a released script never changes.

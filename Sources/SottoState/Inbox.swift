@@ -124,7 +124,7 @@ extension IdentityStore {
     public func kept(_ kind: Kept, after number: Int64, limit: Int) throws(StateError)
         -> [(number: Int64, id: String, envelope: [UInt8])]
     {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try connection.rows(
                 """
                 SELECT number, id, envelope FROM inbox WHERE envelope IS NOT NULL
@@ -136,7 +136,7 @@ extension IdentityStore {
 
     /// Returns the number of envelopes of a kind.
     public func count(_ kind: Kept) throws(StateError) -> Int {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             return Int(
                 try connection.integer(
                     "SELECT count(*) FROM inbox WHERE envelope IS NOT NULL AND state IN (?, ?)",

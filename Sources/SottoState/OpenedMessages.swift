@@ -37,7 +37,7 @@ extension IdentityStore {
     public func opened(
         since point: Point, after number: Int64, limit: Int
     ) throws(StateError) -> [OpenedMessage] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             let (start, time): (Int64, Int64?) =
                 switch point {
                 case .number(let first): (max(first, number), nil)
@@ -67,13 +67,17 @@ extension StateTransaction {
             isOfGroup ? store.mark(groupMessage: id) : store.mark(envelope: id)
         ) { StoredMessage($0) }
         guard let found else { return .new }
+        // An envelope whose message cannot be read any more is not opened again.
         guard
             let conversation = try store.conversationRow(number: found.conversation, connection)?
                 .conversation
-        else { throw .unsealable(path: store.database.path) }
+        else { return .deleted }
         let isExpired = found.expires.map { $0 <= Timestamp.now().seconds } ?? false
         guard let sealed = found.sealed, !isExpired else { return .deleted }
-        let (known, record) = try store.record(sealed, found, conversation)
+        let content = try store.readable(.message, found.number) { () throws(StateError) in
+            try store.record(sealed, found, conversation)
+        }
+        guard let (known, record) = content else { return .deleted }
         let hasNoDigest = known.allSatisfy { $0 == 0 }
         if record["imported"] == .bool(true), hasNoDigest {
             replaced.insert(found.mark)

@@ -61,7 +61,11 @@ extension StateTransaction {
         for relay: String, has oneTime: Int, signedID: UInt32, oneTimeMark: UInt32,
         at time: Timestamp = .now()
     ) throws(StateError) -> PreKeyPublication? {
-        guard let signed = try newest(.signed) else { return nil }
+        let signed = try newest(.signed)
+        guard
+            try connection.exists(
+                "SELECT 1 FROM prekey WHERE kind = ?", SecretPreKey.Kind.signed.rawValue)
+        else { return nil }
         // The relay has seen higher numbers than this state: a later state was lost, and with it the secrets of the
         // relay's prekeys above our last number.
         let isBehind = try oneTimeMark > last(.oneTime)
@@ -71,8 +75,9 @@ extension StateTransaction {
         if isLow || isBehind {
             count = min(Self.batch, Self.dailyLimit - (try madeToday(for: relay, at: time)))
         }
-        let isDue = Self.isDue(signed.made, at: time)
-        guard isDue || count > 0 || signedID < signed.key.id else { return nil }
+        // One that cannot be read is renewed.
+        let isDue = signed.map { Self.isDue($0.made, at: time) } ?? true
+        guard isDue || count > 0 || signedID < signed?.key.id ?? 0 else { return nil }
         if count > 0 {
             try raise(.oneTime, to: oneTimeMark)
             try noteRefill(for: relay, at: time)
@@ -112,36 +117,43 @@ extension StateTransaction {
     func secretPreKey(_ kind: SecretPreKey.Kind, _ id: UInt32) throws(StateError) -> SecretPreKey? {
         try connection.first(
             "SELECT sealed FROM prekey WHERE kind = ? AND id = ?", kind.rawValue, id
-        ) { row throws(StateError) in try secretPreKey(kind, Int64(id), row.bytes(0)) }
+        ) { row throws(StateError) in try secretPreKey(kind, Int64(id), row.bytes(0)) } ?? nil
     }
 
     private func secretPreKey(_ kind: SecretPreKey.Kind, _ id: Int64, _ sealed: [UInt8])
-        throws(StateError) -> SecretPreKey
+        throws(StateError) -> SecretPreKey?
     {
-        var secret = try store.unseal(sealed, .preKey(kind: kind.rawValue, id: id))
-        defer { wipe(&secret) }
-        guard let number = UInt32(exactly: id),
-            let key = SecretPreKey(kind, id: number, secret: secret)
-        else { throw .unsealable(path: store.database.path) }
-        return key
+        let row =
+            UInt64(bitPattern: kind.rawValue).bigEndianBytes + UInt64(bitPattern: id).bigEndianBytes
+        return try store.readable(.preKey, row) { () throws(StateError) in
+            var secret = try store.unseal(sealed, .preKey(kind: kind.rawValue, id: id))
+            defer { wipe(&secret) }
+            guard let number = UInt32(exactly: id),
+                let key = SecretPreKey(kind, id: number, secret: secret)
+            else { throw StateError.unsealable(path: store.database.path) }
+            return key
+        }
     }
 
     func forgetPreKey(_ kind: SecretPreKey.Kind, _ id: UInt32) throws(StateError) {
         try connection.run("DELETE FROM prekey WHERE kind = ? AND id = ?", kind.rawValue, id)
     }
 
+    /// Returns the newest prekey of a kind, or `nil` if it cannot be read or none exists.
     private func newest(_ kind: SecretPreKey.Kind) throws(StateError) -> (
         key: SecretPreKey, made: Timestamp
     )? {
-        try connection.first(
+        let newest = try connection.first(
             "SELECT id, made, sealed FROM prekey WHERE kind = ? ORDER BY id DESC LIMIT 1",
             kind.rawValue
         ) { row throws(StateError) in
             (
-                try secretPreKey(kind, row.integer(0), row.bytes(2)),
-                Timestamp(seconds: row.integer(1))
+                key: try secretPreKey(kind, row.integer(0), row.bytes(2)),
+                made: Timestamp(seconds: row.integer(1))
             )
         }
+        guard let newest, let key = newest.key else { return nil }
+        return (key, newest.made)
     }
 
     /// Returns the current signed prekeys. Both are new if one is missing or due: a relay takes a post-quantum prekey

@@ -28,19 +28,26 @@ extension IdentityStore {
 
     /// Returns the readers, by name.
     public func readers() throws(StateError) -> [Reader] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try connection.rows("SELECT mark, acknowledged, sealed FROM reader") {
-                row throws(StateError) in
-                let name = try unseal(row.bytes(2), .reader(mark: row.bytes(0)))
-                return Reader(
-                    name: String(decoding: name, as: UTF8.self), acknowledged: row.integer(1))
-            }
+                row throws(StateError) -> Reader? in
+                let (mark, sealed) = (row.bytes(0), row.bytes(2))
+                let name = try readable(.reader, mark) { () throws(StateError) in
+                    let name = String(
+                        validating: try unseal(sealed, .reader(mark: mark)), as: UTF8.self)
+                    guard let name, self.mark(reader: name) == mark else {
+                        throw StateError.unsealable(path: database.path)
+                    }
+                    return name
+                }
+                return name.map { Reader(name: $0, acknowledged: row.integer(1)) }
+            }.compactMap(\.self)
         }.sorted { $0.name < $1.name }
     }
 
     /// Returns the number up to which a reader has acknowledged messages; 0 for a new reader.
     public func acknowledged(by reader: String) throws(StateError) -> Int64 {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try acknowledged(by: reader, connection)
         }
     }

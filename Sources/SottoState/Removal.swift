@@ -9,7 +9,7 @@ extension IdentityStore {
     /// Throws ``StateError/database(_:)`` with ``DatabaseError/locked(what:)`` if another process has the state open.
     public func remove() throws(StateError) {
         // The change of the mode needs the file for this process alone, and copies the log into the file.
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try connection.run("PRAGMA journal_mode = DELETE")
             guard try connection.first("PRAGMA journal_mode", read: { $0.text(0) }) == "delete"
             else {

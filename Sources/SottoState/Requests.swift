@@ -23,7 +23,7 @@ extension IdentityStore {
 
     /// Returns the number of messages that were set aside, and the number of their senders.
     public func requestsAside() throws(StateError) -> (messages: Int, senders: Int) {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try connection.first(
                 "SELECT count(*), count(DISTINCT peer) FROM request WHERE aside = 1"
             ) { row throws(StateError) in (Int(row.integer(0)), Int(row.integer(1))) } ?? (0, 0)
@@ -32,25 +32,46 @@ extension IdentityStore {
 
     /// Returns the senders in the list, ordered by their first message.
     public func requests() throws(StateError) -> [MessageRequest] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try connection.rows(
                 """
-                SELECT id, sealed, count(*), min(seen), min(number) AS first FROM request
+                SELECT peer, count(*), min(seen), min(number) AS first FROM request
                 WHERE aside = 0 GROUP BY peer ORDER BY first
                 """
-            ) { row throws(StateError) in
-                let key = try unseal(row.bytes(1), .request(id: row.text(0)))
-                guard key.count == 32 else { throw .unsealable(path: database.path) }
+            ) { row throws(StateError) -> MessageRequest? in
+                guard let sender = try sender(ofRequests: row.bytes(0), connection) else {
+                    return nil
+                }
                 return MessageRequest(
-                    from: SessionID(publicKey: key), count: Int(row.integer(2)),
-                    firstSeen: Timestamp(seconds: row.integer(3)))
-            }
+                    from: sender, count: Int(row.integer(1)),
+                    firstSeen: Timestamp(seconds: row.integer(2)))
+            }.compactMap(\.self)
         }
+    }
+
+    /// Returns the sender with a keyed hash, from the first of the sender's requests that can be read; `nil` without one.
+    private func sender(
+        ofRequests mark: [UInt8], _ connection: StateConnection
+    ) throws(StateError) -> SessionID? {
+        let rows = try connection.rows(
+            "SELECT id, sealed FROM request WHERE peer = ? ORDER BY number", mark
+        ) { (id: $0.text(0), sealed: $0.bytes(1)) }
+        for (id, sealed) in rows {
+            let sender = try readable(.request, Array(id.utf8)) { () throws(StateError) in
+                let key = try unseal(sealed, .request(id: id))
+                guard key.count == 32, self.mark(SessionID(publicKey: key)) == mark else {
+                    throw StateError.unsealable(path: database.path)
+                }
+                return SessionID(publicKey: key)
+            }
+            if let sender { return sender }
+        }
+        return nil
     }
 
     /// Returns the waiting envelopes of one sender, listed or set aside, one line each, in the order of arrival.
     public func requestedEnvelopes(from sender: SessionID) throws(StateError) -> [[UInt8]] {
-        try database.use { connection throws(StateError) in
+        try use { connection throws(StateError) in
             try connection.rows(
                 "SELECT envelope FROM request WHERE peer = ? ORDER BY number", mark(sender)
             ) { row throws(StateError) in row.bytes(0) }

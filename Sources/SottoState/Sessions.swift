@@ -50,10 +50,9 @@ extension StateTransaction {
 
     // MARK: Sending
 
-    /// Returns whether a session with a peer exists.
+    /// Returns whether a session with a peer exists that can be read.
     public func hasSession(with peer: SessionID) throws(StateError) -> Bool {
-        if let known = sessions[peer] { return !known.isEmpty }
-        return try connection.exists("SELECT 1 FROM session WHERE peer = ?", store.mark(peer))
+        try !slots(peer).isEmpty
     }
 
     /// Begins a session from a bundle and deletes the stored bundle, so that it begins no second session.
@@ -280,14 +279,12 @@ extension StateTransaction {
         try connection.rows(
             "SELECT number, tag, used, sealed FROM session WHERE peer = ? " + condition,
             store.mark(peer), repeat each values
-        ) { row throws(StateError) in
-            var bytes = try store.unseal(row.bytes(3), .session(tag: row.bytes(1)))
-            defer { wipe(&bytes) }
-            guard let session = PeerSession(encoded: bytes), session.peer == peer else {
-                throw .unsealable(path: store.database.path)
+        ) { row throws(StateError) -> SessionSlot? in
+            let session = try store.session(row.bytes(3), tag: row.bytes(1), of: peer)
+            return session.map {
+                SessionSlot(number: row.integer(0), session: $0, used: row.integer(2))
             }
-            return SessionSlot(number: row.integer(0), session: session, used: row.integer(2))
-        }
+        }.compactMap(\.self)
     }
 
     /// Writes the changed sessions. This is the last operation of a transaction.

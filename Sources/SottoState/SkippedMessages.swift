@@ -42,16 +42,20 @@ extension StateTransaction {
             return nil
         }
         let mark = chain(of: peer, position)
-        let select = try connection.statement(
-            "SELECT sealed FROM skipped WHERE chain = ? AND place = ?", mark, position.number)
-        defer { select.reset() }
-        guard try select.step() else { return nil }
-        var bytes = try store.unseal(
-            select.bytes(0), .skipped(chain: mark, place: position.number))
-        defer { wipe(&bytes) }
-        guard let message = SkippedMessage(encoded: bytes, from: peer, at: position) else {
-            throw .unsealable(path: store.database.path)
+        let sealed = try connection.first(
+            "SELECT sealed FROM skipped WHERE chain = ? AND place = ?", mark, position.number
+        ) { $0.bytes(0) }
+        guard let sealed else { return nil }
+        let row = mark + position.number.bigEndianBytes
+        let message = try store.readable(.skippedKey, row) { () throws(StateError) in
+            var bytes = try store.unseal(sealed, .skipped(chain: mark, place: position.number))
+            defer { wipe(&bytes) }
+            guard let message = SkippedMessage(encoded: bytes, from: peer, at: position) else {
+                throw StateError.unsealable(path: store.database.path)
+            }
+            return message
         }
+        if message == nil { try forgetSkipped(from: peer, at: position) }
         return message
     }
 

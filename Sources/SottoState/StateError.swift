@@ -18,6 +18,16 @@ public enum StateError: Error, Sendable, Equatable {
     case damagedGroup(id: String, path: String)
 }
 
+extension StateError {
+    /// Whether only the work that needs one record fails, and not the work on others.
+    public var isOfOneRecord: Bool {
+        switch self {
+        case .unsealable, .damagedGroup: true
+        case .database, .noHome, .notUTF8, .notPrivate, .shared: false
+        }
+    }
+}
+
 extension StateError: DatabaseFailure {
     package init(_ error: DatabaseError) { self = .database(error) }
 }

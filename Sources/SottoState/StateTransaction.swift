@@ -62,6 +62,7 @@ public final class StateTransaction {
 extension IdentityStore {
     /// Runs `body` in one transaction. Waits first for another process that writes.
     public func transaction<T>(_ body: (StateTransaction) throws -> T) throws -> T {
+        defer { damage.flush() }
         let (value, blobs) = try database.work { (connection: StateConnection) in
             let transaction = StateTransaction(store: self, connection: connection)
             let value = try body(transaction)
@@ -76,7 +77,8 @@ extension IdentityStore {
 
     /// Runs `body` and rolls back all changes.
     public func preview<T>(_ body: (StateTransaction) throws -> T) throws -> T {
-        try database.view { (connection: StateConnection) in
+        defer { damage.flush() }
+        return try database.view { (connection: StateConnection) in
             try body(StateTransaction(store: self, connection: connection))
         }
     }

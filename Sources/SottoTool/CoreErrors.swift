@@ -32,6 +32,26 @@ extension Failure {
         }
     }
 
+    init(_ error: RecordFormError, of what: String) {
+        switch error {
+        case .notObject: self.init(.malformed, "\(what) is not one JSON object")
+        case .tooDeep(let limit):
+            self.init(
+                .malformed, "arrays and objects in \(what) nest deeper than \(limit)",
+                hint: "ask its author for one without the members that nest")
+        case .tooLong(let limit):
+            self.init(
+                .malformed, "\(what) has more than \(limit) bytes",
+                hint: "ask its author for a shorter one")
+        case .number:
+            self.init(
+                .malformed,
+                "a number in \(what) is not an integer from -(2^53 - 1) to 2^53 - 1")
+        case .canonical:
+            self.init(.malformed, "the canonical form of \(what) is not read as the same record")
+        }
+    }
+
     init(_ error: MnemonicError) {
         switch error {
         case .wordCount(let count):
@@ -82,6 +102,7 @@ extension Failure {
             self.init(
                 .authentication, "the card's signature does not match its id and content",
                 hint: "it was changed in transit; ask for the card again")
+        case .form(let error): self.init(error, of: "the card")
         }
     }
 
@@ -106,6 +127,7 @@ extension Failure {
                 .malformed, "the envelope has the unsupported version \(version)",
                 hint: "use a newer sotto; this one reads version 1")
         case .suite: self.init(.malformed, "this version does not support the envelope's suite")
+        case .form(let error): self.init(error, of: "the envelope")
         }
     }
 
@@ -121,6 +143,7 @@ extension Failure {
             self.init(
                 .malformed, "the message's body: the type system is only for events of this machine"
             )
+        case .form(let error): self.init(error, of: "the message's body")
         }
     }
 
@@ -199,8 +222,7 @@ extension Failure {
                 .malformed, "not a change of a group: \"\(name)\" is missing or malformed")
         case .version(let version):
             self.init(.malformed, "the change of a group has the unsupported version \(version)")
-        case .tooLong(let limit):
-            self.init(.malformed, "a change of a group has more than \(limit) bytes")
+        case .form(let error): self.init(error, of: "a change of a group")
         case .signature:
             self.init(.authentication, "the signature of a change of a group is wrong")
         }
@@ -218,6 +240,7 @@ extension Failure {
             self.init(
                 .tryAgain, "the changes before the door are too long for the record of the room",
                 hint: "make a new room")
+        case .form(let error): self.init(error, of: "the record of the room")
         }
     }
 
@@ -294,6 +317,7 @@ extension Failure {
             self.init(
                 .authentication, "a signature of the prekeys is not their owner's",
                 hint: "do not use them: they were replaced in transit")
+        case .form(let error): self.init(error, of: "the record of prekeys")
         }
     }
 

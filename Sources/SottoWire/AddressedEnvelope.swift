@@ -55,16 +55,3 @@ public struct Delivered: Sendable, Equatable {
         envelope = try fields["envelope"].object().serialized()
     }
 }
-
-extension JSON {
-    /// Whether arrays and objects nest at most `depth` deep.
-    func nests(atMost depth: Int) -> Bool {
-        switch self {
-        case .array(let elements):
-            depth > 0 && elements.allSatisfy { $0.nests(atMost: depth - 1) }
-        case .object(let object):
-            depth > 0 && object.members.allSatisfy { $0.value.nests(atMost: depth - 1) }
-        default: true
-        }
-    }
-}

@@ -3,16 +3,16 @@ import Sotto
 /// The limits of the relay protocol that both sides know.
 public enum WireLimits {
     /// The longest envelope, in bytes of its one-line form.
-    public static let envelopeBytes = 64 << 10
+    public static let envelopeBytes = RecordForm.envelope.bytes
     /// The longest publication of prekeys, in bytes of its one-line form; with 100 one-time prekeys it has about a
     /// sixth of that.
-    public static let publicationBytes = 64 << 10
+    public static let publicationBytes = RecordForm.preKeys.bytes
     /// The most values of a frame, as ``FrameOutline`` counts them; a publication of 100 one-time prekeys has 440.
     public static let frameValues = 512
     /// The most one-time prekeys of an owner that a relay stores.
     public static let oneTimePreKeys = 200
     /// The longest card or login key record, in bytes of its one-line form.
-    public static let cardBytes = 32 << 10
+    public static let cardBytes = RecordForm.card.bytes
     /// The longest record of a room, in bytes of its one-line form.
     public static let roomBytes = RoomRecord.limit
     /// Seconds that the time of a room's record may be ahead of the relay's clock.
@@ -23,7 +23,7 @@ public enum WireLimits {
     public static let claimCount = 100
     /// The maximum nesting of arrays and objects in an envelope. A frame adds up to 5 levels, and must still be
     /// parsed.
-    public static let envelopeDepth = 8
+    public static let envelopeDepth = RecordForm.envelope.depth
     /// The longest line that a relay reads, in bytes: an envelope and the frame around it.
     public static let requestBytes = 96 << 10
     /// The longest line that a client reads, in bytes.

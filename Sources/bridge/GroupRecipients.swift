@@ -25,7 +25,8 @@ struct GroupRecipients {
         var failures: [Failure] = []
         for reader in readers {
             let person = try Correspondent(
-                member: reader, card: notes[reader]?.card, contact: store.contact(id: reader))
+                member: reader, card: notes[reader]?.card,
+                contact: store.readableContact(id: reader))
             switch try result({ try book.check(member: person, policy) }) {
             // A member can own two ids with one account.
             case .success where people.contains { $0.profiles.whisper2 == person.profiles.whisper2 }:

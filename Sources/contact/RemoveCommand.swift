@@ -15,7 +15,15 @@ struct RemoveCommand: Program {
 
     func execute() throws {
         let open = try options.open()
-        let contact = try open.contact(name)
+        let contact: Contact
+        do {
+            contact = try open.contact(name)
+        } catch StateError.unsealable {
+            // The whole name, or the id, of a contact that cannot be read.
+            try open.book.writableStore().transaction { try $0.remove(unreadable: name) }
+            options.note("removed \(name), which could not be read")
+            return
+        }
         // Removing a contact also removes its verification, so an abbreviated name is not accepted.
         guard contact.name.lowercased() == name.lowercased() || ContactName.looksLikeID(name) else {
             throw Failure(

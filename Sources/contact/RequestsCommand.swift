@@ -71,7 +71,7 @@ struct RequestsCommand: Program {
             var table = Table()
             for request in requests {
                 // The sender may have become a contact whose messages were not read yet.
-                let name = try open.book.store()?.contact(id: request.from)?.name ?? ""
+                let name = try open.book.store()?.readableContact(id: request.from)?.name ?? ""
                 table.add([
                     request.from.short, counted(request.count, "message"),
                     request.firstSeen.description, Table.cut(name, to: Table.nameWidth),
@@ -111,8 +111,9 @@ struct RequestsCommand: Program {
 func print(envelopes: [[UInt8]]) throws {
     let output = try Output(path: "-", content: .text)
     for envelope in envelopes {
-        if output.isTerminal {
-            try output.writeRecord(try JSON.object(parsing: envelope))
+        // One that is not JSON fails in decrypt.
+        if output.isTerminal, let record = try? JSON.object(parsing: envelope) {
+            try output.writeRecord(record)
         } else {
             try output.write(envelope + [UInt8(ascii: "\n")])
         }

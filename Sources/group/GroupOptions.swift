@@ -185,7 +185,7 @@ struct OpenGroups {
     /// Returns the displayed name of a person: the contact's name, or the beginning of the id.
     func name(of id: SessionID) throws -> String {
         if id == owner.id { return "me" }
-        let name = try store.contact(id: id)?.name ?? ""
+        let name = try store.readableContact(id: id)?.name ?? ""
         return name.isEmpty ? id.short + "…" : name
     }
 }

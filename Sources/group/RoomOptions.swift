@@ -64,10 +64,10 @@ struct RoomOptions: ArgumentGroup {
         return try door.open(RoomRecord(record: JSON.object(parsing: result.output)))
     }
 
-    /// Fetches a file of a room with `recv`, and decrypts it. Returns the records of its changes.
+    /// Fetches a file of a room with `recv`, and decrypts it. Returns its changes.
     ///
     /// Throws a failure with the status of `recv`, which printed the message.
-    func changes(of file: GroupFile, at relay: RelayURL) throws -> [JSONObject] {
+    func changes(of file: GroupFile, at relay: RelayURL) throws -> [GroupChange] {
         let message: JSONObject = [
             "v": .integer(1), "type": .string("message"),
             "body": .object([

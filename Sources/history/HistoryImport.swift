@@ -330,6 +330,7 @@ private struct ImportedRecord {
         }
         let body = try fields["body"].object()
         _ = try MessageBody(body, isLocal: isLocal)
+        try Message.checkExtra(Message.extra(of: stored))
         let from = try fields["from"].optional?.sessionID()
         let direction = try direction(from: from)
         if direction == .sent, from != nil, from != owner {

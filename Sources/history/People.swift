@@ -18,7 +18,8 @@ final class People {
     func person(_ id: SessionID) throws -> (name: String, trust: Message.Trust) {
         if let found = known[id] { return found }
         let isOwn = id == history.store.owner.id
-        let trust = isOwn ? .verified : try history.store.contact(id: id)?.trust ?? .unverified
+        let trust =
+            isOwn ? .verified : try history.store.readableContact(id: id)?.trust ?? .unverified
         let found = (name: try history.name(of: id), trust: trust)
         known[id] = found
         return found

@@ -2,6 +2,7 @@ import Arguments
 import Glibc
 import Sotto
 import SottoContacts
+import SottoReports
 import SottoState
 import SottoTool
 
@@ -32,7 +33,8 @@ struct WipeCommand: Program {
         if !keepIdentity { try Self.checkRemovable(path) }
         let store = try StateDirectory.existing().flatMap {
             try IdentityStore.existing(
-                in: $0, identity: identity, lockTimeout: options.lock.timeout)
+                in: $0, identity: identity, lockTimeout: options.lock.timeout,
+                report: StateDamage.say)
         }
         guard store != nil || !keepIdentity else {
             throw Failure(.no, options.quiet ? "" : "the identity has no state")

@@ -1,5 +1,6 @@
 import Arguments
 import Sotto
+import SottoReports
 import SottoState
 import SottoTool
 
@@ -36,7 +37,8 @@ struct PreKeysCommand: Program {
         let identity = try identity.load(argument: file)
         let output = try Output(path: "-", content: .text)
         let store = try IdentityStore(
-            directory: .standard(), identity: identity, lockTimeout: lock.timeout)
+            directory: .standard(), identity: identity, lockTimeout: lock.timeout,
+            report: StateDamage.say)
         let count = bundle ? 1 : StateTransaction.batch
         let publication = try store.transaction { try $0.publication(oneTime: count) }
         if bundle {

@@ -1,6 +1,7 @@
 import Sotto
 import SottoClient
 import SottoContacts
+import SottoReports
 import SottoState
 import SottoTool
 import SottoWire
@@ -33,7 +34,8 @@ struct BundleClaim {
         }
         let own = try book.identity()
         let store = try IdentityStore(
-            directory: .standard(), identity: own, lockTimeout: lockTimeout)
+            directory: .standard(), identity: own, lockTimeout: lockTimeout,
+            report: StateDamage.say)
         let person = try book.find(owner)
         let relay = try address(of: person, fallback: own.relay)
         let id = try store.transaction { try $0.claim(for: person.id) }

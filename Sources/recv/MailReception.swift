@@ -1,6 +1,7 @@
 import Sotto
 import SottoClient
 import SottoDatabase
+import SottoReports
 import SottoState
 import SottoTool
 import SottoWire
@@ -51,7 +52,8 @@ struct MailReception {
                 )
             }
             store = try IdentityStore(
-                directory: directory, identity: identity, lockTimeout: lockTimeout)
+                directory: directory, identity: identity, lockTimeout: lockTimeout,
+                report: StateDamage.say)
         }
     }
 

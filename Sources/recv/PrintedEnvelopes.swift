@@ -1,3 +1,4 @@
+import SottoReports
 import SottoState
 import SottoTool
 
@@ -13,7 +14,8 @@ struct PrintedEnvelopes {
 
     func run() throws {
         let store = try IdentityStore(
-            directory: .standard(), identity: identity.load(), lockTimeout: lockTimeout)
+            directory: .standard(), identity: identity.load(), lockTimeout: lockTimeout,
+            report: StateDamage.say)
         let output = try Output(path: nil, content: .text)
         let maximum = maximum ?? .max
         var number: Int64 = 0

@@ -8,4 +8,6 @@ public enum BodyError: UnversionedRecordError, Sendable, Hashable {
     case notContent(String)
     /// The body is of type `system`, which is only made locally.
     case system
+    /// The body, or the message around it, as a whole is not in its form.
+    case form(RecordFormError)
 }

@@ -59,6 +59,11 @@ public struct MessageBody: Sendable, Hashable {
     /// - Throws: ``BodyError`` if a member of a known type is missing or malformed. An unknown type is accepted with any
     ///   members; of these, the members of content are used if they are valid.
     public init(_ record: JSONObject, isLocal: Bool = false) throws(BodyError) {
+        do throws(RecordFormError) {
+            try RecordForm.body.check(record)
+        } catch {
+            throw .form(error)
+        }
         var reader = BodyReader(record)
         let type = try reader.required("type", reader.text("type"))
         guard type != "system" || isLocal else { throw .system }
@@ -221,7 +226,7 @@ extension BodyError {
         switch self {
         case .member(let path): .member(name + "." + path)
         case .tooLong(let path, let limit): .tooLong(name + "." + path, limit: limit)
-        case .notContent, .system: self
+        case .notContent, .system, .form: self
         }
     }
 }

@@ -4,8 +4,8 @@ package enum GroupChangeError: Error, Sendable, Equatable {
     case member(String)
     /// The change is of a later version.
     case version(Int64)
-    /// The change is longer than a limit in bytes.
-    case tooLong(limit: Int)
+    /// The record as a whole is not in the form of a change.
+    case form(RecordFormError)
     /// The signature of the device, or of the door, is wrong.
     case signature
 }
@@ -136,7 +136,7 @@ package struct GroupChange: Sendable {
     }
 
     /// The longest change, in bytes of canonical JSON.
-    package static let limit = 24 << 10
+    package static let limit = RecordForm.change.bytes
     /// The most parents.
     package static let mostParents = 256
     /// The most members that a change names.
@@ -187,12 +187,23 @@ package struct GroupChange: Sendable {
 
     /// Parses a change and verifies its signatures.
     package init(_ record: JSONObject) throws(GroupChangeError) {
-        try self.init(record, JSON.object(record).canonical(), isVerified: false)
+        let bytes: [UInt8]
+        do throws(RecordFormError) {
+            bytes = try RecordForm.change.canonical(record)
+        } catch {
+            throw .form(error)
+        }
+        try self.init(record, bytes, isVerified: false)
     }
 
     /// Parses the canonical bytes of a change whose signatures were verified when it was stored.
     package init(stored bytes: [UInt8]) throws(GroupChangeError) {
-        guard let object = try? JSON.object(parsing: bytes) else { throw .member("type") }
+        let object: JSONObject
+        do throws(RecordFormError) {
+            object = try RecordForm.change.record(parsing: bytes)
+        } catch {
+            throw .form(error)
+        }
         try self.init(object, bytes, isVerified: true)
     }
 
@@ -202,13 +213,12 @@ package struct GroupChange: Sendable {
         let fields = Fields<GroupChangeError>(record)
         try fields.header(Self.type)
         self.bytes = bytes
-        guard bytes.count <= Self.limit else { throw .tooLong(limit: Self.limit) }
         id = GroupID(sha256(bytes))
         by = try fields["by"].sessionID()
         device = try fields["device"].sessionID()
         // Until a member can have more devices, it is the identity.
         guard device == by else { throw .member("device") }
-        seq = try fields["seq"].integer(in: 1...(1 << 53))
+        seq = try fields["seq"].integer(in: 1...JSON.largestSafeInteger)
         time = try fields["time"].text { Timestamp($0) }
         parents = try fields["parents"].list(most: Self.mostParents) {
             $0.string.flatMap { GroupID($0) }

@@ -34,7 +34,7 @@ package struct GroupContent: Sendable {
     /// The bytes of the record.
     package var bytes: [UInt8] { members.serialized() }
 
-    /// Reads the bytes. Throws ``GroupChainError/member(_:)``.
+    /// Reads the bytes. Throws ``GroupChainError/member(_:)``. The form of the body is checked with its members.
     package init(_ bytes: [UInt8]) throws(GroupChainError) {
         guard let record = try? JSON.object(parsing: bytes) else { throw .member("type") }
         let fields = Fields<GroupChainError>(record)

@@ -57,34 +57,67 @@ package struct GroupFile: Sendable, Hashable {
         ]
     }
 
-    /// Decrypts a blob, and returns the records of its lines. Lines that are not records are left out.
+    /// Decrypts a blob, and returns the changes and cards of its lines, whose signatures are verified. Other lines, and lines
+    /// longer than ``RecordForm/change`` can be, are left out; a long line is not kept in memory.
     ///
     /// Throws ``BlobError/authentication`` if it is not the blob of the pointer.
     package func records(in blob: any ByteSource) throws -> (
-        changes: [JSONObject], cards: [JSONObject]
+        changes: [GroupChange], cards: [Card]
     ) {
-        let reader = try BlobReader(pointer, fileSize: size, from: blob)
-        var bytes = [UInt8](repeating: 0, count: Int(size))
-        try bytes.withUnsafeMutableBytes { buffer in
-            var rest = buffer[...]
-            while !rest.isEmpty {
-                rest = rest.dropFirst(try reader.read(into: .init(rebasing: rest)))
-            }
-            // Reading the end verifies the digest.
-            _ = try withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) {
-                try reader.read(into: $0)
-            }
-        }
-        var changes: [JSONObject] = []
-        var cards: [JSONObject] = []
-        for line in bytes.split(separator: UInt8(ascii: "\n")) {
-            guard let record = try? JSON.object(parsing: Array(line)) else { continue }
+        var changes: [GroupChange] = []
+        var cards: [Card] = []
+        var lines = BoundedLines(limit: RecordForm.change.bytes) { line in
+            guard let record = try? JSON.object(parsing: line, depth: RecordForm.change.depth)
+            else { return }
             if record["type"]?.string == GroupChange.type {
-                changes.append(record)
-            } else {
-                cards.append(record)
+                if let change = try? GroupChange(record) { changes.append(change) }
+            } else if let card = try? Card(record: record) {
+                cards.append(card)
             }
         }
+        let reader = try BlobReader(pointer, fileSize: size, from: blob)
+        var buffer = [UInt8](repeating: 0, count: Chunks.size)
+        while true {
+            // Reading the end verifies the digest.
+            let count = try buffer.withUnsafeMutableBytes { try reader.read(into: $0) }
+            if count == 0 { break }
+            lines.add(buffer[..<count])
+        }
+        lines.finish()
         return (changes, cards)
+    }
+}
+
+/// Splits bytes into lines. A line longer than `limit` bytes is left out, and is not kept in memory.
+private struct BoundedLines {
+    private let limit: Int
+    private let take: ([UInt8]) -> Void
+    private var line: [UInt8] = []
+    private var isTooLong = false
+
+    init(limit: Int, _ take: @escaping ([UInt8]) -> Void) {
+        (self.limit, self.take) = (limit, take)
+    }
+
+    mutating func add(_ bytes: ArraySlice<UInt8>) {
+        var rest = bytes
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            keep(rest[..<end])
+            finish()
+            rest = rest[(end + 1)...]
+        }
+        keep(rest)
+    }
+
+    private mutating func keep(_ part: ArraySlice<UInt8>) {
+        guard !isTooLong else { return }
+        isTooLong = line.count + part.count > limit
+        if isTooLong { line = [] } else { line += part }
+    }
+
+    /// Ends the line.
+    mutating func finish() {
+        if !line.isEmpty { take(line) }
+        (line, isTooLong) = ([], false)
     }
 }

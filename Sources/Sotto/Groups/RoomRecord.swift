@@ -8,6 +8,8 @@ package enum RoomError: UnversionedRecordError, Equatable {
     case authentication
     /// The changes that a newcomer needs are longer than a record can be.
     case tooLong
+    /// The record, or its content, as a whole is not in its form.
+    case form(RecordFormError)
 }
 
 /// The record of a room in the directory of a relay:
@@ -33,16 +35,21 @@ package struct RoomRecord: Sendable {
     /// The value of the member `type`.
     package static let type = "room"
     /// The longest record, in bytes of its one-line form.
-    package static let limit = 64 << 10
+    package static let limit = RecordForm.room.bytes
 
-    /// Reads a record and verifies its signatures.
+    /// Reads a record and verifies its form and its signatures.
     package init(record: JSONObject) throws(RoomError) {
+        do throws(RecordFormError) {
+            try RecordForm.room.canonical(record)
+        } catch {
+            throw .form(error)
+        }
         let fields = Fields<RoomError>(record)
         try fields.header(Self.type)
         door = try fields["id"].sessionID()
         publisher = try fields["publisher"].hexBytes(count: 32)
         let proof = try fields["proof"].hexBytes(count: 64)
-        seq = try fields["seq"].integer(in: 1...(1 << 53))
+        seq = try fields["seq"].integer(in: 1...JSON.largestSafeInteger)
         issued = try fields["issued"].time()
         relay = try fields["relay"].optional?.text()
         box = try fields["box"].bytes { $0 >= XChaChaPoly.overhead }
@@ -136,14 +143,20 @@ package struct RoomContent: Sendable {
             file: file)
     }
 
-    /// Returns the content with the records of changes that its file has.
-    package func adding(_ changes: [JSONObject]) -> RoomContent {
-        RoomContent(group: group, changes: changes + self.changes, cards: cards, file: file)
+    /// Returns the content with the changes that its file has.
+    package func adding(_ changes: [GroupChange]) -> RoomContent {
+        let records = changes.compactMap { try? JSON.object(parsing: $0.bytes) }
+        return RoomContent(group: group, changes: records + self.changes, cards: cards, file: file)
     }
 
-    /// Reads the bytes. Throws ``RoomError/member(_:)``.
+    /// Reads the bytes. Throws ``RoomError/member(_:)`` or ``RoomError/form(_:)``.
     package init(_ bytes: [UInt8]) throws(RoomError) {
-        guard let record = try? JSON.object(parsing: bytes) else { throw .member("type") }
+        let record: JSONObject
+        do throws(RecordFormError) {
+            record = try RecordForm.roomContent.record(parsing: bytes)
+        } catch {
+            throw .form(error)
+        }
         let fields = Fields<RoomError>(record)
         try fields.header("room-content")
         if record["closed"]?.bool == true {

@@ -6,6 +6,8 @@ public enum CardError: RecordError, Equatable {
     case version(Int64)
     /// The signature is missing or does not belong to the id and this content.
     case signature
+    /// The record as a whole is not in the form of a card.
+    case form(RecordFormError)
 }
 
 /// The public keys of a contact, for encrypting to them and verifying their signatures.
@@ -71,8 +73,13 @@ public struct Card: Sendable, Hashable {
         self.record = record
     }
 
-    /// Reads a contact record and verifies its signature.
+    /// Reads a contact record and verifies its form and its signature.
     public init(record: JSONObject) throws(CardError) {
+        do throws(RecordFormError) {
+            try RecordForm.card.canonical(record)
+        } catch {
+            throw .form(error)
+        }
         try self.init(stored: record)
         guard SignedRecord.verify(record, by: id.publicKey) else { throw .signature }
     }

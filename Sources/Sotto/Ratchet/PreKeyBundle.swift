@@ -6,6 +6,8 @@ public enum PreKeyBundleError: RecordError, Equatable {
     case version(Int64)
     /// A signature is not by the identity.
     case signature
+    /// The record as a whole is not in its form.
+    case form(RecordFormError)
 }
 
 /// The public keys with which an initiator starts a session while the owner is offline.
@@ -172,6 +174,11 @@ public struct PreKeyBundle: Sendable, Equatable {
     /// Reads a bundle record and verifies its signatures. `userId` must match the key if it has the form of an id;
     /// another implementation may put any name there. Keys with which no session can begin are refused.
     public init(record: JSONObject) throws(PreKeyBundleError) {
+        do throws(RecordFormError) {
+            try RecordForm.bundle.check(record)
+        } catch {
+            throw .form(error)
+        }
         let fields = Fields<PreKeyBundleError>(record)
         if record["type"] == nil { try fields.version() } else { try fields.header("bundle") }
         let key = try fields["identityKey"].bytes(count: 32)

@@ -50,8 +50,13 @@ public struct PreKeyPublication: Sendable, Equatable {
         self.record = record
     }
 
-    /// Reads a publication and verifies all of its signatures.
+    /// Reads a publication and verifies its form and all of its signatures.
     public init(record: JSONObject) throws(PreKeyBundleError) {
+        do throws(RecordFormError) {
+            try RecordForm.preKeys.canonical(record)
+        } catch {
+            throw .form(error)
+        }
         let fields = Fields<PreKeyBundleError>(record)
         try fields.header("prekeys")
         owner = try fields["id"].sessionID()

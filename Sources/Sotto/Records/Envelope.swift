@@ -6,6 +6,8 @@ public enum EnvelopeError: RecordError, Equatable {
     case version(Int64)
     /// The suite is unknown to this version.
     case suite(String)
+    /// The record as a whole is not in the form of an envelope.
+    case form(RecordFormError)
 }
 
 extension Field {
@@ -117,6 +119,11 @@ public struct Envelope: Sendable, Hashable {
 
     /// Reads an envelope record. Throws ``EnvelopeError``.
     public init(record: JSONObject) throws(EnvelopeError) {
+        do throws(RecordFormError) {
+            try RecordForm.envelope.check(record)
+        } catch {
+            throw .form(error)
+        }
         let fields = Fields<EnvelopeError>(record)
         try fields.header("envelope")
         let id = try fields["id"].uuid()

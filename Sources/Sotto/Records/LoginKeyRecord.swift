@@ -10,6 +10,8 @@ package struct LoginKeyRecord: Sendable, Equatable {
         case member(String)
         /// The signature is not the id's.
         case signature
+        /// The record as a whole is not in the form of a login key.
+        case form(RecordFormError)
     }
 
     /// The id whose logins the record controls.
@@ -33,8 +35,13 @@ package struct LoginKeyRecord: Sendable, Equatable {
         self.init(id: identity.id, key: key?.der, issued: issued, record: record)
     }
 
-    /// Reads a record and verifies its signature.
+    /// Reads a record and verifies its form and its signature.
     package init(record: JSONObject) throws(Invalid) {
+        do throws(RecordFormError) {
+            try RecordForm.loginKey.canonical(record)
+        } catch {
+            throw .form(error)
+        }
         let fields = Fields<Invalid>(record)
         try fields.header("login-key")
         let id = try fields["id"].sessionID()

@@ -91,12 +91,23 @@ extension MessageOpening {
             let parsed = input.envelope(of: content)
         else { return nil }
         let arrived = arrived(parsed)
+        let contact: Contact?
+        do throws(StateError) {
+            contact = try arrived.arrival.flatMap { arrival throws(StateError) in
+                try transaction.contact(id: arrival.peer)
+            }
+        } catch .unsealable {
+            // The line fails in its turn.
+            return nil
+        } catch {
+            throw error
+        }
         guard let arrival = arrived.arrival, let place = try transaction.ahead(arrival) else {
             return nil
         }
         return AheadPlan(
             place: place, digest: arrived.digest,
-            contact: try transaction.contact(id: arrival.peer),
+            contact: contact,
             hasContacts: try transaction.hasContacts(),
             conversation: try transaction.place(of: .peer(arrival.peer)), time: time)
     }

@@ -1,5 +1,6 @@
 import Sotto
 import SottoMessengers
+import SottoReports
 import SottoState
 import SottoTool
 
@@ -67,7 +68,7 @@ final class MessageOpening<Input: MessageInput> {
                 if envelope.ttl == 0 { try signals.take(envelope) }
             }
             _ = try senderPolicy.decide(&message, contact: nil, hasContacts: false)
-            _ = try MessageBody(message.body)
+            try message.checkForm()
             return .message(message, number: nil, seen: false)
         }
     }
@@ -178,11 +179,9 @@ final class MessageOpening<Input: MessageInput> {
         do {
             return try body(try content.get())
         } catch let error as StateError {
-            // The mail of a damaged group waits, and other mail is opened.
-            guard case .damagedGroup = error, let failure = Failure(core: error) else {
-                throw error
-            }
-            return .failed(failure, id: id, isFinal: false)
+            // The mail that needs a damaged group, or another record that cannot be read, waits, and other mail is opened.
+            guard error.isOfOneRecord else { throw error }
+            return .failed(error.failure, id: id, isFinal: false)
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
             // A message that a suite refuses without a reason may open after another chat or contact is added.
@@ -345,7 +344,7 @@ final class MessageOpening<Input: MessageInput> {
             &message, contact: transaction.contact(of: message),
             hasContacts: transaction.hasContacts())
         guard verdict == .accepted else { return .dropped }
-        _ = try MessageBody(message.body)
+        try message.checkForm()
         return .message(message, number: nil, seen: false)
     }
 
@@ -388,7 +387,7 @@ extension Message {
     /// The failure of a message whose body has a known type and malformed members.
     var malformedBody: Failure? {
         do {
-            _ = try MessageBody(body)
+            try checkForm()
             _ = try GroupBody(in: self)
             return nil
         } catch {

@@ -85,10 +85,12 @@ package struct MessageText: Sendable {
         }
         let record = try JSON.object(parsing: bytes)
         let (to, group, ttl) = try route(of: record)
+        let extra = Message.extra(of: record)
+        try Message.checkExtra(extra)
         if let body = record["body"]?.object, body["type"]?.string != nil {
             _ = try MessageBody(body)
             return MessageText(
-                body: body, extra: Message.extra(of: record), to: to, group: group, ttl: ttl)
+                body: body, extra: extra, to: to, group: group, ttl: ttl)
         }
         if let text = record["text"]?.string {
             var members = record

@@ -177,9 +177,8 @@ package struct MessageWriting<Sealed> {
 package func result<Value>(_ body: () throws -> Value) throws -> Result<Value, Failure> {
     do {
         return .success(try body())
-    } catch let error as StateError {
-        guard case .damagedGroup = error, let failure = Failure(core: error) else { throw error }
-        return .failure(failure)
+    } catch let error as StateError where !error.isOfOneRecord {
+        throw error
     } catch {
         guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
         return .failure(failure)

@@ -51,7 +51,7 @@ package struct Receipts {
     /// Returns whether a person gets receipts.
     package mutating func areSent(to sender: SessionID) throws -> Bool {
         if let known = known[sender] { return known }
-        let contact = sender == store.owner.id ? nil : try store.contact(id: sender)
+        let contact = sender == store.owner.id ? nil : try store.readableContact(id: sender)
         let areSent =
             contact.map { $0.getsReceipts && !$0.isBlocked && $0.trust != .unverified } ?? false
         known[sender] = areSent

@@ -107,17 +107,20 @@ extension StateTransaction {
         let rows = try connection.rows(
             "SELECT number, mark, sealed FROM group_file WHERE stage = ? ORDER BY number",
             Stage.wanted
-        ) { row throws(StateError) in
-            OfferedGroupFile(
-                try self.store.unseal(row.bytes(2), .groupFile(mark: row.bytes(1))),
-                number: row.integer(0))
+        ) { (number: $0.integer(0), mark: $0.bytes(1), sealed: $0.bytes(2)) }
+        var files: [OfferedGroupFile] = []
+        for row in rows {
+            if let file = try offer(row.sealed, mark: row.mark, number: row.number) {
+                files.append(file)
+            } else {
+                try connection.run("DELETE FROM group_file WHERE number = ?", row.number)
+            }
         }
-        let files = rows.compactMap(\.self)
         guard !files.isEmpty else { return [] }
         let contacts = try store.contacts(connection).filter { !$0.isBlocked }
         var wanted: [(file: OfferedGroupFile, relays: [String])] = []
         for file in files {
-            guard let group = try group(file.group) else { continue }
+            guard let group = try readableGroup(file.group) else { continue }
             let known =
                 [owner.relay] + contacts.map { $0.card?.record == nil ? nil : $0.card?.relay }
                 + group.state.policy.relays.map { $0 }
@@ -126,10 +129,23 @@ extension StateTransaction {
         return wanted
     }
 
+    /// Reads the row of a file, or returns `nil` if it cannot be read.
+    private func offer(
+        _ sealed: [UInt8], mark: [UInt8], number: Int64
+    ) throws(StateError) -> OfferedGroupFile? {
+        try store.readable(.file, mark) { () throws(StateError) in
+            let bytes = try store.unseal(sealed, .groupFile(mark: mark))
+            guard let offer = OfferedGroupFile(bytes, number: number) else {
+                throw .unsealable(path: store.database.path)
+            }
+            return offer
+        }
+    }
+
     /// Gives up a file that its relay does not have. Its changes are asked for in messages.
     package func giveUp(_ offer: OfferedGroupFile) throws(StateError) {
         try end(offer)
-        guard let group = try group(offer.group) else { return }
+        guard let group = try readableGroup(offer.group) else { return }
         try note(missing: offer.file.heads, of: offer.from, in: group)
     }
 
@@ -162,19 +178,16 @@ extension StateTransaction {
             "SELECT mark, sealed FROM group_file WHERE team = ? ORDER BY number LIMIT 1",
             group.number
         ) { row throws(StateError) in
-            let bytes = try self.store.unseal(row.bytes(1), .groupFile(mark: row.bytes(0)))
-            return OfferedGroupFile(bytes, number: 0)?.from
+            try offer(row.bytes(1), mark: row.bytes(0), number: 0)?.from
         } ?? nil
     }
 
     /// Takes the content of a file, as of a message from the person who offered it. Returns the news, or `nil`.
     fileprivate func take(
-        _ offer: OfferedGroupFile, changes: [JSONObject], cards: [JSONObject]
+        _ offer: OfferedGroupFile, _ file: (changes: [GroupChange], cards: [Card])
     ) throws -> GroupNews? {
         try end(offer)
-        var body = GroupBody(offer.group)
-        (body.changes, body.cards) = (changes, cards)
-        return try take(body, from: offer.from)
+        return try take(GroupBody(offer.group), file: file, from: offer.from)
     }
 }
 
@@ -209,9 +222,7 @@ extension IdentityStore {
             do {
                 try transaction { transaction in
                     guard let records else { return try transaction.giveUp(offer) }
-                    if let news = try transaction.take(
-                        offer, changes: records.changes, cards: records.cards)
-                    {
+                    if let news = try transaction.take(offer, records) {
                         try events(news, offer.from, transaction)
                     }
                 }

@@ -251,9 +251,11 @@ extension StateTransaction {
 
     /// Returns what is known of the members of the group with this number in the state.
     func notes(ofGroup team: Int64) throws(StateError) -> [SessionID: GroupMemberNote] {
-        let notes = try connection.rows(
+        let rows = try connection.rows(
             "SELECT mark, holds, told, sealed FROM group_member WHERE team = ?", team
-        ) { row throws(StateError) in try self.note(row, of: team) }
+        ) { row throws(StateError) in (mark: row.bytes(0), note: try readableNote(row, of: team)) }
+        for row in rows where row.note == nil { try forgetNote(row.mark, of: team) }
+        let notes = rows.compactMap(\.note)
         return Dictionary(notes.map { ($0.id, $0) }) { first, _ in first }
     }
 
@@ -268,7 +270,7 @@ extension StateTransaction {
                 JOIN group_log ON team = group_log.number WHERE group_log.mark = ?
                 """, store.mark(header.id)
             ) { row throws(StateError) -> GroupMemberNote? in
-                try isWanted(row.bytes(0)) ? self.note(row, of: row.integer(4)) : nil
+                try isWanted(row.bytes(0)) ? readableNote(row, of: row.integer(4)) : nil
             }
             return (header.id, rows.compactMap { $0?.card })
         }
@@ -278,11 +280,29 @@ extension StateTransaction {
     package func note(
         of id: SessionID, in group: StoredGroup
     ) throws(StateError) -> GroupMemberNote {
-        try connection.first(
+        let found = try connection.first(
             "SELECT mark, holds, told, sealed FROM group_member WHERE team = ? AND mark = ?",
             group.number, store.mark(id)
-        ) { row throws(StateError) in try self.note(row, of: group.number) }
-            ?? GroupMemberNote(id: id)
+        ) { row throws(StateError) in try readableNote(row, of: group.number) }
+        // The row is absent, or it cannot be read.
+        if let found, found == nil { try forgetNote(store.mark(id), of: group.number) }
+        return (found ?? nil) ?? GroupMemberNote(id: id)
+    }
+
+    /// Reads a row, or returns `nil` if it cannot be read.
+    private func readableNote(
+        _ row: PreparedStatement<StateError>, of team: Int64
+    ) throws(StateError) -> GroupMemberNote? {
+        try store.readable(.member, UInt64(bitPattern: team).bigEndianBytes + row.bytes(0)) {
+            () throws(StateError) in try note(row, of: team)
+        }
+    }
+
+    /// Deletes a note that cannot be read. The person gets the changes again. The own chain ends, because it is unknown
+    /// whether the person has it.
+    private func forgetNote(_ mark: [UInt8], of team: Int64) throws(StateError) {
+        try connection.run("DELETE FROM group_member WHERE team = ? AND mark = ?", team, mark)
+        try endOwnChain(ofGroup: team)
     }
 
     private func note(
@@ -315,10 +335,9 @@ extension StateTransaction {
     /// The card of another person is kept if it can come before its change: the owner has not entered the group yet, a member
     /// sent the card, or the person waits at the door. It is not kept if the group has ``mostUnnamed`` such cards.
     func note(
-        _ records: [JSONObject], from sender: SessionID, in group: StoredGroup
+        _ cards: [Card], from sender: SessionID, in group: StoredGroup
     ) throws(StateError) {
-        guard !records.isEmpty else { return }
-        let cards = records.compactMap { try? Card(record: $0) }
+        guard !cards.isEmpty else { return }
         for card in cards where group.log.names(card.id) { try note(card, in: group) }
         let others = cards.filter { !group.log.names($0.id) }
         guard !others.isEmpty else { return }
@@ -370,12 +389,15 @@ extension StateTransaction {
             FROM group_member JOIN group_log ON group_log.number = team WHERE group_member.mark = ?
             """, store.mark(id)
         ) { row throws(StateError) in
-            (
-                try self.note(row, of: row.integer(4)),
-                try? self.header(row.bytes(6), mark: row.bytes(5))
+            let (mark, sealed) = (row.bytes(5), row.bytes(6))
+            return (
+                try readableNote(row, of: row.integer(4)),
+                try store.readable(.group, mark) { () throws(StateError) in
+                    try store.header(sealed, mark: mark)
+                }
             )
         }
-        let card = found.compactMap(\.0.card).max {
+        let card = found.compactMap { $0.0?.card }.max {
             ($0.issued?.seconds ?? 0) < ($1.issued?.seconds ?? 0)
         }
         guard let card else { return nil }

@@ -18,11 +18,14 @@ extension StateTransaction {
     ///
     /// A chain of another person, and a malformed change or card, are ignored: the rest counts. A person whom the log does not
     /// name brings changes and nothing else. Throws ``GroupError``.
+    ///
+    /// `file` has the changes and cards of a file in place of those of the body.
     package func take(
-        _ body: GroupBody, from sender: SessionID, at time: Timestamp = .now()
+        _ body: GroupBody, file: (changes: [GroupChange], cards: [Card])? = nil,
+        from sender: SessionID, at time: Timestamp = .now()
     ) throws -> GroupNews? {
         let before = try group(body.group)
-        let changes = body.changes.compactMap { try? GroupChange($0) }
+        let changes = file?.changes ?? body.changes.compactMap { try? GroupChange($0) }
         guard before != nil || changes.contains(where: { $0.id == body.group }) else { return nil }
         if before == nil { try makeSpace(forGroupOf: sender) }
         let received = try receive(changes, of: body.group, from: sender, at: time)
@@ -32,7 +35,8 @@ extension StateTransaction {
             group.isDeclined = false
         }
         group = try admit(changes.filter { $0.by == sender }, to: group, at: time)
-        try note(body.cards, from: sender, in: group)
+        let cards = file?.cards ?? body.cards.compactMap { try? Card(record: $0) }
+        try note(cards, from: sender, in: group)
         if let object = body.room, let keys = try? RoomKeys(object),
             group.state.ranks[sender] ?? .nobody >= .moderator,
             keys.door.publicKey == group.state.policy.door,
@@ -182,7 +186,7 @@ extension StateTransaction {
         if event["nickname"] == nil, let nickname = group.state.nicknames[id] {
             event["nickname"] = .string(nickname)
         }
-        let name = id == owner.id ? "me" : try contact(id: id)?.name ?? ""
+        let name = id == owner.id ? "me" : try readableContact(id: id)?.name ?? ""
         if !name.isEmpty { event["name"] = .string(name) }
         return event
     }

@@ -89,8 +89,10 @@ extension StateTransaction {
         let tag = store.mark(tag: copy.tag)
         let found = try connection.first(
             "SELECT sealed FROM group_chain WHERE tag = ?", tag
-        ) { row throws(StateError) in try self.received(row.bytes(0), tag: tag) }
-        guard let chain = found, let group = try group(chain.group) else { throw GroupWait.chain }
+        ) { $0.bytes(0) }
+        guard let found, let chain = try readableChain(found, tag: tag),
+            let group = try group(chain.group)
+        else { throw GroupWait.chain }
         let address = GroupCopy.Address(id: envelope.id, to: owner.id, time: envelope.time)
         let message = try chain.message(in: copy, for: address)
         return GroupPlace(
@@ -183,7 +185,7 @@ extension StateTransaction {
         ) { (tag: $0.bytes(0), sealed: $0.bytes(1)) }
         var left = count
         for (tag, sealed) in tags where left > 0 {
-            var chain = try received(sealed, tag: tag)
+            guard var chain = try readableChain(sealed, tag: tag) else { continue }
             let skipped = chain.skipped.count
             chain.keepSkipped(max(0, skipped - left))
             left -= skipped - chain.skipped.count
@@ -195,12 +197,15 @@ extension StateTransaction {
     func chains(
         of device: SessionID, in group: StoredGroup
     ) throws(StateError) -> [(tag: [UInt8], chain: ReceivedGroupChain)] {
-        try connection.rows(
+        let rows = try connection.rows(
             "SELECT tag, sealed FROM group_chain WHERE team = ? AND device = ? ORDER BY number",
             group.number, store.mark(device)
-        ) { row throws(StateError) in
-            (tag: row.bytes(0), chain: try self.received(row.bytes(1), tag: row.bytes(0)))
+        ) { (tag: $0.bytes(0), sealed: $0.bytes(1)) }
+        var chains: [(tag: [UInt8], chain: ReceivedGroupChain)] = []
+        for (tag, sealed) in rows {
+            if let chain = try readableChain(sealed, tag: tag) { chains.append((tag, chain)) }
         }
+        return chains
     }
 
     func write(_ chain: ReceivedGroupChain, tag: [UInt8]) throws(StateError) {
@@ -300,12 +305,25 @@ extension StateTransaction {
     private func held<each Value: DatabaseValue>(
         _ condition: String, _ values: repeat each Value
     ) throws(StateError) -> [Envelope] {
-        try connection.rows("SELECT mark, sealed FROM held " + condition, repeat each values) {
-            row throws(StateError) in
-            try store.unseal(row.bytes(1), .heldMessage(mark: row.integer(0)))
-        }.compactMap { bytes in
-            (try? JSON.object(parsing: bytes)).flatMap { try? Envelope(record: $0) }
+        let rows = try connection.rows(
+            "SELECT mark, sealed FROM held " + condition, repeat each values
+        ) { (mark: $0.integer(0), sealed: $0.bytes(1)) }
+        var envelopes: [Envelope] = []
+        for (mark, sealed) in rows {
+            let envelope = try store.readable(.heldMessage, mark) { () throws(StateError) in
+                let bytes = try store.unseal(sealed, .heldMessage(mark: mark))
+                guard let record = try? JSON.object(parsing: bytes),
+                    let envelope = try? Envelope(record: record)
+                else { throw StateError.unsealable(path: store.database.path) }
+                return envelope
+            }
+            if let envelope {
+                envelopes.append(envelope)
+            } else {
+                try connection.run("DELETE FROM held WHERE mark = ?", mark)
+            }
         }
+        return envelopes
     }
 
     /// Deletes a held envelope.
@@ -313,8 +331,19 @@ extension StateTransaction {
         try connection.run("DELETE FROM held WHERE mark = ?", store.mark(envelope: envelope.id))
     }
 
-    /// Reads a stored chain.
-    func received(
+    /// Reads a stored chain. One that cannot be read is deleted, and `nil` is returned: its messages wait until its author
+    /// sends it again.
+    func readableChain(
+        _ sealed: [UInt8], tag: [UInt8]
+    ) throws(StateError) -> ReceivedGroupChain? {
+        let chain = try store.readable(.chain, tag) { () throws(StateError) in
+            try received(sealed, tag: tag)
+        }
+        if chain == nil { try connection.run("DELETE FROM group_chain WHERE tag = ?", tag) }
+        return chain
+    }
+
+    private func received(
         _ sealed: [UInt8], tag: [UInt8]
     ) throws(StateError) -> ReceivedGroupChain {
         var bytes = try store.unseal(sealed, .groupChain(tag: tag))

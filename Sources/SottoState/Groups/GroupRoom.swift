@@ -61,15 +61,20 @@ extension StateTransaction {
     package func room(of group: StoredGroup) throws(StateError) -> GroupRoom? {
         let found = try connection.first(
             "SELECT sealed FROM group_room WHERE team = ?", group.number
-        ) { row throws(StateError) in
-            var bytes = try store.unseal(row.bytes(0), .groupRoom(team: group.number))
-            defer { wipe(&bytes) }
-            guard let room = GroupRoom(bytes) else {
-                throw StateError.unsealable(path: store.database.path)
+        ) { row throws(StateError) -> GroupRoom? in
+            let sealed = row.bytes(0)
+            return try store.readable(.room, group.number) { () throws(StateError) in
+                var bytes = try store.unseal(sealed, .groupRoom(team: group.number))
+                defer { wipe(&bytes) }
+                guard let room = GroupRoom(bytes) else {
+                    throw StateError.unsealable(path: store.database.path)
+                }
+                return room
             }
-            return room
         }
-        guard let found, found.keys.door.publicKey == group.state.policy.door else { return nil }
+        guard let found = found ?? nil, found.keys.door.publicKey == group.state.policy.door else {
+            return nil
+        }
         return found
     }
 

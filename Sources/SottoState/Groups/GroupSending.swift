@@ -189,7 +189,9 @@ extension StateTransaction {
             if !isHeldByOthers { return own }
         }
         return OwnGroupChain(
-            chain: GroupChain(group: group.id, device: owner.id), serial: (own?.serial ?? 0) + 1,
+            // Also after a chain that cannot be read.
+            chain: GroupChain(group: group.id, device: owner.id),
+            serial: try chainSerial(of: group) + 1,
             made: time.seconds, earlier: own?.all ?? [])
     }
 
@@ -259,20 +261,26 @@ extension StateTransaction {
     func ownChain(of group: StoredGroup) throws(StateError) -> OwnGroupChain? {
         try connection.first(
             "SELECT serial, made, sealed FROM own_chain WHERE team = ?", group.number
-        ) { row throws(StateError) in
-            var bytes = try store.unseal(row.bytes(2), .ownChain(team: group.number))
-            defer { wipe(&bytes) }
-            guard
-                let own = OwnGroupChain(bytes, serial: row.integer(0), made: row.integer(1)),
-                own.chain.group == group.id
-            else { throw StateError.unsealable(path: store.database.path) }
-            return own
-        }
+        ) { row throws(StateError) -> OwnGroupChain? in
+            let (serial, made, sealed) = (row.integer(0), row.integer(1), row.bytes(2))
+            return try store.readable(.ownChain, group.number) { () throws(StateError) in
+                var bytes = try store.unseal(sealed, .ownChain(team: group.number))
+                defer { wipe(&bytes) }
+                guard let own = OwnGroupChain(bytes, serial: serial, made: made),
+                    own.chain.group == group.id
+                else { throw StateError.unsealable(path: store.database.path) }
+                return own
+            }
+        } ?? nil
     }
 
     /// Lets the next message begin a new chain.
     func endOwnChain(of group: StoredGroup) throws(StateError) {
-        try connection.run("UPDATE own_chain SET made = 0 WHERE team = ?", group.number)
+        try endOwnChain(ofGroup: group.number)
+    }
+
+    func endOwnChain(ofGroup team: Int64) throws(StateError) {
+        try connection.run("UPDATE own_chain SET made = 0 WHERE team = ?", team)
     }
 
     private func write(_ own: OwnGroupChain, of group: StoredGroup) throws(StateError) {

@@ -18,12 +18,16 @@ extension StateTransaction {
     package func missingMessages(
         of group: StoredGroup
     ) throws(StateError) -> [SessionID: [String]] {
-        let chains = try connection.rows(
+        let rows = try connection.rows(
             """
             SELECT tag, sealed FROM group_chain WHERE team = ? AND length(sealed) > ?
             ORDER BY number DESC
             """, group.number, Self.emptyChainBytes
-        ) { row throws(StateError) in try self.received(row.bytes(1), tag: row.bytes(0)) }
+        ) { (tag: $0.bytes(0), sealed: $0.bytes(1)) }
+        var chains: [ReceivedGroupChain] = []
+        for (tag, sealed) in rows {
+            if let chain = try readableChain(sealed, tag: tag) { chains.append(chain) }
+        }
         var skipped: [SessionID: [String]] = [:]
         for chain in chains where group.state.ranks[chain.device] != nil {
             let space = Self.mostLookedUp - (skipped[chain.device]?.count ?? 0)

@@ -60,10 +60,25 @@ extension StateTransaction {
         return (stored, missing.sorted())
     }
 
-    /// Returns the changes of a group that wait, in the order in which they arrived.
+    /// Returns the changes of a group that wait, in the order in which they arrived. One that cannot be read is dropped: a
+    /// stranger can have sent it.
     func waitingChanges(of group: StoredGroup) throws(StateError) -> [GroupChange] {
         if let known = waitingChanges[group.number] { return known }
-        let waiting = try changes(of: group.number, aside: true).map(\.change)
+        let rows = try connection.rows(
+            "SELECT mark, sealed FROM group_change WHERE team = ? AND aside = 1 ORDER BY place",
+            group.number
+        ) { (mark: $0.bytes(0), sealed: $0.bytes(1)) }
+        var waiting: [GroupChange] = []
+        for (mark, sealed) in rows {
+            let found = try store.readable(.waitingChange, mark) { () throws(StateError) in
+                try change(sealed, mark: mark)
+            }
+            if let found {
+                waiting.append(found)
+            } else {
+                try connection.run("DELETE FROM group_change WHERE mark = ? AND aside = 1", mark)
+            }
+        }
         waitingChanges[group.number] = waiting
         return waiting
     }

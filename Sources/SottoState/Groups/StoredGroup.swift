@@ -254,6 +254,14 @@ extension IdentityStore {
         return (groups, unreadable)
     }
 
+    /// Reads the header of the group with a keyed hash. Throws ``StateError/unsealable(path:)``.
+    func header(_ sealed: [UInt8], mark: [UInt8]) throws(StateError) -> GroupHeader {
+        guard let header = GroupHeader(try unseal(sealed, .group(mark: mark))),
+            self.mark(header.id) == mark
+        else { throw .unsealable(path: database.path) }
+        return header
+    }
+
     /// Returns the keyed hash of a group, 16 bytes.
     func mark(_ group: GroupID) -> [UInt8] {
         keyedHash(Array("group ".utf8) + group.bytes, key: lookupKey)
@@ -279,8 +287,12 @@ extension StateTransaction {
 
     /// Returns the headers of all groups, and `nil` for each damaged one.
     func readHeaders() throws(StateError) -> [GroupHeader?] {
-        try connection.rows("SELECT mark, sealed FROM group_log ORDER BY number") { row in
-            try? self.header(row.bytes(1), mark: row.bytes(0))
+        try connection.rows("SELECT mark, sealed FROM group_log ORDER BY number") {
+            row throws(StateError) in
+            let (mark, sealed) = (row.bytes(0), row.bytes(1))
+            return try store.readable(.group, mark) { () throws(StateError) in
+                try store.header(sealed, mark: mark)
+            }
         }
     }
 
@@ -298,17 +310,11 @@ extension StateTransaction {
             guard let group = try group(header.id) else { return .unreadable(unreadable) }
             return .group(group)
         } catch .damagedGroup {
+            store.damage.add(.group, store.mark(header.id))
             return .unreadable(unreadable)
         } catch {
             throw error
         }
-    }
-
-    func header(_ sealed: [UInt8], mark: [UInt8]) throws(StateError) -> GroupHeader {
-        guard let header = GroupHeader(try store.unseal(sealed, .group(mark: mark))) else {
-            throw .unsealable(path: store.database.path)
-        }
-        return header
     }
 
     /// Returns a group, or `nil`. Throws ``StateError/damagedGroup(id:path:)`` if a part of it cannot be read.
@@ -328,6 +334,7 @@ extension StateTransaction {
         do throws(StateError) {
             return try group(id)
         } catch .damagedGroup {
+            store.damage.add(.group, store.mark(id))
             return nil
         } catch {
             throw error
@@ -339,10 +346,10 @@ extension StateTransaction {
         let found = try connection.first(
             "SELECT number, sealed FROM group_log WHERE mark = ?", mark
         ) { row throws(StateError) in
-            (row.integer(0), try self.header(row.bytes(1), mark: mark))
+            (row.integer(0), try store.header(row.bytes(1), mark: mark))
         }
         guard let (number, header) = found else { return nil }
-        let stored = try changes(of: number, aside: false)
+        let stored = try changes(of: number)
         guard let first = stored.first, var log = GroupLog(first.change) else { return nil }
         var places = [first.change.id: first.place]
         for each in stored.dropFirst() {
@@ -376,21 +383,24 @@ extension StateTransaction {
             """, store.mark(id))
     }
 
-    func changes(
-        of number: Int64, aside: Bool
+    /// Returns the stored changes of a group, each after its parents.
+    private func changes(
+        of number: Int64
     ) throws(StateError) -> [(place: Int64, change: GroupChange)] {
         try connection.rows(
-            """
-            SELECT place, mark, sealed FROM group_change WHERE team = ? AND aside = ?
-            ORDER BY place
-            """, number, aside ? 1 : 0
+            "SELECT place, mark, sealed FROM group_change WHERE team = ? AND aside = 0 ORDER BY place",
+            number
         ) { row throws(StateError) in
-            let bytes = try store.unseal(row.bytes(2), .groupChange(mark: row.bytes(1)))
-            guard let change = try? GroupChange(stored: bytes) else {
-                throw .unsealable(path: store.database.path)
-            }
-            return (row.integer(0), change)
+            (row.integer(0), try change(row.bytes(2), mark: row.bytes(1)))
         }
+    }
+
+    /// Reads a stored change. Throws ``StateError/unsealable(path:)``.
+    func change(_ sealed: [UInt8], mark: [UInt8]) throws(StateError) -> GroupChange {
+        let bytes = try store.unseal(sealed, .groupChange(mark: mark))
+        guard let change = try? GroupChange(stored: bytes), store.mark(change: change.id) == mark
+        else { throw .unsealable(path: store.database.path) }
+        return change
     }
 }
 

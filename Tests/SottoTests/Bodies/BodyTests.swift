@@ -28,6 +28,7 @@ struct BodyTests {
         case .tooLong(let path, let limit): "\(path) > \(limit)"
         case .notContent(let type): "not content: \(type)"
         case .system: "system"
+        case .form(let error): "form: \(error)"
         }
     }
 

@@ -171,7 +171,7 @@ struct GroupLogTests {
     /// C15: a change is at most 24 KiB and has one value.
     @Test func c15AChangeIsBounded() throws {
         let log = try newLog()
-        #expect(throws: GroupChangeError.tooLong(limit: 24 << 10)) {
+        #expect(throws: GroupChangeError.form(.tooLong(limit: 24 << 10))) {
             try change(0, .set(.avatar([UInt8](repeating: 0xFF, count: 25_000))), in: log)
         }
         for picture in [[0xFF, 0xD8, 0xFF] + [UInt8](repeating: 0, count: 8_190), [1, 2, 3, 4]] {

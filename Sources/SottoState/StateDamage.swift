@@ -1,0 +1,108 @@
+import Sotto
+import SottoDatabase
+import Synchronization
+
+/// Rows of the state that cannot be read: they do not decrypt, or their content is refused. They are left out, and
+/// everything beside them goes on.
+public struct StateDamage: Sendable, Hashable {
+    /// The kinds of rows.
+    public enum Kind: Sendable, Hashable, CaseIterable {
+        case contact, conversation, message, reader, request
+        case session, skippedKey, preKey, bundle
+        case group, waitingChange, member, ownChain, chain, heldMessage, room, file
+    }
+
+    /// The kind of the rows.
+    public let kind: Kind
+    /// The number of rows that were found since the last report.
+    public let count: Int
+    /// The file of the state.
+    public let path: String
+}
+
+extension StateDamage.Kind {
+    /// Whether the rows are deleted: they wait, or a program gets their content again.
+    public var isDropped: Bool {
+        switch self {
+        case .waitingChange, .member, .chain, .heldMessage, .file, .bundle, .skippedKey: true
+        case .contact, .conversation, .message, .reader, .request, .session, .preKey, .group,
+            .ownChain,
+            .room:
+            false
+        }
+    }
+}
+
+/// Collects the rows that cannot be read. Each row is reported once.
+final class DamageLog: Sendable {
+    private struct Row: Hashable {
+        let kind: StateDamage.Kind
+        let key: [UInt8]
+    }
+
+    private struct Found {
+        var rows: Set<Row> = []
+        var new: [StateDamage.Kind: Int] = [:]
+    }
+
+    private let path: String
+    private let report: @Sendable (StateDamage) -> Void
+    private let found = Mutex(Found())
+
+    init(path: String, _ report: @escaping @Sendable (StateDamage) -> Void) {
+        (self.path, self.report) = (path, report)
+    }
+
+    func add(_ kind: StateDamage.Kind, _ key: [UInt8]) {
+        found.withLock {
+            if $0.rows.insert(Row(kind: kind, key: key)).inserted { $0.new[kind, default: 0] += 1 }
+        }
+    }
+
+    func add(_ kind: StateDamage.Kind, _ number: Int64) {
+        add(kind, UInt64(bitPattern: number).bigEndianBytes)
+    }
+
+    /// Reports the rows that were added since the last call.
+    func flush() {
+        let new = found.withLock { found in
+            defer { found.new = [:] }
+            return found.new
+        }
+        for kind in StateDamage.Kind.allCases {
+            guard let count = new[kind] else { continue }
+            report(StateDamage(kind: kind, count: count, path: path))
+        }
+    }
+}
+
+extension IdentityStore {
+    /// Calls `body` with the connection, and reports rows that it could not read.
+    func use<T>(
+        _ body: (StateConnection) throws(StateError) -> T
+    ) throws(StateError) -> T {
+        defer { damage.flush() }
+        return try database.use(body)
+    }
+
+    /// Returns the result of `read`. If the row with this key cannot be read, it is noted, and the result is `nil`.
+    func readable<T>(
+        _ kind: StateDamage.Kind, _ key: [UInt8], _ read: () throws(StateError) -> T
+    ) throws(StateError) -> T? {
+        do throws(StateError) {
+            return try read()
+        } catch .unsealable {
+            damage.add(kind, key)
+            return nil
+        } catch {
+            throw error
+        }
+    }
+
+    /// Does the same for a row with a number.
+    func readable<T>(
+        _ kind: StateDamage.Kind, _ number: Int64, _ read: () throws(StateError) -> T
+    ) throws(StateError) -> T? {
+        try readable(kind, UInt64(bitPattern: number).bigEndianBytes, read)
+    }
+}
