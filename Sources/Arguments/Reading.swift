@@ -124,7 +124,8 @@ struct Reading {
         }
         // A word such as a key in PEM is no option, and the text after its first word may be secret.
         let shown = String(name.prefix { !$0.isWhitespace })
-        note("unknown option \(quoted(shown))" + (isLong ? suggestion(for: name, among: names) : ""))
+        note(
+            "unknown option \(quoted(shown))" + (isLong ? suggestion(for: name, among: names) : ""))
     }
 
     private mutating func give(_ word: String, to declaration: Declaration, calledAs name: String?)
