@@ -317,6 +317,10 @@ extension Failure {
             self.init(
                 .authentication, "a signature of the prekeys is not their owner's",
                 hint: "do not use them: they were replaced in transit")
+        case .key:
+            self.init(
+                .authentication, "no session can begin with the prekeys: a key is not valid",
+                hint: "do not use them; ask their owner for others")
         case .form(let error): self.init(error, of: "the record of prekeys")
         }
     }

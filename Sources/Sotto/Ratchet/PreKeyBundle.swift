@@ -6,6 +6,8 @@ public enum PreKeyBundleError: RecordError, Equatable {
     case version(Int64)
     /// A signature is not by the identity.
     case signature
+    /// No session can begin with one of the keys.
+    case key
     /// The record as a whole is not in its form.
     case form(RecordFormError)
 }
@@ -172,7 +174,7 @@ public struct PreKeyBundle: Sendable, Equatable {
     }
 
     /// Reads a bundle record and verifies its signatures. `userId` must match the key if it has the form of an id;
-    /// another implementation may put any name there. Keys with which no session can begin are refused.
+    /// another implementation may put any name there.
     public init(record: JSONObject) throws(PreKeyBundleError) {
         do throws(RecordFormError) {
             try RecordForm.bundle.check(record)
@@ -185,30 +187,35 @@ public struct PreKeyBundle: Sendable, Equatable {
         if let owner = record["userId"]?.string.flatMap({ SessionID($0) }), owner.publicKey != key {
             throw .member("userId")
         }
-        guard x25519PublicKey(fromEd25519: key) != nil else { throw .member("identityKey") }
+        let signed = try fields.signedPreKey()
+        let postQuantum = try fields.pqSignedPreKey()
+        let oneTime = try fields["oneTimePreKey"].nullable?.preKey()
+        try Self.checkKeys([signed.key, oneTime?.key], postQuantum?.key)
         try self.init(
-            identityKey: key, signedPreKey: try fields.signedPreKey(),
-            pqSignedPreKey: try fields.pqSignedPreKey(),
-            pairSignature: try fields.pairSignature(),
-            oneTimePreKey: try fields["oneTimePreKey"].nullable?.preKey())
+            identityKey: key, signedPreKey: signed, pqSignedPreKey: postQuantum,
+            pairSignature: try fields.pairSignature(), oneTimePreKey: oneTime)
+    }
+
+    /// Throws ``PreKeyBundleError/key`` for an X25519 key of low order, and for an ML-KEM-1024 key whose coefficients are not
+    /// reduced.
+    static func checkKeys(
+        _ x25519: [[UInt8]?], _ postQuantum: [UInt8]?
+    ) throws(PreKeyBundleError) {
+        guard x25519.compactMap(\.self).allSatisfy({ !X25519.isLowOrder($0) }),
+            postQuantum.map({ MLKEM.isReduced($0) }) ?? true
+        else { throw .key }
     }
 }
 
 extension Fields {
     /// Returns the member `signedPreKey`, an X25519 key.
     func signedPreKey() throws(Failure) -> PreKeyBundle.SignedPreKey {
-        try self["signedPreKey"].signedPreKey { field throws(Failure) in
-            try field.x25519Key()
-        }
+        try self["signedPreKey"].signedPreKey(count: 32)
     }
 
     /// Returns the member `pqSignedPreKey`, an ML-KEM-1024 key, or `nil` if it is absent or null.
     func pqSignedPreKey() throws(Failure) -> PreKeyBundle.SignedPreKey? {
-        try self["pqSignedPreKey"].nullable?.signedPreKey { field throws(Failure) in
-            let key = try field.bytes(count: MLKEM.keyBytes1024)
-            guard MLKEM.isReduced(key) else { throw field.failure }
-            return key
-        }
+        try self["pqSignedPreKey"].nullable?.signedPreKey(count: MLKEM.keyBytes1024)
     }
 
     /// Returns the member `pairSignature`, or `nil` if it is absent or null. It is not verified.
@@ -222,32 +229,17 @@ extension Fields {
 }
 
 extension Field {
-    /// Returns the 32 bytes of an X25519 key. Throws for a key of low order.
-    func x25519Key() throws(Failure) -> [UInt8] {
-        let key = try bytes(count: 32)
-        guard !X25519.isLowOrder(key) else { throw failure }
-        return key
-    }
-
-    /// Returns an X25519 prekey.
-    func preKey() throws(Failure) -> PreKeyBundle.PreKey {
-        try preKey { field throws(Failure) in try field.x25519Key() }
-    }
-
-    private func preKey(
-        _ key: (Field) throws(Failure) -> [UInt8]
-    ) throws(Failure) -> PreKeyBundle.PreKey {
+    /// Returns a prekey whose key has `count` bytes.
+    func preKey(count: Int = 32) throws(Failure) -> PreKeyBundle.PreKey {
         try object { fields throws(Failure) in
             PreKeyBundle.PreKey(
-                id: try fields["id"].integer(), key: try key(fields["key"]))
+                id: try fields["id"].integer(), key: try fields["key"].bytes(count: count))
         }
     }
 
-    /// Returns a signed prekey whose key `key` reads. The signature is not verified.
-    func signedPreKey(
-        _ key: (Field) throws(Failure) -> [UInt8]
-    ) throws(Failure) -> PreKeyBundle.SignedPreKey {
-        let preKey = try preKey(key)
+    /// Returns a signed prekey whose key has `count` bytes. The signature is not verified.
+    func signedPreKey(count: Int) throws(Failure) -> PreKeyBundle.SignedPreKey {
+        let preKey = try preKey(count: count)
         return try object { fields throws(Failure) in
             let time = try fields["time"].optional?.time()
             let signature = try fields["timeSignature"].optional?.bytes(count: 64)

@@ -71,6 +71,8 @@ public struct PreKeyPublication: Sendable, Equatable {
             in: 0...(oneTimePreKeys.first?.id ?? .max))
         signedPreKey = try fields.signedPreKey()
         pqSignedPreKey = try fields.pqSignedPreKey()
+        try PreKeyBundle.checkKeys(
+            [signedPreKey.key] + oneTimePreKeys.map(\.key), pqSignedPreKey?.key)
         pairSignature = try fields.pairSignature()
         self.record = record
         _ = try bundle(oneTime: nil)
