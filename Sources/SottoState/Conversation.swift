@@ -125,12 +125,16 @@ public struct ConversationSummary: Sendable, Hashable {
     public let settings: ConversationSettings
     /// The number of received messages that were not marked as read.
     public let unread: Int
-    /// The number of the newest message that was marked as read, or 0.
+    /// The number of the last message that was marked as read, or 0. The messages before its place are read.
     public let read: Int64
-    /// When the newest message was stored; `nil` without a message, or if it was imported without a time.
+    /// The place of ``read``.
+    public let readPlace: HistoryPlace
+    /// When the last message was stored; `nil` without a message, or if it was imported without a time.
     public let time: Timestamp?
-    /// The number of the newest message with content, or 0 without one.
+    /// The number of the last message with content, or 0 without one.
     public let last: Int64
+    /// The place of ``last``.
+    public let lastPlace: HistoryPlace
 }
 
 /// A row of the table `conversation`.
@@ -138,13 +142,19 @@ struct ConversationRow {
     let number: Int64
     let conversation: Conversation
     var settings = ConversationSettings()
-    var last: Int64 = 0
+    /// The place of the last message with content.
+    var last = HistoryPlace.start
     var time: Int64?
     var unread: Int64 = 0
-    var read: Int64 = 0
+    /// The place of the last message that was marked as read.
+    var read = HistoryPlace.start
     var isChanged = false
 
-    static let columns = "number, last, time, unread, read, sealed, mark"
+    static let columns = """
+        number, last, time, unread, read, sealed, mark,
+        (SELECT place FROM message WHERE message.number = last),
+        (SELECT place FROM message WHERE message.number = read)
+        """
 
     init(number: Int64, _ conversation: Conversation) {
         self.number = number
@@ -173,10 +183,10 @@ struct ConversationRow {
             throw .unsealable(path: store.database.path)
         }
         self.number = number
-        last = row.integer(1)
+        if !row.isNull(7) { last = HistoryPlace(rank: row.integer(7), number: row.integer(1)) }
         time = row.isNull(2) ? nil : row.integer(2)
         unread = row.integer(3)
-        read = row.integer(4)
+        if !row.isNull(8) { read = HistoryPlace(rank: row.integer(8), number: row.integer(4)) }
     }
 
     /// The content of the column `sealed` before encryption.
@@ -188,8 +198,9 @@ struct ConversationRow {
 
     var summary: ConversationSummary {
         ConversationSummary(
-            conversation: conversation, settings: settings, unread: Int(unread), read: read,
-            time: time.map { Timestamp(seconds: $0) }, last: last)
+            conversation: conversation, settings: settings, unread: Int(unread),
+            read: max(read.number, 0), readPlace: read,
+            time: time.map { Timestamp(seconds: $0) }, last: max(last.number, 0), lastPlace: last)
     }
 }
 
@@ -200,7 +211,8 @@ extension IdentityStore {
         try use { connection throws(StateError) in
             try conversationRows(connection).map(\.summary)
         }.sorted {
-            ($0.settings.isFavourite ? 1 : 0, $0.last) > ($1.settings.isFavourite ? 1 : 0, $1.last)
+            ($0.settings.isFavourite ? 1 : 0, $0.lastPlace)
+                > ($1.settings.isFavourite ? 1 : 0, $1.lastPlace)
         }
     }
 
@@ -278,20 +290,23 @@ extension StateTransaction {
             store.seal(row.members, .conversation(number: row.number)), row.number)
     }
 
-    /// Marks the messages of a conversation up to a number as read. This begins the lifetimes that count from reading.
+    /// Marks the messages of a conversation up to a place as read. This begins the lifetimes that count from reading.
     /// Returns the messages that were not read before, the oldest first.
     @discardableResult
     public func markRead(
-        _ conversation: Conversation, upTo number: Int64, at time: Timestamp = .now()
+        _ conversation: Conversation, upTo place: HistoryPlace = .end, at time: Timestamp = .now()
     ) throws(StateError) -> [HistoryEntry] {
         var row = try row(of: conversation)
-        guard number > row.read else { return [] }
+        guard let last = try lastContent(of: row, upTo: place), last.place > row.read else {
+            return []
+        }
         let entries = try store.entries(
             """
             WHERE conversation = ? AND kind = 0 AND sent = 0 AND sealed IS NOT NULL
-            AND number > ? AND number <= ?
-            ORDER BY number
-            """, row.number, row.read, number, connection: connection)
+            AND (place, number) > (?, ?) AND (place, number) <= (?, ?)
+            ORDER BY place, number
+            """, row.number, row.read.rank, row.read.number, last.place.rank,
+            last.place.number, connection: connection)
         for entry in entries {
             guard let expires = entry.body?.content.expires, expires.start == .read else {
                 continue
@@ -300,11 +315,40 @@ extension StateTransaction {
                 "UPDATE message SET expires = ? WHERE number = ? AND expires IS NULL",
                 time.seconds + expires.after, entry.number)
         }
-        row.read = number
-        row.unread = try unread(after: number, in: row)
+        row.read = last.place
+        row.unread = try unread(in: row)
         row.isChanged = true
         conversations[conversation] = row
         return entries
+    }
+
+    /// Marks the messages of a conversation up to the place of the message with a number as read, as
+    /// ``markRead(_:upTo:at:)`` does.
+    @discardableResult
+    public func markRead(
+        _ conversation: Conversation, upTo number: Int64, at time: Timestamp = .now()
+    ) throws(StateError) -> [HistoryEntry] {
+        try markRead(
+            conversation, upTo: store.place(ofNumber: number, connection), at: time)
+    }
+
+    /// Returns the last message of a conversation with its own place, up to a place, or `nil`. Its time is when it was
+    /// stored.
+    func lastContent(
+        of row: ConversationRow, upTo place: HistoryPlace = .end
+    ) throws(StateError) -> (place: HistoryPlace, time: Int64?)? {
+        try connection.first(
+            """
+            SELECT place, number, time FROM message
+            WHERE conversation = ? AND kind = 0 AND (place, number) <= (?, ?)
+            ORDER BY place DESC, number DESC LIMIT 1
+            """, row.number, place.rank, place.number
+        ) {
+            (
+                HistoryPlace(rank: $0.integer(0), number: $0.integer(1)),
+                $0.isNull(2) ? nil : $0.integer(2)
+            )
+        }
     }
 
     /// Returns the row of a conversation, created if it does not exist.
@@ -331,7 +375,7 @@ extension StateTransaction {
         for row in conversations.values where row.isChanged {
             try connection.run(
                 "UPDATE conversation SET last = ?, time = ?, unread = ?, read = ? WHERE number = ?",
-                row.last, row.time, row.unread, row.read, row.number)
+                max(row.last.number, 0), row.time, row.unread, max(row.read.number, 0), row.number)
         }
         conversations = [:]
         try writeErased()

@@ -8,7 +8,7 @@ extension IdentityStore {
     /// The number of messages that one transaction erases.
     private static let erasedAtOnce = 1_000
     /// The seconds between two checks of a program that runs for a long time.
-    private static let checkInterval = 10.0
+    static let expiryInterval = 10.0
 
     /// Erases the messages whose lifetime has ended. Each opening of a state calls this, and programs that run for a long
     /// time call it again; between two checks are at least 10 seconds.
@@ -16,7 +16,7 @@ extension IdentityStore {
     /// Erased content is overwritten in the file, and the log is emptied unless another process reads. If another
     /// process writes for longer than the lock timeout, the next check erases them.
     public func expire() throws(StateError) {
-        guard Monotonic.seconds() - expiryCheck.withLock({ $0 }) >= Self.checkInterval else {
+        guard Monotonic.seconds() - expiryCheck.withLock({ $0 }) >= Self.expiryInterval else {
             return
         }
         try expire(at: .now())

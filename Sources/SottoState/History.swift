@@ -19,27 +19,33 @@ extension IdentityStore {
     /// id.
     public static let abbreviated = 10_000
 
-    /// Returns the newest messages before a number, at most `limit`, in the order of their numbers.
+    /// Returns the newest messages before a place, at most `limit`, in the order of their places.
     ///
     /// Without a conversation, messages of all conversations. With `events`, also the messages that change others.
     public func history(
-        conversation: Conversation?, before number: Int64 = .max, limit: Int,
+        conversation: Conversation?, before place: HistoryPlace = .end, limit: Int,
         events: Bool = false
     ) throws(StateError) -> [HistoryEntry] {
         try use { connection throws(StateError) in
             try history(
-                conversation: conversation, before: number, limit: limit, events: events,
+                conversation: conversation, before: place, limit: limit, events: events,
                 connection)
         }
     }
 
     func history(
-        conversation: Conversation?, before number: Int64, limit: Int, events: Bool,
+        conversation: Conversation?, before place: HistoryPlace, limit: Int, events: Bool,
         _ connection: StateConnection
     ) throws(StateError) -> [HistoryEntry] {
         guard let conversation else {
+            let isInOrder = try hasPlacesInOrder(connection)
             return try entries(
-                "WHERE number < ? AND kind <= ? ORDER BY number DESC LIMIT ?", number,
+                isInOrder
+                    ? "WHERE number < ?2 AND kind <= ?3 ORDER BY number DESC LIMIT ?4"
+                    : """
+                    WHERE (place, number) < (?1, ?2) AND kind <= ?3
+                    ORDER BY place DESC, number DESC LIMIT ?4
+                    """, place.rank, place.number,
                 (events ? HistoryEntry.Kind.pin : .content).rawValue, limit,
                 connection: connection
             ).reversed()
@@ -48,13 +54,15 @@ extension IdentityStore {
         func page(_ kind: HistoryEntry.Kind) throws(StateError) -> [HistoryEntry] {
             try entries(
                 """
-                WHERE conversation = ? AND kind = ? AND number < ? ORDER BY number DESC LIMIT ?
-                """, row.number, kind.rawValue, number, limit, connection: connection)
+                WHERE conversation = ? AND kind = ? AND (place, number) < (?, ?)
+                ORDER BY place DESC, number DESC LIMIT ?
+                """, row.number, kind.rawValue, place.rank, place.number, limit,
+                connection: connection)
         }
         guard events else { return try page(.content).reversed() }
-        // The index is ordered by number within a kind.
+        // The index is ordered by place within a kind.
         let pages = try page(.content) + page(.event) + page(.pin)
-        return Array(pages.sorted { $0.number < $1.number }.suffix(limit))
+        return Array(pages.sorted { $0.place < $1.place }.suffix(limit))
     }
 
     /// Returns the last messages of a conversation that have content, at most `count`, the oldest first. Deleted ones
@@ -67,7 +75,7 @@ extension IdentityStore {
             return try entries(
                 """
                 WHERE conversation = ? AND kind = 0 AND sealed IS NOT NULL
-                ORDER BY number DESC LIMIT ?
+                ORDER BY place DESC, number DESC LIMIT ?
                 """, row.number, count, connection: connection
             ).reversed()
         }
@@ -102,7 +110,7 @@ extension IdentityStore {
             guard id.utf8.count >= Self.messagePrefix else { return .none }
             let beginning = id.lowercased()
             let found = try history(
-                conversation: conversation, before: .max, limit: Self.abbreviated, events: true,
+                conversation: conversation, before: .end, limit: Self.abbreviated, events: true,
                 connection
             ).filter { $0.id?.hasPrefix(beginning) == true }
             guard let entry = found.first else { return .none }
@@ -230,7 +238,7 @@ extension IdentityStore {
             number: row.number, conversation: conversation ?? .unknown,
             direction: HistoryEntry.Direction(rawValue: row.sent) ?? .received,
             kind: HistoryEntry.Kind(rawValue: row.kind) ?? .content,
-            state: state, received: row.time.map { Timestamp(seconds: $0) },
+            state: state, placed: row.place, received: row.time.map { Timestamp(seconds: $0) },
             expires: opened == nil ? nil : row.expires.map { Timestamp(seconds: $0) },
             record: opened?.record ?? JSONObject([]))
         return (entry, opened?.digest)
@@ -253,7 +261,8 @@ extension IdentityStore {
 struct StoredMessage {
     /// The length in bytes of the envelope's digest in the encrypted content: SHA-256, truncated.
     static let digestLength = 16
-    static let columns = "number, mark, conversation, sent, kind, state, time, sealed, expires"
+    static let columns =
+        "number, mark, conversation, sent, kind, state, time, sealed, expires, place"
 
     let number: Int64
     let mark: Int64
@@ -264,6 +273,7 @@ struct StoredMessage {
     let time: Int64?
     let sealed: [UInt8]?
     let expires: Int64?
+    let place: Int64
 
     /// Reads a row of ``columns``.
     init(_ row: PreparedStatement<StateError>) {
@@ -276,6 +286,7 @@ struct StoredMessage {
         time = row.isNull(6) ? nil : row.integer(6)
         sealed = row.isNull(7) ? nil : row.bytes(7)
         expires = row.isNull(8) ? nil : row.integer(8)
+        place = row.integer(9)
     }
 
     var context: IdentityStore.Context { .message(mark: mark, conversation: conversation) }

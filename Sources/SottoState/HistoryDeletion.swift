@@ -20,8 +20,8 @@ extension StateTransaction {
                 eraseBlob(of: event)
             }
         }
-        if entry.direction == .received, entry.kind == .content, entry.number > row.read {
-            row.unread = try unread(after: row.read, in: row)
+        if entry.direction == .received, entry.kind == .content, entry.place > row.read {
+            row.unread = try unread(in: row)
             row.isChanged = true
             conversations[row.conversation] = row
         }
@@ -69,13 +69,13 @@ extension StateTransaction {
         }
     }
 
-    /// Returns the number of received messages after a number that are not deleted.
-    func unread(after number: Int64, in row: ConversationRow) throws(StateError) -> Int64 {
+    /// Returns the number of received messages of a conversation after its read mark that are not deleted.
+    func unread(in row: ConversationRow) throws(StateError) -> Int64 {
         try connection.integer(
             """
             SELECT count(*) FROM message WHERE conversation = ? AND kind = 0 AND sent = 0
-            AND sealed IS NOT NULL AND number > ?
-            """, row.number, number)
+            AND sealed IS NOT NULL AND (place, number) > (?, ?)
+            """, row.number, row.read.rank, row.read.number)
     }
 
     @discardableResult

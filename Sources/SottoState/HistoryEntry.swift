@@ -43,7 +43,7 @@ public struct HistoryEntry: Sendable, Hashable {
         case expired = 18
     }
 
-    /// The number in the state. A later message has a higher number. Only an import gives a number to another message.
+    /// The number in the state, which never changes. A message that arrives later has a higher number.
     public let number: Int64
     /// The conversation.
     public let conversation: Conversation
@@ -53,7 +53,9 @@ public struct HistoryEntry: Sendable, Hashable {
     public let kind: Kind
     /// The progress of the message.
     public let state: State
-    /// When the message was stored; `nil` if it was imported without a time.
+    /// The column `place`.
+    let placed: Int64
+    /// When the message was first stored, here or where it was imported from; `nil` if it was imported without a time.
     public let received: Timestamp?
     /// The end of the message's lifetime; `nil` without a lifetime, or if it begins when the message is read.
     public let expires: Timestamp?
@@ -61,6 +63,13 @@ public struct HistoryEntry: Sendable, Hashable {
     /// the owner as `from`. Empty if the message was deleted.
     public let record: JSONObject
 
+    /// The place in the history.
+    public var place: HistoryPlace { HistoryPlace(rank: placed, number: number) }
+    /// The time of the place if it is another one than ``received``, else `nil`.
+    public var otherPlace: Timestamp? {
+        let seconds = HistoryPlace.seconds(placed)
+        return seconds == received?.seconds ?? 0 ? nil : Timestamp(seconds: seconds)
+    }
     /// The envelope's id, or `nil` if the message was deleted.
     public var id: String? { record["id"]?.string }
     /// When the sender wrote the message, as the sender claims; `nil` if it is not authenticated or was deleted.

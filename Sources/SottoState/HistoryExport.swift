@@ -11,20 +11,21 @@ extension IdentityStore {
         case tombstone(Tombstone)
     }
 
-    /// Returns the messages of a conversation after a number, the oldest first, at most `limit`.
+    /// Returns the messages of a conversation after a place, in the order of their places, at most `limit`.
     public func contents(
-        of conversation: Conversation, after number: Int64, limit: Int
+        of conversation: Conversation, after place: HistoryPlace, limit: Int
     ) throws(StateError) -> [HistoryEntry] {
         try use { connection throws(StateError) in
             guard let row = try conversationRow(conversation, connection) else { return [] }
             return try entries(
                 """
-                WHERE conversation = ? AND kind = 0 AND number > ? ORDER BY number LIMIT ?
-                """, row.number, number, limit, connection: connection)
+                WHERE conversation = ? AND kind = 0 AND (place, number) > (?, ?)
+                ORDER BY place, number LIMIT ?
+                """, row.number, place.rank, place.number, limit, connection: connection)
         }
     }
 
-    /// Returns the rows after a number with their numbers, at most `limit`.
+    /// Returns the rows after a number with their numbers, in the order of arrival, at most `limit`.
     public func backupRows(
         after number: Int64, limit: Int
     ) throws(StateError) -> [(number: Int64, row: BackupRow)] {
@@ -45,7 +46,8 @@ extension IdentityStore {
                 let tombstone = Tombstone(
                     mark: stored.mark, number: stored.number, conversation: entry.conversation,
                     direction: entry.direction,
-                    kind: entry.kind, state: entry.state, received: entry.received)
+                    kind: entry.kind, state: entry.state, received: entry.received,
+                    place: entry.otherPlace)
                 guard let tombstone else { throw .unsealable(path: database.path) }
                 return (stored.number, .tombstone(tombstone))
             }

@@ -13,6 +13,8 @@ public struct ImportedMessage: Sendable {
     public let received: Timestamp?
     /// The end of its lifetime, if it has begun.
     public let expires: Timestamp?
+    /// The time of its place in the history from which it comes, or `nil` for ``received``.
+    public let place: Timestamp?
     /// Whether a received message was not read yet.
     public let isUnread: Bool
     /// The number in the state from which it comes, or 0.
@@ -27,12 +29,14 @@ public struct ImportedMessage: Sendable {
     /// Creates a message. The record has a valid id.
     public init(
         record: JSONObject, direction: HistoryEntry.Direction, state: HistoryEntry.State,
-        received: Timestamp?, expires: Timestamp?, isUnread: Bool, number: Int64, digest: [UInt8]
+        received: Timestamp?, place: Timestamp? = nil, expires: Timestamp?, isUnread: Bool,
+        number: Int64, digest: [UInt8]
     ) {
         self.record = record
         self.direction = direction
         self.state = state
         self.received = received
+        self.place = place
         self.expires = expires
         self.isUnread = isUnread
         self.number = number
@@ -56,12 +60,14 @@ public struct Tombstone: Sendable, Hashable {
     public let state: HistoryEntry.State
     /// When the message was stored.
     public let received: Timestamp?
+    /// The time of its place in the history from which it comes, or `nil` for ``received``.
+    public let place: Timestamp?
 
     /// Creates a tombstone. Returns `nil` if the state is another one.
     public init?(
         mark: Int64, number: Int64, conversation: Conversation,
         direction: HistoryEntry.Direction, kind: HistoryEntry.Kind, state: HistoryEntry.State,
-        received: Timestamp?
+        received: Timestamp?, place: Timestamp? = nil
     ) {
         guard state.rawValue >= HistoryEntry.State.deleted.rawValue else { return nil }
         self.mark = mark
@@ -71,12 +77,36 @@ public struct Tombstone: Sendable, Hashable {
         self.kind = kind
         self.state = state
         self.received = received
+        self.place = place
+    }
+}
+
+/// The readers of the state from which messages are imported, and what they have acknowledged of the imported messages.
+public struct ImportedReaders: Sendable {
+    private var readers: [(reader: IdentityStore.Reader, number: Int64)] = []
+
+    /// Creates an empty list.
+    public init() {}
+
+    /// Adds a reader, with the number of the other state. It is added before the messages.
+    public mutating func add(_ reader: IdentityStore.Reader) { readers.append((reader, 0)) }
+
+    /// Notes that a message has another number here.
+    fileprivate mutating func note(_ message: Int64, is number: Int64) {
+        for index in readers.indices where message <= readers[index].reader.acknowledged {
+            readers[index].number = max(readers[index].number, number)
+        }
+    }
+
+    /// The readers with the numbers that they have here.
+    fileprivate var here: [IdentityStore.Reader] {
+        readers.map { .init(name: $0.reader.name, acknowledged: $0.number) }
     }
 }
 
 /// Import of messages. It changes no session, and no message that exists.
 ///
-/// Imported messages get the next numbers. ``placeImported(readers:)`` gives them their places between the others.
+/// Imported messages get the next numbers, and places by the time at which they were first stored.
 extension StateTransaction {
     /// The result of an import.
     public enum Imported: Sendable {
@@ -95,9 +125,18 @@ extension StateTransaction {
     /// Stores a message.
     ///
     /// With `isOwn`, it comes from a backup that the owner signed. Otherwise its author is only claimed: its record must
-    /// have the member `imported`, and it changes only messages with that member.
+    /// have the member `imported`, it changes only messages with that member, and its place is not later than now.
     public func add(
         _ message: ImportedMessage, isOwn: Bool, at now: Timestamp = .now()
+    ) throws(StateError) -> Imported {
+        var readers = ImportedReaders()
+        return try add(message, isOwn: isOwn, readers: &readers, at: now)
+    }
+
+    /// Stores a message like ``add(_:isOwn:at:)``, and notes its number for the readers of the state from which it comes.
+    public func add(
+        _ message: ImportedMessage, isOwn: Bool, readers: inout ImportedReaders,
+        at now: Timestamp = .now()
     ) throws(StateError) -> Imported {
         let (record, direction) = (message.record, message.direction)
         let id = record["id"]?.string ?? ""
@@ -108,7 +147,10 @@ extension StateTransaction {
             : store.mark(
                 received: id, in: conversation,
                 bodyType: record["body"]?.object?["type"]?.string)
-        if let known = try compare(message, mark: mark, isOwn: isOwn) { return known }
+        if let (known, number) = try compare(message, mark: mark, isOwn: isOwn) {
+            readers.note(message.number, is: number)
+            return known
+        }
 
         let body = MessageBody(of: record)
         var kind = HistoryEntry.Kind(body)
@@ -119,16 +161,25 @@ extension StateTransaction {
         let isOver = expires.map { $0 <= now.seconds } ?? false
         // A tombstone from elsewhere would refuse an envelope that is still to come.
         guard isOwn || !isOver else { return .expired }
+        let place = HistoryPlace.rank((message.place ?? message.received)?.seconds ?? 0)
         let new = NewMessage(
             mark: mark, id: id, conversation: conversation,
             packed: PackedRecord.pack(record, conversation, owner: owner.id),
             written: message.written, body: body, direction: direction, kind: kind,
             state: message.state, time: message.received, expires: expires,
-            digest: message.digest, author: author, isClaimed: !isOwn)
-        try note(
-            imported: insert(new, at: now), isUnread: message.isUnread && kind == .content,
-            from: message.number)
+            digest: message.digest, author: author, isClaimed: !isOwn,
+            origin: .init(
+                place: isOwn ? place : min(place, HistoryPlace.rank(now.seconds)),
+                isUnread: message.isUnread))
+        readers.note(message.number, is: try insert(new, at: now))
+        try expectRetention(of: message.received)
         return isOver ? .expired : .added
+    }
+
+    /// Makes the retentions consider a message again that was stored before the time that they have reached.
+    private func expectRetention(of received: Timestamp?) throws(StateError) {
+        try connection.run(
+            "UPDATE retention SET kept = min(kept, ?)", max(0, (received?.seconds ?? 1) - 1))
     }
 
     /// Returns the end of a message's lifetime: the known one or that of the body, the earlier of the two. A message that
@@ -145,36 +196,44 @@ extension StateTransaction {
         return [message.expires?.seconds, end].compactMap(\.self).min()
     }
 
-    /// Stores a tombstone of the owner's backup.
-    public func add(_ tombstone: Tombstone) throws(StateError) -> Imported {
-        let isKnown = try connection.exists(
-            "SELECT 1 FROM message WHERE mark = ?", tombstone.mark)
-        guard !isKnown else { return .known }
+    /// Stores a tombstone of the owner's backup, and notes its number for the readers of the state from which it comes.
+    public func add(
+        _ tombstone: Tombstone, readers: inout ImportedReaders, at now: Timestamp = .now()
+    ) throws(StateError) -> Imported {
+        let known = try connection.first(
+            "SELECT number FROM message WHERE mark = ?", tombstone.mark
+        ) { $0.integer(0) }
+        if let known {
+            readers.note(tombstone.number, is: known)
+            return .known
+        }
         var row = try row(of: tombstone.conversation)
+        let rank = HistoryPlace.rank((tombstone.place ?? tombstone.received)?.seconds ?? 0)
         try connection.run(
             """
-            INSERT INTO message (mark, conversation, sent, kind, state, time)
-            VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO message (mark, conversation, sent, kind, state, place, time, arrived)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """, tombstone.mark, row.number, tombstone.direction.rawValue, tombstone.kind.rawValue,
-            tombstone.state.rawValue, tombstone.received?.seconds)
-        let number = connection.lastRow
-        try note(imported: number, isUnread: false, from: tombstone.number)
-        if tombstone.kind == .content {
-            row.last = number
+            tombstone.state.rawValue, rank, tombstone.received?.seconds, now.seconds)
+        let place = HistoryPlace(rank: rank, number: connection.lastRow)
+        newestPlace = try max(rank, lastPlace())
+        readers.note(tombstone.number, is: place.number)
+        if tombstone.kind == .content, place > row.last {
+            (row.last, row.time) = (place, tombstone.received?.seconds)
             row.isChanged = true
             conversations[row.conversation] = row
         }
         return .added
     }
 
-    /// Compares a message with the one that has its id. Returns `nil` if no message has it, or if a claim had it, which a
-    /// message of the owner's backup replaces.
+    /// Compares a message with the one that has its id, and returns that one's number. Returns `nil` if no message has it, or
+    /// if a claim had it, which a message of the owner's backup replaces.
     private func compare(
         _ message: ImportedMessage, mark: Int64, isOwn: Bool
-    ) throws(StateError) -> Imported? {
+    ) throws(StateError) -> (Imported, number: Int64)? {
         let found = try store.entries("WHERE mark = ?", mark, connection: connection).first
         guard let found else { return nil }
-        guard !found.isGone else { return .gone }
+        guard !found.isGone else { return (.gone, found.number) }
         if isOwn, found.isImported, message.record["imported"] != .bool(true) {
             try removeClaim(mark)
             return nil
@@ -182,15 +241,7 @@ extension StateTransaction {
         let isSame = ["from", "to", "time", "body"].allSatisfy {
             found.record[$0]?.canonical() == message.record[$0]?.canonical()
         }
-        return isSame ? .known : .different
-    }
-
-    private func note(
-        imported number: Int64, isUnread: Bool, from former: Int64
-    ) throws(StateError) {
-        try connection.run(
-            "INSERT INTO imported (message, unread, former) VALUES (?, ?, ?)", number,
-            isUnread ? 1 : 0, former)
+        return (isSame ? .known : .different, found.number)
     }
 
     /// Restores the settings of a conversation. Settings that were made here stay.
@@ -223,114 +274,28 @@ extension StateTransaction {
     }
 }
 
-/// The places of imported messages.
+/// Readers and an import of the owner's backup.
 extension StateTransaction {
-    /// Moves the imported messages to their places by time: the numbers stay the same, and are given to the messages
-    /// in another order. The other messages keep their order. Then restores the read marks, and readers that do not
-    /// exist here; `readers` have the numbers of the state from which they come.
-    ///
-    /// No read mark becomes lower. An import that was interrupted is completed by the next one.
-    public func placeImported(readers: [IdentityStore.Reader] = []) throws(StateError) {
-        guard try connection.exists("SELECT 1 FROM imported LIMIT 1") else { return }
-        try writeConversations()
-        if try needsPlaces() { try move() }
-        try placeReadMarks()
-        for reader in readers { try restore(reader) }
-        try connection.run("DELETE FROM imported")
-        // The imported messages may be older than those that a retention has passed over.
-        try connection.run("UPDATE retention SET kept = 0")
-    }
-
-    /// Whether an imported message was stored before one that was here.
-    private func needsPlaces() throws(StateError) -> Bool {
-        try connection.exists(
-            """
-            SELECT 1 FROM message WHERE number NOT IN (SELECT message FROM imported)
-            AND coalesce(time, 0) >= (
-                SELECT min(coalesce(time, 0)) FROM message JOIN imported ON message = number)
-            LIMIT 1
-            """)
-    }
-
-    private func move() throws(StateError) {
-        // A clock that was wrong for a while must not change the order of the messages of one origin. So the latest time
-        // until then counts.
-        try connection.script(
-            """
-            CREATE TEMP TABLE place (
-                old INTEGER PRIMARY KEY, is_imported INTEGER NOT NULL, new INTEGER NOT NULL
-            );
-            INSERT INTO place SELECT old, is_imported, number FROM (
-                SELECT number AS old, is_imported, row_number() OVER (
-                    ORDER BY latest, is_imported DESC, number) AS rank
-                FROM (
-                    SELECT number, is_imported, max(coalesce(time, 0)) OVER (
-                        PARTITION BY is_imported ORDER BY number) AS latest
-                    FROM (
-                        SELECT number, time,
-                            number IN (SELECT message FROM imported) AS is_imported
-                        FROM message))
-            ) JOIN (
-                SELECT number, row_number() OVER (ORDER BY number) AS rank FROM message
-            ) USING (rank);
-            UPDATE conversation SET read = coalesce((
-                SELECT new FROM place WHERE old <= read AND NOT is_imported
-                ORDER BY old DESC LIMIT 1), read);
-            UPDATE reader SET acknowledged = coalesce((
-                SELECT new FROM place WHERE old <= acknowledged AND NOT is_imported
-                ORDER BY old DESC LIMIT 1), acknowledged);
-            DELETE FROM place WHERE old = new;
-            UPDATE conversation SET last = (SELECT new FROM place WHERE old = last)
-            WHERE last IN (SELECT old FROM place);
-            UPDATE message SET number = -(SELECT new FROM place WHERE old = number)
-            WHERE number IN (SELECT old FROM place);
-            UPDATE message SET number = -number WHERE number < 0;
-            """)
-        for table in ["event", "waiting", "imported"] {
-            try connection.script(
-                """
-                UPDATE \(table) SET message = -(SELECT new FROM place WHERE old = message)
-                WHERE message IN (SELECT old FROM place);
-                UPDATE \(table) SET message = -message WHERE message < 0;
-                """)
-        }
-        try connection.script("DROP TABLE place")
-        conversations = [:]
-    }
-
-    private func placeReadMarks() throws(StateError) {
-        let numbers = try connection.rows(
-            """
-            SELECT DISTINCT conversation FROM message JOIN imported ON message.number = imported.message
-            """
-        ) { $0.integer(0) }
-        for number in numbers {
-            guard var row = try store.conversationRow(number: number, connection) else { continue }
-            // The first unread message: unread here, or in the state from which it comes.
-            let unread = try connection.first(
-                """
-                SELECT min(message.number) FROM message
-                LEFT JOIN imported ON imported.message = message.number
-                WHERE conversation = ?1 AND kind = 0 AND sent = 0 AND sealed IS NOT NULL
-                AND message.number > ?2 AND coalesce(unread, 1)
-                """, number, row.read
-            ) { $0.isNull(0) ? nil : $0.integer(0) }
-            let last = try connection.integer(
-                """
-                SELECT max(number) FROM message WHERE conversation = ? AND kind = 0 AND number < ?
-                """, number, unread.flatMap(\.self) ?? .max)
-            row.read = max(row.read, last)
-            try recount(&row)
+    /// Restores the readers that do not exist here.
+    public func restore(_ readers: ImportedReaders) throws(StateError) {
+        for reader in readers.here {
+            let isKnown = try connection.exists(
+                "SELECT 1 FROM reader WHERE mark = ?", store.mark(reader: reader.name))
+            if !isKnown { try acknowledge(reader.acknowledged, by: reader.name) }
         }
     }
 
-    /// Restores a reader that does not exist here.
-    private func restore(_ reader: IdentityStore.Reader) throws(StateError) {
-        let isKnown = try connection.exists(
-            "SELECT 1 FROM reader WHERE mark = ?", store.mark(reader: reader.name))
-        guard !isKnown else { return }
-        let number = try connection.integer(
-            "SELECT max(message) FROM imported WHERE former <= ?", reader.acknowledged)
-        try acknowledge(number, by: reader.name)
+    /// Calls `body`, which imports messages. Those of the owner's backup are not new to the readers that have acknowledged
+    /// all messages before.
+    public func importing<T>(isOwn: Bool, _ body: () throws -> T) throws -> T {
+        guard isOwn else { return try body() }
+        let before = try connection.integer("SELECT max(number) FROM message")
+        let value = try body()
+        let after = try connection.integer("SELECT max(number) FROM message")
+        if after > before {
+            try connection.run(
+                "UPDATE reader SET acknowledged = ? WHERE acknowledged >= ?", after, before)
+        }
+        return value
     }
 }

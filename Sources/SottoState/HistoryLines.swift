@@ -19,7 +19,7 @@ public final class HistoryLines {
         }
     }
 
-    /// A part of the output, in the order of the numbers.
+    /// A part of the output, in the order of the places.
     public enum Part: Sendable {
         /// Whole lines, and how many.
         case lines([UInt8], count: Int)
@@ -32,8 +32,7 @@ public final class HistoryLines {
     private let forms: [Int64: PackedLine]
     private let conversations: [Int64: Conversation]
     private let blocks: HistoryBlocks
-    private let last: Int64
-    private var next: Int64 = 1
+    private var next = HistoryPlace.start
 
     /// Prepares the lines of a conversation, or of all. `person` returns what is known of a peer, and of the owner.
     public init(
@@ -41,14 +40,9 @@ public final class HistoryLines {
         person: (SessionID) throws -> Person
     ) throws {
         self.store = store
-        let (rows, last) = try store.use {
-            (connection: StateConnection) throws(StateError) in
-            (
-                try store.conversationRows(connection),
-                try connection.integer("SELECT max(number) FROM message")
-            )
+        let rows = try store.use { (connection: StateConnection) throws(StateError) in
+            try store.conversationRows(connection)
         }
-        self.last = last
         only =
             conversation.map { wanted in
                 rows.first { $0.conversation == wanted }?.number ?? -1
@@ -70,25 +64,26 @@ public final class HistoryLines {
     /// Returns the next parts, or `nil` after the last one. Messages without content, and those that cannot be read, are left
     /// out.
     public func read() throws(StateError) -> [Part]? {
-        guard next <= last else { return nil }
-        let starts = (0..<blocks.count).map { next + Int64($0) * HistoryBlocks.size }
-        next += Int64(blocks.count) * HistoryBlocks.size
+        let ranges = try blocks.ranges(from: next)
+        guard let end = ranges.last?.end else { return nil }
+        next = end
         nonisolated(unsafe) let lines = self
         defer { store.damage.flush() }
-        return try blocks.forEach(starts) { connection, start throws(StateError) in
-            try lines.parts(from: start, connection)
+        return try blocks.forEach(ranges) { connection, range throws(StateError) in
+            try lines.parts(of: range, connection)
         }.flatMap(\.self)
     }
 
     private func parts(
-        from start: Int64, _ connection: StateConnection
+        of range: HistoryRange, _ connection: StateConnection
     ) throws(StateError) -> [Part] {
         let select = try connection.statement(
             """
             SELECT \(StoredMessage.columns) FROM message
-            WHERE number >= ?1 AND number < ?2 AND number <= ?3 AND (?4 = 0 OR conversation = ?4)
-            AND kind < 3 AND sealed IS NOT NULL ORDER BY number
-            """, start, start + HistoryBlocks.size, last, only)
+            WHERE \(blocks.condition) AND number <= ?5 AND (?6 = 0 OR conversation = ?6)
+            AND kind < 3 AND sealed IS NOT NULL ORDER BY \(blocks.ascending)
+            """, range.start.rank, range.start.number, range.end.rank, range.end.number,
+            blocks.last, only)
         defer { select.reset() }
         let now = Timestamp.now().seconds
         var parts: [Part] = []

@@ -18,38 +18,28 @@ extension IdentityStore {
         }
     }
 
-    /// Returns the lowest number of the messages at or after a point, or `Int64.max` if none is.
-    public func firstNumber(from point: Point) throws(StateError) -> Int64 {
-        switch point {
-        case .number(let number): number
-        case .time(let time):
-            try use { connection throws(StateError) in
-                try connection.integer(
-                    "SELECT coalesce(min(number), ?2) FROM message WHERE time >= ?1", time.seconds,
-                    Int64.max)
-            }
-        }
-    }
+    /// Selects the messages that arrived at a time or later. A message that was not imported arrived when it was first
+    /// stored.
+    private static let arrivedSince = """
+        SELECT number FROM message WHERE time >= ?1 AND arrived IS NULL
+        UNION SELECT number FROM message WHERE arrived >= ?1
+        """
 
-    /// Returns the newest messages that were stored at a time or later, at most `limit`, in the order of their numbers.
+    /// Returns the newest messages that arrived at a time or later, at most `limit`, in the order of their numbers.
     public func history(
         since time: Timestamp, in conversation: Conversation?, limit: Int, events: Bool = false
     ) throws(StateError) -> [HistoryEntry] {
-        try selected(
-            "SELECT number FROM message WHERE time >= ?1", time, conversation, limit,
-            events ? .pin : .content)
+        try selected(Self.arrivedSince, time, conversation, limit, events ? .pin : .content)
     }
 
-    /// Returns the newest messages that were stored, deleted or changed by an event at a time or later, at most `limit`,
-    /// in the order of their numbers.
+    /// Returns the newest messages that arrived, or were deleted or changed by an event, at a time or later, at most
+    /// `limit`, in the order of their numbers.
     public func changed(
         since time: Timestamp, in conversation: Conversation?, limit: Int
     ) throws(StateError) -> [HistoryEntry] {
         try selected(
-            """
-            SELECT number FROM message WHERE time >= ?1
-            UNION SELECT number FROM message WHERE changed >= ?1
-            """, time, conversation, limit, .content)
+            Self.arrivedSince + " UNION SELECT number FROM message WHERE changed >= ?1", time,
+            conversation, limit, .content)
     }
 
     private func selected(
@@ -102,7 +92,7 @@ extension IdentityStore {
         let pins = try entries(
             """
             WHERE conversation = ? AND kind = 2 AND sealed IS NOT NULL
-            ORDER BY number DESC LIMIT ?
+            ORDER BY place DESC, number DESC LIMIT ?
             """, row.number, limit, connection: connection)
         var found: [HistoryEntry] = []
         var known: Set<Int64> = []
@@ -122,8 +112,9 @@ extension IdentityStore {
             return try entries(
                 """
                 WHERE conversation = ? AND kind = 0 AND sent = 0 AND sealed IS NOT NULL
-                AND number > ? ORDER BY number
-                """, row.number, row.read, connection: connection)
+                AND (place, number) > (?, ?) ORDER BY place, number
+                """, row.number, row.read.rank, row.read.number,
+                connection: connection)
         }
     }
 
@@ -154,12 +145,5 @@ extension IdentityStore {
         return try entries(
             "WHERE mark IN (?, ?) AND conversation = ? AND kind = 0", marks.received,
             marks.sent, row.number, connection: connection)
-    }
-}
-
-extension StateTransaction {
-    /// Returns the number of the last message of a conversation, or 0.
-    public func last(of conversation: Conversation) throws(StateError) -> Int64 {
-        try row(of: conversation).last
     }
 }

@@ -60,20 +60,27 @@ extension StateTransaction {
         var row = try row(of: message.conversation)
         var content = sealed ?? store.sealed(message, in: row.number)
         if content.conversation != row.number { content = store.sealed(message, in: row.number) }
+        let time = message.time ?? Timestamp(seconds: 0)
+        let last = try lastPlace()
+        let placed = message.origin?.place ?? max(HistoryPlace.rank(time.seconds) + 1, last)
         try connection.run(
             """
-            INSERT INTO message (mark, conversation, sent, kind, state, time, sealed, expires)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO message
+                (mark, conversation, sent, kind, state, place, time, arrived, sealed, expires)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, message.mark, row.number, direction.rawValue, message.kind.rawValue,
-            message.state.rawValue, message.time?.seconds,
-            content.bytes, message.expires)
+            message.state.rawValue, placed, message.time?.seconds,
+            message.origin == nil ? nil : now.seconds, content.bytes, message.expires)
         let number = connection.lastRow
-        let time = message.time ?? Timestamp(seconds: 0)
+        let place = HistoryPlace(rank: placed, number: number)
+        newestPlace = max(placed, last)
         let isOver = message.expires.map { $0 <= now.seconds } ?? false
         switch message.kind {
         case .content:
-            row.last = number
-            row.time = message.time?.seconds ?? row.time
+            if place > row.last {
+                row.last = place
+                row.time = message.time?.seconds ?? row.time
+            }
             var isDeleted = false
             if let id = message.id {
                 try endWaiting(for: id, in: row)
@@ -85,8 +92,11 @@ extension StateTransaction {
                 try erase(number, .deleted, at: time)
             } else if isOver {
                 try erase(number, .expired, at: time)
-            } else if direction == .received {
+            } else if direction == .received, place > row.read {
                 row.unread += 1
+            }
+            if let origin = message.origin, !origin.isUnread {
+                try passRead(place, in: &row)
             }
             row.isChanged = true
             conversations[row.conversation] = row
@@ -112,24 +122,36 @@ extension StateTransaction {
         guard
             let claim = try store.entries("WHERE mark = ?", mark, connection: connection).first
         else { return }
-        for table in ["event", "waiting", "imported"] {
+        for table in ["event", "waiting"] {
             try connection.run("DELETE FROM \(table) WHERE message = ?", claim.number)
         }
         try connection.run("DELETE FROM message WHERE number = ?", claim.number)
+        newestPlace = nil
         var row = try row(of: claim.conversation)
-        try recount(&row)
-    }
-
-    /// Counts the unread messages of a conversation again, and finds its last message.
-    func recount(_ row: inout ConversationRow) throws(StateError) {
-        row.unread = try unread(after: row.read, in: row)
-        row.last = try connection.integer(
-            "SELECT max(number) FROM message WHERE conversation = ? AND kind = 0", row.number)
-        row.time = try connection.first("SELECT time FROM message WHERE number = ?", row.last) {
-            $0.isNull(0) ? nil : $0.integer(0)
-        }.flatMap(\.self)
+        if row.read == claim.place {
+            row.read = try lastContent(of: row, upTo: claim.place)?.place ?? .start
+        }
+        row.unread = try unread(in: row)
+        let last = try lastContent(of: row)
+        (row.last, row.time) = (last?.place ?? .start, last?.time)
         row.isChanged = true
         conversations[row.conversation] = row
+    }
+
+    /// Moves the read mark of a conversation to an imported message that was read before, unless an unread message is
+    /// before it.
+    private func passRead(
+        _ place: HistoryPlace, in row: inout ConversationRow
+    ) throws(StateError) {
+        guard place > row.read else { return }
+        let isUnreadBefore = try connection.exists(
+            """
+            SELECT 1 FROM message WHERE conversation = ? AND kind = 0 AND sent = 0
+            AND sealed IS NOT NULL AND (place, number) > (?, ?) AND (place, number) < (?, ?)
+            """, row.number, row.read.rank, row.read.number, place.rank, place.number)
+        guard !isUnreadBefore else { return }
+        row.read = place
+        row.unread = try unread(in: row)
     }
 }
 
@@ -154,6 +176,16 @@ struct NewMessage {
     let author: SessionID?
     /// Whether the author is only claimed.
     var isClaimed = false
+    /// The origin of an imported message, or `nil`.
+    var origin: Origin?
+
+    /// What an imported message brings from the state where it was first stored.
+    struct Origin {
+        /// The column `place`.
+        let place: Int64
+        /// Whether it was not read there.
+        let isUnread: Bool
+    }
 }
 
 /// The encrypted content of a message in the conversation with this number.

@@ -70,32 +70,30 @@ struct SearchPattern: Sendable {
 
 /// Search in the history: all rows are decrypted, on all processors.
 extension IdentityStore {
-    /// Finds messages whose text or file name contains `text`, the newest first, before a number, in one conversation
+    /// Finds messages whose text or file name contains `text`, the latest first, before a place, in one conversation
     /// or in all. Upper and lower case are the same.
     ///
     /// `found` is called for each message while the search continues, and returns whether it is to continue. An edit
     /// with the text is reported as an entry of the kind `event`.
     public func search(
-        _ text: String, in conversation: Conversation?, before number: Int64 = .max,
+        _ text: String, in conversation: Conversation?, before place: HistoryPlace = .end,
         found: (HistoryEntry) throws -> Bool
     ) throws {
         var conversations: [Int64: Conversation] = [:]
         var only: Int64 = 0
-        var end: Int64 = 0
         try use { (connection: StateConnection) throws(StateError) in
             for row in try conversationRows(connection) {
                 conversations[row.number] = row.conversation
                 if row.conversation == conversation { only = row.number }
             }
-            end = min(number, try connection.integer("SELECT max(number) FROM message") + 1)
         }
         guard conversation == nil || only != 0 else { return }
         defer { damage.flush() }
         let wanted = SearchText(text)
         let now = Timestamp.now().seconds
         let scan = try TextScan(self, SearchPattern(text, inJSON: true), conversation: only)
-        while end > 1 {
-            let (rows, next) = try scan.rows(before: end)
+        var end = place
+        while let (rows, next) = try scan.rows(before: end) {
             for row in rows {
                 guard let conversation = conversations[row.conversation] else { continue }
                 let entry = try entry(row, conversation, now: now)
@@ -131,26 +129,30 @@ private final class TextScan {
         blocks = try HistoryBlocks(store)
     }
 
-    /// Returns the rows of the next blocks before a number that may contain the pattern, the newest first, and the
-    /// number before which the search continues.
-    func rows(before end: Int64) throws(StateError) -> (rows: [StoredMessage], next: Int64) {
-        let starts = (1...blocks.count).map { end - Int64($0) * HistoryBlocks.size }
+    /// Returns the rows of the last blocks before a place that may contain the pattern, the latest first, and the place
+    /// before which the search continues; `nil` at the start of the history.
+    func rows(
+        before end: HistoryPlace
+    ) throws(StateError) -> (rows: [StoredMessage], next: HistoryPlace)? {
+        let ranges = try blocks.ranges(before: end)
+        guard let next = ranges.last?.start else { return nil }
         nonisolated(unsafe) let scan = self
-        let found = try blocks.forEach(starts) { connection, start throws(StateError) in
-            try scan.rows(from: start, connection)
+        let found = try blocks.forEach(ranges) { connection, range throws(StateError) in
+            try scan.rows(of: range, connection)
         }
-        return (found.flatMap(\.self), starts.last ?? 0)
+        return (found.flatMap(\.self), next)
     }
 
     private func rows(
-        from start: Int64, _ connection: StateConnection
+        of range: HistoryRange, _ connection: StateConnection
     ) throws(StateError) -> [StoredMessage] {
         let select = try connection.statement(
             """
             SELECT \(StoredMessage.columns) FROM message
-            WHERE number >= ?1 AND number < ?2 AND (?3 = 0 OR conversation = ?3)
-            AND kind < 2 AND sealed IS NOT NULL ORDER BY number DESC
-            """, start, start + HistoryBlocks.size, conversation)
+            WHERE \(blocks.condition) AND (?5 = 0 OR conversation = ?5)
+            AND kind < 2 AND sealed IS NOT NULL ORDER BY \(blocks.descending)
+            """, range.start.rank, range.start.number, range.end.rank, range.end.number,
+            conversation)
         defer { select.reset() }
         var found: [StoredMessage] = []
         while try select.step() {

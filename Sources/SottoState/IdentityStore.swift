@@ -35,6 +35,7 @@ public final class IdentityStore: Sendable {
             identity.id.description + ".db", kind: Self.fileKind, migrations: Self.migrations,
             lockTimeout: lockTimeout)
         try expire()
+        settleHeldCopiesIfPossible()
     }
 
     /// Opens the state like ``init(directory:identity:lockTimeout:report:)``, but returns `nil` and creates nothing if the
@@ -105,10 +106,13 @@ public final class IdentityStore: Sendable {
         CREATE TABLE message (
             number INTEGER PRIMARY KEY AUTOINCREMENT, mark INTEGER NOT NULL UNIQUE,
             conversation INTEGER NOT NULL, sent INTEGER NOT NULL, kind INTEGER NOT NULL,
-            state INTEGER NOT NULL, time INTEGER, changed INTEGER, expires INTEGER, sealed BLOB
+            state INTEGER NOT NULL, place INTEGER NOT NULL, time INTEGER, arrived INTEGER,
+            changed INTEGER, expires INTEGER, sealed BLOB
         );
-        CREATE INDEX message_conversation ON message(conversation, kind);
+        CREATE INDEX message_conversation ON message(conversation, kind, place);
+        CREATE INDEX message_place ON message(place);
         CREATE INDEX message_time ON message(time);
+        CREATE INDEX message_arrived ON message(arrived) WHERE arrived IS NOT NULL;
         CREATE INDEX message_changed ON message(changed) WHERE changed IS NOT NULL;
         CREATE INDEX message_expires ON message(expires) WHERE expires IS NOT NULL;
         CREATE TABLE event (
@@ -125,13 +129,11 @@ public final class IdentityStore: Sendable {
             target INTEGER NOT NULL, author INTEGER NOT NULL, count INTEGER NOT NULL,
             PRIMARY KEY (target, author)
         ) WITHOUT ROWID;
+        CREATE TABLE discarded (token INTEGER PRIMARY KEY);
         CREATE TABLE copy (
             message INTEGER NOT NULL, copy INTEGER NOT NULL, stored INTEGER NOT NULL,
             day INTEGER NOT NULL, PRIMARY KEY (message, copy)
         ) WITHOUT ROWID;
-        CREATE TABLE imported (
-            message INTEGER PRIMARY KEY, unread INTEGER NOT NULL, former INTEGER NOT NULL
-        );
         CREATE TABLE retention (
             conversation INTEGER PRIMARY KEY, seconds INTEGER, kept INTEGER NOT NULL DEFAULT 0
         );

@@ -33,7 +33,7 @@ extension IdentityStore {
 
     /// Returns the oldest received messages after a point and after a number, at most `limit`. Deleted ones are left out.
     ///
-    /// The messages after a time are those opened at it or later. Imported messages without a time are left out.
+    /// The messages after a time are those that arrived at it or later.
     public func opened(
         since point: Point, after number: Int64, limit: Int
     ) throws(StateError) -> [OpenedMessage] {
@@ -45,7 +45,7 @@ extension IdentityStore {
                 }
             return try entries(
                 """
-                WHERE number > ?1 AND (?2 IS NULL OR time >= ?2) AND sent = 0
+                WHERE number > ?1 AND (?2 IS NULL OR coalesce(arrived, time) >= ?2) AND sent = 0
                 AND sealed IS NOT NULL ORDER BY number LIMIT ?3
                 """, start, time, limit, connection: connection
             ).map { OpenedMessage(number: $0.number, record: $0.record) }

@@ -62,9 +62,7 @@ public final class Outbox: Sendable {
 
     /// Opens or creates the outbox in `directory`.
     public init(directory: StateDirectory, lockTimeout: Double) throws(StateError) {
-        database = try directory.database(
-            "outbox.db", kind: Self.fileKind, migrations: Self.migrations,
-            lockTimeout: lockTimeout)
+        database = try Self.database(in: directory, lockTimeout: lockTimeout)
         path = directory.file("outbox.db")
         lockPath = directory.file("outbox.lock")
         // Outcomes that were never collected because their process was killed.
@@ -84,11 +82,13 @@ public final class Outbox: Sendable {
         CREATE TABLE outbox (
             number INTEGER PRIMARY KEY AUTOINCREMENT, relay TEXT NOT NULL, url TEXT, owner TEXT,
             day INTEGER NOT NULL, kind INTEGER NOT NULL, id TEXT NOT NULL,
-            recipient TEXT NOT NULL, envelope BLOB, expires INTEGER, needs TEXT, outcome TEXT
+            recipient TEXT NOT NULL, envelope BLOB, expires INTEGER, needs TEXT, outcome TEXT,
+            holder INTEGER, held INTEGER
         );
         CREATE INDEX outbox_blob ON outbox (id) WHERE kind = 4;
         CREATE INDEX outbox_needs ON outbox (needs) WHERE needs IS NOT NULL;
         CREATE INDEX outbox_waiting ON outbox (relay, number) WHERE kind = 4 AND outcome IS NULL;
+        CREATE INDEX outbox_held ON outbox (holder) WHERE held IS NOT NULL;
         CREATE TABLE outcome (
             id TEXT PRIMARY KEY, outcome TEXT NOT NULL, day INTEGER NOT NULL
         ) WITHOUT ROWID;
@@ -97,6 +97,14 @@ public final class Outbox: Sendable {
 
     /// The kind of the file: `SoOu` in ASCII.
     private static let fileKind: Int32 = 0x536F_4F75
+
+    /// Opens or creates the file of the outbox in `directory`.
+    static func database(
+        in directory: StateDirectory, lockTimeout: Double
+    ) throws(StateError) -> DurableDatabase {
+        try directory.database(
+            "outbox.db", kind: fileKind, migrations: migrations, lockTimeout: lockTimeout)
+    }
 
     /// Returns the lock of a relay's queue, not taken. The process that holds it sends. Its offset is a hash of the
     /// relay; two relays with one offset would only wait for each other.
@@ -191,8 +199,8 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Returns the first waiting items for a relay after a number, at most `limit`, except blobs and the envelopes that
-    /// need a waiting blob.
+    /// Returns the first waiting items for a relay after a number, at most `limit`, except blobs, the envelopes that need a
+    /// waiting blob, and those that are held.
     public func waiting(relay: String, after number: Int64, limit: Int) throws(StateError)
         -> [(number: Int64, item: Item)]
     {
@@ -200,7 +208,7 @@ public final class Outbox: Sendable {
             try connection.rows(
                 """
                 SELECT number, id, recipient, envelope, kind, expires FROM outbox
-                WHERE relay = ? AND number > ? AND outcome IS NULL AND kind != 4
+                WHERE relay = ? AND number > ? AND outcome IS NULL AND held IS NULL AND kind != 4
                     AND (needs IS NULL OR NOT EXISTS (SELECT 1 FROM outbox AS blob
                         WHERE blob.kind = 4 AND blob.id = outbox.needs AND blob.outcome IS NULL))
                 ORDER BY number LIMIT ?
@@ -226,7 +234,7 @@ public final class Outbox: Sendable {
         ) { row throws(StateError) in (row.integer(0), try item(row)) }
     }
 
-    /// Returns the waiting envelopes that need a blob: those for a relay, or for all relays.
+    /// Returns the waiting envelopes that need a blob: those for a relay that are not held, or for `nil` all.
     public func items(
         needing blob: String, relay: String?
     ) throws(StateError) -> [(number: Int64, item: Item)] {
@@ -234,7 +242,7 @@ public final class Outbox: Sendable {
             """
             SELECT number, id, recipient, envelope, kind, expires FROM outbox
             WHERE needs = ?1 AND needs IS NOT NULL AND outcome IS NULL
-                AND relay = coalesce(?2, relay)
+                AND (?2 IS NULL OR relay = ?2 AND held IS NULL)
             ORDER BY number
             """, blob, relay
         ) { row throws(StateError) in (row.integer(0), try item(row)) }
@@ -353,12 +361,15 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Returns the number of items that wait for a relay.
+    /// Returns the number of items that wait for a relay and are not held.
     public func count(relay: String) throws(StateError) -> Int {
         try database.use { connection throws(StateError) in
             return Int(
                 try connection.integer(
-                    "SELECT count(*) FROM outbox WHERE relay = ? AND outcome IS NULL", relay))
+                    """
+                    SELECT count(*) FROM outbox
+                    WHERE relay = ? AND outcome IS NULL AND held IS NULL
+                    """, relay))
         }
     }
 }

@@ -36,15 +36,15 @@ extension Outbox {
         public let count: Int
     }
 
-    /// Returns the relays for which items wait, in the order of their oldest item. If a relay has several addresses,
-    /// the newest is returned.
+    /// Returns the relays for which items wait that are not held, in the order of their oldest item. If a relay has several
+    /// addresses, the newest is returned.
     public func queues() throws(StateError) -> [Queue] {
         try read(
             """
             SELECT relay, count(*), (SELECT newest.url FROM outbox AS newest
                 WHERE newest.relay = outbox.relay AND newest.url IS NOT NULL
                 AND newest.outcome IS NULL ORDER BY newest.number DESC LIMIT 1)
-            FROM outbox WHERE outcome IS NULL GROUP BY relay ORDER BY min(number)
+            FROM outbox WHERE outcome IS NULL AND held IS NULL GROUP BY relay ORDER BY min(number)
             """
         ) { row in
             Queue(
@@ -76,14 +76,6 @@ extension Outbox {
         Set(
             try read("SELECT id FROM outbox WHERE kind = 4 AND outcome IS NULL") { $0.text(0) }
                 .compactMap { bytes(hex: $0) }.map { folder.outgoing($0) })
-    }
-
-    /// Removes some envelopes, as far as they wait. A blob that they need stays.
-    func drop(envelopes ids: Set<String>, outcome: String) throws(StateError) {
-        let waiting = try read(
-            "SELECT number, id FROM outbox WHERE kind = 0 AND outcome IS NULL"
-        ) { (number: $0.integer(0), id: $0.text(1)) }
-        try settle(waiting.filter { ids.contains($0.id) }.map { ($0.number, outcome) })
     }
 
     /// Removes all items with this id, with an envelope the blob that it alone needs, and with a blob the envelopes that need

@@ -20,6 +20,7 @@ struct PackedLine: Sendable {
         let state: Int64
         let time: Int64?
         let expires: Int64?
+        let place: Int64
 
         /// Reads a row of ``StoredMessage/columns``.
         init(_ row: PreparedStatement<StateError>) {
@@ -28,6 +29,7 @@ struct PackedLine: Sendable {
             state = row.integer(5)
             time = row.isNull(6) ? nil : row.integer(6)
             expires = row.isNull(8) ? nil : row.integer(8)
+            place = row.integer(9)
         }
     }
 
@@ -104,6 +106,8 @@ struct PackedLine: Sendable {
         out += String(known.number).utf8
         out += (known.isSent ? ",\"direction\":\"sent\"" : ",\"direction\":\"received\"").utf8
         if let time = known.time { Self.append("received", time, to: &out, &clock) }
+        let place = HistoryPlace.seconds(known.place)
+        if place != known.time ?? 0 { Self.append("place", place, to: &out, &clock) }
         if let expires = known.expires { Self.append("expires", expires, to: &out, &clock) }
         if let status = HistoryEntry.State(rawValue: known.state)?.status {
             Self.append("status", Array(status.utf8), to: &out)

@@ -28,6 +28,8 @@ public final class StateTransaction {
     var formerMembers: [GroupID: Set<SessionID>] = [:]
     /// The forks of logs that were learned and not reported yet.
     var forks: [GroupFork] = []
+    /// The column `place` of the last message in the history, after it was looked up.
+    var newestPlace: Int64?
     /// Whether the history has an event that changes another message, after it was looked up.
     var hasEvents: Bool?
     /// Whether an event waits for its target, after it was looked up.
@@ -63,15 +65,16 @@ extension IdentityStore {
     /// Runs `body` in one transaction. Waits first for another process that writes.
     public func transaction<T>(_ body: (StateTransaction) throws -> T) throws -> T {
         defer { damage.flush() }
-        let (value, blobs) = try database.work { (connection: StateConnection) in
+        let (value, blobs, hasHeld) = try database.work { (connection: StateConnection) in
             let transaction = StateTransaction(store: self, connection: connection)
             let value = try body(transaction)
             try transaction.writeSessions()
             try transaction.writeConversations()
-            try discard(queued: transaction.copiesForFormerMembers())
-            return (value, transaction.erasedBlobs)
+            let hasHeld = try transaction.holdCopies()
+            return (value, transaction.erasedBlobs, hasHeld)
         }
         removeFetched(blobs)
+        if hasHeld { settleHeldCopiesIfPossible() }
         return value
     }
 

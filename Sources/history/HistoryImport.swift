@@ -11,7 +11,7 @@ struct HistoryImport {
     private let contacts: ContactImport
     private let output: Output
     private var batch: [(number: Int, id: String?, item: Result<Item, Failure>)] = []
-    private var readers: [IdentityStore.Reader] = []
+    private var readers = ImportedReaders()
     private(set) var outcome = LineOutcome()
     private var added = 0
     private var addedContacts = 0
@@ -141,10 +141,12 @@ struct HistoryImport {
         let lines = batch
         batch.removeAll()
         let results = try store.transaction { transaction in
-            try lines.map { line -> Failure? in
-                switch line.item {
-                case .failure(let failure): return failure
-                case .success(let item): return try take(item, transaction)
+            try transaction.importing(isOwn: isOwn) {
+                try lines.map { line -> Failure? in
+                    switch line.item {
+                    case .failure(let failure): return failure
+                    case .success(let item): return try take(item, transaction)
+                    }
                 }
             }
         }
@@ -161,7 +163,7 @@ struct HistoryImport {
     private mutating func take(_ item: Item, _ transaction: StateTransaction) throws -> Failure? {
         switch item {
         case .message(let message):
-            switch try transaction.add(message, isOwn: isOwn) {
+            switch try transaction.add(message, isOwn: isOwn, readers: &readers) {
             case .added: added += 1
             case .known: known += 1
             case .gone, .expired: gone += 1
@@ -170,7 +172,8 @@ struct HistoryImport {
                     .mismatch, "the history has this message with other content; it was not changed"
                 )
             }
-        case .tombstone(let tombstone): _ = try transaction.add(tombstone)
+        case .tombstone(let tombstone):
+            _ = try transaction.add(tombstone, readers: &readers)
         case .contact(let contact):
             switch try contacts.take(contact, transaction) {
             case .added: addedContacts += 1
@@ -180,7 +183,7 @@ struct HistoryImport {
         case .conversation(let conversation, let settings):
             try transaction.restore(settings, of: conversation)
         case .retention(let retention): try transaction.restore(retention)
-        case .reader(let reader): readers.append(reader)
+        case .reader(let reader): readers.add(reader)
         case .group(let group): return try restore(group, transaction)
         case .header: break
         }
@@ -209,12 +212,12 @@ struct HistoryImport {
         }
     }
 
-    /// Imports the rest, and gives the messages their places.
+    /// Imports the rest, and restores the readers.
     mutating func finish() throws {
         endGroup()
         try process()
         let readers = readers
-        try store.transaction { try $0.placeImported(readers: readers) }
+        try store.transaction { try $0.restore(readers) }
         try output.finish()
     }
 
@@ -262,7 +265,7 @@ private struct ImportedRecord {
     private static let digestLength = 16
     /// The members that are not part of the stored record.
     private static let added = [
-        "number", "direction", "received", "expires", "status", "unread", "digest",
+        "number", "direction", "received", "place", "expires", "status", "unread", "digest",
     ]
 
     /// Reads a message of the owner's backup: its record is stored as it is.
@@ -343,6 +346,7 @@ private struct ImportedRecord {
         return ImportedMessage(
             record: stored, direction: direction, state: direction == .sent ? status ?? .new : .new,
             received: try received ?? (isLocal ? nil : fields["time"].optional?.time()),
+            place: try fields["place"].optional?.time(),
             expires: try fields["expires"].optional?.time(),
             isUnread: isLocal && record["unread"] == .bool(true),
             number: record["number"]?.integer ?? 0, digest: digest)
@@ -370,7 +374,8 @@ extension Tombstone {
                 Self.kinds.first { $0.name == name }?.kind
             },
             state: try fields["state"].text { HistoryEntry.State(goneName: $0) },
-            received: try fields["received"].optional?.time())
+            received: try fields["received"].optional?.time(),
+            place: try fields["place"].optional?.time())
         guard let tombstone else { throw fields["state"].failure }
         self = tombstone
     }

@@ -111,6 +111,7 @@ struct PageCommand: Program {
         let store = history.store
         let limit = limit ?? 50
         // Messages that arrive while the page is printed are left to --follow.
+        let watch = follow ? store.watch() : nil
         let last = try store.lastNumber()
         let entries =
             if let changedSince {
@@ -122,11 +123,11 @@ struct PageCommand: Program {
             } else {
                 try store.history(
                     conversation: conversation,
-                    before: before.map { try store.firstNumber(from: $0) } ?? .max, limit: limit,
+                    before: before.map { try store.place(of: $0) } ?? .end, limit: limit,
                     events: raw)
             }
         let count = try print(entries.filter { $0.number <= last }, showing, store)
-        if follow { try wait(after: last, conversation, showing, store) }
+        if let watch { try wait(watch, after: last, conversation, showing, store) }
         try output.finish()
         guard count > 0 else { throw history.nothing("no message") }
     }
@@ -148,15 +149,16 @@ struct PageCommand: Program {
 
     /// Prints new messages until the program is ended, each once. Events are printed only with `--raw`.
     private func wait(
-        after number: Int64, _ conversation: Conversation?, _ showing: MessageShowing,
-        _ store: IdentityStore
+        _ watch: StateWatch, after number: Int64, _ conversation: Conversation?,
+        _ showing: MessageShowing, _ store: IdentityStore
     ) throws -> Never {
         var last = number
         while true {
-            usleep(200_000)
-            try store.expire()
             let new = try store.history(after: last, limit: 256)
-            guard let end = new.last else { continue }
+            guard let end = new.last else {
+                try watch.wait()
+                continue
+            }
             last = end.number
             try print(
                 new.filter { entry in

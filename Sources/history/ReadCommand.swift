@@ -35,8 +35,7 @@ struct ReadCommand: Program {
         let marks = try who.map { try mark($0, history) }
         let entries = try history.store.transaction { transaction in
             try marks.flatMap { mark in
-                let last = try transaction.last(of: mark.conversation)
-                return try transaction.markRead(mark.conversation, upTo: min(mark.number, last))
+                try transaction.markRead(mark.conversation, upTo: mark.place)
             }
         }
         // If the program ends before the output, the receipts are missing.
@@ -49,15 +48,18 @@ struct ReadCommand: Program {
         }
     }
 
-    /// Returns the conversation and the highest number that an argument means.
+    /// Returns the conversation and the last place that an argument means.
     private func mark(
         _ text: String, _ history: OpenHistory
-    ) throws -> (conversation: Conversation, number: Int64) {
+    ) throws -> (conversation: Conversation, place: HistoryPlace) {
         if upTo == nil, try history.book.lookUp(text) == nil,
             case .found(let entry) = try history.store.historyEntry(named: text)
         {
-            return (entry.conversation, entry.number)
+            return (entry.conversation, entry.place)
         }
-        return (try history.conversation(text), upTo.map(Int64.init) ?? .max)
+        return (
+            try history.conversation(text),
+            try upTo.map { try history.store.place(of: .number(Int64($0))) } ?? .end
+        )
     }
 }

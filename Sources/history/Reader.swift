@@ -37,6 +37,7 @@ struct Reader {
             lock = try takeLock()
         }
         defer { lock?.unlock() }
+        let watch = follow ? history.store.watch() : nil
         let handler = command.map { ShellCommand($0, tool: HistoryTool.toolName) }
         var last = try history.store.acknowledged(by: name)
         var count = 0
@@ -53,9 +54,8 @@ struct Reader {
                 last = end.number
                 continue
             }
-            guard follow else { break }
-            usleep(200_000)
-            try history.store.expire()
+            guard let watch else { break }
+            try watch.wait()
         }
         guard count > 0 else { throw history.nothing("no message") }
     }

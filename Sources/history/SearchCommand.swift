@@ -47,7 +47,7 @@ struct SearchCommand: Program {
         var printed: Set<Int64> = []
         try history.store.search(
             wanted, in: conversation,
-            before: before.map { try history.store.firstNumber(from: $0) } ?? .max
+            before: before.map { try history.store.place(of: $0) } ?? .end
         ) { found in
             guard let entry = try target(of: found, history.store), !printed.contains(entry.number)
             else { return true }

@@ -9,7 +9,7 @@ final class MessageShowing {
     private let output: Output
     private var text: TextLayout?
     private let isMixed: Bool
-    private var read: [Conversation: Int64] = [:]
+    private var read: [Conversation: HistoryPlace] = [:]
     private let people: People
     /// The displayed names of groups.
     private var groups: [Conversation: String] = [:]
@@ -118,6 +118,7 @@ final class MessageShowing {
         record["number"] = .integer(entry.number)
         record["direction"] = .string(entry.direction.name)
         record["received"] = entry.received.map { .string($0.description) }
+        record["place"] = entry.otherPlace.map { .string($0.description) }
         record["expires"] = entry.expires.map { .string($0.description) }
         return record
     }
@@ -227,9 +228,10 @@ final class MessageShowing {
 
     private func isUnread(_ entry: HistoryEntry) throws -> Bool {
         if read[entry.conversation] == nil {
-            read[entry.conversation] = try history.store.summary(of: entry.conversation)?.read ?? 0
+            read[entry.conversation] =
+                try history.store.summary(of: entry.conversation)?.readPlace ?? .start
         }
-        return entry.number > read[entry.conversation] ?? 0
+        return entry.place > read[entry.conversation] ?? .start
     }
 }
 

@@ -9,16 +9,6 @@ extension IdentityStore {
         UUIDText.text(copyBytes(of: Envelope.idBytes(message), for: reader)[...])
     }
 
-    /// Removes those of some envelopes from the outbox that wait there: their readers are no members any more.
-    func discard(queued ids: [String]) throws(StateError) {
-        guard !ids.isEmpty, Outbox.exists(in: directory) else { return }
-        let outbox = try Outbox(directory: directory, lockTimeout: Self.outboxTimeout)
-        try outbox.drop(envelopes: Set(ids), outcome: OutcomeStatus.dropped.rawValue)
-    }
-
-    /// Seconds to wait for another program that writes to the outbox.
-    private static let outboxTimeout = 10.0
-
     /// Returns the 16 bytes of ``copyID(of:for:)``: the keyed hash of `copy ` ‖ message id (16) ‖ public key of the reader, with
     /// the version and the variant of a random UUID.
     fileprivate func copyBytes(of message: [UInt8], for reader: SessionID) -> [UInt8] {
@@ -162,23 +152,9 @@ extension StateTransaction {
         }
     }
 
-    /// Returns the ids of the copies for ``formerMembers`` of messages without an outcome.
-    func copiesForFormerMembers() throws(StateError) -> [String] {
-        guard !formerMembers.isEmpty else { return [] }
-        var ids: [String] = []
-        for (row, conversation) in try sentToGroups()
-        where row.state == HistoryEntry.State.new.rawValue {
-            guard let group = conversation.group, let people = formerMembers[group],
-                let id = try store.entry(row, conversation, now: .min).id, Envelope.isID(id)
-            else { continue }
-            ids += people.map { store.copyID(of: id, for: $0) }
-        }
-        return ids
-    }
-
     /// Returns the own messages and events of groups that can have outcomes: first those that are not stored, and the newest
     /// first.
-    private func sentToGroups() throws(StateError) -> [(StoredMessage, Conversation)] {
+    func sentToGroups() throws(StateError) -> [(StoredMessage, Conversation)] {
         let groups = try store.conversationRows(connection).filter {
             $0.conversation.group != nil
         }

@@ -82,7 +82,7 @@ package struct GroupMemberNote: Sendable {
             let wantedMessages = list(16, UUIDText.text),
             let missedMessages = list(16, UUIDText.text), let until = list(16, UUIDText.text)
         else { return nil }
-        (self.asks, self.answered) = (asks, Int64(clamping: answered))
+        (self.asks, self.answered) = (asks, Int64(bitPattern: answered))
         (self.wantedMessages, self.missedMessages) = (wantedMessages, missedMessages)
         unreadUntil = until.first
         if flags & 32 != 0 {
@@ -92,8 +92,8 @@ package struct GroupMemberNote: Sendable {
                 let messages = list(16, UUIDText.text)
             else { return nil }
             answers = GroupAnswers(
-                hour: Int64(clamping: hour), day: Int64(clamping: day), messagesOfDay: Int(count),
-                changes: changes, messages: messages)
+                hour: Int64(bitPattern: hour), day: Int64(bitPattern: day),
+                messagesOfDay: Int(count), changes: changes, messages: messages)
         }
         if flags & 64 != 0 {
             guard let facts = reader.byte(), let since = reader.integer(UInt64.self),
@@ -103,15 +103,15 @@ package struct GroupMemberNote: Sendable {
                 let heads = list(32, { GroupID(Array($0)) })
             else { return nil }
             lacksChain = facts & 1 != 0
-            (missingSince, missingLast) = (Int64(clamping: since), Int64(clamping: last))
-            (headsHour, headsAnswers) = (Int64(clamping: hour), answers)
+            (missingSince, missingLast) = (Int64(bitPattern: since), Int64(bitPattern: last))
+            (headsHour, headsAnswers) = (Int64(bitPattern: hour), answers)
             (headsQuestion, answeredHeads) = (question.first, heads)
         }
         wantsChain = flags & 16 != 0
         id = SessionID(publicKey: Array(key))
         (isGranted, hasHistory) = (flags & 1 != 0, flags & 2 != 0)
         (hasRoom, needsLog) = (flags & 4 != 0, flags & 8 != 0)
-        self.asked = Int64(clamping: asked)
+        self.asked = Int64(bitPattern: asked)
         (self.wanted, self.missing) = (wanted, missing)
         cardBytes = Array(reader.remaining)
     }
@@ -121,6 +121,8 @@ package struct GroupMemberNote: Sendable {
     /// ``missingLast`` (8) ‖ ``headsHour`` (8) ‖ ``headsAnswers`` (1) ‖ ``headsQuestion`` ‖ ``answeredHeads`` ‖ card. A list
     /// follows its number (2).
     var encoded: [UInt8] {
+        // A clock can be before 1970.
+        func time(_ seconds: Int64) -> [UInt8] { UInt64(bitPattern: seconds).bigEndianBytes }
         func list(_ ids: [[UInt8]]) -> [UInt8] {
             UInt16(ids.count).bigEndianBytes + ids.flatMap(\.self)
         }
@@ -141,19 +143,19 @@ package struct GroupMemberNote: Sendable {
         var got: [UInt8] = []
         if !answers.isEmpty {
             got =
-                UInt64(answers.hour).bigEndianBytes + UInt64(answers.day).bigEndianBytes
+                time(answers.hour) + time(answers.day)
                 + UInt16(answers.messagesOfDay).bigEndianBytes
                 + list(answers.changes.map(\.bytes)) + list(answers.messages)
         }
         if asksHeads {
             let times = [missingSince, missingLast, headsHour].flatMap {
-                UInt64($0).bigEndianBytes
+                time($0)
             }
             got += [lacksChain ? 1 : 0] + times + [headsAnswers]
             got += list([headsQuestion].compactMap(\.self)) + list(answeredHeads.map(\.bytes))
         }
-        return [flags] + id.publicKey + UInt64(asked).bigEndianBytes + changes + [asks]
-            + UInt64(answered).bigEndianBytes + messages + got + cardBytes
+        return [flags] + id.publicKey + time(asked) + changes + [asks] + time(answered) + messages
+            + got + cardBytes
     }
 
     /// Notes a question of the member for heads, unless the member got ``mostHeadsAnswers`` in this hour. Returns whether it is

@@ -127,7 +127,6 @@ extension StateTransaction {
             if try add(message, of: author, to: group, wanted, at: time) { count += 1 }
         }
         guard count > 0 else { return nil }
-        try placeImported()
         return [
             "event": .string("history"), "who": .string(author.description),
             "count": .integer(count),

@@ -149,7 +149,7 @@ extension StateTransaction {
         let entries = try store.entries(
             """
             WHERE conversation = ? AND kind = 0 AND sent = 1 AND sealed IS NOT NULL
-            ORDER BY number DESC LIMIT ?
+            ORDER BY place DESC, number DESC LIMIT ?
             """, row.number, Self.mostEarlier, connection: connection)
         var messages: [JSONObject] = []
         for entry in entries.reversed() {

@@ -194,16 +194,16 @@ extension StateTransaction {
         to note: GroupMemberNote, in group: StoredGroup, at time: Timestamp
     ) throws(StateError) -> [JSONObject] {
         guard !note.wantedMessages.isEmpty else { return [] }
-        var first: Int64 = 0
+        var first = HistoryPlace.start
         if !group.shows(to: note) {
             guard let until = note.unreadUntil else { return [] }
-            first = try sentMessage(until, in: group)?.number ?? 0
+            first = try sentMessage(until, in: group)?.place ?? .start
         }
         var answers: [JSONObject] = []
         let left = note.answers.messagesLeft(at: time)
         for id in note.wantedMessages {
             guard answers.count < left else { break }
-            guard let entry = try sentMessage(id, in: group), entry.number > first,
+            guard let entry = try sentMessage(id, in: group), entry.place > first,
                 let body = entry.record["body"]?.object, body["expires"] == nil,
                 let answer = entry.shown(group.sendable(body))
             else { continue }
@@ -226,7 +226,7 @@ extension StateTransaction {
         let last = try store.entries(
             """
             WHERE conversation = ? AND sent = 1 AND sealed IS NOT NULL
-            ORDER BY number DESC LIMIT 1
+            ORDER BY place DESC, number DESC LIMIT 1
             """, row.number, connection: connection)
         return last.first?.id ?? GroupMemberNote.nothing
     }

@@ -31,9 +31,9 @@ struct Backup {
             "time": .string(Timestamp.now().description),
         ])
         for contact in try store.contacts() { try lines.write(contact.record) }
-        var read: [Conversation: Int64] = [:]
+        var read: [Conversation: HistoryPlace] = [:]
         for summary in try store.conversations() {
-            read[summary.conversation] = summary.read
+            read[summary.conversation] = summary.readPlace
             try lines.write(Self.record(summary))
         }
         for retention in try store.retentions() { try lines.write(retention.record(name: nil)) }
@@ -49,7 +49,7 @@ struct Backup {
                 case .message(let entry, let digest):
                     let isUnread =
                         entry.direction == .received && entry.kind == .content
-                        && entry.number > read[entry.conversation] ?? 0
+                        && entry.place > read[entry.conversation] ?? .start
                     try lines.write(entry.backup(digest: digest, isUnread: isUnread))
                     messages += 1
                 case .tombstone(let tombstone): try lines.write(tombstone.record)
@@ -164,6 +164,7 @@ extension HistoryEntry {
         record["number"] = .integer(number)
         record["direction"] = .string(direction.name)
         record["received"] = received.map { .string($0.description) }
+        record["place"] = otherPlace.map { .string($0.description) }
         record["expires"] = expires.map { .string($0.description) }
         record["status"] = state.status.map { .string($0) }
         record["unread"] = isUnread ? .bool(true) : nil
@@ -188,6 +189,7 @@ extension Tombstone {
         record["kind"] = Self.kinds.first { $0.kind == kind }.map { .string($0.name) }
         record["state"] = state.goneName.map { .string($0) }
         record["received"] = received.map { .string($0.description) }
+        record["place"] = place.map { .string($0.description) }
         return record
     }
 }

@@ -148,7 +148,7 @@ struct MessageBlocks {
 
     private let store: IdentityStore
     private let conversation: Conversation
-    private var last: Int64 = 0
+    private var last = HistoryPlace.start
 
     init(_ history: OpenHistory, _ conversation: Conversation) {
         store = history.store
@@ -159,7 +159,7 @@ struct MessageBlocks {
     mutating func next() throws -> [MessageView]? {
         let entries = try store.contents(of: conversation, after: last, limit: Self.size)
         guard let end = entries.last else { return nil }
-        last = end.number
+        last = end.place
         return try store.views(of: entries)
     }
 

@@ -194,6 +194,38 @@ import Testing
         #expect(try readOther("nine days").status == 0)
     }
 
+    /// A held message that is damaged in the state is reported once, and stops no other message.
+    @Test(arguments: [false, true]) func aDamagedHeldMessageIsReported(_ isOld: Bool) throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.group("alice", "rename", "team", "crew")
+        let rename = circle.take("bob")
+        for text in ["one", "two"] { try circle.say("alice", text, to: "crew") }
+        let lines = circle.take("bob").filter { $0.contains("\"suite\":\"group\"") }
+        #expect(try circle.read("bob", lines).stdout.isEmpty && lines.count == 2)
+        try circle["bob"].state { connection throws(StateError) in
+            try connection.run(
+                "UPDATE held SET sealed = zeroblob(200) WHERE number = (SELECT min(number) FROM held)"
+            )
+            if isOld { try connection.run("UPDATE held SET time = time - ?", 8 * 86_400) }
+        }
+        let run =
+            try isOld
+            ? circle["bob"].run(
+                "decrypt",
+                stdin: circle["alice"].encrypt("x", to: circle["bob"]).stdout)
+            : circle.read("bob", rename)
+        let errors = try run.records.filter { $0["type"] == .string("error") }
+        #expect(errors.count == (isOld ? 1 : 0), "\(run.text)")
+        #expect(run.stderr.contains("cannot be read and is deleted"), "\(run.stderr)")
+        let texts = try run.records.compactMap { $0.body["text"]?.string }
+        #expect(texts == (isOld ? ["x"] : ["two"]))
+        let left = try circle["bob"].state { connection throws(StateError) in
+            try connection.integer("SELECT count(*) FROM held")
+        }
+        #expect(left == 0)
+    }
+
     /// C15: at most 2,000 messages wait for changes, whoever wrote them. The author with the most loses the oldest.
     @Test func c15HeldMessagesAreLimited() throws {
         let circle = try Circle("alice")

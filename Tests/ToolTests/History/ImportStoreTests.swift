@@ -31,7 +31,7 @@ import Testing
 
     func message(
         _ body: JSONObject, from: Identity? = nil, id: String = Envelope.newID(), at time: Int64,
-        isUnread: Bool = false, number: Int64 = 0, isClaimed: Bool = false,
+        place: Int64? = nil, isUnread: Bool = false, number: Int64 = 0, isClaimed: Bool = false,
         expires: Timestamp? = nil
     ) -> ImportedMessage {
         let author = from ?? bob
@@ -42,7 +42,7 @@ import Testing
         if isClaimed { stored["imported"] = .bool(true) }
         return ImportedMessage(
             record: stored, direction: isSent ? .sent : .received, state: .new, received: at(time),
-            expires: expires, isUnread: isUnread, number: number,
+            place: place.map(at), expires: expires, isUnread: isUnread, number: number,
             digest: isClaimed || isSent ? [] : Array(sha256(Array(id.utf8))[..<16]))
     }
 
@@ -73,11 +73,17 @@ import Testing
         _ messages: [ImportedMessage], _ store: IdentityStore, isOwn: Bool = true,
         readers: [IdentityStore.Reader] = []
     ) throws -> [StateTransaction.Imported] {
-        let results = try store.transaction { transaction in
-            try messages.map { try transaction.add($0, isOwn: isOwn, at: at(1_000_000)) }
+        var imported = ImportedReaders()
+        for reader in readers { imported.add(reader) }
+        return try store.transaction { transaction in
+            let results = try transaction.importing(isOwn: isOwn) {
+                try messages.map {
+                    try transaction.add($0, isOwn: isOwn, readers: &imported, at: at(1_000_000))
+                }
+            }
+            try transaction.restore(imported)
+            return results
         }
-        try store.transaction { try $0.placeImported(readers: readers) }
-        return results
     }
 
     // MARK: Places
@@ -95,12 +101,74 @@ import Testing
         #expect(
             try texts(store) == ["one", "two", "three", "from carol", "four", "five", "six"])
         #expect(try texts(store, with) == ["one", "two", "three", "four", "five", "six"])
-        // The numbers are the same, in another order, and new messages have higher ones.
+        // A number is the order of arrival and does not change.
         let numbers = try store.history(conversation: nil, limit: 100).map(\.number)
-        #expect(numbers == Array(1...7))
+        #expect(numbers == [4, 5, 1, 2, 6, 3, 7])
+        #expect(try store.history(after: 0, limit: 100).map(\.number) == Array(1...7))
+        let before = try store.history(
+            conversation: nil, before: store.place(of: .number(1)), limit: 100)
+        #expect(before.map(\.number) == [4, 5])
+        #expect(try store.place(of: .number(8)) == .end)
         #expect(try receive("seven", store, at: 70) == 8)
         let summary = try #require(try store.summary(of: with))
         #expect(summary.last == 8 && summary.time == at(70))
+    }
+
+    /// What arrives later is after what the user saw, also if its place is before.
+    @Test func messagesThatArriveAreSelectedByTheirArrival() throws {
+        let store = try store()
+        try receive("three", store, at: 30)
+        try store.transaction { transaction in
+            for (words, time) in [("one", Int64(10)), ("two", 20)] {
+                let earlier = message(text(words), at: time)
+                let result = try transaction.add(earlier, isOwn: true, at: at(40))
+                #expect(result == .added)
+            }
+        }
+        try receive("four", store, at: 50)
+        func texts(_ entries: [HistoryEntry]) -> [String?] {
+            entries.map { $0.record["body"]?.object?["text"]?.string }
+        }
+        #expect(try texts(store.history(after: 1, limit: 9)) == ["one", "two", "four"])
+        #expect(
+            try texts(store.history(since: at(35), in: with, limit: 9)) == ["one", "two", "four"])
+        #expect(
+            try texts(store.changed(since: at(35), in: with, limit: 9)) == ["one", "two", "four"])
+        #expect(try texts(store.history(since: at(45), in: with, limit: 9)) == ["four"])
+        let opened = try store.opened(since: .time(at(35)), after: 0, limit: 9)
+        #expect(opened.map(\.number) == [2, 3, 4])
+        let page = try texts(store.history(conversation: with, limit: 9))
+        #expect(page == ["one", "two", "three", "four"])
+    }
+
+    /// An earlier message changes no other row of the history.
+    @Test func anEarlierMessageChangesNoOtherRow() throws {
+        let store = try store()
+        try store.transaction { transaction in
+            for number in 0..<300 {
+                let id = Envelope.newID()
+                try transaction.recordOpened(
+                    id: id, digest: sha256(Array(id.utf8)),
+                    opened(text("\(number)"), from: bob.id, to: me.id, id: id, at: 100),
+                    at: at(100))
+            }
+        }
+        func rows() throws -> [[Int64]] {
+            try store.database.use { (connection: StateConnection) throws(StateError) in
+                try connection.rows("SELECT number, mark, place FROM message ORDER BY number") {
+                    [$0.integer(0), $0.integer(1), $0.integer(2)]
+                }
+            }
+        }
+        let before = try rows()
+        let changes = try store.transaction { transaction in
+            let total = try transaction.connection.integer("SELECT total_changes()")
+            _ = try transaction.add(message(text("earlier"), at: 10), isOwn: true)
+            return try transaction.connection.integer("SELECT total_changes()") - total
+        }
+        #expect(changes <= 3)
+        #expect(try rows().dropLast() == before[...])
+        #expect(try texts(store).first == "earlier")
     }
 
     /// The list of conversations shows the last message of each, also where nothing was imported.
@@ -117,7 +185,7 @@ import Testing
         #expect(summaries.count == 2)
     }
 
-    /// A clock that was wrong does not change the order within one origin.
+    /// A clock that was wrong does not change the order within one origin: a record has its place.
     @Test func theOrderWithinAnOriginStays() throws {
         let store = try store()
         try receive("a", store, at: 100)
@@ -125,7 +193,7 @@ import Testing
         try receive("c", store, at: 120)
         try add(
             [
-                message(text("1"), at: 90), message(text("2, behind"), at: 1),
+                message(text("1"), at: 90), message(text("2, behind"), at: 1, place: 90),
                 message(text("3"), at: 110),
             ], store)
         let own = try texts(store).filter { $0.first?.isLetter == true }
@@ -209,7 +277,11 @@ import Testing
             readers: [.init(name: "bot", acknowledged: 9), .init(name: "here", acknowledged: 12)])
         let readers = try store.readers()
         #expect(
-            readers == [.init(name: "bot", acknowledged: 2), .init(name: "here", acknowledged: 4)])
+            readers == [.init(name: "bot", acknowledged: 3), .init(name: "here", acknowledged: 4)])
+        // A reader that has not acknowledged all messages gets the imported ones after them.
+        try receive("newer", store, at: 110)
+        try add([message(text("d"), at: 40, number: 13)], store)
+        #expect(try store.acknowledged(by: "here") == 4)
     }
 
     /// An import that ended in the middle is completed by the next one.
@@ -224,10 +296,14 @@ import Testing
         #expect(results.prefix(3).allSatisfy { $0 == .known })
         #expect(results.suffix(2).allSatisfy { $0 == .added })
         #expect(try texts(store) == ["0", "1", "2", "3", "4", "late"])
-        let imported = try store.database.use { (connection: StateConnection) throws(StateError) in
-            try connection.integer("SELECT count(*) FROM imported")
+        // The readers of the first part are those of the whole.
+        let again = all.enumerated().map { index, message in
+            self.message(
+                text("\(index)"), id: message.record["id"]?.string ?? "", at: Int64(index),
+                number: Int64(index) + 10)
         }
-        #expect(imported == 0)
+        try add(again, store, readers: [.init(name: "bot", acknowledged: 13)])
+        #expect(try store.acknowledged(by: "bot") == 5)
     }
 
     // MARK: What is here
@@ -281,11 +357,8 @@ import Testing
             return
         }
         let other = try self.store("other")
-        let result = try other.transaction { transaction in
-            let result = try transaction.add(tombstone)
-            try transaction.placeImported()
-            return result
-        }
+        var readers = ImportedReaders()
+        let result = try other.transaction { try $0.add(tombstone, readers: &readers) }
         #expect(result == .added)
         let opened = try other.transaction {
             try $0.opened(id: id, digest: sha256(Array(id.utf8)))

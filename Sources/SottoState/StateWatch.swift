@@ -1,0 +1,31 @@
+import SottoDatabase
+
+/// Waits for changes of a state by any process.
+public final class StateWatch {
+    private let store: IdentityStore
+    private let file: DatabaseWatch
+
+    fileprivate init(_ store: IdentityStore) {
+        self.store = store
+        file = DatabaseWatch(path: store.database.path)
+    }
+
+    /// Returns after the next transaction of another process, or after some seconds without one, and erases the messages
+    /// whose lifetime has ended. A change since the last call, or since the watch began, counts.
+    public func wait() throws(StateError) {
+        if file.wait(timeout: IdentityStore.expiryInterval) {
+            // The file is written before the transaction is committed. Whoever takes the lock of writers comes after it.
+            do throws(StateError) {
+                try store.database.transaction { (_: StateConnection) throws(StateError) in }
+            } catch .database(.locked) {
+                // The transaction takes long. It writes again at its end.
+            }
+        }
+        try store.expire()
+    }
+}
+
+extension IdentityStore {
+    /// Watches the state from now on.
+    public func watch() -> StateWatch { StateWatch(self) }
+}
