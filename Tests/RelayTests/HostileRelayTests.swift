@@ -146,7 +146,8 @@ import Testing
         for own in [secure, pinned] {
             for noted in [plain, secure, pinned] { #expect(own.replaces(noted)) }
         }
-        #expect(plain.replaces(plain) && plain.replaces(try RelayURL("ws://relay.example:7667")))
+        let web = try RelayURL("ws://relay.example:7667")
+        #expect(plain.replaces(plain) && plain.replaces(web))
         for noted in [secure, pinned] + others { #expect(!plain.replaces(noted)) }
         for noted in others { #expect(!pinned.replaces(noted)) }
         // The equal address precedes others of the same relay, and a plain one serves no secure one.
