@@ -133,7 +133,7 @@ final class EnvelopeLines: Sendable {
                     Failure(
                         .tryAgain,
                         "more than \(Deliveries.relayLimit) relays in one run; the envelope is queued",
-                        hint: "to send it: sotto send < /dev/null"), line)
+                        hint: "to try again: sotto send < /dev/null"), line)
             }
         }
         if failures.withLock({ !$0.isEmpty }) { deliveries.wake() }
