@@ -130,7 +130,7 @@ extension HintTests {
             "create one: ssh-keygen -t ed25519",
             typed: { world in "\(world.home.files("id"))\n\n\n" },
             situation: { world in
-                try world.run("encrypt", ["-r", "ssh-ed25519 AAAA"], text: "x")
+                try world.run("encrypt", ["-r", "ssh-rsa AAAAB3NzaC1yc2E="], text: "x")
             },
             result: { (world, _) throws in
                 let key = String(decoding: try world.home.files.read("id.pub"), as: UTF8.self)
