@@ -9,7 +9,9 @@ extension RelayURL {
         } catch {
             throw Failure(
                 .usage, "the relay address \(error.reason)",
-                hint: "use an address such as --relay tcp://relay.example.org:7667")
+                hint:
+                    "use an address of the form tcp://host:port, such as tcp://relay.example.org:7667"
+            )
         }
     }
 }
