@@ -174,7 +174,14 @@ import Testing
     }
 
     private func rows() throws -> [Row] {
-        try Self.tables.flatMap { table in
+        // A new table needs a line above.
+        let names = try alice.state { connection throws(StateError) in
+            try connection.rows(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%sealed BLOB%'"
+            ) { $0.text(0) }
+        }
+        #expect(Set(names) == Set(Self.tables.map(\.name)))
+        return try Self.tables.flatMap { table in
             // These tables have no rowid.
             let key = ["prekey", "group_member", "bundle", "reader"].contains(table.name)
             let rows = try alice.state { connection throws(StateError) in
