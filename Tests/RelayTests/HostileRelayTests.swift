@@ -226,7 +226,7 @@ import Testing
         let from = Sample.identityID()
         try store.transaction { state in
             let group = try state.createGroup(GroupPolicy(relays: [relay.text]), [])
-            let mark = store.mark(file)
+            let mark = store.mark(file, of: group.id, from: from)
             try state.connection.run(
                 """
                 INSERT INTO group_file (team, mark, device, stage, time, sealed)
