@@ -58,7 +58,8 @@ public struct GroupFileFetch: Sendable {
         _ file: OfferedGroupFile, from relay: RelayURL, _ pace: TransferPace
     ) throws -> Bool {
         guard let place = file.pointer.place else { return true }
-        let download = BlobDownload(file.pointer, id: place.id, into: folder)
+        let download = BlobDownload(
+            file.pointer, id: place.id, to: folder.incoming(place.id))
         do throws(ClientError) {
             try download.run(at: relay, pace)
             return true

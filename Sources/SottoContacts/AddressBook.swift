@@ -113,8 +113,8 @@ public final class AddressBook {
     ///
     /// An existing file is used, unless a contact has exactly that name too. An id without a contact is accepted; it
     /// has no card. Throws a failure for a name that is both a file and another contact, for a bare age recipient, for
-    /// an abbreviation that matches several contacts, and if nothing matches.
-    public func find(_ argument: String) throws -> Correspondent {
+    /// a part of a name that `use` does not permit, and if nothing matches.
+    public func find(_ argument: String, for use: NameUse) throws -> Correspondent {
         let argument = RecipientArgument.pasted(argument)
         if ContactName.meansOwner(argument) { return try own(argument) }
         if RecipientArgument.isWhisper2(argument) { return try known(whisper2(argument)) }
@@ -123,8 +123,8 @@ public final class AddressBook {
         }
         let isFile = RecipientArgument.isFile(argument)
         if !argument.contains("/"), argument != "-", !isFile || loaded.isReady {
-            let found = try lookUp(argument)
-            if isFile, let found, found.name.lowercased() == argument.lowercased() {
+            let found = try isFile ? store()?.contact(named: argument) : lookUp(argument, for: use)
+            if isFile, let found {
                 let card = try? RecipientArgument.card(argument)
                 guard card?.id == found.id else {
                     throw Failure(
@@ -153,7 +153,7 @@ public final class AddressBook {
         return try known(RecipientArgument.card(argument))
     }
 
-    /// Returns the recipient that `argument` names, for the encryption of a file. Also accepts a bare `age1…`.
+    /// Returns the recipient that `argument` names as a whole, for the encryption of a file. Also accepts a bare `age1…`.
     public func fileRecipient(_ argument: String) throws -> RecipientArgument {
         if ContactName.meansOwner(argument) { return .card(try ownCard(argument)) }
         // A literal recipient may be a bare age recipient, which a contact cannot be.
@@ -165,7 +165,7 @@ public final class AddressBook {
         {
             return .recipient(bare)
         }
-        let found = try find(argument)
+        let found = try find(argument, for: .acting)
         try check(found, nil)
         guard let card = found.card else {
             throw Failure(
@@ -186,9 +186,7 @@ public final class AddressBook {
                 .usage, "\(argument) is both your own identity and a file",
                 hint: "for the file use ./\(argument)")
         }
-        if case .found(let contact) = try store()?.resolve(argument) ?? .unknown,
-            ContactName.meansOwner(contact.name)
-        {
+        if let contact = try store()?.contact(named: argument) {
             throw Failure(
                 .usage, "\(argument) is both your own identity and a contact",
                 hint: "rename the contact: sotto contact rename \(contact.id.short) other")
@@ -201,16 +199,25 @@ public final class AddressBook {
         return Correspondent(id: card.id, card: card, contact: nil, isOwn: true)
     }
 
-    /// Returns the contact that a name, an id or an abbreviation means, or `nil`.
-    public func lookUp(_ text: String) throws -> Contact? {
+    /// Returns the contact that a name or an id means, as ``NameRule`` says, or `nil`. Throws a failure with status 64 for a part
+    /// of a name that `use` does not permit.
+    public func lookUp(_ text: String, for use: NameUse) throws -> Contact? {
         guard let store = try store() else { return nil }
-        switch try store.resolve(text) {
-        case .found(let contact): return contact
-        case .unknown: return nil
-        case .ambiguous(let names):
-            let shown = names.prefix(8).joined(separator: ", ") + (names.count > 8 ? ", …" : "")
-            throw Failure(
-                .usage, "\(text) matches several contacts: \(shown)", hint: "write more of it")
+        if let whole = try store.contact(named: text) { return whole }
+        if let id = SessionID(text) { return try store.contact(id: id) }
+        let contacts = try store.contacts()
+        let found = try meaning(of: text, among: contacts.map(NameRule.Known.init), for: use)
+        return contacts.first { $0.id == found?.peer }
+    }
+
+    /// Returns what a name means, as ``NameRule`` says. Throws a failure with status 64.
+    package func meaning(
+        of text: String, among known: [NameRule.Known], for use: NameUse
+    ) throws(Failure) -> Conversation? {
+        do throws(NameError) {
+            return try NameRule.meaning(of: text, among: known, for: use)
+        } catch {
+            throw Failure(error)
         }
     }
 

@@ -10,7 +10,7 @@ public enum ContactName {
     /// control or invisible characters or was not UTF-8, begins with `-` or `@`, contains `/`, is `.` or `..`, looks
     /// like an id, a URI or a recipient, or is `me`, which means the owner of the identity.
     public static func checked(_ text: String) throws(Failure) -> String {
-        let name = trimmed(text)
+        let name = NameRule.trimmed(text)
         guard !name.isEmpty else {
             throw Failure(.usage, "the name is empty", hint: "give a name with --name NAME")
         }
@@ -30,7 +30,7 @@ public enum ContactName {
         if name.hasPrefix("@") { return "the name begins with @" }
         if name.contains("/") { return "the name contains /" }
         if meansOwner(name) { return "the name is me, which means yourself" }
-        let lower = name.lowercased()
+        let lower = caseFolded(name)
         if ContactURI.hasScheme(name) || lower.hasPrefix("whisper2:") {
             return "the name looks like a URI"
         }
@@ -51,7 +51,7 @@ public enum ContactName {
     }
 
     /// Returns whether `text` is `me`, ignoring case: the owner of the identity.
-    public static func meansOwner(_ text: String) -> Bool { text.lowercased() == "me" }
+    public static func meansOwner(_ text: String) -> Bool { NameRule.meansOwner(text) }
 
     /// Returns whether `text` could be an id or the beginning of one.
     public static func looksLikeID(_ text: String) -> Bool {
@@ -62,11 +62,5 @@ public enum ContactName {
                 default: false
                 }
             }
-    }
-
-    private static func trimmed(_ text: String) -> String {
-        let from = text.drop { $0 == " " }
-        guard let last = from.lastIndex(where: { $0 != " " }) else { return "" }
-        return String(from[...last])
     }
 }

@@ -2,37 +2,32 @@ package import Sotto
 package import SottoState
 import SottoTool
 
-/// The names of conversations on the command line and in the output.
-package struct ConversationNames {
-    private let book: AddressBook
+extension AddressBook {
+    /// Returns the conversation that an argument names, as ``NameRule`` says: with a person, also with one who is no contact, of a
+    /// group, or a chat.
+    package func conversation(_ who: String, for use: NameUse) throws -> Conversation {
+        let isPerson = RecipientArgument.isWritten(who) || ContactName.meansOwner(who)
+        guard !isPerson, let store = try store(), try store.contact(named: who) == nil else {
+            return .peer(try find(who, for: use).id)
+        }
+        do {
+            let known = try store.knownNames()
+            if let found = try NameRule.meaning(of: who, among: known, for: use) { return found }
+        } catch let error as NameError {
+            // The file of a card can have a part of a name as its own.
+            guard RecipientArgument.isFile(who) else { throw Failure(error) }
+        }
+        return .peer(try find(who, for: use).id)
+    }
+}
+
+/// The names of conversations in the output.
+package final class ConversationNames {
     private let store: IdentityStore
+    /// The names of the groups by their members, and by this state, when they were read last.
+    private var groups: (given: [GroupID: String], local: [GroupID: String]) = ([:], [:])
 
-    package init(book: AddressBook, store: IdentityStore) {
-        self.book = book
-        self.store = store
-    }
-
-    /// Returns the conversation that an argument names: a chat or another conversation by its name or its id, else a
-    /// person.
-    package func conversation(_ who: String) throws -> Conversation {
-        let wanted = who.lowercased()
-        let named = try store.conversations().filter { summary in
-            // The name of a contact is looked up by the address book.
-            if summary.conversation.peer != nil, summary.settings.name == nil { return false }
-            if case .chat(let id) = summary.conversation, id == wanted { return true }
-            // A group is looked up by the groups of the state.
-            if summary.conversation.group != nil, summary.settings.name == nil { return false }
-            return try name(of: summary).lowercased() == wanted
-        }
-        guard named.count < 2 else {
-            throw Failure(
-                .usage, "\(who) is the name of several conversations",
-                hint: "list the ids: sotto history list")
-        }
-        if let conversation = named.first?.conversation { return conversation }
-        if let group = try book.group(named: who) { return .group(group.id) }
-        return .peer(try book.find(who).id)
-    }
+    package init(store: IdentityStore) { self.store = store }
 
     /// Returns the displayed name of a conversation.
     package func name(of summary: ConversationSummary) throws -> String {
@@ -42,11 +37,25 @@ package struct ConversationNames {
         case .chat(let id):
             let last = try store.historyEntry(number: summary.last)
             return last?.chatName ?? id
-        case .group(let id):
-            let name = try store.preview { try $0.readableGroup(id)?.name } ?? ""
-            return name.isEmpty ? String(id.description.prefix(16)) : name
+        case .group(let id): return try name(of: id)
         case .unknown: return "unknown sender"
         }
+    }
+
+    /// Returns the displayed name of a group.
+    private func name(of id: GroupID) throws -> String {
+        let given = try store.preview { try $0.readableGroup(id)?.name } ?? ""
+        // A program that follows the history hears of new names.
+        if groups.given[id] != given {
+            groups = try store.preview { transaction in
+                let headers = try transaction.groupHeaders().map { ($0.id, $0.name) }
+                return (
+                    Dictionary(headers, uniquingKeysWith: { first, _ in first }),
+                    try transaction.groupNames()
+                )
+            }
+        }
+        return groups.local[id] ?? String(id.description.prefix(16))
     }
 
     /// Returns the displayed name of a person.

@@ -59,8 +59,7 @@ extension AddressBook {
         case nil, .firstUse, .verified:
             guard person.contact == nil, let store = try knownStore(),
                 let claimed = person.card?.name, !claimed.isEmpty,
-                case .found(let other) = try store.resolve(claimed),
-                other.name.lowercased() == claimed.lowercased(), !other.isBlocked
+                let other = try store.contact(named: claimed), !other.isBlocked
             else { break }
             throw Failure(
                 .untrusted,

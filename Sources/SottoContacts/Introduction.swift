@@ -99,7 +99,7 @@ extension Card {
 
 extension SessionID {
     /// The length of an abbreviated id as displayed and accepted as an argument, in characters.
-    public static let shortLength = 16
+    public static let shortLength = NameRule.idLength
 
     /// The first characters of the id, enough to type and to distinguish it.
     public var short: String { String(description.prefix(Self.shortLength)) }

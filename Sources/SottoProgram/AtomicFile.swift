@@ -26,12 +26,13 @@ final class AtomicFile {
             return
         }
         guard errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL else {
-            throw Failure(Self.status(errno), "cannot create \(path): \(Failure.text(of: errno))")
+            throw Self.failure(errno, path)
         }
-        var template = Array((path + ".XXXXXX").utf8CString)
+        // A name of its own, because the longest names leave no space for a suffix.
+        var template = Array((directory + "/.sotto-XXXXXX").utf8CString)
         let named = mkstemp(&template)
         guard named >= 0 else {
-            throw Failure(Self.status(errno), "cannot create \(path): \(Failure.text(of: errno))")
+            throw Self.failure(errno, path)
         }
         let name = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
         Interrupts.removeOnSignal(name)
@@ -77,7 +78,7 @@ final class AtomicFile {
         guard errno == EEXIST, replacing else { throw linkFailure() }
         // linkat(2) never replaces: link under a temporary name, then rename over the old file.
         for attempt in 0..<100 {
-            let beside = "\(path).\(getpid()).\(attempt)"
+            let beside = "\(Self.directory(of: path))/.sotto-\(getpid())-\(attempt)"
             if linkat(AT_FDCWD, source, AT_FDCWD, beside, AT_SYMLINK_FOLLOW) == 0 {
                 if rename(beside, path) == 0 { return }
                 let code = errno
@@ -99,8 +100,11 @@ final class AtomicFile {
             hint: "choose another name, or move the old file away")
     }
 
-    private static func status(_ code: Int32) -> ExitStatus {
-        code == EACCES || code == EPERM ? .permission : .cannotCreate
+    /// The failure of creating a file.
+    static func failure(_ code: Int32, _ path: String) -> Failure {
+        Failure(
+            code == EACCES || code == EPERM ? .permission : .cannotCreate,
+            "cannot create \(path): \(Failure.text(of: code))")
     }
 
     private static func directory(of path: String) -> String {

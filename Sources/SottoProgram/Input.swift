@@ -96,6 +96,33 @@ public final class Input: ByteSource {
     }
 }
 
+/// The byte order mark of UTF-8 text (U+FEFF), which editors on Windows write at the beginning.
+public enum ByteOrderMark {
+    /// The three bytes.
+    public static let bytes: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// Removes the mark from the beginning of a text.
+    public static func remove(from text: inout [UInt8]) {
+        if text.starts(with: bytes) { text.removeFirst(bytes.count) }
+    }
+}
+
+extension Input {
+    /// Returns all bytes of a text until the end, without a byte order mark.
+    ///
+    /// Throws a failure with status 65 for more than `limit` bytes, and for a text in UTF-16.
+    public func readText(limit: Int) throws(Failure) -> [UInt8] {
+        var text = try readAll(limit: limit)
+        guard !text.starts(with: [0xFF, 0xFE]), !text.starts(with: [0xFE, 0xFF]) else {
+            throw Failure(
+                .malformed, "\(name) is UTF-16 text: it begins with that byte order mark",
+                hint: "convert it: iconv -f UTF-16 -t UTF-8")
+        }
+        ByteOrderMark.remove(from: &text)
+        return text
+    }
+}
+
 /// Settings of pipes between programs.
 enum Pipe {
     /// Sets the capacity of a pipe to 1 MiB, so that its two processes wait less for each other; does nothing for other
@@ -103,11 +130,12 @@ enum Pipe {
     static func widen(_ descriptor: Int32) { _ = fcntl(descriptor, 1024 + 7, 1 << 20) }
 }
 
-/// Lines of a source, without their line feeds, each at most `limit` bytes.
+/// Lines of a source, each at most `limit` bytes, without LF or CRLF at the end and without a byte order mark at the
+/// beginning. Files with a mark can have been joined.
 public struct LineReader: ~Copyable {
     /// The result of reading a line.
     public enum Line: Sendable {
-        /// A line, without its line feed.
+        /// A line, without its end.
         case line([UInt8])
         /// A line over the limit; it was skipped and not stored.
         case tooLong
@@ -186,6 +214,9 @@ public struct LineReader: ~Copyable {
             try fill()
         }
         number += 1
-        return isTooLong ? .tooLong : .line(line)
+        guard !isTooLong else { return .tooLong }
+        if line.last == UInt8(ascii: "\r") { line.removeLast() }
+        ByteOrderMark.remove(from: &line)
+        return .line(line)
     }
 }

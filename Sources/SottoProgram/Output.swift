@@ -30,7 +30,8 @@ public final class Output {
     }
 
     /// Opens `path`. `nil` is stdout, and binary content is then refused if stdout is a terminal; `-` is always stdout;
-    /// a device or pipe is written directly; any other path becomes an ``AtomicFile``.
+    /// a device or pipe is written directly, and a descriptor such as `/dev/fd/3` as it is; any other path becomes an
+    /// ``AtomicFile``. A symbolic link stays: the file that it leads to is replaced.
     ///
     /// Throws if the path is the same file as one of `inputs`.
     public init(
@@ -47,23 +48,34 @@ public final class Output {
         }
         name = path
         var status = stat()
-        if stat(path, &status) == 0 {
-            if inputs.contains(where: {
-                $0.identity.map { $0 == (status.st_dev, status.st_ino) } ?? false
-            }) {
-                throw Self.isRead(path)
+        let place = try OutputPlace(path)
+        if case .descriptor(let number) = place {
+            let mode = fcntl(number, F_GETFL)
+            let copy =
+                mode < 0 || mode & O_ACCMODE == O_RDONLY
+                ? -1 : fcntl(number, F_DUPFD_CLOEXEC, 3)
+            guard copy >= 0, fstat(copy, &status) == 0 else {
+                throw Failure(errno: EBADF, "write", path)
             }
+            guard !Self.isRead(status, inputs) else { throw Self.isRead(path) }
+            destination = .descriptor(copy)
+            return
+        }
+        // Without replacement, a link counts as a file that exists.
+        let file = if case .path(let followed) = place, replacing { followed } else { path }
+        if stat(file, &status) == 0 {
+            guard !Self.isRead(status, inputs) else { throw Self.isRead(path) }
             if status.st_mode & S_IFMT == S_IFDIR {
                 throw Failure(.cannotCreate, "cannot create \(path): is a directory")
             }
             if status.st_mode & S_IFMT != S_IFREG {
-                let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+                let descriptor = open(file, O_WRONLY | O_CLOEXEC)
                 guard descriptor >= 0 else { throw Failure(errno: errno, "write", path) }
                 destination = .descriptor(descriptor)
                 return
             }
         }
-        destination = .file(try AtomicFile(path: path, replacing: replacing))
+        destination = .file(try AtomicFile(path: file, replacing: replacing))
     }
 
     /// Opens a file at its end, or creates it with mode 0600. A device or pipe is written directly.
@@ -89,6 +101,10 @@ public final class Output {
         for name in names {
             if let read = file(name), read == output { throw isRead(path) }
         }
+    }
+
+    private static func isRead(_ output: stat, _ inputs: [Input]) -> Bool {
+        inputs.contains { $0.identity.map { $0 == (output.st_dev, output.st_ino) } ?? false }
     }
 
     private static func isRead(_ path: String) -> Failure {

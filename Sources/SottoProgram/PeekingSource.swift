@@ -40,6 +40,13 @@ public final class PeekingSource: BorrowingSource {
         return peeked
     }
 
+    /// Skips a byte order mark at the beginning. Must be called before any read.
+    public func skipByteOrderMark() throws {
+        if try peek(ByteOrderMark.bytes.count).starts(with: ByteOrderMark.bytes) {
+            peeked.removeFirst(ByteOrderMark.bytes.count)
+        }
+    }
+
     /// Whether examined bytes are buffered or the source is ready.
     public var isReady: Bool { !peeked.isEmpty || isAtEnd || source.isReady }
 

@@ -41,7 +41,7 @@ public enum SecretSource: Sendable, ExpressibleByArgument {
     /// The file that contains the secret, if the source is a file.
     public var path: String? { if case .file(let path) = self { path } else { nil } }
 
-    /// Reads the secret without the line feed or CR LF at its end. Throws if it is empty or longer than 4096 bytes.
+    /// Reads the secret without the line feed or CR LF at its end, and without a byte order mark. Throws if it is empty or longer than 4096 bytes.
     public func read() throws(Failure) -> SecretBytes {
         let secret: SecretBytes
         switch self {
@@ -66,18 +66,21 @@ public enum SecretSource: Sendable, ExpressibleByArgument {
 
     private static func firstLine(of descriptor: Int32, name: String) throws(Failure) -> SecretBytes
     {
+        // The line does not grow: a copy of the secret would stay in memory.
         var line: [UInt8] = []
+        line.reserveCapacity(4097)
         defer { wipe(&line) }
+        func secret() -> SecretBytes {
+            if line.last == UInt8(ascii: "\r") { line.removeLast() }
+            let mark = line.starts(with: ByteOrderMark.bytes) ? ByteOrderMark.bytes.count : 0
+            return SecretBytes(copying: line[mark...])
+        }
         var byte: UInt8 = 0
         while line.count <= 4096 {
             let count = Glibc.read(descriptor, &byte, 1)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw Failure(errno: errno, "read", name) }
-            if count == 0 { return SecretBytes(copying: line) }
-            if byte == UInt8(ascii: "\n") {
-                if line.last == UInt8(ascii: "\r") { line.removeLast() }
-                return SecretBytes(copying: line)
-            }
+            if count == 0 || byte == UInt8(ascii: "\n") { return secret() }
             line.append(byte)
         }
         throw Failure(.malformed, "the secret in \(name) is longer than 4096 bytes")

@@ -1,5 +1,5 @@
 import Glibc
-import Sotto
+public import Sotto
 import SottoDatabase
 
 /// The folder `blobs` of the state: encrypted files that wait to be sent, and encrypted files that are being fetched.
@@ -28,8 +28,16 @@ public struct BlobFolder: Sendable {
     /// Returns the path of a blob that waits to be sent.
     public func outgoing(_ id: [UInt8]) -> String { path + "/out-" + hex(sha256(id)) }
 
-    /// Returns the path of a blob that is being fetched, or was fetched.
+    /// Returns the path of a blob that is being fetched, or was fetched, for the group that it has changes of.
     public func incoming(_ id: [UInt8]) -> String { path + "/in-" + hex(sha256(id)) }
+
+    /// Returns the path of a blob that is being fetched, or was fetched, for the message with a record. Another message can have
+    /// a blob with the same id: its file has another path.
+    public func incoming(_ id: [UInt8], of record: JSONObject) -> String {
+        let message = JSONObject(
+            ["id", "from", "group"].map { ($0, record[$0]) } + [("blob", .base64(id))])
+        return incoming(message.serialized())
+    }
 
     /// Returns the path of a file that does not exist, for a blob without an id yet.
     public func new() -> String { path + "/new-" + hex(randomBytes(16)) }

@@ -3,16 +3,6 @@ import SottoDatabase
 
 /// The address book.
 extension IdentityStore {
-    /// The result of looking up a name, an id, or the beginning of one.
-    public enum Resolution: Sendable {
-        /// One contact matches.
-        case found(Contact)
-        /// Several contacts match: their names, or the ids of contacts without a name.
-        case ambiguous([String])
-        /// No contact matches.
-        case unknown
-    }
-
     /// The minimum length of an abbreviated id, in characters.
     public static let idPrefix = 8
 
@@ -30,7 +20,7 @@ extension IdentityStore {
             }
         }
         return rows.compactMap(\.self).sorted {
-            ($0.name.lowercased(), $0.id.description) < ($1.name.lowercased(), $1.id.description)
+            (caseFolded($0.name), $0.id.description) < (caseFolded($1.name), $1.id.description)
         }
     }
 
@@ -56,30 +46,10 @@ extension IdentityStore {
         } ?? nil
     }
 
-    /// Finds the contact that `text` means: a whole name, a whole id, or the beginning of exactly one name or id.
-    public func resolve(_ text: String) throws(StateError) -> Resolution {
-        let exact = try use { connection throws(StateError) in
-            try contact(connection, "SELECT sealed FROM contact WHERE name = ?", mark(name: text))
-        }
-        if let exact { return .found(exact) }
-        if let id = SessionID(text) {
-            return try contact(id: id).map { .found($0) } ?? .unknown
-        }
-        guard !text.isEmpty else { return .unknown }
-        let beginning = text.lowercased()
-        let matches = try contacts().filter {
-            $0.name.lowercased().hasPrefix(beginning)
-                || beginning.utf8.count >= Self.idPrefix && $0.id.description.hasPrefix(beginning)
-        }
-        // A name typed in another Unicode normalization form is still the whole name.
-        if let whole = matches.first(where: { $0.name.lowercased() == beginning }) {
-            return .found(whole)
-        }
-        switch matches.count {
-        case 0: return .unknown
-        case 1: return .found(matches[0])
-        default:
-            return .ambiguous(matches.map { $0.name.isEmpty ? $0.id.description : $0.name })
+    /// Returns the contact with a whole name, as ``NameRule`` compares names, or `nil`.
+    public func contact(named name: String) throws(StateError) -> Contact? {
+        try use { connection throws(StateError) in
+            try contact(connection, "SELECT sealed FROM contact WHERE name = ?", mark(name: name))
         }
     }
 
@@ -109,12 +79,10 @@ extension StateTransaction {
         return found
     }
 
-    /// Returns the contact with a whole name, ignoring case and Unicode normalization, or `nil`.
+    /// Returns the contact with a whole name, as ``NameRule`` compares names, or `nil`.
     public func contact(named name: String) throws(StateError) -> Contact? {
-        let exact = try store.contact(
+        try store.contact(
             connection, "SELECT sealed FROM contact WHERE name = ?", store.mark(name: name))
-        guard exact == nil, !name.utf8.allSatisfy({ $0 < 0x80 }) else { return exact }
-        return try store.contacts(connection).first { $0.name.lowercased() == name.lowercased() }
     }
 
     /// Returns the contact with an id, or `nil`, also for one that cannot be read.

@@ -131,10 +131,19 @@ public struct ConversationSummary: Sendable, Hashable {
     public let readPlace: HistoryPlace
     /// When the last message was stored; `nil` without a message, or if it was imported without a time.
     public let time: Timestamp?
-    /// The number of the last message with content, or 0 without one.
+    /// The number of the last message with content, or 0 without one. It is a claim of an import only if all are.
     public let last: Int64
     /// The place of ``last``.
     public let lastPlace: HistoryPlace
+    /// Whether an import only claims the authors of all messages.
+    public let isClaimed: Bool
+}
+
+extension ConversationSummary {
+    /// The order in the list.
+    fileprivate var order: (Int, Int, HistoryPlace) {
+        (settings.isFavourite ? 1 : 0, isClaimed ? 0 : 1, lastPlace)
+    }
 }
 
 /// A row of the table `conversation`.
@@ -149,11 +158,14 @@ struct ConversationRow {
     /// The place of the last message that was marked as read.
     var read = HistoryPlace.start
     var isChanged = false
+    /// Whether ``last`` is a message whose author is only claimed.
+    var isClaimed = false
 
     static let columns = """
         number, last, time, unread, read, sealed, mark,
         (SELECT place FROM message WHERE message.number = last),
-        (SELECT place FROM message WHERE message.number = read)
+        (SELECT place FROM message WHERE message.number = read),
+        coalesce((SELECT state FROM message WHERE message.number = last), 0) = 9
         """
 
     init(number: Int64, _ conversation: Conversation) {
@@ -187,6 +199,7 @@ struct ConversationRow {
         time = row.isNull(2) ? nil : row.integer(2)
         unread = row.integer(3)
         if !row.isNull(8) { read = HistoryPlace(rank: row.integer(8), number: row.integer(4)) }
+        isClaimed = row.integer(9) != 0
     }
 
     /// The content of the column `sealed` before encryption.
@@ -200,7 +213,8 @@ struct ConversationRow {
         ConversationSummary(
             conversation: conversation, settings: settings, unread: Int(unread),
             read: max(read.number, 0), readPlace: read,
-            time: time.map { Timestamp(seconds: $0) }, last: max(last.number, 0), lastPlace: last)
+            time: time.map { Timestamp(seconds: $0) }, last: max(last.number, 0), lastPlace: last,
+            isClaimed: isClaimed)
     }
 }
 
@@ -211,8 +225,7 @@ extension IdentityStore {
         try use { connection throws(StateError) in
             try conversationRows(connection).map(\.summary)
         }.sorted {
-            ($0.settings.isFavourite ? 1 : 0, $0.lastPlace)
-                > ($1.settings.isFavourite ? 1 : 0, $1.lastPlace)
+            $0.order > $1.order
         }
     }
 
@@ -302,7 +315,7 @@ extension StateTransaction {
         }
         let entries = try store.entries(
             """
-            WHERE conversation = ? AND kind = 0 AND sent = 0 AND sealed IS NOT NULL
+            WHERE conversation = ? AND kind = 0 AND sent = 0 AND state = 0 AND sealed IS NOT NULL
             AND (place, number) > (?, ?) AND (place, number) <= (?, ?)
             ORDER BY place, number
             """, row.number, row.read.rank, row.read.number, last.place.rank,
@@ -341,7 +354,7 @@ extension StateTransaction {
             """
             SELECT place, number, time FROM message
             WHERE conversation = ? AND kind = 0 AND (place, number) <= (?, ?)
-            ORDER BY place DESC, number DESC LIMIT 1
+            ORDER BY state = 9, place DESC, number DESC LIMIT 1
             """, row.number, place.rank, place.number
         ) {
             (

@@ -48,9 +48,11 @@ extension StateTransaction {
         return count
     }
 
-    /// Notes the blob of a message with a file.
+    /// Notes the fetched blob of a message with a file.
     private func eraseBlob(of entry: HistoryEntry) {
-        if let id = entry.body?.blobID { erasedBlobs.insert(id) }
+        if let id = entry.body?.blobID {
+            erasedBlobs.insert(store.blobs.incoming(id, of: entry.record))
+        }
     }
 
     /// Notes the blobs of a conversation. Its messages are decrypted only if a blob was fetched.
@@ -74,7 +76,7 @@ extension StateTransaction {
         try connection.integer(
             """
             SELECT count(*) FROM message WHERE conversation = ? AND kind = 0 AND sent = 0
-            AND sealed IS NOT NULL AND (place, number) > (?, ?)
+            AND state = 0 AND sealed IS NOT NULL AND (place, number) > (?, ?)
             """, row.number, row.read.rank, row.read.number)
     }
 
@@ -109,10 +111,7 @@ extension IdentityStore {
 
     /// Removes the fetched files of erased messages. If the program ends before, ``BlobFolder/removeOld(except:)``
     /// removes them later.
-    func removeFetched(_ ids: Set<[UInt8]>) {
-        let blobs = blobs
-        for id in ids { unlink(blobs.incoming(id)) }
-    }
+    func removeFetched(_ paths: Set<String>) { for path in paths { unlink(path) } }
 
     /// Copies the log into the file and empties it, so that no deleted content is left there. Does nothing while
     /// another process reads.

@@ -35,6 +35,8 @@ public struct HistoryEntry: Sendable, Hashable {
         case read = 3
         /// The relay refused the sent message.
         case failed = 8
+        /// A message whose author an import only claims. It is never unread, and nothing is known of its way.
+        case claimed = 9
         /// The message was deleted; its record is gone.
         case deleted = 16
         /// The record cannot be read.
@@ -135,7 +137,7 @@ extension HistoryEntry.State {
         case .delivered: "delivered"
         case .read: "read"
         case .failed: "failed"
-        case .new, .deleted, .damaged, .expired: nil
+        case .new, .claimed, .deleted, .damaged, .expired: nil
         }
     }
 
@@ -145,7 +147,7 @@ extension HistoryEntry.State {
         case .deleted: "deleted"
         case .damaged: "damaged"
         case .expired: "expired"
-        case .new, .stored, .delivered, .read, .failed: nil
+        case .new, .stored, .delivered, .read, .failed, .claimed: nil
         }
     }
 

@@ -166,7 +166,8 @@ extension StateTransaction {
             mark: mark, id: id, conversation: conversation,
             packed: PackedRecord.pack(record, conversation, owner: owner.id),
             written: message.written, body: body, direction: direction, kind: kind,
-            state: message.state, time: message.received, expires: expires,
+            state: isClaim(record) ? .claimed : message.state, time: message.received,
+            expires: expires,
             digest: message.digest, author: author, isClaimed: !isOwn,
             origin: .init(
                 place: isOwn ? place : min(place, HistoryPlace.rank(now.seconds)),
@@ -234,7 +235,7 @@ extension StateTransaction {
         let found = try store.entries("WHERE mark = ?", mark, connection: connection).first
         guard let found else { return nil }
         guard !found.isGone else { return (.gone, found.number) }
-        if isOwn, found.isImported, message.record["imported"] != .bool(true) {
+        if isOwn, found.isImported, !isClaim(message.record) {
             try removeClaim(mark)
             return nil
         }
@@ -243,6 +244,9 @@ extension StateTransaction {
         }
         return (isSame ? .known : .different, found.number)
     }
+
+    /// Whether a record has an author who is only claimed.
+    private func isClaim(_ record: JSONObject) -> Bool { record["imported"] == .bool(true) }
 
     /// Restores the settings of a conversation. Settings that were made here stay.
     public func restore(

@@ -111,8 +111,8 @@ extension IdentityStore {
             guard let row = try conversationRow(conversation, connection) else { return [] }
             return try entries(
                 """
-                WHERE conversation = ? AND kind = 0 AND sent = 0 AND sealed IS NOT NULL
-                AND (place, number) > (?, ?) ORDER BY place, number
+                WHERE conversation = ? AND kind = 0 AND sent = 0 AND state = 0
+                AND sealed IS NOT NULL AND (place, number) > (?, ?) ORDER BY place, number
                 """, row.number, row.read.rank, row.read.number,
                 connection: connection)
         }

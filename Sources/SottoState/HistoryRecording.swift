@@ -77,7 +77,7 @@ extension StateTransaction {
         let isOver = message.expires.map { $0 <= now.seconds } ?? false
         switch message.kind {
         case .content:
-            if place > row.last {
+            if try isLast(message, at: place, in: row) {
                 row.last = place
                 row.time = message.time?.seconds ?? row.time
             }
@@ -92,10 +92,10 @@ extension StateTransaction {
                 try erase(number, .deleted, at: time)
             } else if isOver {
                 try erase(number, .expired, at: time)
-            } else if direction == .received, place > row.read {
+            } else if direction == .received, message.state == .new, place > row.read {
                 row.unread += 1
             }
-            if let origin = message.origin, !origin.isUnread {
+            if let origin = message.origin, !origin.isUnread, message.state != .claimed {
                 try passRead(place, in: &row)
             }
             row.isChanged = true
@@ -138,6 +138,17 @@ extension StateTransaction {
         conversations[row.conversation] = row
     }
 
+    /// Whether a message is the last one of a conversation now. A claim is so only in a conversation without others.
+    private func isLast(
+        _ message: NewMessage, at place: HistoryPlace, in row: ConversationRow
+    ) throws(StateError) -> Bool {
+        let isLater = place > row.last
+        guard isLater == (message.state == .claimed), row.last != .start else { return isLater }
+        return try connection.exists(
+            "SELECT 1 FROM message WHERE number = ? AND state = ?", row.last.number,
+            HistoryEntry.State.claimed.rawValue)
+    }
+
     /// Moves the read mark of a conversation to an imported message that was read before, unless an unread message is
     /// before it.
     private func passRead(
@@ -147,7 +158,8 @@ extension StateTransaction {
         let isUnreadBefore = try connection.exists(
             """
             SELECT 1 FROM message WHERE conversation = ? AND kind = 0 AND sent = 0
-            AND sealed IS NOT NULL AND (place, number) > (?, ?) AND (place, number) < (?, ?)
+            AND state = 0 AND sealed IS NOT NULL
+            AND (place, number) > (?, ?) AND (place, number) < (?, ?)
             """, row.number, row.read.rank, row.read.number, place.rank, place.number)
         guard !isUnreadBefore else { return }
         row.read = place

@@ -1,77 +1,138 @@
 public import Sotto
 import SottoDatabase
 
-/// A text to search for. Upper and lower case are the same, character by character.
-struct SearchPattern: Sendable {
-    /// The UTF-8 forms of each character: as given, in lower case, in upper case and in title case.
-    private let characters: [[[UInt8]]]
-    /// The bytes that can be the first and the second one of a match, each from 0 to 255. A second byte is any one if a match can
-    /// have a single byte.
+/// Finds texts that may contain another one after case folding. It compares the bases of the characters and no combining marks,
+/// so it finds more than ``SearchText``, but misses nothing.
+struct SearchFilter: Sendable {
+    /// ``foldedBases(_:)`` of the wanted text.
+    private let wanted: [UInt32]
+    /// The bytes that can be the first and the second one of a match, each from 0 to 255.
     private let first: [Bool], second: [Bool]
+    private let bases = Self.bases
 
-    /// Creates a pattern. With `inJSON`, it matches the characters as ``JSON/serialized()`` escapes them.
+    /// The only base of each character below U+3100; 0 for a combining mark, and ``several`` for more than one base.
+    private static let bases = (0..<UInt32(0x3100)).map { value in
+        let all = Unicode.Scalar(value).map { foldedBases($0) } ?? []
+        return all.count > 1 ? several : all.first ?? 0
+    }
+    private static let several = UInt32.max
+
+    /// Creates a filter. With `inJSON`, it finds the text as ``JSON/serialized()`` escapes it.
     init(_ text: String, inJSON: Bool) {
-        characters = text.unicodeScalars.map { scalar in
-            let properties = scalar.properties
-            let forms = [
-                String(scalar), properties.lowercaseMapping, properties.uppercaseMapping,
-                properties.titlecaseMapping,
-            ]
-            let bytes = forms.map { form in
-                inJSON
-                    ? Array(JSON.string(form).serialized().dropFirst().dropLast())
-                    : Array(form.utf8)
-            }
-            return Array(Set(bytes))
-        }
-        var first = [Bool](repeating: false, count: 256)
-        var second = first
-        let next = characters.count > 1 ? characters[1] : []
-        for form in characters.first ?? [] where !form.isEmpty {
-            first[Int(form[0])] = true
-            let bytes = form.count > 1 ? [form[1]] : next.compactMap(\.first)
-            if bytes.isEmpty { second = [Bool](repeating: true, count: 256) }
-            for byte in bytes { second[Int(byte)] = true }
-        }
-        (self.first, self.second) = (first, second)
+        let text =
+            inJSON
+            ? String(
+                decoding: JSON.string(text).serialized().dropFirst().dropLast(), as: UTF8.self)
+            : text
+        wanted = text.unicodeScalars.flatMap { foldedBases($0) }
+        first = Self.beginnings(wanted.first)
+        // A match can have a single byte.
+        second =
+            wanted.count < 2
+            ? [Bool](repeating: true, count: 256) : Self.beginnings(wanted[1], orInside: true)
     }
 
-    /// Returns whether the pattern occurs in UTF-8 text. An empty pattern occurs in every text.
-    func occurs(in text: UnsafeRawBufferPointer) -> Bool {
-        guard !characters.isEmpty, let last = text.last else { return characters.isEmpty }
+    /// Returns the bytes that can begin a character with a base. Other characters than ASCII are compared in full.
+    private static func beginnings(_ base: UInt32?, orInside: Bool = false) -> [Bool] {
+        var bytes = (0..<256).map { $0 >= (orInside ? 0x80 : 0xC2) }
+        if let base, base < 0x80 {
+            bytes[Int(base)] = true
+            let letter = Character(Unicode.Scalar(UInt8(base))).uppercased().utf8.first!
+            bytes[Int(letter)] = true
+        }
+        return bytes
+    }
+
+    /// Returns whether UTF-8 text may contain the wanted one.
+    func mayOccur(in text: UnsafeRawBufferPointer) -> Bool {
+        guard !wanted.isEmpty, let last = text.last else { return wanted.isEmpty }
         return first.withUnsafeBufferPointer { first in
             second.withUnsafeBufferPointer { second in
                 for start in 0..<(text.count - 1) where first[Int(text[start])] {
-                    if second[Int(text[start + 1])], matches(text, from: start) { return true }
+                    if second[Int(text[start + 1])], begins(text, at: start) { return true }
                 }
-                return first[Int(last)] && matches(text, from: text.count - 1)
+                return first[Int(last)] && begins(text, at: text.count - 1)
             }
         }
     }
 
-    func occurs(in text: String) -> Bool {
-        Array(text.utf8).withUnsafeBytes { occurs(in: $0) }
+    func mayOccur(in text: String) -> Bool {
+        Array(text.utf8).withUnsafeBytes { mayOccur(in: $0) }
     }
 
-    private func matches(_ text: UnsafeRawBufferPointer, from start: Int) -> Bool {
-        var position = start
-        for forms in characters {
-            guard
-                let form = forms.first(where: { form in
-                    form.count <= text.count - position
-                        && form.indices.allSatisfy { text[position + $0] == form[$0] }
-                })
-            else { return false }
-            position += form.count
+    /// Returns whether a match begins in the character at a place.
+    private func begins(_ text: UnsafeRawBufferPointer, at place: Int) -> Bool {
+        guard text[place] >= 0x80, let (value, end) = Self.character(text, at: place),
+            base(of: value) == Self.several, let scalar = Unicode.Scalar(value)
+        else { return matches(text, from: place, after: 0) }
+        // A match can begin with each base of the character.
+        let all = foldedBases(scalar)
+        return all.indices.contains { start in
+            let some = all[start...].prefix(wanted.count)
+            return wanted.starts(with: some) && matches(text, from: end, after: some.count)
+        }
+    }
+
+    /// Returns whether the rest of the wanted bases, after the first `count`, is at a place.
+    private func matches(
+        _ text: UnsafeRawBufferPointer, from place: Int, after count: Int
+    ) -> Bool {
+        var (place, count) = (place, count)
+        while count < wanted.count {
+            guard place < text.count else { return false }
+            let byte = text[place]
+            if byte < 0x80 {
+                let isUpper = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
+                guard UInt32(isUpper ? byte | 0x20 : byte) == wanted[count] else { return false }
+                (place, count) = (place + 1, count + 1)
+                continue
+            }
+            guard let (value, end) = Self.character(text, at: place) else { return false }
+            place = end
+            let base = base(of: value)
+            if base == Self.several {
+                guard let scalar = Unicode.Scalar(value) else { return false }
+                let some = foldedBases(scalar).prefix(wanted.count - count)
+                guard wanted[count...].starts(with: some) else { return false }
+                count += some.count
+            } else if base != 0 {
+                guard base == wanted[count] else { return false }
+                count += 1
+            }
         }
         return true
+    }
+
+    /// Returns the only base of a character, 0 for a combining mark, or ``several`` if ``foldedBases(_:)`` is to be asked.
+    func base(of value: UInt32) -> UInt32 {
+        switch value {
+        case ..<0x3100: bases[Int(value)]
+        // Han characters and emoji, which have neither a case nor a decomposition.
+        case 0x3400..<0xA000, 0x1F000..<0x20000: value
+        default: Self.several
+        }
+    }
+
+    /// Returns the character of several bytes at a place, and the place after it, or `nil` for other bytes.
+    private static func character(
+        _ text: UnsafeRawBufferPointer, at place: Int
+    ) -> (value: UInt32, end: Int)? {
+        let lead = text[place]
+        let length = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0
+        guard length > 0, place + length <= text.count else { return nil }
+        var value = UInt32(lead) & (0x7F >> UInt32(length))
+        for byte in text[(place + 1)..<(place + length)] {
+            guard byte & 0xC0 == 0x80 else { return nil }
+            value = value << 6 | UInt32(byte & 0x3F)
+        }
+        return (value, place + length)
     }
 }
 
 /// Search in the history: all rows are decrypted, on all processors.
 extension IdentityStore {
     /// Finds messages whose text or file name contains `text`, the latest first, before a place, in one conversation
-    /// or in all. Upper and lower case are the same.
+    /// or in all. Upper and lower case are the same, and so are composed and decomposed characters.
     ///
     /// `found` is called for each message while the search continues, and returns whether it is to continue. An edit
     /// with the text is reported as an entry of the kind `event`.
@@ -91,7 +152,7 @@ extension IdentityStore {
         defer { damage.flush() }
         let wanted = SearchText(text)
         let now = Timestamp.now().seconds
-        let scan = try TextScan(self, SearchPattern(text, inJSON: true), conversation: only)
+        let scan = try TextScan(self, SearchFilter(text, inJSON: true), conversation: only)
         var end = place
         while let (rows, next) = try scan.rows(before: end) {
             for row in rows {
@@ -106,7 +167,7 @@ extension IdentityStore {
 }
 
 extension HistoryEntry {
-    /// Returns whether a text that the user sees contains the pattern.
+    /// Returns whether a text that the user sees contains the wanted one.
     fileprivate func isMatch(_ text: SearchText) -> Bool {
         if case .edit(_, let content) = body?.kind { return text.occurs(in: content.record) }
         return record["body"]?.object.map { text.occurs(in: $0) } ?? false
@@ -116,20 +177,20 @@ extension HistoryEntry {
 /// Finds the rows that may contain a text, on several threads.
 private final class TextScan {
     private let store: IdentityStore
-    private let pattern: SearchPattern
+    private let filter: SearchFilter
     private let conversation: Int64
     private let blocks: HistoryBlocks
 
     init(
-        _ store: IdentityStore, _ pattern: SearchPattern, conversation: Int64
+        _ store: IdentityStore, _ filter: SearchFilter, conversation: Int64
     ) throws(StateError) {
         self.store = store
-        self.pattern = pattern
+        self.filter = filter
         self.conversation = conversation
         blocks = try HistoryBlocks(store)
     }
 
-    /// Returns the rows of the last blocks before a place that may contain the pattern, the latest first, and the place
+    /// Returns the rows of the last blocks before a place that may contain the text, the latest first, and the place
     /// before which the search continues; `nil` at the start of the history.
     func rows(
         before end: HistoryPlace
@@ -162,7 +223,7 @@ private final class TextScan {
             let isAuthentic = select.withBytes(7) { sealed in
                 store.withOpened(sealed, context) { bytes in
                     // The digest and the head of a packed record match at most by chance.
-                    isCandidate = pattern.occurs(in: bytes)
+                    isCandidate = filter.mayOccur(in: bytes)
                 }
             }
             if !isAuthentic { store.damage.add(.message, select.integer(0)) }
@@ -174,15 +235,25 @@ private final class TextScan {
 
 /// A text that a search looks for.
 public struct SearchText: Sendable {
-    private let pattern: SearchPattern
+    private let wanted: [UInt8]
 
-    /// Creates the text. Upper and lower case are the same.
-    public init(_ text: String) { pattern = SearchPattern(text, inJSON: false) }
+    /// Creates the text. Upper and lower case are the same, as ``caseFolded(_:)`` defines it.
+    public init(_ text: String) { wanted = Array(caseFolded(text).utf8) }
 
     /// Returns whether the text, or the name of the file, of a body contains it.
     public func occurs(in body: JSONObject) -> Bool {
-        ["text", "name"].contains { name in
-            body[name]?.string.map { pattern.occurs(in: $0) } ?? false
+        ["text", "name"].contains { name in body[name]?.string.map(occurs) ?? false }
+    }
+
+    func occurs(in text: String) -> Bool {
+        var folded = caseFolded(text)
+        return folded.withUTF8 { text in
+            guard let first = wanted.first else { return true }
+            guard text.count >= wanted.count else { return false }
+            return (0...(text.count - wanted.count)).contains { start in
+                text[start] == first
+                    && wanted.indices.allSatisfy { text[start + $0] == wanted[$0] }
+            }
         }
     }
 }

@@ -176,8 +176,8 @@ extension IdentityStore {
         keyedHash(Array("reader ".utf8) + Array(reader.utf8), key: lookupKey)
     }
 
-    /// Returns the keyed hash of a name, 16 bytes. ASCII case is ignored.
+    /// Returns the keyed hash of a name, 16 bytes. It is the same for names that ``NameRule`` takes for the same.
     func mark(name: String) -> [UInt8] {
-        keyedHash(Array("name ".utf8) + Array(name.lowercased().utf8), key: lookupKey)
+        keyedHash(Array("name ".utf8) + NameRule.folded(name), key: lookupKey)
     }
 }

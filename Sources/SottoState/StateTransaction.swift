@@ -45,8 +45,8 @@ public final class StateTransaction {
     var replaced: Set<Int64> = []
     /// The number of messages that this transaction erased.
     var erased = 0
-    /// The ids of the blobs of messages that this transaction erased. Their fetched files are removed after it.
-    var erasedBlobs: Set<[UInt8]> = []
+    /// The paths of the fetched files of messages that this transaction erased. They are removed after it.
+    var erasedBlobs: Set<String> = []
     /// The total length in bytes of requests that are set aside, after it was computed.
     var bytesAside: Int64?
     /// The limit of ``bytesAside``; tests lower it.

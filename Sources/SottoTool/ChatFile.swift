@@ -24,7 +24,7 @@ public enum ChatFile {
                 .permission, "other users can read the chat \(path)",
                 hint: "chmod 600 \(shellWord(path))")
         }
-        var text = try Input(path: path).readAll(limit: limit)
+        var text = try Input(path: path).readText(limit: limit)
         defer { wipe(&text) }
         return try JSON.object(parsing: text)
     }

@@ -170,7 +170,7 @@ public enum IdentityFile {
                 hint: errno == ENOENT ? "create one: sotto keygen -o \(shellWord(path))" : nil)
         }
         if path != "-", status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
-            let text = try Input(path: path).readAll(limit: limit)
+            let text = try Input(path: path).readText(limit: limit)
             guard (try? JSON.object(parsing: text))?["type"]?.string != "contact" else {
                 throw isCard(path)
             }
@@ -178,7 +178,7 @@ public enum IdentityFile {
                 .permission, "other users can read the identity \(path)",
                 hint: "chmod 600 \(shellWord(path))")
         }
-        return try Input(path: path).readAll(limit: limit)
+        return try Input(path: path).readText(limit: limit)
     }
 
     private static func unlock(

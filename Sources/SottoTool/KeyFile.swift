@@ -37,7 +37,7 @@ public enum KeyFile {
 
     /// Reads a key file; refuses one without a password that other users can read.
     private static func contents(of path: String) throws(Failure) -> [UInt8] {
-        let file = try Input(path: path).readAll(limit: limit)
+        let file = try Input(path: path).readText(limit: limit)
         var status = stat()
         if path != "-", !RSALoginKey.isEncrypted(file: file), stat(path, &status) == 0,
             status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0

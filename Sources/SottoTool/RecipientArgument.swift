@@ -29,7 +29,7 @@ public enum RecipientArgument: Sendable {
                 "cannot read the card \(argument): \(Failure.text(of: errno))",
                 hint: "use a card file, a sotto: URI, an age1… string or an ssh-ed25519 key")
         }
-        return try Input(path: argument).readAll(limit: limit)
+        return try Input(path: argument).readText(limit: limit)
     }
 
     /// Returns the only recipient in `text`, which was read from `path`.
@@ -107,7 +107,7 @@ public enum RecipientArgument: Sendable {
     ///
     /// Throws a failure with status 65 if no recipient is left.
     public static func list(in path: String) throws -> List {
-        let list = try list(in: Input(path: path).readAll(limit: limit), of: path)
+        let list = try list(in: Input(path: path).readText(limit: limit), of: path)
         guard list.recipients.isEmpty else { return list }
         guard let first = list.skipped.first else {
             throw Failure(.malformed, "\(name(of: path)) contains no recipient")

@@ -57,7 +57,7 @@ struct AnswerCommand: Program {
 
     private func readChallenge() throws -> [UInt8] {
         let input = try Input(path: nil)
-        let bytes = try input.readAll(limit: Self.limit)
+        let bytes = try input.readText(limit: Self.limit)
         guard bytes.count != Whisper2Keys.challengeSize else { return bytes }
         var line = bytes[...]
         if line.last == UInt8(ascii: "\n") { line.removeLast() }

@@ -103,7 +103,7 @@ struct ChatCommand: Program {
 
     private func printName(of path: String) throws {
         let chat = try MessengerChatFile.read(path)
-        let record = try JSON.object(parsing: try Input(path: nil).readAll(limit: 1 << 20))
+        let record = try JSON.object(parsing: try Input(path: nil).readText(limit: 1 << 20))
         let (name, isAuthentic) = try chat.name(in: record)
         if !isAuthentic {
             Terminal.say(

@@ -104,7 +104,9 @@ struct ExportCommand: Program {
             names.isEmpty
             ? try book.store()?.contacts() ?? []
             : try names.map { name in
-                guard let found = try book.lookUp(name) else { throw Failure.noContact(name) }
+                guard let found = try book.lookUp(name, for: .reading) else {
+                    throw Failure.noContact(name)
+                }
                 return found
             }
         guard !contacts.isEmpty else {

@@ -16,7 +16,7 @@ struct GroupRecipients {
     ///
     /// Throws a failure for an unknown group, for a group in which the owner may not write, and if no member has an account.
     init(_ name: String, in book: AddressBook, _ policy: TrustPolicy?) throws {
-        let group = try book.requiredGroup(name)
+        let group = try book.requiredGroup(name, for: .acting)
         let store = try book.writableStore()
         let (readers, notes) = try store.preview {
             (try $0.readers(of: group), try $0.notes(of: group))

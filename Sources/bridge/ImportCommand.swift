@@ -98,7 +98,11 @@ struct ImportCommand: Program {
     }
 
     private func importContacts() throws {
-        let bytes = try Input(path: file).readAll(limit: Whisper2Backup.limit)
+        var bytes = try Input(path: file).readAll(limit: Whisper2Backup.limit)
+        // The backup is a record, or the file itself, which can have any bytes.
+        if bytes.starts(with: ByteOrderMark.bytes + Array("{".utf8)) {
+            ByteOrderMark.remove(from: &bytes)
+        }
         let book = AddressBook(identity.load, lockTimeout: lock.timeout)
         let entries = try Whisper2Backup.open(bytes, book.identity())
         let store = try book.writableStore()

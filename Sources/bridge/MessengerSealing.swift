@@ -44,7 +44,7 @@ struct MessengerSealing {
         keys = MessengerKeys(
             identity: identity,
             chats: try target.chat.map { [try MessengerChatFile.read($0)] } ?? [], options: options)
-        var people = try target.to.map { try book.find($0) }
+        var people = try target.to.map { try book.find($0, for: .acting) }
         for person in people { try book.check(person, messenger: messenger, target.trust) }
         people += group?.people ?? []
         recipients =

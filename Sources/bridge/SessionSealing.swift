@@ -33,7 +33,7 @@ struct SessionSealing {
         let book = AddressBook(target.identity.load, lockTimeout: target.lockTimeout)
         let owner = try book.identity()
         store = try book.writableStore()
-        let person = try book.find(target.to)
+        let person = try book.find(target.to, for: .acting)
         guard person.id != owner.id else {
             throw Failure(.usage, "a session with yourself is not possible", hint: "omit --to me")
         }

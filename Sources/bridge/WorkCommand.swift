@@ -23,7 +23,7 @@ struct WorkCommand: Program {
         guard (0...ProofOfWork.limit).contains(bits) else {
             throw ProofOfWorkError.difficulty(limit: ProofOfWork.limit)
         }
-        let challenge = try Input(path: nil).readAll(limit: Self.limit)
+        let challenge = try Input(path: nil).readText(limit: Self.limit)
         let counter = try ProofOfWork.solve(challenge, bits: bits)
         let output = try Output(path: "-", content: .text)
         try output.writeText("\(counter)\n")

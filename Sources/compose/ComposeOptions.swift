@@ -27,7 +27,7 @@ struct TargetOptions: ArgumentGroup {
     func targets(_ texts: [String], _ context: ComposeContext) throws -> [Target] {
         let store = try context.history()
         let conversation = try with.map {
-            try ConversationNames(book: context.book, store: store).conversation($0)
+            try context.book.conversation($0, for: .acting)
         }
         let lookup = TargetLookup(store: store, conversation: conversation, name: with)
         return try texts.map { try lookup.target($0) }
@@ -57,7 +57,7 @@ struct ComposeContext {
     }
 
     /// Returns the id of a person.
-    func recipient(_ who: String) throws -> SessionID { try book.find(who).id }
+    func recipient(_ who: String) throws -> SessionID { try book.find(who, for: .acting).id }
 
     /// Returns the id of a person. Throws the failure that `refusal` returns for the name of a group.
     func recipient(
@@ -66,15 +66,19 @@ struct ComposeContext {
         do {
             return try recipient(who)
         } catch {
-            guard let group = try book.group(named: who, hasPriority: true) else { throw error }
+            guard let group = try book.group(named: who, for: .acting) else { throw error }
             throw refusal(group.name.isEmpty ? group.id.short : group.name)
         }
     }
 
-    /// Returns the conversation with a person or a group.
+    /// Returns the conversation with a person or a group. Throws a failure with status 64 for a chat.
     func conversation(_ who: String) throws -> Conversation {
-        if let group = try book.group(named: who) { return .group(group.id) }
-        return .peer(try recipient(who))
+        let found = try book.conversation(who, for: .acting)
+        guard found.peer != nil || found.group != nil else {
+            throw Failure(
+                .usage, "\(who) is a chat", hint: "write to it with encrypt and --chat FILE")
+        }
+        return found
     }
 
     /// Returns a message for a conversation, or without a recipient for `nil`.

@@ -62,8 +62,8 @@ struct ReadCommand: Program {
         guard TargetLookup.countBack(text) == nil, !Envelope.isID(text.lowercased()) else {
             return nil
         }
-        if let person = try context.book.lookUp(text)?.id { return .peer(person) }
-        return try context.book.group(named: text).map { .group($0.id) }
+        if let person = try context.book.lookUp(text, for: .acting)?.id { return .peer(person) }
+        return try context.book.group(named: text, for: .acting).map { .group($0.id) }
     }
 }
 

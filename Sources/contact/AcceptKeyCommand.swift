@@ -17,7 +17,7 @@ struct AcceptKeyCommand: Program {
 
     @OptionGroup var options: ContactOptions
 
-    @Argument("name", help: "A name, an id, or the beginning of one.")
+    @Argument("name", help: "The whole name, or an id.")
     var name: String
 
     @Argument(

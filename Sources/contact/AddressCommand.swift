@@ -40,7 +40,7 @@ struct AddressCommand: Program {
 
     @OptionGroup var options: ContactOptions
 
-    @Argument("name", help: "A name, an id, or the beginning of one.")
+    @Argument("name", help: "The whole name, or an id.")
     var name: String
 
     func validate() throws {

@@ -30,10 +30,9 @@ struct OpenBook {
         identity = try book.identity()
     }
 
-    /// Returns the contact that a name, an id or an abbreviation means. Throws a failure with status 66 if none
-    /// matches.
-    func contact(_ text: String) throws -> Contact {
-        guard let found = try book.lookUp(text) else { throw Failure.noContact(text) }
+    /// Returns the contact that a name or an id means. Throws a failure with status 66 if none matches.
+    func contact(_ text: String, for use: NameUse = .acting) throws -> Contact {
+        guard let found = try book.lookUp(text, for: use) else { throw Failure.noContact(text) }
         return found
     }
 
@@ -84,7 +83,21 @@ struct OpenBook {
             guard let id = ids.first else { throw Failure.noContact(text) }
             return try person(id.description)
         }
-        return try book.find(text)
+        return try book.find(text, for: .acting)
+    }
+
+    /// Returns notes about the groups whose names are now those of a contact, or the beginning of one.
+    func groupNotes(of contact: Contact) throws -> [String] {
+        guard let store = try book.store() else { return [] }
+        return try store.preview { transaction in
+            let names = try transaction.groupNames()
+            return try transaction.groupHeaders().compactMap { header in
+                guard let name = names[header.id], name != header.name,
+                    NameRule.isBeginning(header.name, of: contact.name)
+                else { return nil }
+                return "the group \(header.name) is called \(name) from now on"
+            }
+        }
     }
 
     /// Returns the number of waiting requests of a sender.

@@ -30,7 +30,8 @@ struct ExportCommand: Program {
         let open = try options.open()
         let contacts =
             names.isEmpty
-            ? try open.book.store()?.contacts() ?? [] : try names.map { try open.contact($0) }
+            ? try open.book.store()?.contacts() ?? []
+            : try names.map { try open.contact($0, for: .reading) }
         guard !contacts.isEmpty else {
             throw Failure(.no, options.quiet ? "" : "the address book is empty")
         }

@@ -22,6 +22,7 @@ struct ImportCommand: Program {
 
     func execute() throws {
         let source = PeekingSource(try Input(path: file))
+        try source.skipByteOrderMark()
         let open = try options.open()
         var content: any ByteSource = source
         var isOurs = false

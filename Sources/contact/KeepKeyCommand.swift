@@ -11,7 +11,7 @@ struct KeepKeyCommand: Program {
 
     @OptionGroup var options: ContactOptions
 
-    @Argument("name", help: "A name, an id, or the beginning of one.")
+    @Argument("name", help: "The whole name, or an id.")
     var name: String
 
     func execute() throws {

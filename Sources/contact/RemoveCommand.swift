@@ -10,7 +10,7 @@ struct RemoveCommand: Program {
 
     @OptionGroup var options: ContactOptions
 
-    @Argument("name", help: "The full name, an id, or the beginning of an id.")
+    @Argument("name", help: "The whole name, or an id.")
     var name: String
 
     func execute() throws {
@@ -23,12 +23,6 @@ struct RemoveCommand: Program {
             try open.book.writableStore().transaction { try $0.remove(unreadable: name) }
             options.note("removed \(name), which could not be read")
             return
-        }
-        // Removing a contact also removes its verification, so an abbreviated name is not accepted.
-        guard contact.name.lowercased() == name.lowercased() || ContactName.looksLikeID(name) else {
-            throw Failure(
-                .usage, "the full name is required to remove a contact",
-                hint: "sotto contact remove \(shellWord(contact.name))")
         }
         try open.book.writableStore().transaction { try $0.remove(id: contact.id) }
         let who = contact.name.isEmpty ? contact.id.short + "…" : contact.name

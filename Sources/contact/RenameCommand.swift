@@ -10,7 +10,7 @@ struct RenameCommand: Program {
 
     @OptionGroup var options: ContactOptions
 
-    @Argument("old", help: "The current name, an id, or the beginning of one.")
+    @Argument("old", help: "The whole current name, or an id.")
     var old: String
 
     @Argument("new", help: "The new name.")
@@ -19,10 +19,12 @@ struct RenameCommand: Program {
     func execute() throws {
         let name = try ContactName.checked(new)
         var former = ""
-        try options.open().change(old) { contact, _ in
+        let open = try options.open()
+        let contact = try open.change(old) { contact, _ in
             former = contact.name
             contact.name = name
         }
         options.note("\(former.isEmpty ? "the contact" : former) is now called \(name)")
+        try open.groupNotes(of: contact).forEach(options.note)
     }
 }

@@ -49,7 +49,7 @@ struct SetCommand: Program {
 
     @OptionGroup var options: ContactOptions
 
-    @Argument("name", help: "A name, an id, or the beginning of one.")
+    @Argument("name", help: "The whole name, or an id.")
     var name: String
 
     @Argument("setting", help: "receipts=on, typing=on or presence=on, or one of them with off.")

@@ -29,7 +29,7 @@ struct ShowCommand: Program {
 
     func execute() throws {
         let open = try options.open()
-        let contact = try open.contact(name)
+        let contact = try open.contact(name, for: .reading)
         if card { return try print(cardOf: contact) }
         let (theirs, number) = try Self.fingerprints(contact.id, open.identity)
         let waiting = try open.waiting(from: contact.id)

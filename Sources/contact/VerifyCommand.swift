@@ -25,7 +25,7 @@ struct VerifyCommand: Program {
 
     @OptionGroup var options: ContactOptions
 
-    @Argument("name", help: "A name, an id, or the beginning of one.")
+    @Argument("name", help: "The whole name, or an id.")
     var name: String
 
     @Argument("number", help: "The safety number on the contact's screen; with --scan, a file.")
@@ -87,7 +87,7 @@ struct VerifyCommand: Program {
     private func readNumber() throws -> [UInt8] {
         var text = number.joined()
         if text == "-" {
-            let bytes = try Input(path: nil).readAll(limit: 64 << 10)
+            let bytes = try Input(path: nil).readText(limit: 64 << 10)
             text = String(decoding: bytes, as: UTF8.self)
         }
         guard let digits = TypedDigits.read(text), digits.count == 60 else {

@@ -13,8 +13,9 @@ struct DetachedVerification {
     let quiet: Bool
 
     func run() throws {
-        let signature = try MinisignSignature(
-            try PeekingSource(Input(path: signature)).peek(MinisignSignature.limit))
+        let source = PeekingSource(try Input(path: signature))
+        try source.skipByteOrderMark()
+        let signature = try MinisignSignature(try source.peek(MinisignSignature.limit))
         let signers = try DemandedSigners(
             from, AddressBook(identity.load, lockTimeout: lockTimeout)
         ).all

@@ -27,6 +27,7 @@ struct InputDecryption {
             try messages.identity.askAhead()
         }
         let source = PeekingSource(input)
+        try source.skipByteOrderMark()
         let beginning = try source.peek(Self.beginningSize)
         if AgeFormat.isAge(beginning) {
             if let refusal = refusals.file { throw refusal }

@@ -12,6 +12,7 @@ struct Inspection {
         let input = try Input(path: file)
         let output = try Output(path: output, content: .text, inputs: [input])
         let source = PeekingSource(input)
+        try source.skipByteOrderMark()
         guard try AgeFormat.isAge(source.peek(InputDecryption.beginningSize)) else {
             throw Failure(.malformed, "the input is not an age file")
         }

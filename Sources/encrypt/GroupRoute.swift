@@ -75,7 +75,7 @@ extension RecipientDirectory {
         {
             return known
         }
-        let group = try book.requiredGroup(name)
+        let group = try book.requiredGroup(name, for: .acting)
         guard group.standing == .member else { throw GroupError.notMember }
         let (sending, last) = try store.preview { transaction in
             (

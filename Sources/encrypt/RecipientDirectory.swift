@@ -109,7 +109,7 @@ final class RecipientDirectory {
 
     /// Returns the recipients of the command line. No session begins if one of them fails.
     func destinations(_ to: [String], ttl: Int64?) throws -> [Destination] {
-        let people = try to.map { try book.find($0) }
+        let people = try to.map { try book.find($0, for: .acting) }
         try sessions.check(people)
         let routes = try people.map { try route(to: $0, isShort: ttl.isShortTTL) }
         return try zip(people, routes).map { person, route in
@@ -188,13 +188,13 @@ final class RecipientDirectory {
     private func lookUp(_ to: String) throws -> Correspondent {
         let to = RecipientArgument.pasted(to)
         if RecipientArgument.isWritten(to) || ContactName.meansOwner(to) {
-            return try book.find(to)
+            return try book.find(to, for: .acting)
         }
         if SessionID(to) == own {
             return Correspondent(
                 id: own, card: try book.identity().card(), contact: nil, isOwn: true)
         }
-        if let contact = try book.lookUp(to) {
+        if let contact = try book.lookUp(to, for: .acting) {
             return Correspondent(id: contact.id, card: contact.card, contact: contact)
         }
         guard let id = SessionID(to) else {

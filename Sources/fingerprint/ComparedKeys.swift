@@ -1,5 +1,6 @@
 import Sotto
 import SottoContacts
+import SottoState
 import SottoTool
 
 /// The keys whose numbers are shown or checked.
@@ -62,7 +63,7 @@ struct ComparedKeys {
 
     /// Returns the id that an argument names. An id itself needs neither an address book nor an identity.
     private func id(of argument: String, _ book: AddressBook) throws -> SessionID {
-        try SessionID(RecipientArgument.pasted(argument)) ?? book.find(argument).id
+        try SessionID(RecipientArgument.pasted(argument)) ?? book.find(argument, for: .reading).id
     }
 
     private func of(_ id: SessionID) throws -> Fingerprint {

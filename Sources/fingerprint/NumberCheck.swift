@@ -43,7 +43,7 @@ struct NumberCheck {
     private func digits(like number: Number) throws -> [UInt8] {
         var text = self.number
         if text == "-" {
-            let bytes = try Input(path: nil).readAll(limit: 64 << 10)
+            let bytes = try Input(path: nil).readText(limit: 64 << 10)
             text = String(decoding: bytes, as: UTF8.self)
         }
         let count = number.digits.utf8.count

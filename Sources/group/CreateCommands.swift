@@ -105,7 +105,7 @@ struct CreateCommand: Program {
             }
             return (group, records)
         }
-        options.note("created \(name), id \(group.id.short)")
+        options.note("created \(try groups.localName(of: group)), id \(group.id.short)")
         try groups.print(records)
     }
 }
@@ -172,7 +172,8 @@ struct ContinueCommand: Program {
                 "\(try groups.name(of: member.id)) is not invited, because no signed card is known")
         }
         group.options.note(
-            "created \(new.name), id \(new.id.short), which continues \(found.id.short)")
+            "created \(try groups.localName(of: new)), id \(new.id.short), which continues \(found.id.short)"
+        )
         try groups.print(records)
     }
 }

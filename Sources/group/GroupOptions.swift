@@ -12,9 +12,9 @@ struct GroupArgument: ArgumentGroup {
     var name: String
 
     /// Opens the state, and finds the group. Throws a failure with status 66 if the argument names none.
-    func open() throws -> (groups: OpenGroups, group: StoredGroup) {
+    func open(for use: NameUse = .acting) throws -> (groups: OpenGroups, group: StoredGroup) {
         let groups = try options.open()
-        return (groups, try groups.group(name))
+        return (groups, try groups.group(name, for: use))
     }
 }
 
@@ -112,7 +112,9 @@ struct OpenGroups {
     }
 
     /// Returns the group that an argument names. Throws a failure with status 66 if none does.
-    func group(_ text: String) throws -> StoredGroup { try book.requiredGroup(text) }
+    func group(_ text: String, for use: NameUse) throws -> StoredGroup {
+        try book.requiredGroup(text, for: use)
+    }
 
     /// Changes a group of which the owner is a member, in a transaction, and prints the records that tell the members. `also` are
     /// further people who are told of their removal.
@@ -159,27 +161,47 @@ struct OpenGroups {
         try output.finish()
     }
 
-    /// Returns the ids of members, by the names of contacts, ids, or nicknames. Throws a failure with status 66 for a person who is no
-    /// member.
+    /// Returns the ids of members, by the names of contacts, ids, or nicknames, as ``NameRule`` says. Throws a failure with status
+    /// 66 for a person who is no member.
     ///
     /// It is not called within a transaction, in which the address book cannot be read.
     func members(_ names: [String], of group: StoredGroup) throws -> [SessionID] {
-        try names.map { name in
-            let found = try book.lookUp(name)?.id ?? SessionID(RecipientArgument.pasted(name))
-            let nicknamed = group.state.ranks.keys.filter { id in
-                group.state.nicknames[id]?.lowercased() == name.lowercased()
+        guard !names.isEmpty else { return [] }
+        let contacts = try store.contacts()
+        let ids = Array(group.state.ranks.keys)
+        let known =
+            contacts.map { NameRule.Known($0) }
+            + ids.map { id in
+                NameRule.Known(.peer(id), id: id.description, name: "")
             }
-            guard found != nil || nicknamed.count < 2 else {
-                throw Failure(
-                    .usage, "\(name) is the nickname of several members", hint: "use an id")
-            }
-            guard let id = found ?? nicknamed.first, group.state.ranks[id] != nil else {
+        // A member chooses the nickname, so it stands behind the names of all contacts.
+        let nicknamed = ids.map { id in
+            NameRule.Known(
+                .peer(id), id: id.description, name: group.state.nicknames[id] ?? "")
+        }
+        return try names.map { name in
+            if ContactName.meansOwner(name) { return owner.id }
+            let found =
+                try book.meaning(of: name, among: known, for: .acting)?.peer
+                ?? SessionID(RecipientArgument.pasted(name))
+                ?? book.meaning(of: name, among: nicknamed, for: .acting)?.peer
+            guard let id = found, group.state.ranks[id] != nil else {
                 throw Failure(
                     .noInput, "\(name) is not a member",
-                    hint: "list the members: sotto group participants \(shellWord(group.name))")
+                    hint: "list the members: sotto group participants \(try argument(of: group))")
             }
             return id
         }
+    }
+
+    /// Returns the name of a group as this state shows and accepts it, or the beginning of its id.
+    func localName(of group: StoredGroup) throws -> String {
+        try store.preview { try $0.groupNames() }[group.id] ?? group.id.short
+    }
+
+    /// Returns the argument that names a group, quoted for the shell.
+    func argument(of group: StoredGroup) throws -> String {
+        shellWord(try localName(of: group))
     }
 
     /// Returns the displayed name of a person: the contact's name, or the beginning of the id.

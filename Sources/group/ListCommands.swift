@@ -28,9 +28,10 @@ struct ListCommand: Program {
                 try all.map { try $0.record(groups) } + unreadable.map(\.record))
         }
         var table = Table()
+        let names = try groups.store.preview { try $0.groupNames() }
         for group in all {
             table.add([
-                group.name.isEmpty ? "-" : Table.cut(group.name, to: Table.nameWidth),
+                names[group.id].map { Table.cut($0, to: Table.nameWidth) } ?? "-",
                 group.id.short, group.standing.rawValue,
                 counted(group.members.count, "member"),
                 group.standing == .member
@@ -128,7 +129,7 @@ struct ShowCommand: Program {
     private static let week: Int64 = 7 * 86_400
 
     func execute() throws {
-        let (groups, found) = try group.open()
+        let (groups, found) = try group.open(for: .reading)
         let (missing, changes, since) = try groups.store.preview {
             let changes = try $0.missingChanges(of: found)
             return (try $0.missingMessages(of: found), changes.count, changes.since)
@@ -179,7 +180,7 @@ struct ShowCommand: Program {
         }
         if found.members.count > 100, found.state.policy.post < .admin {
             group.options.note(
-                "a group of more than 100 members causes much mail; announcements are better: sotto group policy \(shellWord(found.name)) post=admin | sotto encrypt | sotto send"
+                "a group of more than 100 members causes much mail; announcements are better: sotto group policy \(try groups.argument(of: found)) post=admin | sotto encrypt | sotto send"
             )
         }
     }
@@ -198,7 +199,7 @@ struct ParticipantsCommand: Program {
     @OptionGroup var group: GroupArgument
 
     func execute() throws {
-        let (groups, found) = try group.open()
+        let (groups, found) = try group.open(for: .reading)
         let notes = try groups.store.preview { try $0.notes(of: found) }
         let isGranted = found.state.policy.visibility == .granted
         func sees(_ member: SessionID) -> Bool {
@@ -244,7 +245,7 @@ struct LogCommand: Program {
     @OptionGroup var group: GroupArgument
 
     func execute() throws {
-        let (groups, found) = try group.open()
+        let (groups, found) = try group.open(for: .reading)
         try groups.print(
             try found.log.changes.map { try JSON.object(parsing: $0.bytes) })
     }

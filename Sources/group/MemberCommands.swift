@@ -13,7 +13,7 @@ struct Invited {
 
     /// Finds a contact with a card.
     init(_ who: String, _ groups: OpenGroups) throws {
-        let person = try groups.book.find(who)
+        let person = try groups.book.find(who, for: .acting)
         guard !person.isOwn else { throw Failure(.usage, "you are a member already") }
         try groups.book.check(person, nil)
         guard let card = person.card, card.record != nil else {
@@ -112,7 +112,7 @@ struct AcceptCommand: Program {
         do {
             let (joined, records) = try join(found, groups)
             let count = counted(joined.members.count, "member")
-            group.options.note("joined \(joined.name), with \(count)")
+            group.options.note("joined \(try groups.localName(of: joined)), with \(count)")
             try groups.print(records)
         } catch GroupError.refused {
             try askForInvitation(found, groups)
@@ -130,7 +130,7 @@ struct AcceptCommand: Program {
             throw Failure(
                 .tryAgain, "the changes of \(found.name) are at a relay",
                 hint:
-                    "fetch them with sotto recv | sotto decrypt, and accept again: sotto group accept \(shellWord(found.name)) | sotto encrypt | sotto send"
+                    "fetch them with sotto recv | sotto decrypt, and accept again: sotto group accept \(try groups.argument(of: found)) | sotto encrypt | sotto send"
             )
         }
         return try groups.store.transaction { transaction in
@@ -208,7 +208,7 @@ struct ForgetCommand: Program {
             throw Failure(
                 .usage, "you are a member of \(found.name)",
                 hint:
-                    "leave it first: sotto group leave \(shellWord(found.name)) | sotto encrypt | sotto send"
+                    "leave it first: sotto group leave \(try groups.argument(of: found)) | sotto encrypt | sotto send"
             )
         }
         try groups.store.transaction { try $0.forget(found) }
@@ -274,7 +274,7 @@ extension MembersArgument {
         groups.takesDoubtful = mail.anyway
         if found.state.policy.door != nil {
             group.options.note(
-                "the removed members know the phrase of the door; change it: sotto group door --new-phrase \(shellWord(found.name)) | sotto encrypt | sotto send"
+                "the removed members know the phrase of the door; change it: sotto group door --new-phrase \(try groups.argument(of: found)) | sotto encrypt | sotto send"
             )
         }
         try groups.change(found, also: who) { group, transaction in

@@ -75,7 +75,7 @@ struct JoinCommand: Program {
             }
             return (group, records)
         }
-        argument.options.note("entered \(group.name), id \(group.id.short)")
+        argument.options.note("entered \(try groups.localName(of: group)), id \(group.id.short)")
         try groups.print(records)
     }
 }
@@ -117,14 +117,16 @@ struct DoorCommand: Program {
     }
 
     func execute() throws {
-        let (groups, found) = try isNew || closes ? group.open() : group.group.open()
+        let (groups, found) =
+            try isNew || closes
+            ? group.open() : group.group.open(for: publishes ? .acting : .reading)
         if isNew { return try change(found, groups) }
         if closes { return try close(found, groups) }
         guard found.state.policy.door != nil else {
             throw Failure(
                 .no, "\(found.name) has no door",
                 hint:
-                    "make one: sotto group door --new-phrase \(shellWord(found.name)) | sotto encrypt | sotto send"
+                    "make one: sotto group door --new-phrase \(try groups.argument(of: found)) | sotto encrypt | sotto send"
             )
         }
         if publishes {

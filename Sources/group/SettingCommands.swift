@@ -78,7 +78,7 @@ struct AvatarCommand: Program {
     func execute() throws {
         if removes { return try group.set(.avatar([])) }
         if let file { return try group.set(.avatar(try Self.picture(file))) }
-        let (_, found) = try group.group.open()
+        let (_, found) = try group.group.open(for: .reading)
         guard case .avatar(let picture)? = found.state.values["avatar"], !picture.isEmpty else {
             throw Failure(.no, "\(found.name) has no picture")
         }
@@ -147,7 +147,7 @@ struct PolicyCommand: Program {
     var settings: [String] = []
 
     func execute() throws {
-        let (groups, found) = try settings.isEmpty ? group.group.open() : group.open()
+        let (groups, found) = try settings.isEmpty ? group.group.open(for: .reading) : group.open()
         guard !settings.isEmpty else {
             var record: JSONObject = ["v": .integer(1), "type": .string("group-policy")]
             for (name, value) in found.state.policy.object.members {
@@ -245,7 +245,8 @@ struct SyncCommand: Program {
         var groups = try options.open()
         groups.takesDoubtful = use.anyway
         let (chosen, unreadable) =
-            try names.isEmpty ? groups.store.groups() : (names.map { try groups.group($0) }, [])
+            try names.isEmpty
+            ? groups.store.groups() : (names.map { try groups.group($0, for: .acting) }, [])
         let inTouch = chosen.filter(\.isInTouch)
         let rooms = inTouch.filter { $0.standing == .member && $0.state.policy.door != nil }
         let card = rooms.isEmpty ? nil : groups.owner.card()

@@ -23,6 +23,7 @@ struct OpenHistory {
     let store: IdentityStore
     let quiet: Bool
     private let outbox: Outbox?
+    private let names: ConversationNames
 
     init(_ options: HistoryOptions) throws {
         book = AddressBook(options.identity.choice.load, lockTimeout: options.lock.timeout)
@@ -32,6 +33,7 @@ struct OpenHistory {
             throw Failure(.no, options.quiet ? "" : "the history is empty")
         }
         self.store = store
+        names = ConversationNames(store: store)
         if let directory = try StateDirectory.existing(), Outbox.exists(in: directory) {
             let outbox = try Outbox(directory: directory, lockTimeout: options.lock.timeout)
             try store.collectOutcomes(from: outbox)
@@ -47,10 +49,10 @@ struct OpenHistory {
     /// The failure for a result without a message.
     func nothing(_ text: String) -> Failure { Failure(.no, quiet ? "" : text) }
 
-    private var names: ConversationNames { ConversationNames(book: book, store: store) }
-
     /// Returns the conversation that an argument names.
-    func conversation(_ who: String) throws -> Conversation { try names.conversation(who) }
+    func conversation(_ who: String, for use: NameUse) throws -> Conversation {
+        try book.conversation(who, for: use)
+    }
 
     /// Returns the displayed name of a conversation.
     func name(of summary: ConversationSummary) throws -> String { try names.name(of: summary) }

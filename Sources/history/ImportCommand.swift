@@ -28,6 +28,7 @@ struct ImportCommand: Program {
 
     func execute() throws {
         let source = PeekingSource(try Input(path: file))
+        try source.skipByteOrderMark()
         let book = AddressBook(
             { try options.identity.load() }, lockTimeout: options.lock.timeout)
         let identity = try book.identity()

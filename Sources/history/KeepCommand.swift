@@ -41,7 +41,7 @@ struct KeepCommand: Program {
     func execute() throws {
         let history = try options.open()
         guard let duration else { return try show(history) }
-        let conversation = try who.map { try history.conversation($0) }
+        let conversation = try who.map { try history.conversation($0, for: .acting) }
         try history.store.transaction {
             try $0.keep(conversation, seconds: Self.seconds(duration))
         }

@@ -76,6 +76,7 @@ struct ListCommand: Program {
                     ("time", last.time.map { .string($0.description) }),
                     ("body", view.body.map { .object($0) }),
                     ("deleted", view.body == nil ? .bool(true) : nil),
+                    ("imported", last.isImported ? .bool(true) : nil),
                 ]))
         }
         return record
@@ -99,6 +100,8 @@ struct ListCommand: Program {
     private func marks(_ listed: Listed) -> [String] {
         let settings = listed.summary.settings
         var marks: [String] = []
+        // An import only claims the author of the last message.
+        if listed.summary.isClaimed { marks.append("imported") }
         if listed.isAnnouncements { marks.append("announcements") }
         if settings.isFavourite { marks.append("favourite") }
         if settings.isMuted { marks.append("muted") }

@@ -91,7 +91,7 @@ struct DeleteCommand: Program {
         let history = try options.open()
         let count: Int
         if all {
-            let conversation = try history.conversation(ids[0])
+            let conversation = try history.conversation(ids[0], for: .acting)
             count = try history.store.transaction { try $0.deleteAll(of: conversation) }
         } else {
             let entries = try ids.map { try history.message($0) }

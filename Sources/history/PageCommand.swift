@@ -98,7 +98,7 @@ struct PageCommand: Program {
 
     func execute() throws {
         let history = try options.open()
-        let conversation = try who.map { try history.conversation($0) }
+        let conversation = try who.map { try history.conversation($0, for: .reading) }
         let output = try Output(path: "-", content: .text)
         let showing = MessageShowing(history, output, text: text, isMixed: conversation == nil)
         if let reader {

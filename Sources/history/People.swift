@@ -83,7 +83,7 @@ extension MessageView {
         case .delivered where entry.readerCount == nil: marks.append("delivered")
         case .read where entry.readerCount == nil: marks.append("read")
         case .failed: marks.append("not accepted by the relay")
-        case .new, .stored, .delivered, .read, .deleted, .expired, .damaged: break
+        case .new, .stored, .delivered, .read, .claimed, .deleted, .expired, .damaged: break
         }
         return marks
     }

@@ -52,13 +52,13 @@ struct ReadCommand: Program {
     private func mark(
         _ text: String, _ history: OpenHistory
     ) throws -> (conversation: Conversation, place: HistoryPlace) {
-        if upTo == nil, try history.book.lookUp(text) == nil,
+        if upTo == nil, try history.book.lookUp(text, for: .acting) == nil,
             case .found(let entry) = try history.store.historyEntry(named: text)
         {
             return (entry.conversation, entry.place)
         }
         return (
-            try history.conversation(text),
+            try history.conversation(text, for: .acting),
             try upTo.map { try history.store.place(of: .number(Int64($0))) } ?? .end
         )
     }

@@ -39,7 +39,7 @@ struct SaveCommand: Program {
                 .noInput, "the file of the message is not at a relay",
                 hint: "ask the sender for it, and open it with sotto decrypt --attachment")
         }
-        let fetched = try BlobFolder(directory: .standard()).incoming(place.id)
+        let fetched = try BlobFolder(directory: .standard()).incoming(place.id, of: entry.record)
         var status = stat()
         guard stat(fetched, &status) == 0, Int64(status.st_size) == pointer.size else {
             throw Failure(

@@ -11,7 +11,7 @@ struct SearchCommand: Program {
         abstract: "Find messages that contain a text, the newest first.",
         usage: "history search [--before N|TIME] [--limit N] [--text] [-q] TEXT [WHO]",
         discussion: """
-            Upper and lower case are the same. Deleted messages and earlier versions of edited messages are not found. The \
+            Upper and lower case are the same, and so are composed and decomposed characters. Deleted messages and earlier versions of edited messages are not found. The \
             exit status is 1 if no message contains the text.
             """)
 
@@ -41,7 +41,7 @@ struct SearchCommand: Program {
 
     func execute() throws {
         let history = try options.open()
-        let conversation = try who.map { try history.conversation($0) }
+        let conversation = try who.map { try history.conversation($0, for: .reading) }
         let output = try Output(path: "-", content: .text)
         let showing = MessageShowing(history, output, text: text, isMixed: conversation == nil)
         var printed: Set<Int64> = []

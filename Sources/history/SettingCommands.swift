@@ -83,7 +83,7 @@ extension HistoryOptions {
         _ who: String, _ change: (inout ConversationSettings) -> Void
     ) throws {
         let history = try open()
-        let conversation = try history.conversation(who)
+        let conversation = try history.conversation(who, for: .acting)
         try history.store.transaction { try $0.change(conversation, change) }
     }
 }

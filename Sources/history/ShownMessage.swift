@@ -231,7 +231,7 @@ final class MessageShowing {
             read[entry.conversation] =
                 try history.store.summary(of: entry.conversation)?.readPlace ?? .start
         }
-        return entry.place > read[entry.conversation] ?? .start
+        return entry.state != .claimed && entry.place > read[entry.conversation] ?? .start
     }
 }
 
@@ -239,7 +239,7 @@ extension HistoryEntry {
     /// Adds what is known of the message.
     fileprivate func addStatus(to record: inout JSONObject) {
         switch state {
-        case .new: break
+        case .new, .claimed: break
         case .stored, .delivered, .read, .failed:
             record["status"] = state.status.map { .string($0) }
         case .deleted: record["deleted"] = .bool(true)

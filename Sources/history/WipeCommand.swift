@@ -42,7 +42,7 @@ struct WipeCommand: Program {
         if !yes { try ask(path, store) }
         try store?.remove()
         if !keepIdentity {
-            if let file = try? Input(path: path).readAll(limit: 1 << 20) {
+            if let file = try? Input(path: path).readText(limit: 1 << 20) {
                 _ = Keyring.delete(file)
             }
             guard unlink(path) == 0 else { throw Failure(errno: errno, "remove", path) }

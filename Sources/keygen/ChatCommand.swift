@@ -72,7 +72,7 @@ struct ChatCommand: Program {
 
     private func printName(of path: String) throws {
         let chat = try ChatFile.read(path)
-        let record = try JSON.object(parsing: try Input(path: nil).readAll(limit: 1 << 20))
+        let record = try JSON.object(parsing: try Input(path: nil).readText(limit: 1 << 20))
         let name = try chat.name(in: record)
         let output = try Output(path: "-", content: .text)
         try output.writeText(name + "\n")

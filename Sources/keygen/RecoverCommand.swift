@@ -52,7 +52,7 @@ struct Recover: Program {
         var text =
             input.isTerminal
             ? try Terminal.ask("Words: ", secret: true).withBytes { Array($0) }
-            : try input.readAll(limit: 64 << 10)
+            : try input.readText(limit: 64 << 10)
         defer { wipe(&text) }
         guard let words = String(validating: text, as: UTF8.self) else {
             throw Failure(.malformed, "the words are not UTF-8 text")

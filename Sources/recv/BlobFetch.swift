@@ -27,7 +27,8 @@ struct BlobFetch {
         }
         let address = try address(place.relay, file.group, book)
         let folder = try BlobFolder(directory: .standard())
-        let download = BlobDownload(pointer, id: place.id, into: folder)
+        let download = BlobDownload(
+            pointer, id: place.id, to: folder.incoming(place.id, of: file.record))
         // A terminal is refused before the transfer.
         let output = isKept ? nil : try Output(path: nil, content: .binary)
         let meter = TransferMeter(tool: RecvTool.toolName, quiet: quiet)

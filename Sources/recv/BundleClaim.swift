@@ -23,7 +23,7 @@ struct BundleClaim {
         let book = AddressBook(identity.load, lockTimeout: lockTimeout)
         let output = try Output(path: nil, content: .text)
         guard isKept else {
-            let person = try book.find(owner)
+            let person = try book.find(owner, for: .reading)
             let bundle = try PreKeyClaim(
                 owner: person.id, id: Envelope.newID(), address: person.card?.address
             )
@@ -36,7 +36,7 @@ struct BundleClaim {
         let store = try IdentityStore(
             directory: .standard(), identity: own, lockTimeout: lockTimeout,
             report: StateDamage.say)
-        let person = try book.find(owner)
+        let person = try book.find(owner, for: .reading)
         let relay = try address(of: person, fallback: own.relay)
         let id = try store.transaction { try $0.claim(for: person.id) }
         let bundle = try PreKeyClaim(owner: person.id, id: id, address: person.card?.address)

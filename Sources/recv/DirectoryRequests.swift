@@ -1,6 +1,7 @@
 import Sotto
 import SottoClient
 import SottoContacts
+import SottoState
 import SottoTool
 
 /// `recv --card`: prints the card from the directory for an id, or for the id of a contact or card.
@@ -14,7 +15,7 @@ struct CardRequest {
     func run() throws {
         let id =
             try SessionID(owner)
-            ?? AddressBook(identity.load, lockTimeout: lockTimeout).find(owner).id
+            ?? AddressBook(identity.load, lockTimeout: lockTimeout).find(owner, for: .reading).id
         let card = try CardLookup(id).run(at: relay.find(for: identity))
         let output = try Output(path: nil, content: .text)
         if let record = card.record { try output.writeLine(record) }

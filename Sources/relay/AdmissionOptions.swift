@@ -79,7 +79,7 @@ enum MemberList {
     /// Reads the ids in a file: an id, a card or a `sotto:` URI on each line; `#` begins a comment.
     static func read(_ path: String) throws -> [SessionID] {
         var ids: [SessionID] = []
-        var entries = PastedEntries(try Input(path: path).readAll(limit: limit))
+        var entries = PastedEntries(try Input(path: path).readText(limit: limit))
         while let (line, bytes) = entries.next() {
             let text = String(decoding: bytes, as: UTF8.self)
             guard let id = id(in: text) ?? id(in: Self.beforeComment(text)) else {

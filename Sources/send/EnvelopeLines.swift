@@ -82,6 +82,7 @@ final class EnvelopeLines: Sendable {
     /// Reads the lines. Returns whether the input had any.
     private func readLines() throws -> Bool {
         let source = PeekingSource(try Input(path: nil))
+        try source.skipByteOrderMark()
         try InputKind.check(
             try source.peek(upTo: InputKind.size) {
                 $0.contains { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }

@@ -209,8 +209,9 @@ import Testing
     func aFetchFromASlowRelayEnds(_ behaviour: HostileRelay.Behaviour) throws {
         let relay = HostileRelay(behaviour)
         let pointer = BlobPointer(key: randomBytes(32), digest: randomBytes(32), size: 65_536)
+        let id = randomBytes(32)
         let download = BlobDownload(
-            pointer, id: randomBytes(32), into: try BlobFolder(directory: directory()))
+            pointer, id: id, to: try BlobFolder(directory: directory()).incoming(id))
         let url = try relay.url()
         #expect(throws: ClientError.lost(relay: url.description)) {
             try download.run(at: url, TransferPace(period: 0.5, leastRate: 1_024, total: 1))

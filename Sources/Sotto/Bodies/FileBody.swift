@@ -35,9 +35,37 @@ public struct FileBody: Sendable, Hashable {
         let scalars = (path.split(separator: "/").last ?? "").unicodeScalars.map {
             $0.isPlain && $0 != "\\" ? $0 : "\u{FFFD}"
         }
-        var name = String(String.UnicodeScalarView(scalars))
-        while name.utf8.count > BodyLimits.fileName { name.unicodeScalars.removeLast() }
+        let name = shortened(String(String.UnicodeScalarView(scalars)), to: BodyLimits.fileName)
         return isName(name) ? name : "file"
+    }
+
+    /// The longest extension that a shortened name keeps, in bytes.
+    private static let longestExtension = 32
+
+    /// Returns a name of at most `limit` bytes, with `suffix` before its extension. A name that is too long loses characters
+    /// before the suffix, and keeps its extension.
+    package static func shortened(_ name: String, to limit: Int, suffix: String = "") -> String {
+        let (stem, ending) = parts(of: name)
+        var kept = stem[...]
+        let space = max(0, limit - suffix.utf8.count - ending.utf8.count)
+        while kept.utf8.count > space { kept.removeLast() }
+        if kept.isEmpty {
+            // The first character has many combining marks.
+            kept = stem[...]
+            while kept.utf8.count > space { kept.unicodeScalars.removeLast() }
+        }
+        return kept + suffix + ending
+    }
+
+    /// Returns a name before its extension, and the extension with its dot, such as `.jpg` or `.tar.gz`, or an empty text.
+    private static func parts(of name: String) -> (stem: Substring, ending: Substring) {
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex,
+            name[dot...].utf8.count <= longestExtension
+        else { return (name[...], "") }
+        let archive = name[..<dot].hasSuffix(".tar") ? ".tar".count : 0
+        let start = name.index(dot, offsetBy: -archive)
+        return start == name.startIndex
+            ? (name[..<dot], name[dot...]) : (name[..<start], name[start...])
     }
 
     init(_ reader: inout BodyReader) throws(BodyError) {

@@ -2,11 +2,55 @@ import CSodium
 import CUTF8Proc
 
 /// Returns the text in Unicode's Normalization Form C (UAX #15).
-package func nfc(_ text: String) -> String {
+package func nfc(_ text: String) -> String { composed(text) }
+
+/// Whether the text is in Normalization Form C, so that ``nfc(_:)`` does not change its bytes.
+package func isNFC(_ text: String) -> Bool { nfc(text).isSameBytes(as: text) }
+
+/// Returns the text for a comparison that ignores case, as Unicode defines it (The Unicode Standard, section 3.13,
+/// D145): after full case folding, in Normalization Form C. `ß` becomes `ss`, and `ς` becomes `σ`.
+///
+/// The folding of `İ` is `i` and a dot above. The dot is removed, because `i` has one.
+package func caseFolded(_ text: String) -> String {
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
+    return composed(text, UTF8PROC_CASEFOLD) { codePoints in
+        var kept = 0
+        for codePoint in codePoints
+        where codePoint != combiningDotAbove || kept == 0 || codePoints[kept - 1] != letterI {
+            codePoints[kept] = codePoint
+            kept += 1
+        }
+        return kept
+    }
+}
+
+/// Returns the code points of a character after full case folding and decomposition, without combining marks.
+///
+/// If ``caseFolded(_:)`` of one text is in that of another one, then the bases of all its characters are in those of the other
+/// one.
+package func foldedBases(_ character: Unicode.Scalar) -> [UInt32] {
+    let options = UTF8PROC_DECOMPOSE.rawValue | UTF8PROC_CASEFOLD.rawValue
+    var (codePoints, last) = ([Int32](repeating: 0, count: 32), Int32(0))
+    let count = utf8proc_decompose_char(
+        Int32(character.value), &codePoints, codePoints.count, utf8proc_option_t(options), &last)
+    return codePoints.prefix(max(0, count)).compactMap { Unicode.Scalar(UInt32($0)) }
+        .filter { $0.properties.canonicalCombiningClass == .notReordered }.map(\.value)
+}
+
+private let combiningDotAbove: Int32 = 0x307
+private let letterI: Int32 = 0x69
+
+/// Returns the text in Normalization Form C, after the further `mapping`. `change` changes the decomposed text in its place and
+/// returns its new length.
+private func composed(
+    _ text: String, _ mapping: utf8proc_option_t = utf8proc_option_t(0),
+    _ change: (UnsafeMutableBufferPointer<Int32>) -> Int = { $0.count }
+) -> String {
     var text = text
     return text.withUTF8 { bytes in
         // Composed characters stay composed, and characters are not replaced by compatible ones.
-        let options = utf8proc_option_t(UTF8PROC_STABLE.rawValue | UTF8PROC_COMPOSE.rawValue)
+        let options = utf8proc_option_t(
+            UTF8PROC_STABLE.rawValue | UTF8PROC_COMPOSE.rawValue | mapping.rawValue)
         func decompose(into buffer: UnsafeMutableBufferPointer<Int32>?) -> Int {
             let count = utf8proc_decompose(
                 bytes.baseAddress, bytes.count, buffer?.baseAddress, buffer?.count ?? 0, options)
@@ -19,8 +63,9 @@ package func nfc(_ text: String) -> String {
             buffer.initialize(repeating: 0)
             defer { sodium_memzero(buffer.baseAddress!, buffer.count * 4) }
             _ = decompose(into: buffer)
+            let kept = change(UnsafeMutableBufferPointer(rebasing: buffer[..<count]))
             // The bytes replace the code points in the buffer and end in a zero.
-            let size = utf8proc_reencode(buffer.baseAddress, count, options)
+            let size = utf8proc_reencode(buffer.baseAddress, kept, options)
             precondition(size >= 0, "a string cannot be encoded")
             return String(
                 decoding: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<size]),
@@ -28,6 +73,3 @@ package func nfc(_ text: String) -> String {
         }
     }
 }
-
-/// Whether the text is in Normalization Form C, so that ``nfc(_:)`` does not change its bytes.
-package func isNFC(_ text: String) -> Bool { nfc(text).isSameBytes(as: text) }

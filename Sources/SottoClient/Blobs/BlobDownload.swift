@@ -14,15 +14,13 @@ public struct BlobDownload {
 
     private let pointer: BlobPointer
     private let id: [UInt8]
-    private let folder: BlobFolder
-
-    /// Prepares the download of the blob with an id, 32 bytes, which `pointer` describes.
-    public init(_ pointer: BlobPointer, id: [UInt8], into folder: BlobFolder) {
-        (self.pointer, self.id, self.folder) = (pointer, id, folder)
-    }
-
     /// The path of the file.
-    public var path: String { folder.incoming(id) }
+    public let path: String
+
+    /// Prepares the download of the blob with an id, 32 bytes, which `pointer` describes, to a path of the state.
+    public init(_ pointer: BlobPointer, id: [UInt8], to path: String) {
+        (self.pointer, self.id, self.path) = (pointer, id, path)
+    }
 
     /// Fetches the blob, unless the file has it already. Reconnects as long as it keeps the pace. `progress` is told the bytes that
     /// the file has.

@@ -20,6 +20,8 @@ package struct AttachedFile {
     package let form: Form?
     /// The group of the message, or `nil`.
     package private(set) var group: GroupID?
+    /// The record of the message, if the file was read from one.
+    package private(set) var record: JSONObject = [:]
     private let isWhisper2: Bool
     /// The words for a person about a picture or a recording, such as `4032×3024`; empty if nothing is known.
     private var facts = ""
@@ -34,6 +36,7 @@ package struct AttachedFile {
     package init?(record: JSONObject) {
         self.init(body: record["body"]?.object, details: record["details"]?.object)
         group = record["group"]?.string.flatMap { GroupID($0) }
+        self.record = record
     }
 
     private init?(body: JSONObject?, details: JSONObject?) {

@@ -77,15 +77,14 @@ package struct AttachmentOpening {
 }
 
 extension AttachedFile {
-    /// The longest name in bytes; a file system allows 255, and a number may follow.
-    private static let nameBytes = 200
+    /// The longest name of a file system in bytes.
+    private static let nameBytes = 255
     /// The most files with one name in a folder.
     private static let mostCopies = 1_000
 
     /// The sender's name for the file, made harmless: without a path, control characters and a leading dot.
     package var safeName: String {
-        var name = FileBody.name(ofPath: name ?? "")
-        while name.utf8.count > Self.nameBytes { name.unicodeScalars.removeLast() }
+        let name = FileBody.name(ofPath: name ?? "")
         return name.hasPrefix(".") ? "_" + name.dropFirst() : name
     }
 
@@ -93,10 +92,9 @@ extension AttachedFile {
     /// extension.
     func freePath(in folder: String) throws(Failure) -> String {
         let name = safeName
-        let dot = name.lastIndex(of: ".") ?? name.endIndex
         for copy in 0..<Self.mostCopies {
             let number = copy == 0 ? "" : "-\(copy)"
-            let path = "\(folder)/\(name[..<dot])\(number)\(name[dot...])"
+            let path = folder + "/" + FileBody.shortened(name, to: Self.nameBytes, suffix: number)
             var status = stat()
             if lstat(path, &status) != 0 { return path }
         }

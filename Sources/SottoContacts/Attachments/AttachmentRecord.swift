@@ -41,7 +41,7 @@ extension AttachedFile {
     private static func record(_ source: String, _ book: AddressBook) throws -> JSONObject {
         guard !source.utf8.isEmpty, source.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let number = Int64(source)
-        else { return try JSON.object(parsing: Input(path: source).readAll(limit: recordLimit)) }
+        else { return try JSON.object(parsing: Input(path: source).readText(limit: recordLimit)) }
         _ = try book.identity()
         guard let message = try book.store()?.historyEntry(number: number), !message.isGone else {
             throw Failure(

@@ -3,62 +3,103 @@ package import SottoState
 import SottoTool
 
 extension AddressBook {
-    /// The shortest beginning of a group's id that names it, in characters.
-    private static let idPrefix = 8
-
-    /// Returns the group that a name, an id or the beginning of an id means, or `nil`. `hasPriority` tells that the text names
-    /// no person.
+    /// Returns the group that a name or an id means, as ``NameRule`` says, or `nil`. The name is the local one, or the owner's for
+    /// the conversation.
     ///
-    /// Throws a failure with status 64 if several groups match, or if a contact has the name too.
-    package func group(named text: String, hasPriority: Bool = false) throws -> StoredGroup? {
+    /// Throws a failure with status 64 if several groups match, and for a part of a name that `use` does not permit.
+    package func group(named text: String, for use: NameUse) throws -> StoredGroup? {
         guard let store = try store() else { return nil }
-        let wanted = text.lowercased()
-        let group: StoredGroup? = try store.preview { transaction in
-            let headers = try transaction.groupHeaders()
-            // An id means one group, whatever the names of other groups are.
-            let id = GroupID(wanted)
-            let found = headers.filter { header in
-                if let id { return header.id == id }
-                return header.name.lowercased() == wanted
-                    || wanted.utf8.count >= Self.idPrefix
-                        && header.id.description.hasPrefix(wanted)
-            }.map(\.id)
-            var groups = try found.compactMap { try transaction.group($0) }
-            // An invitation does not take the name of a joined group. A group that continues another one does.
-            let continued = Set(groups.filter { $0.standing == .member }.compactMap(\.continued))
-            let joined = groups.filter { $0.standing == .member && !continued.contains($0.id) }
-            let isNamed = groups.allSatisfy { $0.name.lowercased() == wanted }
-            if joined.count == 1, isNamed { groups = joined }
-            guard groups.count < 2 else {
-                throw Failure(
-                    .usage, "\(text) is the name of several groups",
-                    hint: "use the beginning of an id: sotto group list")
-            }
-            return groups.first
+        if let id = GroupID(text) { return try store.preview { try $0.group(id) } }
+        let known = try store.knownGroups()
+        guard let id = try meaning(of: text, among: known, for: use)?.group else {
+            return nil
         }
-        guard let group else { return nil }
-        guard !hasPriority, let contact = try lookUpName(text) else { return group }
-        // An invitation does not take the name of a contact.
-        guard group.standing == .member else { return nil }
-        throw Failure(
-            .usage, "\(text) is both a group and a contact",
-            hint: "use an id: \(group.id.short) or \(contact.short)")
-    }
-
-    /// Returns the id of the contact with exactly this name, or `nil`.
-    private func lookUpName(_ text: String) throws -> SessionID? {
-        guard case .found(let contact) = try store()?.resolve(text) ?? .unknown,
-            contact.name.lowercased() == text.lowercased()
-        else { return nil }
-        return contact.id
+        return try store.preview { try $0.group(id) }
     }
 
     /// Returns the group that an argument names. Throws a failure with status 66 if none does.
-    package func requiredGroup(_ text: String) throws -> StoredGroup {
-        guard let group = try group(named: text, hasPriority: true) else {
+    package func requiredGroup(_ text: String, for use: NameUse) throws -> StoredGroup {
+        guard let group = try group(named: text, for: use) else {
             throw Failure(
                 .noInput, "\(text) is not a group", hint: "list the groups: sotto group list")
         }
         return group
+    }
+}
+
+extension IdentityStore {
+    /// Returns the groups with their names.
+    fileprivate func knownGroups() throws -> [NameRule.Known] {
+        let (headers, names) = try preview { (try $0.groupHeaders(), try $0.groupNames()) }
+        let groups = headers.map { header in
+            NameRule.Known(
+                .group(header.id), id: header.id.description, name: names[header.id] ?? "")
+        }
+        return try groups + namedConversations().filter { $0.meaning.group != nil }
+    }
+
+    /// Returns the conversations to which the owner gave names.
+    fileprivate func namedConversations() throws(StateError) -> [NameRule.Known] {
+        try conversations().compactMap { summary in
+            summary.settings.name.map {
+                NameRule.Known(summary.conversation, id: summary.conversation.id, name: $0)
+            }
+        }
+    }
+
+    /// Returns the names and ids of people, groups and chats.
+    package func knownNames() throws -> [NameRule.Known] {
+        let chats = try conversations().compactMap { summary -> NameRule.Known? in
+            guard case .chat(let id) = summary.conversation else { return nil }
+            // An import can claim any name.
+            let name = try summary.isClaimed ? nil : historyEntry(number: summary.last)?.chatName
+            return NameRule.Known(summary.conversation, id: id, name: name ?? "")
+        }
+        let people = try contacts().map(NameRule.Known.init)
+        return try people + knownGroups() + chats
+            + namedConversations().filter { $0.meaning.group == nil }
+    }
+}
+
+extension NameRule.Known {
+    /// Creates the name and id of a contact.
+    package init(_ contact: Contact) {
+        self.init(.peer(contact.id), id: contact.id.description, name: contact.name)
+    }
+}
+
+extension Conversation {
+    /// The id of the person, the group or the chat, or an empty text.
+    fileprivate var id: String {
+        switch self {
+        case .peer(let id): id.description
+        case .group(let id): id.description
+        case .chat(let id): id
+        case .unknown: ""
+        }
+    }
+}
+
+extension Failure {
+    /// The failure for a text that is not a name.
+    package init(_ error: NameError) {
+        func list(_ names: [String]) -> String {
+            names.prefix(8).joined(separator: ", ") + (names.count > 8 ? ", …" : "")
+        }
+        switch error {
+        case .severalBegin(let text, let names):
+            self.init(
+                .usage, "\(text) is the beginning of several names: \(list(names))",
+                hint: "write more of it")
+        case .notWhole(let text, let names):
+            self.init(
+                .usage,
+                "\(text) is only the beginning of a name; did you mean \(names.count == 1 ? "" : "one of ")\(list(names))?",
+                hint: "write the whole name: nothing is sent or changed for a part of it")
+        case .several(let text, let ids):
+            self.init(
+                .usage, "\(text) is the name of several: \(list(ids))",
+                hint: "list the ids: sotto history list")
+        }
     }
 }

@@ -49,12 +49,15 @@ extension MessageBody {
             }
             let who =
                 text("name") ?? text("nickname") ?? text("who").map { $0.prefix(16) + "…" } ?? "?"
+            // The name is already the name of another group or person, or the beginning of one.
+            let called = text("called").map { ", and is called \($0) here" } ?? ""
             // A nickname can be "me" too.
             let isOwner = text("name") == "me"
             switch text("event") {
             case "invited":
                 let continued = text("continues").map { ", which continues \($0)" } ?? ""
-                return "invited you to the group \(text("name") ?? "?")\(continued)"
+                let local = text("called").map { ", called \($0) here" } ?? ""
+                return "invited you to the group \(text("name") ?? "?")\(local)\(continued)"
             case "joined": return isOwner ? "you joined the group" : "\(who) joined the group"
             case "question":
                 let id = event["group"]?.string ?? ""
@@ -72,7 +75,7 @@ extension MessageBody {
                 return "\(who) shows you earlier messages: \(event["count"]?.integer ?? 0)"
             case "fork": return "\(who) signed two different changes with one number"
             case "confirmed": return "\(who) confirmed the group"
-            case "renamed": return "the group has the name \(text("name") ?? "?")"
+            case "renamed": return "the group has the name \(text("name") ?? "?")\(called)"
             default: return "the group was changed"
             }
         }

@@ -66,20 +66,27 @@ package struct MessageText: Sendable {
         String(validating: bytes, as: UTF8.self) == nil ? .data(bytes) : .text(bytes)
     }
 
-    /// Reads all of stdin as text, without one line feed at its end, or as data if it is not UTF-8.
+    /// Reads all of stdin as text, without a byte order mark and one line end, or as data if it is not UTF-8.
     package static func content(ofWhole bytes: [UInt8]) throws -> MessageText {
-        guard var text = String(validating: bytes, as: UTF8.self) else {
+        guard String(validating: bytes, as: UTF8.self) != nil else {
             return MessageText(body: Message.body(of: bytes), extra: [])
         }
-        if text.utf8.last == UInt8(ascii: "\n") { text.unicodeScalars.removeLast() }
-        return MessageText(body: Message.textBody(text), extra: [])
+        var text = bytes
+        ByteOrderMark.remove(from: &text)
+        if text.last == UInt8(ascii: "\n") {
+            text.removeLast()
+            if text.last == UInt8(ascii: "\r") { text.removeLast() }
+        }
+        return MessageText(body: Message.textBody(String(decoding: text, as: UTF8.self)), extra: [])
     }
 
     /// Reads a line: a record with a body or a text, or plain text.
     package static func content(ofLine bytes: [UInt8]) throws -> MessageText {
         guard bytes.first == UInt8(ascii: "{") else {
             guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw Failure(.malformed, "the line is not UTF-8 text")
+                throw Failure(
+                    .malformed, "the line is not UTF-8 text",
+                    hint: "convert a file in another encoding: iconv -f UTF-16 -t UTF-8")
             }
             return MessageText(body: Message.textBody(text), extra: [])
         }

@@ -18,7 +18,7 @@ package struct DemandedSigners: Sendable {
             {
                 bare.append(account)
             } else {
-                all.append(try book.find(argument))
+                all.append(try book.find(argument, for: .reading))
             }
         }
         (self.all, self.bare) = (all, bare)

@@ -113,7 +113,7 @@ enum BundleFile {
     private static let limit = 1 << 20
 
     static func read(_ path: String) throws -> PreKeyBundle {
-        let record = try JSON.object(parsing: try Input(path: path).readAll(limit: limit))
+        let record = try JSON.object(parsing: try Input(path: path).readText(limit: limit))
         if record["type"]?.string == "prekeys" {
             // A publication of the owner is accepted too, but without its one-time prekeys. The relay gives those out;
             // if they were taken here, two senders could use the same one.

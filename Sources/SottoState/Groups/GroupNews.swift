@@ -71,7 +71,9 @@ extension StateTransaction {
         if !received.stored.isEmpty || !changes.isEmpty && group.state.ranks[sender] != nil {
             hasGroupNews = true
         }
-        var events = events(before, group, from: sender) + takeForks().map(Self.event)
+        var events =
+            try events(before, group, from: sender).map { try called($0, group) }
+            + takeForks().map(Self.event)
         if let event = try show(body.history, of: sender, in: group, at: time) {
             events.insert(event, at: 0)
         }
@@ -174,6 +176,17 @@ extension StateTransaction {
         guard note.asks > 0 else { return }
         (note.asks, note.asked) = (0, 0)
         try write(note, of: group)
+    }
+
+    /// Adds the local name of the group to an event that brings another name.
+    private func called(_ event: JSONObject, _ group: StoredGroup) throws(StateError) -> JSONObject
+    {
+        guard ["invited", "renamed"].contains(event["event"]?.string),
+            let name = try groupNames()[group.id], name != group.name
+        else { return event }
+        var event = event
+        event["called"] = .string(name)
+        return event
     }
 
     /// Adds the name of the person in an event, if the person is a contact or the owner, and the nickname.

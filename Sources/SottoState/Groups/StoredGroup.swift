@@ -250,7 +250,7 @@ extension IdentityStore {
             case .unreadable(let group): unreadable.append(group)
             }
         }
-        groups.sort { ($0.name.lowercased(), $0.id) < ($1.name.lowercased(), $1.id) }
+        groups.sort { (caseFolded($0.name), $0.id) < (caseFolded($1.name), $1.id) }
         return (groups, unreadable)
     }
 

@@ -51,7 +51,7 @@ struct ExportCommand: Program {
             try backup.write(passphrase: self.backup.passphrase, to: output)
             count = backup.messages
         } else {
-            let conversation = try who.map { try history.conversation($0) }
+            let conversation = try who.map { try history.conversation($0, for: .reading) }
             count = try (format ?? .ndjson).write(history, conversation, to: output)
         }
         guard count > 0 || isBackup else { throw history.nothing("no message") }

@@ -825,13 +825,17 @@ import Testing
         #expect(try circle.must("carol", "group", ["list", "--json"]).records.count == 2)
     }
 
-    @Test func aNameOfBothAGroupAndAContactIsRefused() throws {
+    @Test func aNameOfBothAGroupAndAContactIsTheContacts() throws {
         let circle = try Circle("alice", "bob")
-        try circle.group("alice", "create", "bob", "bob")
-        let run = try circle["alice"].run("compose", ["text", "bob"], stdin: Array("x".utf8))
-        #expect(run.status == 64 && run.stderr.contains("both a group and a contact"))
-        // A member is named, and the group by --group.
-        try circle.say("alice", "x", to: "bob")
+        let made = try circle.group("alice", "create", "bob", "bob")
+        let composed = try circle.must("alice", "compose", ["text", "bob"], "x").records
+        #expect(composed[0]["to"] == .string(circle["bob"].identity.id.description))
+        #expect(try circle["alice"].run("encrypt", ["--group", "bob"], stdin: [120]).status == 64)
+        // The group has a name of its own, which is said.
+        let id = try circle.must("alice", "group", ["show", "bob"]).records[0]["id"]?.string ?? ""
+        let name = "bob (\(id.prefix(8)))"
+        #expect(made.stderr.contains("created \(name), id"))
+        try circle.say("alice", "x", to: name)
     }
 
     @Test func anInvitationDoesNotTakeTheNameOfAContact() throws {

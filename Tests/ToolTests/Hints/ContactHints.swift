@@ -39,15 +39,6 @@ extension HintTests {
                 #expect(try world.contact("other")["id"]?.string == world.id("bob"))
             }),
         HintCase(
-            "sotto contact remove …",
-            situation: { world in
-                try world.addBob()
-                return try world.run("contact", ["remove", "bo"])
-            },
-            result: { (world, _) throws in
-                #expect(try world.run("contact", ["show", "bob"]).status == 66)
-            }),
-        HintCase(
             "… saved; … restores them…: sotto contact import …",
             situation: { world in
                 try world.addBob()

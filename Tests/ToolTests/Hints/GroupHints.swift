@@ -21,14 +21,6 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains("team")) }),
         HintCase(
-            "use the beginning of an id: sotto group list",
-            situation: { world in
-                try world.must("group", ["create", "team"])
-                try world.must("group", ["create", "team"])
-                return try world.run("group", ["show", "team"])
-            },
-            result: { (_, run) throws in #expect(run.lines.count == 2) }),
-        HintCase(
             "list the members: sotto group participants …",
             situation: { world in
                 try world.must("group", ["create", "team"])

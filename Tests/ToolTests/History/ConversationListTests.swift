@@ -20,6 +20,57 @@ struct ConversationListTests {
         #expect(try circle["alice"].history("bob")[0]["status"] == .string("failed"))
     }
 
+    /// What an import claims is marked, is neither unread nor the last of authentic messages, and takes no name.
+    @Test func claimsOfAnImportHideNothing() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        let bob = circle["bob"]
+        func claim(_ text: String, from: SessionID, _ more: [(String, JSON?)] = []) -> String {
+            let record = JSONObject(
+                [
+                    ("v", .integer(1)), ("type", .string("message")),
+                    ("id", .string(Envelope.newID())), ("from", .string(from.description)),
+                    ("to", .string(bob.identity.id.description)),
+                    ("time", .string("2099-01-01T00:00:00Z")),
+                    ("body", .object(["type": .string("text"), "text": .string(text)])),
+                ] + more)
+            return String(decoding: record.serialized(), as: UTF8.self) + "\n"
+        }
+        try circle.deliver(circle.must("alice", "encrypt", ["--to", "bob"], "hello"))
+        try circle.settle()
+        let (alice, carol, me) = (
+            circle["alice"].identity.id, circle["carol"].identity.id, bob.identity.id
+        )
+        let chat: (String, JSON?) = (
+            "details",
+            .object(["chat": .object(["id": .string("c1"), "name": .string("alice")])])
+        )
+        try circle.must(
+            "bob", "history", ["import"],
+            claim("false", from: alice) + claim("stranger", from: carol)
+                + claim("chat", from: me, [chat]))
+        let list = try bob.history("list")
+        #expect(list.count == 3)
+        #expect(list[0]["with"]?.string == alice.description)
+        #expect(list.map { $0["unread"] } == [.integer(1), .integer(0), .integer(0)])
+        let last = list.map { $0["last"]?.object ?? [:] }
+        #expect(last[0]["body"]?.object?["text"] == .string("hello"))
+        #expect(last.map { $0["imported"] } == [nil, .bool(true), .bool(true)])
+        let lines = try circle.must("bob", "history", ["list", "--text"]).lines
+        #expect(lines.map { $0.contains("imported") } == [false, true, true])
+        // The name means the person, and only the authentic message is unread.
+        #expect(try bob.history("alice").contains { $0.body["text"] == .string("hello") })
+        #expect(try bob.history("unread").last?["unread"] == .integer(1))
+        #expect(try bob.run("compose", ["read", carol.description]).status == 1)
+        // A later authentic message is the last one of a conversation of claims.
+        try circle.must("bob", "contact", ["add", circle["carol"].card])
+        try circle.must("carol", "contact", ["add", bob.card])
+        try circle.deliver(circle.must("carol", "encrypt", ["--to", "bob"], "true"))
+        try circle.settle()
+        let second = try bob.history("list").first { $0["with"]?.string == carol.description }
+        #expect(second?["last"]?.object?["body"]?.object?["text"] == .string("true"))
+        #expect(second?["unread"] == .integer(1))
+    }
+
     @Test func announcementsAreFirstThenFavouritesThenByActivity() throws {
         let circle = try Circle("alice", "bob", "carol")
         func tell(_ who: String, _ text: String, to peer: String) throws {

@@ -126,7 +126,10 @@ import Testing
     {
         let store = try IdentityStore(directory: directory(), identity: me, lockTimeout: 5)
         let blobs = try BlobFolder(directory: directory())
-        let ids = (0..<3).map { _ in randomBytes(32) }
+        // The last message names the blob of the first one, and keeps its own copy.
+        let first = randomBytes(32)
+        let ids = [first, randomBytes(32), first]
+        var files: [String] = []
         let now = Timestamp.now()
         let with = Conversation.peer(bob.id)
         var numbers: [Int64] = []
@@ -152,11 +155,15 @@ import Testing
                         Message(
                             id: name, from: bob.id, to: me.id, time: now, suite: .ratchet,
                             authenticated: true, trust: .trusted, body: body), at: now))
-                #expect(FileManager.default.createFile(atPath: blobs.incoming(id), contents: nil))
+                let record: JSONObject = [
+                    "id": .string(name), "from": .string(bob.id.description),
+                ]
+                files.append(blobs.incoming(id, of: record))
+                #expect(FileManager.default.createFile(atPath: files[place], contents: nil))
             }
         }
-        let first = try #require(try store.historyEntry(number: numbers[0]))
-        #expect(first.body?.kind != nil)
+        let entry = try #require(try store.historyEntry(number: numbers[0]))
+        #expect(entry.body?.kind != nil)
         switch way {
         case .deletion:
             try store.transaction { transaction in
@@ -168,7 +175,7 @@ import Testing
         case .conversation: _ = try store.transaction { try $0.deleteAll(of: with) }
         case .expiry: try store.expire(at: Timestamp(seconds: now.seconds + 61))
         }
-        let there = ids.map { access(blobs.incoming($0), F_OK) == 0 }
+        let there = files.map { access($0, F_OK) == 0 }
         #expect(there == [false, false, way != .conversation])
     }
 }

@@ -1,0 +1,151 @@
+public import Sotto
+
+/// The purpose of a name on the command line, which decides how much of the name is required.
+public enum NameUse: Sendable {
+    /// To read. The beginning of exactly one name is enough.
+    case reading
+    /// To send or to change something. The name must be whole.
+    case acting
+}
+
+/// The rule for the names of people, groups and chats. All tools use it:
+///
+/// 1. A whole id means its owner. The beginning of an id is at least ``IdentityStore/idPrefix`` characters long, or
+///    ``idLength`` to send or to change.
+/// 2. A whole name means a person before a group or a chat. Case, normalization forms and outer spaces do not count.
+/// 3. To read, the beginning of exactly one name is enough.
+package enum NameRule {
+    /// The length of an abbreviated id in the output of the tools, in characters.
+    package static let idLength = 16
+
+    /// A name or an id that is known here.
+    package struct Known: Sendable {
+        package let meaning: Conversation
+        let id: String
+        /// The name, or an empty text.
+        let name: String
+        let folded: [UInt8]
+
+        package init(_ meaning: Conversation, id: String, name: String) {
+            (self.meaning, self.id, self.name) = (meaning, id, name)
+            folded = NameRule.folded(name)
+        }
+
+        /// The name, or the beginning of the id.
+        var shown: String { name.isEmpty ? String(id.prefix(idLength)) : name }
+    }
+
+    /// Returns what a text means, or `nil` if nothing known has this name or id.
+    package static func meaning(
+        of text: String, among known: [Known], for use: NameUse
+    ) throws(NameError) -> Conversation? {
+        let wanted = folded(text)
+        guard !wanted.isEmpty else { return nil }
+        let id = String(decoding: wanted, as: UTF8.self)
+        func isChat(_ known: Known) -> Bool {
+            if case .chat = known.meaning { true } else { false }
+        }
+        // The id of a chat is a text that an import can choose.
+        if let whole = known.first(where: { $0.id == id && !isChat($0) }) { return whole.meaning }
+        var begun: [Known] = []
+        if isHexadecimal(wanted), wanted.count >= IdentityStore.idPrefix {
+            begun = known.filter { !isChat($0) && $0.id.utf8.starts(with: wanted) }
+            if wanted.count >= idLength, let found = try only(begun, text) {
+                return found
+            }
+        }
+        let whole = known.filter { $0.folded == wanted || $0.id == id }
+        let people = whole.filter { $0.meaning.peer != nil }
+        if let found = try only(people.isEmpty ? whole : people, text) { return found }
+        begun += known.filter { $0.folded.starts(with: wanted) }
+        guard use == .acting else {
+            let meanings = Set(begun.map(\.meaning))
+            guard meanings.count > 1 else { return meanings.first }
+            throw .severalBegin(text, shown(begun))
+        }
+        guard begun.isEmpty else { throw .notWhole(text, shown(begun)) }
+        return nil
+    }
+
+    /// Returns the only meaning of some names or ids, or `nil` for none.
+    private static func only(_ some: [Known], _ text: String) throws(NameError) -> Conversation? {
+        let meanings = Set(some.map(\.meaning))
+        guard meanings.count < 2 else {
+            throw .several(text, some.map { String($0.id.prefix(idLength)) })
+        }
+        return meanings.first
+    }
+
+    private static func shown(_ some: [Known]) -> [String] {
+        Set(some.map(\.shown)).sorted { (caseFolded($0), $0) < (caseFolded($1), $1) }
+    }
+
+    /// Returns the text without surrounding spaces, as the name of a contact is stored.
+    package static func trimmed(_ text: String) -> String {
+        let from = text.drop { $0 == " " }
+        guard let last = from.lastIndex(where: { $0 != " " }) else { return "" }
+        return String(from[...last])
+    }
+
+    /// Returns the form in which names are compared: trimmed, and after ``caseFolded(_:)``.
+    package static func folded(_ text: String) -> [UInt8] {
+        Array(caseFolded(trimmed(text)).utf8)
+    }
+
+    /// Returns whether two names are the same.
+    package static func areSame(_ a: String, _ b: String) -> Bool { folded(a) == folded(b) }
+
+    /// Returns whether a name is another one or its beginning.
+    package static func isBeginning(_ name: String, of other: String) -> Bool {
+        let folded = folded(name)
+        return !folded.isEmpty && self.folded(other).starts(with: folded)
+    }
+
+    /// Returns whether a text is `me`: the owner of the identity.
+    package static func meansOwner(_ text: String) -> Bool { folded(text) == Array("me".utf8) }
+
+    private static func isHexadecimal(_ text: [UInt8]) -> Bool {
+        text.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+
+    /// Returns whether a folded name could be mistaken for `me`, an id, or the beginning of one.
+    static func isReserved(_ folded: [UInt8], ids: SortedNames) -> Bool {
+        if folded == Array("me".utf8) { return true }
+        guard isHexadecimal(folded), folded.count >= IdentityStore.idPrefix else { return false }
+        return folded.count >= idLength || folded.starts(with: [0x30, 0x35])
+            || !ids.beginning(with: folded).isEmpty
+    }
+}
+
+/// The reason why a text is not a name. The texts are the given one, and the names or ids that it can mean.
+package enum NameError: Error, Sendable, Equatable {
+    /// To read: several names or ids begin with the text.
+    case severalBegin(String, [String])
+    /// To send or to change: the text is only the beginning of a name or an id.
+    case notWhole(String, [String])
+    /// The text is the whole name of several, whose ids follow.
+    case several(String, [String])
+}
+
+/// Folded names in order, so that those with a beginning are found without a comparison of all.
+struct SortedNames {
+    private let names: [(folded: [UInt8], group: GroupID?)]
+
+    init(_ names: [(folded: [UInt8], group: GroupID?)]) {
+        self.names = names.sorted { $0.folded.lexicographicallyPrecedes($1.folded) }
+    }
+
+    /// Returns the names that are a text or begin with it.
+    func beginning(with text: [UInt8]) -> ArraySlice<(folded: [UInt8], group: GroupID?)> {
+        var (low, high) = (0, names.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if names[middle].folded.lexicographicallyPrecedes(text) {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        return names[low...].prefix { $0.folded.starts(with: text) }
+    }
+}
