@@ -77,9 +77,8 @@ struct OutputPlaceTests {
                 "printf before > out; { exec 7>&1; \(Programs.path("decrypt")) -i bob.key -o \(name) file; printf after; } >> out"
             let run = try home.other("/bin/bash", ["-c", line]).run()
             #expect(run.status == 0, "\(name): \(run.stderr)")
-            #expect(
-                String(decoding: try home.files.read("out"), as: UTF8.self) == "beforenewafter",
-                "\(name)")
+            let text = String(decoding: try home.files.read("out"), as: UTF8.self)
+            #expect(text == "beforenewafter", "\(name)")
         }
         #expect(isLink("link"))
         for name in ["/dev/fd/8", "/dev/stdin"] {
