@@ -30,7 +30,7 @@ extension StateError: FailureError {
         case .unsealable(let path):
             Failure(
                 .ioError, "a record in \(path) cannot be decrypted with this identity",
-                hint: Self.lostHint)
+                hint: "restore a backup; if it is a contact, remove it and add it again")
         case .damagedGroup(let id, let path):
             Failure(
                 .ioError, "the group \(id) cannot be read: its changes in \(path) are damaged",

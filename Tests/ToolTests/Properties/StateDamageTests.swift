@@ -38,7 +38,9 @@ import Testing
             name: "message", columns: "mark, conversation",
             context: { .message(mark: $0.integer(1), conversation: $0.integer(2)) }, needed: []),
         Table(name: "reader", columns: "mark", context: { .reader(mark: $0.bytes(1)) }, needed: []),
-        Table(name: "request", columns: "id", context: { .request(id: $0.text(1)) }, needed: []),
+        Table(
+            name: "request", columns: "id", context: { .request(id: $0.text(1)) },
+            needed: ["contact requests"]),
         Table(
             name: "session", columns: "tag", context: { .session(tag: $0.bytes(1)) }, needed: []),
         Table(
