@@ -295,7 +295,7 @@ struct RecipientFormTests {
                 "/bin/sh",
                 [
                     "-c",
-                    "\(unset)\(variable)=$(printf '\(folder)\\377'); export \(variable); mkdir -p \"$\(variable)\"; \(line)",
+                    "\(unset)\(variable)=$(printf '\(folder)\\377'); export \(variable); \(line)",
                 ])
             command.environment["CONTACT"] = Programs.path("contact")
             command.environment["KEYGEN"] = Programs.path("keygen")

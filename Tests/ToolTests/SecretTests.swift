@@ -67,7 +67,7 @@ struct SecretTests {
     }
 
     /// While `decrypt` waits for the reader of a full pipe, the reader looks at its temporary file.
-    @Test(arguments: ["--hold -i bob.key file", "--attachment record blob"])
+    @Test(arguments: ["--hold -i bob.key file", "-i bob.key --attachment record blob"])
     func aTemporaryFileHasNoPlaintext(_ arguments: String) throws {
         let home = try Home(people: "alice", "bob")
         let plain = [UInt8](repeating: UInt8(ascii: "p"), count: 4 << 20)
