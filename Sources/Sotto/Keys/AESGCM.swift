@@ -61,7 +61,7 @@ package enum AESGCM {
 
     /// Whether libsodium encrypts a message of `count` bytes: it wipes the key schedule, which swift-crypto leaves in freed
     /// memory. It needs the processor's instructions for AES, and is slower for long messages.
-    private static func wipesKey(_ count: Int) -> Bool {
+    static func wipesKey(_ count: Int) -> Bool {
         Sodium.start()
         return count <= 1 << 20 && crypto_aead_aes256gcm_is_available() == 1
     }

