@@ -280,12 +280,17 @@ extension StateTransaction {
 
 /// Readers and an import of the owner's backup.
 extension StateTransaction {
-    /// Restores the readers that do not exist here.
+    /// Restores the readers that do not exist here. They get the messages that arrived here before the import.
     public func restore(_ readers: ImportedReaders) throws(StateError) {
+        guard !readers.here.isEmpty else { return }
+        let first = try connection.first(
+            "SELECT number FROM message WHERE arrived IS NULL ORDER BY number LIMIT 1"
+        ) { $0.integer(0) }
         for reader in readers.here {
             let isKnown = try connection.exists(
                 "SELECT 1 FROM reader WHERE mark = ?", store.mark(reader: reader.name))
-            if !isKnown { try acknowledge(reader.acknowledged, by: reader.name) }
+            guard !isKnown else { continue }
+            try acknowledge(min(reader.acknowledged, (first ?? .max) - 1), by: reader.name)
         }
     }
 
