@@ -36,22 +36,17 @@ final class Scanner {
             zbar_image_set_data(image, pixels.baseAddress, UInt(pixels.count), nil)
             guard zbar_scan_image(scanner, image) > 0 else { return [] }
             var found: [Symbol] = []
-            func add(_ first: OpaquePointer?) {
-                var symbol = first
-                while let current = symbol {
-                    if let parts = zbar_symbol_get_components(current) {
-                        // The codes of a structured append are read separately.
-                        add(zbar_symbol_set_first_symbol(parts))
-                    } else if zbar_symbol_get_type(current) == ZBAR_QRCODE {
-                        let bytes = Self.content(of: current)
-                        if !found.contains(where: { $0.bytes == bytes }) {
-                            found.append(Symbol(bytes: bytes, polygon: Self.polygon(of: current)))
-                        }
+            var symbol = zbar_image_first_symbol(image)
+            while let current = symbol {
+                // A part of structured append has another type.
+                if zbar_symbol_get_type(current) == ZBAR_QRCODE {
+                    let bytes = Self.content(of: current)
+                    if !found.contains(where: { $0.bytes == bytes }) {
+                        found.append(Symbol(bytes: bytes, polygon: Self.polygon(of: current)))
                     }
-                    symbol = zbar_symbol_next(current)
                 }
+                symbol = zbar_symbol_next(current)
             }
-            add(zbar_image_first_symbol(image))
             return found.sorted { $0.top < $1.top }
         }
     }

@@ -114,13 +114,13 @@ struct RecipientFormTests {
             ("---- BEGIN SSH2 PUBLIC KEY ----\n", "public key"),
             ("AGE-PLUGIN-YUBIKEY-1QQQQQQQQ\n", "plugin"),
         ] {
-            home.files.write("key", Array((text + "AAAA\n").utf8), mode: 0o600)
+            home.files.write("key", Array((text + "BBBB\n").utf8), mode: 0o600)
             let file = try home.output("encrypt", ["-r", "bob.card"], stdin: plain)
             let run = try home.run("decrypt", ["-i", "key"], stdin: .whole(file))
             #expect(run.status == 65 && run.stderr.contains(needle), "\(text): \(run.stderr)")
             let given = try home.run("encrypt", ["-r", "key"], stdin: .whole(plain))
-            #expect(given.status == 65 && given.stderr.contains("key"), "\(given.stderr)")
-            #expect(!given.stderr.contains("AAAA"))
+            #expect([64, 65].contains(given.status), "\(given.stderr)")
+            #expect(!given.stderr.contains("BBBB"))
         }
     }
 
