@@ -198,6 +198,8 @@ import Testing
     @Test(arguments: [false, true]) func aDamagedHeldMessageIsReported(_ isOld: Bool) throws {
         let circle = try Circle("alice", "bob")
         try circle.team("alice", "bob")
+        try circle.say("alice", "before")
+        try circle.settle()
         try circle.group("alice", "rename", "team", "crew")
         let rename = circle.take("bob")
         for text in ["one", "two"] { try circle.say("alice", text, to: "crew") }
