@@ -167,9 +167,10 @@ extension JSON {
         case .bool(let value): out += (value ? "true" : "false").utf8
         case .integer(let value): out += String(value).utf8
         case .number(let value):
-            let text = Self.shortest(value)
-            out += text.utf8
             // Digits alone would be read as an integer.
+            let isLarge = !canonical && value.magnitude >= 0x1p63
+            let text = isLarge ? Self.scientific(value) : Self.shortest(value)
+            out += text.utf8
             if !canonical, !text.utf8.contains(where: { Self.marksNumber($0) }) {
                 out += ".0".utf8
             }

@@ -109,9 +109,10 @@ import Testing
             record: JSON.object(
                 parsing: circle.home.files.read(try circle["mallory"].bundle())))
         let mallory = circle["mallory"].identity
-        let log = try #require(try store.preview { try $0.group(group) }).log
+        // Its parent does not arrive.
         let waiting = try GroupChange(
-            .set(.nickname("m")), in: group, by: mallory.signingKey, seq: 1, parents: log.heads)
+            .set(.nickname("m")), in: group, by: mallory.signingKey, seq: 1,
+            parents: [GroupID(randomBytes(32))])
         let envelope = Envelope(
             id: Envelope.newID(), suite: .group, to: alice.identity.id, time: .now(),
             payload: [
@@ -128,6 +129,8 @@ import Testing
             _ = try transaction.receive([waiting], of: group, from: mallory.id)
             try transaction.hold(envelope, .chain)
             let team = try #require(try transaction.group(group))
+            let count = try transaction.waitingChanges(of: team).count
+            #expect(count == 1)
             try transaction.keep(RoomKeys(Sample.door(), relay: "tcp://a:1"), of: team)
             try transaction.note(
                 file, from: circle["bob"].identity.id, in: team, beginsGroup: false, at: .now())
