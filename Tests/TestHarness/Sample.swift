@@ -40,14 +40,15 @@ package enum Sample {
     package static func preKeys(
         of owner: Identity, signed: UInt32 = 1, oneTime: Range<UInt32>, isPostQuantum: Bool = false
     ) -> PreKeyPublication {
-        func signedPreKey(_ count: Int, _ label: String) -> PreKeyBundle.SignedPreKey {
-            let key = randomBytes(count)
-            return .init(
-                id: signed, key: key, signature: owner.signingKey.sign(Array(label.utf8) + key))
+        func signedPreKey(_ key: [UInt8], _ label: String) -> PreKeyBundle.SignedPreKey {
+            .init(id: signed, key: key, signature: owner.signingKey.sign(Array(label.utf8) + key))
         }
+        // A key of random bytes is refused when it is read.
+        let postQuantum =
+            isPostQuantum ? SecretPreKey(.postQuantum, id: signed).publicHalf.key : nil
         return PreKeyPublication(
-            by: owner, signedPreKey: signedPreKey(32, ""),
-            pqSignedPreKey: isPostQuantum ? signedPreKey(1568, "ratchet/pqspk/v1\0") : nil,
+            by: owner, signedPreKey: signedPreKey(randomBytes(32), ""),
+            pqSignedPreKey: postQuantum.map { signedPreKey($0, "ratchet/pqspk/v1\0") },
             oneTimePreKeys: oneTime.map { .init(id: $0, key: randomBytes(32)) })
     }
 
