@@ -49,9 +49,12 @@ enum SecretProbe {
         return record
     }
 
-    /// Wipes the stored form of a value, as the callers of `encoded()` do.
+    nonisolated(unsafe) private static var leaked: [[UInt8]] = []
+
+    /// Wipes the stored form of a value, as the callers of `encoded()` do. With `--leak` it stays, because later
+    /// allocations would reuse freed memory, whether it was wiped or not.
     private static func store(_ bytes: consuming [UInt8]) {
-        if !isLeaking { wipe(&bytes) }
+        if isLeaking { leaked.append(bytes) } else { wipe(&bytes) }
     }
 
     private static func seal(
@@ -88,7 +91,9 @@ enum SecretProbe {
             if session == nil, let header = try PeerSession.preKeyHeader(in: envelope),
                 let known = preKeys
             {
-                session = try PeerSession(by: owner, accepting: header, with: known)
+                let begun = try PeerSession(by: owner, accepting: header, with: known)
+                store(begun.encoded())
+                session = begun
             }
             preKeys = nil
             _ = try session?.open(envelope)
@@ -131,14 +136,7 @@ enum SecretProbe {
         func signature() -> [UInt8] {
             let key = SigningKey(seed: SecretBytes(randomCount: 32))
             let signature = key.sign(Array("x".utf8))
-            // Like a file with the key. Later allocations reuse a short array, whether it was wiped or not.
-            let padding = [UInt8](repeating: 0, count: 16_000)
-            store(
-                secretArray(count: 2 * padding.count + 32) { file in
-                    file += padding
-                    key.withSeed { file += $0 }
-                    file += padding
-                })
+            store(key.withSeed { Array($0) })
             return signature
         }
         let signed = signature()
