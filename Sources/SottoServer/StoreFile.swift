@@ -7,6 +7,8 @@ public enum StoreFile {
     public enum Kind: Sendable {
         /// A store that this relay can open.
         case store
+        /// A database without tables, as far as the file shows; those of a new store may only be in its log.
+        case new
         /// A store of a later version.
         case newer
         /// A database of another program or an unreleased build.
@@ -23,9 +25,12 @@ public enum StoreFile {
             func number(_ place: Int) -> Int {
                 header[place..<place + 4].reduce(0) { $0 << 8 | Int($1) }
             }
-            let isStore = number(68) == Int(SQLiteStore.kind)
-            self =
-                !isStore ? .other : number(60) > SQLiteStore.migrations.count ? .newer : .store
+            switch (number(68), number(60)) {
+            case (0, 0): self = .new
+            case (Int(SQLiteStore.kind), 0...SQLiteStore.migrations.count): self = .store
+            case (Int(SQLiteStore.kind), _): self = .newer
+            default: self = .other
+            }
         }
     }
 

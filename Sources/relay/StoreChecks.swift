@@ -88,7 +88,7 @@ struct StoreChecks {
         }
         if header.isEmpty { return Finding(.ok, "store", "\(path) is empty") }
         return switch StoreFile.Kind(header: header) {
-        case .store: Finding(.ok, "store", "\(path) has \(size) bytes")
+        case .store, .new: Finding(.ok, "store", "\(path) has \(size) bytes")
         case .newer: Finding(.error, "store", "\(path) was written by a newer relay")
         case .other: Finding(.error, "store", "no released relay wrote \(path)")
         case .noDatabase: Finding(.error, "store", "\(path) is not an SQLite database")
