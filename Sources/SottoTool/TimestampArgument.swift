@@ -33,7 +33,7 @@ extension Timestamp: ExpressibleByArgument {
 
     /// Creates the time of a local day or a local time.
     private init?(local form: TimeForm) {
-        guard Self.range.contains(form.local) else { return nil }
+        guard Self.range.contains(form.local), !form.isLeapSecond else { return nil }
         var seconds = time_t(form.local)
         var parts = tm()
         gmtime_r(&seconds, &parts)

@@ -32,7 +32,9 @@ struct OpenBook {
 
     /// Returns the contact that a name or an id means. Throws a failure with status 66 if none matches.
     func contact(_ text: String, for use: NameUse = .acting) throws -> Contact {
-        guard let found = try book.lookUp(text, for: use) else { throw Failure.noContact(text) }
+        guard let found = try book.lookUp(RecipientArgument.pasted(text), for: use) else {
+            throw Failure.noContact(text)
+        }
         return found
     }
 

@@ -89,7 +89,7 @@ struct ClosedPipeTests {
     }
 
     @Test func aClosedStandardErrorEndsNothing() throws {
-        let script = "\"$0\" paper alice.key 2>&-"
+        let script = "\"$0\" paper -o - alice.key 2>&-"
         let run = try home.other("/bin/sh", ["-c", script, Programs.path("keygen")]).run()
         #expect(run.status == 0)
     }

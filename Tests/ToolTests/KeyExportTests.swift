@@ -18,13 +18,18 @@ struct KeyExportTests {
     init() throws { home = try Home(people: "alice") }
 
     func export(_ arguments: String...) throws -> [UInt8] {
-        try home.output("keygen", ["export"] + arguments + ["-o", "-", "alice.key"])
+        try home.output(
+            "keygen",
+            ["export"] + arguments + (arguments.contains("-o") ? [] : ["-o", "-"]) + ["alice.key"])
     }
 
     func text(_ arguments: String...) throws -> String {
         String(
             decoding: try home.output(
-                "keygen", ["export"] + arguments + ["-o", "-", "alice.key"]), as: UTF8.self)
+                "keygen",
+                ["export"] + arguments + (arguments.contains("-o") ? [] : ["-o", "-"]) + [
+                    "alice.key"
+                ]), as: UTF8.self)
     }
 
     /// Returns the output of another program, which must succeed.

@@ -251,7 +251,7 @@ struct RecipientFormTests {
             "encrypt", ["--to", "bob.card", "-i", "alice.key"], stdin: plain)
         _ = try home.output("decrypt", ["-i", "bob.key"], stdin: line)
         let runs = try [text, utc].map {
-            try home.run("history", ["--before", $0, "--json", "-i", "bob.key"])
+            try home.run("history", ["--before", $0, "-i", "bob.key"])
         }
         #expect(runs[0].status == runs[1].status && runs[0].stdout == runs[1].stdout)
         #expect(runs[0].status != 64, "\(runs[0].stderr)")

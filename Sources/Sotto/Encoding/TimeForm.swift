@@ -12,7 +12,8 @@ package struct TimeForm {
     private var rest: ArraySlice<UInt8>
     private var days: Int64 = 0
     private var secondOfDay: Int64 = 0
-    private var isLeapSecond = false
+    /// Whether the second 60 was taken.
+    package private(set) var isLeapSecond = false
     private var offset: Int64?
 
     package init(_ text: some StringProtocol) { rest = Array(text.utf8)[...] }
