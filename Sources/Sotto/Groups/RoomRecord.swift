@@ -82,7 +82,7 @@ package struct RoomContent: Sendable {
     package let file: GroupFile?
 
     /// The longest content in bytes, with its padding.
-    static let limit = 44 << 10
+    static let limit = RecordForm.roomContent.bytes
     /// The content is padded with spaces to a multiple of this number of bytes.
     private static let step = 4 << 10
     /// The most cards.

@@ -1,5 +1,3 @@
-import SottoPadding
-
 /// The record inside an envelope, before padding and encryption: the content, and copies of the envelope's `id`, `to`,
 /// `time` and `ttl`. The outer values are for delivery; an outer value that differs from the inner one is a forgery.
 struct MessageContent {
@@ -14,7 +12,7 @@ struct MessageContent {
 
     /// The longest record in bytes. It fits a frame of 32,768 bytes, so that the envelope is below the relay's limit of
     /// 64 KiB.
-    static let limit = 32768 - Padding.overhead
+    static let limit = RecordForm.message.bytes
 
     /// Returns the bytes of the record.
     static func encode(

@@ -1,3 +1,5 @@
+import SottoPadding
+
 /// A reason to refuse a record of another person as a whole, whatever its members are.
 public enum RecordFormError: Error, Sendable, Hashable {
     /// The bytes are not one JSON object.
@@ -57,8 +59,9 @@ public enum RecordForm: Sendable, CaseIterable {
         case .card, .loginKey: 16 << 10
         case .change: 24 << 10
         case .room, .preKeys, .bundle, .envelope: 64 << 10
-        case .roomContent: RoomContent.limit
-        case .message, .body, .earlierBody: MessageContent.limit
+        case .roomContent: 44 << 10
+        // A padded frame of 32,768 bytes, so that the envelope is below the relay's limit of 64 KiB.
+        case .message, .body, .earlierBody: 32768 - Padding.overhead
         }
     }
 
