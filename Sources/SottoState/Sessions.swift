@@ -189,7 +189,13 @@ extension StateTransaction {
     }
 
     private func accept(_ header: PreKeyHeader, _ envelope: Envelope) throws -> Step {
-        guard try !hasBegun(header.tag) else { throw SessionError.begunBefore }
+        guard try !hasBegun(header.tag) else {
+            // The mail of a session that cannot be read waits.
+            guard try !connection.exists("SELECT 1 FROM session WHERE tag = ?", header.tag) else {
+                throw StateError.unsealable(path: store.database.path)
+            }
+            throw SessionError.begunBefore
+        }
         let session = try PeerSession(
             by: owner, accepting: header, with: try secrets(for: header))
         var step = try step(SessionSlot(session: session, used: 0), envelope)

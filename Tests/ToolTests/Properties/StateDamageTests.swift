@@ -37,12 +37,15 @@ import Testing
         Table(
             name: "message", columns: "mark, conversation",
             context: { .message(mark: $0.integer(1), conversation: $0.integer(2)) }, needed: []),
-        Table(name: "reader", columns: "mark", context: { .reader(mark: $0.bytes(1)) }, needed: []),
+        Table(
+            name: "reader", columns: "mark", context: { .reader(mark: $0.bytes(1)) },
+            needed: ["history readers"]),
         Table(
             name: "request", columns: "id", context: { .request(id: $0.text(1)) },
             needed: ["contact requests"]),
         Table(
-            name: "session", columns: "tag", context: { .session(tag: $0.bytes(1)) }, needed: []),
+            name: "session", columns: "tag", context: { .session(tag: $0.bytes(1)) },
+            needed: ["decrypt from carol"]),
         Table(
             name: "skipped", columns: "chain, place",
             context: { .skipped(chain: $0.bytes(1), place: UInt32($0.integer(2))) }, needed: []),
