@@ -333,13 +333,18 @@ import Testing
         #expect((ending.preKeyError != nil) == (days > 2))
     }
 
-    /// A damaged prekey stops the renewal, and the user hears of it; it stops no envelope.
+    /// An error of the state stops the renewal, and the user hears of it; it stops no envelope.
     @Test func prekeysThatCannotBeRenewedAreReported() throws {
         let world = try Correspondence()
         defer { world.stop() }
         try world.expect("bob", "keygen prekeys | send -q")
         try world.state("bob") { connection throws(StateError) in
-            try connection.run("UPDATE prekey SET sealed = x'00' WHERE kind = 0")
+            try connection.run("UPDATE prekey SET made = made - 8 * 86400")
+            try connection.run(
+                """
+                CREATE TRIGGER refusal BEFORE INSERT ON prekey
+                BEGIN SELECT RAISE(ABORT, 'no'); END
+                """)
         }
         try world.expect("alice", "echo hello | encrypt -q --to bob.card | send -q")
         #expect(try world.expect("bob", "recv").count == 1)
