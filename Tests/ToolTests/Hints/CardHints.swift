@@ -114,6 +114,25 @@ extension HintTests {
                 try world.must("encrypt", ["--to", "bob.card", "--suite", "ratchet"], text: "x")
             }),
         HintCase(
+            "an attacker may have changed it; claim another: sotto recv --bundle …",
+            situation: withRelay { world in
+                let bundle = try world.must("bob", "keygen", ["prekeys", "--bundle"])
+                world.home.files.write("bundle", Array(bundle.utf8))
+                try world.must("encrypt", ["--to", "bob.card", "--bundle", "bundle"], text: "x")
+                var changed = try JSON.object(parsing: Array(bundle.utf8))
+                changed["pairSignature"] = nil
+                world.home.files.write("changed", changed.serialized())
+                return try world.run(
+                    "encrypt", ["--to", "bob.card", "--bundle", "changed", "--new-session"],
+                    text: "x")
+            },
+            result: { (world, run) throws in
+                world.home.files.write("another", run.stdout)
+                try world.must(
+                    "encrypt", ["--to", "bob.card", "--bundle", "another", "--new-session"],
+                    text: "x")
+            }),
+        HintCase(
             "a repeated message, or this state is new or from a backup; publish new prekeys: sotto keygen prekeys | sotto send",
             as: "bob",
             situation: { world in
