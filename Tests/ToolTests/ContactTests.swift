@@ -327,7 +327,7 @@ struct ContactTests {
             _ = try must("block", name)
             #expect(try names() == ["", "bob"])
             #expect(try open(send("carol", "z")).stdout.isEmpty)
-            _ = try must("unblock", String(card("carol").id.description.prefix(12)))
+            _ = try must("unblock", String(card("carol").id.description.prefix(16)))
             #expect(try names() == ["bob"])
         }
         #expect(try contact("block", "alice.card").status == 64)
