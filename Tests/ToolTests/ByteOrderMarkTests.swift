@@ -29,7 +29,7 @@ struct ByteOrderMarkTests {
 
     @Test func aFileWithAMarkIsRead() throws {
         let hello = Array("hello".utf8)
-        write("age.key", try home.output("keygen", ["export", "age", "alice.key"]))
+        write("age.key", try home.output("keygen", ["export", "age", "alice.key", "-o", "-"]))
         write("sotto.key", try home.files.read("alice.key"))
         write("list", try home.output("keygen", ["export", "age", "--public-key", "alice.key"]))
         write("card", try home.files.read("alice.card"))

@@ -58,7 +58,7 @@ struct NameRuleTests {
             #expect(try meaning(text, .acting, names) == .peer(Self.bob))
         }
         let begun = String(id.prefix(12))
-        #expect(throws: NameError.notWhole(begun, [short, "bob"])) {
+        #expect(throws: NameError.notWhole(begun, [short, id, "bob"])) {
             try meaning(begun, .acting, names)
         }
         #expect(try meaning(begun, .reading, [names[0]]) == .peer(Self.bob))
