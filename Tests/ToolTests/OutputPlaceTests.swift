@@ -82,7 +82,7 @@ struct OutputPlaceTests {
         }
         #expect(isLink("link"))
         for name in ["/dev/fd/8", "/dev/stdin"] {
-            let line = "\(Programs.path("decrypt")) -i bob.key -o \(name) file < file"
+            let line = "\(Programs.path("decrypt")) -i bob.key -o \(name) file < file 8>&-"
             let run = try home.other("/bin/bash", ["-c", line]).run()
             #expect([64, 73, 74].contains(run.status), "\(name): \(run.status) \(run.stderr)")
         }

@@ -191,6 +191,7 @@ struct GivenNameTests {
             #expect(run.status == 64, "\(tool) \(arguments): \(run.status) \(run.stderr)")
             #expect(run.stderr.contains("did you mean"), "\(tool) \(arguments): \(run.stderr)")
         }
+        #expect(try alice.run("encrypt", ["--group", "team"], stdin: [120]).status == 0)
         let reading: [(String, [String])] = [
             ("contact", ["show", "bo"]), ("contact", ["export", "bo"]), ("group", ["show", "te"]),
             ("group", ["participants", "te"]), ("fingerprint", ["--with", "bo"]),
