@@ -164,9 +164,10 @@ struct ContactURITests {
 
     @Test func malformedPartsAreRefused() {
         let x = "?x=" + Base64.url.encode(key)
-        for scheme in ["", "sotto", "SOTTO:", " sotto:", "https://", "whisper2://add"] {
+        for scheme in ["", "sotto", " sotto:", "https://", "whisper2://add"] {
             #expect(failure(scheme + id.description + x) == .scheme, "\(scheme)")
         }
+        #expect(failure("SOTTO:" + id.description + x) == nil)
         for id in [
             "", "05", id.description + "00", String(id.description.dropLast()),
             "06" + hex(id.publicKey), "05" + String(repeating: "0", count: 64),
