@@ -12,7 +12,7 @@ enum TypedWords {
 
     /// Returns the words of a text, each in the form of ``key(_:)``.
     ///
-    /// Numbers, white space, punctuation and symbols separate words. Chinese characters need no separator. If each word
+    /// Numbers, white space, punctuation and symbols separate words; other control characters are part of a word. Chinese characters need no separator. If each word
     /// has a number, from 0 or from 1, the words are returned in the order of their numbers, because a page in columns
     /// may be copied row by row.
     static func words(of text: String) -> [String] {
@@ -71,6 +71,8 @@ enum TypedWords {
                 let digit = properties.numericValue.map { Int($0) } ?? 0
                 number = min((number ?? 0) * 10 + digit, largestNumber)
             case .format: continue
+            // No keyboard types it, so it makes the word an unknown one.
+            case .control where !properties.isWhitespace: word.append(scalar)
             default: end()
             }
         }

@@ -136,6 +136,17 @@ struct MnemonicTests {
             TypedWords.words(of: "1-6 a b\n7-12 c d") == ["a", "b", "c", "d"])
     }
 
+    @Test func aControlCharacterIsNoSeparator() {
+        for control in ["\0", "\u{1B}", "\u{7F}"] {
+            let count = Self.english.split(separator: " ").count
+            guard case .unknownWord(count, _) = failure(Self.english + control) else {
+                Issue.record("\(control.unicodeScalars)")
+                continue
+            }
+            #expect(failure(control + Self.english) != nil)
+        }
+    }
+
     @Test func aWrongWordIsReportedWithItsPositionAndTheNearestWord() {
         var words = Self.english.split(separator: " ").map(String.init)
         words[6] = "abandom"
