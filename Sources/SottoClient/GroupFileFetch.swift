@@ -57,9 +57,8 @@ public struct GroupFileFetch: Sendable {
     private func fetch(
         _ file: OfferedGroupFile, from relay: RelayURL, _ pace: TransferPace
     ) throws -> Bool {
-        guard let place = file.pointer.place else { return true }
-        let download = BlobDownload(
-            file.pointer, id: place.id, to: folder.incoming(place.id))
+        guard let place = file.pointer.place, let path = folder.incoming(file) else { return true }
+        let download = BlobDownload(file.pointer, id: place.id, to: path)
         do throws(ClientError) {
             try download.run(at: relay, pace)
             return true

@@ -8,6 +8,8 @@ public final class PeekingSource: BorrowingSource {
     private var block = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     /// Whether the end was reached. It is remembered, because a terminal would need a second end of file.
     private var isAtEnd = false
+    /// The number of bytes that are examined for a byte order mark, and at least for what follows it.
+    private static let size = 128
 
     /// Creates a source that reads from `source`.
     public init(_ source: any ByteSource) { self.source = source }
@@ -19,6 +21,7 @@ public final class PeekingSource: BorrowingSource {
 
     /// Returns the first `count` bytes, or fewer at the end. Must be called before any read.
     public func peek(_ count: Int) throws -> [UInt8] {
+        guard peeked.count < count else { return Array(peeked[..<count]) }
         var block = [UInt8](repeating: 0, count: count - peeked.count)
         let filled = try block.withUnsafeMutableBytes { try source.fill($0) }
         if filled < block.count { isAtEnd = true }
@@ -42,9 +45,12 @@ public final class PeekingSource: BorrowingSource {
 
     /// Skips a byte order mark at the beginning. Must be called before any read.
     public func skipByteOrderMark() throws {
-        if try peek(ByteOrderMark.bytes.count).starts(with: ByteOrderMark.bytes) {
-            peeked.removeFirst(ByteOrderMark.bytes.count)
+        let mark = ByteOrderMark.bytes
+        // As many bytes as are available, because the input is recognized by them.
+        let beginning = try peek(upTo: Self.size) {
+            $0.count >= mark.count || !mark.starts(with: $0)
         }
+        if beginning.starts(with: mark) { peeked.removeFirst(mark.count) }
     }
 
     /// Whether examined bytes are buffered or the source is ready.

@@ -345,23 +345,27 @@ extension StateTransaction {
             conversation, upTo: store.place(ofNumber: number, connection), at: time)
     }
 
-    /// Returns the last message of a conversation with its own place, up to a place, or `nil`. Its time is when it was
-    /// stored.
+    /// Returns the last message of a conversation with its own place, up to a place, or `nil`. A claim is the last one only
+    /// if no other message exists. The time is when the message was stored.
     func lastContent(
         of row: ConversationRow, upTo place: HistoryPlace = .end
     ) throws(StateError) -> (place: HistoryPlace, time: Int64?)? {
-        try connection.first(
-            """
-            SELECT place, number, time FROM message
-            WHERE conversation = ? AND kind = 0 AND (place, number) <= (?, ?)
-            ORDER BY state = 9, place DESC, number DESC LIMIT 1
-            """, row.number, place.rank, place.number
-        ) {
-            (
-                HistoryPlace(rank: $0.integer(0), number: $0.integer(1)),
-                $0.isNull(2) ? nil : $0.integer(2)
-            )
+        for kind in ["state != 9", "state = 9"] {
+            let last = try connection.first(
+                """
+                SELECT place, number, time FROM message
+                WHERE conversation = ? AND kind = 0 AND \(kind) AND (place, number) <= (?, ?)
+                ORDER BY place DESC, number DESC LIMIT 1
+                """, row.number, place.rank, place.number
+            ) {
+                (
+                    place: HistoryPlace(rank: $0.integer(0), number: $0.integer(1)),
+                    time: $0.isNull(2) ? nil : $0.integer(2)
+                )
+            }
+            if let last { return last }
         }
+        return nil
     }
 
     /// Returns the row of a conversation, created if it does not exist.

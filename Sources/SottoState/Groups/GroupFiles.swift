@@ -202,8 +202,8 @@ extension IdentityStore {
     /// Whether a file was fetched whose content was not taken.
     package func hasFetchedFiles() throws -> Bool {
         try preview { try $0.wantedFiles() }.contains { offer, _ in
-            offer.pointer.place.map {
-                FetchedBlob(blobs.incoming($0.id), size: offer.pointer.size) != nil
+            blobs.incoming(offer).map {
+                FetchedBlob($0, size: offer.pointer.size) != nil
             } ?? false
         }
     }
@@ -214,9 +214,9 @@ extension IdentityStore {
         _ events: (GroupNews, SessionID, StateTransaction) throws -> Void = { _, _, _ in }
     ) throws {
         for (offer, _) in try preview({ try $0.wantedFiles() }) {
-            guard let place = offer.pointer.place else { continue }
-            let path = blobs.incoming(place.id)
-            guard let blob = FetchedBlob(path, size: offer.pointer.size) else { continue }
+            guard let path = blobs.incoming(offer),
+                let blob = FetchedBlob(path, size: offer.pointer.size)
+            else { continue }
             // Only a complete file is here, so another content is not that of the pointer.
             let records = try? offer.file.records(in: blob)
             do {
@@ -231,6 +231,21 @@ extension IdentityStore {
                 try transaction { try $0.giveUp(offer) }
             }
             blob.remove()
+        }
+    }
+}
+
+extension BlobFolder {
+    /// Returns the path of an offered file that is being fetched, or was fetched, or `nil` if the offer has no place. Another
+    /// member's offer of a blob with the same id has another path.
+    package func incoming(_ offer: OfferedGroupFile) -> String? {
+        offer.pointer.place.map {
+            incoming(
+                $0.id,
+                of: [
+                    "from": .string(offer.from.description),
+                    "group": .string(offer.group.description),
+                ])
         }
     }
 }
