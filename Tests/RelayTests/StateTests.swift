@@ -147,7 +147,9 @@ import Testing
         _ = try store.transaction { try $0.publication() }
         for mark: UInt32 in [.max, .max - 50, 4_000_000_000, 3 << 30, 2_000_000_000] {
             let next = try store.transaction {
-                try $0.replenishment(for: "relay:1", has: 0, signedID: mark, oneTimeMark: mark)
+                // Each relay gets new prekeys at most once a day.
+                try $0.replenishment(
+                    for: "relay:\(mark)", has: 0, signedID: mark, oneTimeMark: mark)
             }
             #expect(next?.oneTimePreKeys.count == StateTransaction.batch)
         }
