@@ -8,7 +8,7 @@ import Testing
 
 /// Certificates of relays that are not trusted: the message names the reason, and no hint advises to trust an expired or a
 /// foreign certificate.
-@Suite(.timeLimit(.minutes(5))) struct CertificateTests {
+@Suite(.timeLimit(.minutes(60))) struct CertificateTests {
     let scratch = TemporaryDirectory()
 
     init() throws {

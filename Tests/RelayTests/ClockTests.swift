@@ -135,7 +135,7 @@ import Testing
 }
 
 /// The clock state in a store, and the expiry of mail.
-@Suite(.timeLimit(.minutes(30))) struct StoreClockTests {
+@Suite(.timeLimit(.minutes(60))) struct StoreClockTests {
     let place = StoreFixture()
     let bob = Sample.identity().id
 
@@ -194,7 +194,7 @@ import Testing
 }
 
 /// A relay with another clock.
-@Suite(.timeLimit(.minutes(30))) struct RelayClockTests {
+@Suite(.timeLimit(.minutes(60))) struct RelayClockTests {
     static let day = 86_400.0
     let bob = Sample.identity()
 

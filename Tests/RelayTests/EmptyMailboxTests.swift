@@ -7,7 +7,7 @@ import Testing
 @testable import SottoServer
 
 /// An empty mailbox leaves no row.
-@Suite(.timeLimit(.minutes(30))) struct EmptyMailboxTests {
+@Suite(.timeLimit(.minutes(60))) struct EmptyMailboxTests {
     let place = StoreFixture()
     let bob = Sample.identity().id
     let alice = Sample.identity().id

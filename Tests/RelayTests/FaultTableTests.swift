@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The rows of `make faults`, with small loads.
-@Suite(.timeLimit(.minutes(30))) struct FaultTableTests {
+@Suite(.timeLimit(.minutes(60))) struct FaultTableTests {
     private let scratch = TemporaryDirectory()
 
     private func run(_ arguments: [String]) -> (status: Int32, lines: [String]) {

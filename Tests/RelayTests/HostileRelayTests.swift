@@ -12,7 +12,7 @@ import Testing
 @testable import SottoState
 
 /// One relay, contact or record that is slow, broken or hostile fails nothing for the others.
-@Suite(.timeLimit(.minutes(5))) struct HostileRelayTests {
+@Suite(.timeLimit(.minutes(60))) struct HostileRelayTests {
     let scratch = TemporaryDirectory()
 
     private func directory() throws -> StateDirectory { try StateDirectory(path: scratch.path) }

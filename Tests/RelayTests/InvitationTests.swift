@@ -7,7 +7,7 @@ import Testing
 @testable import SottoWire
 
 /// Invitations in a store and its copies.
-@Suite(.timeLimit(.minutes(30))) struct InvitationTests {
+@Suite(.timeLimit(.minutes(60))) struct InvitationTests {
     @Test func aCopyOfTheStoreRedeemsNothing() throws {
         let running = try RunningRelay {
             $0.admission.isByInvitation = true

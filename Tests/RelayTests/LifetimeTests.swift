@@ -8,7 +8,7 @@ import Testing
 @testable import SottoServer
 
 /// The time to live of stored envelopes.
-@Suite(.timeLimit(.minutes(30))) struct LifetimeTests {
+@Suite(.timeLimit(.minutes(60))) struct LifetimeTests {
     let place = StoreFixture()
     let bob = Sample.identity().id
 

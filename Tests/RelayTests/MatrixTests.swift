@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Each transport, plain and over TLS, with each store, through the built programs; the relay is killed meanwhile.
-@Suite(.serialized, .timeLimit(.minutes(30))) struct MatrixTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct MatrixTests {
     /// Alice, who sends, and Bob, who receives, both over one transport.
     final class Conversation: Sendable {
         let scratch = TemporaryDirectory()

@@ -9,7 +9,7 @@ import Testing
 @testable import SottoServer
 
 /// One network cannot use all connections.
-@Suite(.timeLimit(.minutes(30))) struct NetworkLimitTests {
+@Suite(.timeLimit(.minutes(60))) struct NetworkLimitTests {
     /// The counts of invented addresses.
     final class Networks {
         private var counted: NetworkConnections

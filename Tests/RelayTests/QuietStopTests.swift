@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The log of a relay at its end.
-@Suite(.timeLimit(.minutes(30))) struct QuietStopTests {
+@Suite(.timeLimit(.minutes(60))) struct QuietStopTests {
     /// NIO prints an error if work arrives for an event loop that has ended.
     @Test func aStopUnderLoadLogsOneLine() throws {
         for _ in 0..<12 {

@@ -8,7 +8,7 @@ import Testing
 @testable import SottoState
 
 /// Envelopes with a time to live of 0 through the built `send` and `recv`.
-@Suite(.timeLimit(.minutes(30))) struct SignalProgramTests {
+@Suite(.timeLimit(.minutes(60))) struct SignalProgramTests {
     /// Writes a file of envelopes with these times to live to Bob. Returns their ids.
     func write(_ world: World, _ name: String, _ lives: [Int64?]) -> [String] {
         let ids = lives.map { _ in Envelope.newID() }

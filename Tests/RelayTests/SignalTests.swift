@@ -10,7 +10,7 @@ import Testing
 @testable import SottoWire
 
 /// Envelopes with a time to live of 0 at the relay: pushed or dropped, never stored, always answered alike.
-@Suite(.timeLimit(.minutes(30))) struct SignalTests {
+@Suite(.timeLimit(.minutes(60))) struct SignalTests {
     let bob = Sample.identity()
 
     /// Logs in and subscribes.

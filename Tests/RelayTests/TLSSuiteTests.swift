@@ -8,7 +8,7 @@ import Testing
 @testable import SottoServer
 
 /// The TLS suites: 1.3, and 1.2 with ECDHE and authenticated encryption.
-@Suite(.timeLimit(.minutes(30))) struct TLSSuiteTests {
+@Suite(.timeLimit(.minutes(60))) struct TLSSuiteTests {
     let scratch = TemporaryDirectory()
 
     /// Returns the names of the TLS 1.2 suites of openssl's library.

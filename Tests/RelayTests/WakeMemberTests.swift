@@ -9,7 +9,7 @@ import Testing
 @testable import SottoServer
 
 /// The mailboxes that are announced while a sender floods the relay.
-@Suite(.timeLimit(.minutes(30))) struct WakeMemberTests {
+@Suite(.timeLimit(.minutes(60))) struct WakeMemberTests {
     let scratch = TemporaryDirectory()
     let bob = Sample.identity()
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `kill -9` of `send`, of the relay and of `recv` during the transfer of one file.
-@Suite(.serialized, .timeLimit(.minutes(30))) struct BlobKillTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct BlobKillTests {
     private static let kills = 20
     private static let size = 20_000_000
 

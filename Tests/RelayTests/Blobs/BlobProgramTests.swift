@@ -7,7 +7,7 @@ import Testing
 @testable import SottoServer
 
 /// Files of messages from Alice to Bob through a relay, with the built programs.
-@Suite(.timeLimit(.minutes(30))) struct BlobProgramTests {
+@Suite(.timeLimit(.minutes(60))) struct BlobProgramTests {
     private static let send = "encrypt --to bob.card --attach file -q | send -q"
 
     /// Sends the file as Alice and opens the message as Bob. Returns its record.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Files of a group whose members have different relays, with the built programs.
-@Suite(.timeLimit(.minutes(10))) struct GroupBlobTests {
+@Suite(.timeLimit(.minutes(60))) struct GroupBlobTests {
     private static let names = ["alice", "bob", "carol"]
 
     /// Runs a command without the variable for the relay: each person uses that of the identity.

@@ -10,7 +10,7 @@ import Testing
 @testable import SottoWire
 
 /// The answers of a relay to invalid input, over each transport.
-@Suite(.timeLimit(.minutes(30))) struct BadFrameTests {
+@Suite(.timeLimit(.minutes(60))) struct BadFrameTests {
     typealias Scheme = RelayURL.Scheme
 
     static func relay(_ change: (inout RelayConfiguration) -> Void = { _ in }) throws

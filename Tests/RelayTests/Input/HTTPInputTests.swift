@@ -6,7 +6,7 @@ import Testing
 @testable import SottoWire
 
 /// Valid and invalid HTTP, plain and over TLS.
-@Suite(.timeLimit(.minutes(30))) struct HTTPInputTests {
+@Suite(.timeLimit(.minutes(60))) struct HTTPInputTests {
     typealias Scheme = RelayURL.Scheme
 
     static let schemes = [Scheme.http, .https]

@@ -123,7 +123,7 @@ import Testing
 }
 
 /// Frames that would cost a relay much time.
-@Suite(.timeLimit(.minutes(30))) struct HostileFrameTests {
+@Suite(.timeLimit(.minutes(60))) struct HostileFrameTests {
     static func members(_ count: Int) -> String {
         (0..<count).map { "\"m\($0)\":1" }.joined(separator: ",")
     }

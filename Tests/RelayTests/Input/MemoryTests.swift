@@ -7,7 +7,7 @@ import Testing
 @testable import SottoWire
 
 /// A line over the limit is refused and not buffered: a relay's memory does not grow by it.
-@Suite(.timeLimit(.minutes(30))) struct MemoryTests {
+@Suite(.timeLimit(.minutes(60))) struct MemoryTests {
     typealias Scheme = RelayURL.Scheme
 
     /// Returns the peak memory of a process, in bytes.

@@ -7,7 +7,7 @@ import Testing
 @testable import SottoServer
 
 /// Web pages of other hosts cannot use a relay.
-@Suite(.timeLimit(.minutes(30))) struct OriginTests {
+@Suite(.timeLimit(.minutes(60))) struct OriginTests {
     static let foreign = [
         "http://evil.example", "https://evil.example:7667", "null", "http://127.0.0.1", "",
         "http://127.0.0.1:1", "file://", "http://evil.example/127.0.0.1", "ws://127.0.0.1:7667",

@@ -6,7 +6,7 @@ import Testing
 @testable import SottoWire
 
 /// Valid and invalid WebSocket frames (RFC 6455), plain and over TLS.
-@Suite(.timeLimit(.minutes(30))) struct WebSocketInputTests {
+@Suite(.timeLimit(.minutes(60))) struct WebSocketInputTests {
     typealias Scheme = RelayURL.Scheme
 
     static let schemes = [Scheme.ws, .wss]

@@ -11,7 +11,7 @@ import Testing
 @testable import SottoServer
 
 /// A primary server that is killed while relays write to it, and its synchronous standby.
-@Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(30))) struct FailoverTests {
+@Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(60))) struct FailoverTests {
     @Test func aPromotedStandbyHasAllAcknowledgedMail() throws {
         let primary = try #require(PostgresCluster())
         let standby = try #require(PostgresCluster(from: primary))

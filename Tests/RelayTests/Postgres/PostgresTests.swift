@@ -13,7 +13,7 @@ import Testing
 @testable import relay
 
 /// Behaviour that only a server has: several relays, lost connections, wrong settings.
-@Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(30))) struct PostgresTests {
+@Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(60))) struct PostgresTests {
     let bob = Sample.identity()
 
     func everything(_ store: any Store, of mailbox: SessionID) throws -> [String] {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `sotto chat` in terminals, with a relay.
-@Suite(.timeLimit(.minutes(30))) struct ChatTests {
+@Suite(.timeLimit(.minutes(60))) struct ChatTests {
     let they: Conversing
     private let stage: ChatStage
 

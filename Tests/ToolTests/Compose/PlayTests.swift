@@ -5,7 +5,7 @@ import Testing
 
 /// Two homes play a conversation through a relay, with the pipelines of the manual pages in a shell. After each step both
 /// sides see the same.
-@Suite(.timeLimit(.minutes(30))) final class PlayTests {
+@Suite(.timeLimit(.minutes(60))) final class PlayTests {
     let they: Conversing
     private let relay: RelayProcess
     private let scratch = TemporaryDirectory()

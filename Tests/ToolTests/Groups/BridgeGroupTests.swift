@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `bridge seal whisper2 --group`.
-@Suite(.timeLimit(.minutes(30))) struct BridgeGroupTests {
+@Suite(.timeLimit(.minutes(60))) struct BridgeGroupTests {
     /// Creates a group of Alice with others, of whom these have an account in Whisper2, as Alice has.
     private func circle(_ names: [String], whisper2: [String]) throws -> Circle {
         let circle = try Circle(["alice"] + names)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// One member's copy fails: the others get theirs, and the member is named and gets it later.
-@Suite(.timeLimit(.minutes(20))) struct FailingCopyTests {
+@Suite(.timeLimit(.minutes(60))) struct FailingCopyTests {
     private let circle: Circle
 
     init() throws {

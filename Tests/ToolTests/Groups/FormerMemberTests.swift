@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// People who left or were removed, and those who come back although the change that brings them back was lost.
-@Suite(.timeLimit(.minutes(10))) struct FormerMemberTests {
+@Suite(.timeLimit(.minutes(60))) struct FormerMemberTests {
     /// The person's place in the group.
     private func standing(_ circle: Circle, _ who: String) throws -> String? {
         let group = try circle.onlyGroup(who)

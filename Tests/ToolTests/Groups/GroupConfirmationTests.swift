@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Who confirms a group that the owner knows from one person or from a backup.
-@Suite(.timeLimit(.minutes(20))) struct GroupConfirmationTests {
+@Suite(.timeLimit(.minutes(60))) struct GroupConfirmationTests {
     private let alice: Party
     private let others = (0..<5).map { _ in Sample.identity() }
     private let now = Timestamp.now()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Changes and cards that are too long for messages, with the built programs and a relay.
-@Suite(.timeLimit(.minutes(30))) final class GroupFileTests {
+@Suite(.timeLimit(.minutes(60))) final class GroupFileTests {
     private static let members = (1...8).map { "p\($0)" }
     private let home = Home()
     private let scratch = TemporaryDirectory()

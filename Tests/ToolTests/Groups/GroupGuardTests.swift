@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Attacks of members, former members and strangers on a group.
-@Suite(.timeLimit(.minutes(15))) struct GroupGuardTests {
+@Suite(.timeLimit(.minutes(60))) struct GroupGuardTests {
     // MARK: Strangers
 
     /// C15: a stranger who knows the id of a group stores nothing: no card, no note, no message and no session.

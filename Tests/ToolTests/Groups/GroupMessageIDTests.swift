@@ -4,7 +4,7 @@ import Testing
 
 /// The id of a message to a group belongs to the group, the author, the chain and the number. A sender who knows it and chooses
 /// it for another message takes nothing.
-@Suite(.timeLimit(.minutes(20))) struct GroupMessageIDTests {
+@Suite(.timeLimit(.minutes(60))) struct GroupMessageIDTests {
     private let circle: Circle
     private let group: GroupID
 

@@ -7,7 +7,7 @@ import Testing
 @testable import SottoState
 
 /// The outcomes of the copies of a message to a group become its status.
-@Suite(.timeLimit(.minutes(15))) struct GroupOutcomeTests {
+@Suite(.timeLimit(.minutes(60))) struct GroupOutcomeTests {
     let circle: Circle
     private let outbox: Outbox
 

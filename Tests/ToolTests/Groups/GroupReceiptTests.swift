@@ -8,7 +8,7 @@ import Testing
 
 /// Receipts for messages of groups, with the built programs: for the author alone, off unless set, and counted for readers
 /// only.
-@Suite(.timeLimit(.minutes(15))) struct GroupReceiptTests {
+@Suite(.timeLimit(.minutes(60))) struct GroupReceiptTests {
     let circle: Circle
 
     init() throws {

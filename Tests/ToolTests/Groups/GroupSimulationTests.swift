@@ -5,7 +5,7 @@ import Testing
 /// Random actions of several people, whose mail arrives in any order and repeatedly, and whose changes are sometimes not
 /// sent. At the end all have one state. The people who were members for the author of a message have read it, and no others.
 /// A message may be refused if its author was removed or demoted about that time.
-@Suite(.timeLimit(.minutes(30))) struct GroupSimulationTests {
+@Suite(.timeLimit(.minutes(60))) struct GroupSimulationTests {
     private static let names = ["alice", "bob", "carol", "dave", "erin"]
 
     @Test(arguments: [1, 2]) func allHonestMembersAgree(seed: UInt64) throws {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Groups with the built programs.
-@Suite(.timeLimit(.minutes(30))) struct GroupToolTests {
+@Suite(.timeLimit(.minutes(60))) struct GroupToolTests {
     @Test func threePeopleTalk() throws {
         let circle = try Circle("alice", "bob", "carol")
         try circle.team("alice", "bob", "carol")

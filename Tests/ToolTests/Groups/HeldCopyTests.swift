@@ -9,7 +9,7 @@ import Testing
 
 /// Copies that wait in the outbox for a person who was removed: they are held before the commit, deleted after it, and
 /// released after a rollback.
-@Suite(.timeLimit(.minutes(15))) struct HeldCopyTests {
+@Suite(.timeLimit(.minutes(60))) struct HeldCopyTests {
     let circle: Circle
     private var alice: Party { circle["alice"] }
     private var carol: SessionID { circle["carol"].identity.id }

@@ -6,7 +6,7 @@ import Testing
 @testable import SottoState
 
 /// Records of members and strangers that are not in their form, and rows that cannot be read.
-@Suite(.timeLimit(.minutes(15))) struct HostileRecordTests {
+@Suite(.timeLimit(.minutes(60))) struct HostileRecordTests {
     /// Returns a change of a person after all that the person has, with a further member, signed again.
     ///
     /// With `isEarly`, it comes after a change that does not arrive.

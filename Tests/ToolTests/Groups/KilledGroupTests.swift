@@ -5,7 +5,7 @@ import Testing
 
 /// C16: `kill -9` in the middle of `encrypt --group`, `decrypt` and `group`. What a killed program did not print is supplied after
 /// questions; nothing is twice, and all members have one state.
-@Suite(.timeLimit(.minutes(30))) struct KilledGroupTests {
+@Suite(.timeLimit(.minutes(60))) struct KilledGroupTests {
     private static let kills = 70
     private static let names = ["alice", "bob", "carol"]
 

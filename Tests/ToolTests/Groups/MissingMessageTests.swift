@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Messages of a group that did not arrive: their readers ask the authors, who send them again.
-@Suite(.timeLimit(.minutes(10))) struct MissingMessageTests {
+@Suite(.timeLimit(.minutes(60))) struct MissingMessageTests {
     /// The people run `group sync` three times: questions, answers, and questions that follow from answers.
     private func ask(_ circle: Circle, _ names: String...) throws {
         for name in names + names + names {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// People who entered a group by an invitation: the inviter alone gave them its log.
-@Suite(.timeLimit(.minutes(10))) struct NewcomerTests {
+@Suite(.timeLimit(.minutes(60))) struct NewcomerTests {
     private func isUnconfirmed(_ circle: Circle, _ who: String) throws -> Bool {
         try circle.must(who, "group", ["show", "team"]).records[0]["unconfirmed"] == .bool(true)
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Files with changes that members offer.
-@Suite(.timeLimit(.minutes(20))) struct OfferedFileTests {
+@Suite(.timeLimit(.minutes(60))) struct OfferedFileTests {
     private let alice: Party
     private let bob = Sample.identity()
     private let mallory = Sample.identity()

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Groups in a backup: the state of a person is lost, and comes back with its groups. The backup can lack the last changes.
-@Suite(.timeLimit(.minutes(20))) struct RestoredGroupTests {
+@Suite(.timeLimit(.minutes(60))) struct RestoredGroupTests {
     private let circle: Circle
 
     init() throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Rooms with the built programs and a relay. The pipelines are those of the manual pages.
-@Suite(.timeLimit(.minutes(30))) final class RoomToolTests {
+@Suite(.timeLimit(.minutes(60))) final class RoomToolTests {
     static let phrase = "harbour violin cactus ledger ribbon mosaic tundra"
     private let home = Home()
     private let relay: RelayProcess

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A relay withholds what one member gets. The heads of later messages tell this member. sotto-formats(5), GROUPS.
-@Suite(.timeLimit(.minutes(10))) struct WithheldChangeTests {
+@Suite(.timeLimit(.minutes(60))) struct WithheldChangeTests {
     private static let (minute, day) = (60, 86_400)
     private let circle: Circle
     private let clock: MovedClock

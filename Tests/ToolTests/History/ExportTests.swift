@@ -7,7 +7,7 @@ import Testing
 @testable import SottoState
 
 /// `history export`: each format is read by another program.
-@Suite(.timeLimit(.minutes(30))) struct ExportTests {
+@Suite(.timeLimit(.minutes(60))) struct ExportTests {
     let they: Conversing
     var alice: Party { they.alice }
     var bob: Party { they.bob }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `history --follow`: what arrives is printed at once, whatever its place is.
-@Suite(.timeLimit(.minutes(10))) struct HistoryFollowTests {
+@Suite(.timeLimit(.minutes(60))) struct HistoryFollowTests {
     /// Starts `history --follow` of a person. Its output goes to the file `shown`.
     private func follow(_ party: Party, _ arguments: [String]) -> ChildProcess {
         ChildProcess(

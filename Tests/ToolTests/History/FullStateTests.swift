@@ -7,7 +7,7 @@ import Testing
 /// is freed.
 @Suite(
     .enabled(if: SmallDisk.canBeMounted, "a small disk cannot be mounted here"),
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(60)))
 struct FullStateTests {
     let they: Conversing
     let disk: SmallDisk

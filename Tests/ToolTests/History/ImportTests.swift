@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `history export --backup` and `history import` with the built programs: a state is lost and comes back.
-@Suite(.timeLimit(.minutes(30))) struct ImportTests {
+@Suite(.timeLimit(.minutes(60))) struct ImportTests {
     let they: Conversing
     var alice: Party { they.alice }
     var bob: Party { they.bob }

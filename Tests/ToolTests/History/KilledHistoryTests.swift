@@ -8,7 +8,7 @@ import Testing
 
 /// C16: `kill -9` in the middle of `encrypt`, `decrypt`, `send`, `history read`, expiry, and import. The history, the
 /// session, the outbox and the outputs agree: nothing twice, nothing missing, nothing half.
-@Suite(.timeLimit(.minutes(30))) struct KilledHistoryTests {
+@Suite(.timeLimit(.minutes(60))) struct KilledHistoryTests {
     static let kills = 50
     let they: Conversing
     var alice: Party { they.alice }

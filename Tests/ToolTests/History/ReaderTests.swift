@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Readers of `history`: what they did not acknowledge is printed again, also after a crash.
-@Suite(.timeLimit(.minutes(30))) struct ReaderTests {
+@Suite(.timeLimit(.minutes(60))) struct ReaderTests {
     let they: Conversing
     var bob: Party { they.bob }
 

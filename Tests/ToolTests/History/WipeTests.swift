@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `history keep`, `history wipe`, and messages that end, with the built programs.
-@Suite(.timeLimit(.minutes(30))) struct WipeTests {
+@Suite(.timeLimit(.minutes(60))) struct WipeTests {
     let they: Conversing
     var alice: Party { they.alice }
     var bob: Party { they.bob }
