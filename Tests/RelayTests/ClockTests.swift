@@ -220,7 +220,7 @@ import Testing
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
         try relay.stop()
         relay = try start(scratch, off: 31 * Self.day)
-        #expect(relay.clockError.map { $0 / 60 / 24 } == 31)
+        #expect(relay.clockError.map { ($0 + 12 * 60) / 60 / 24 } == 31)
         #expect(mail(relay) == 1)
         // Mail that comes meanwhile stays, whichever clock is right.
         #expect(RawClient(relay.address).ask(.send(Sample.envelope(to: bob.id))) == .stored)
