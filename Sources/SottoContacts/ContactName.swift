@@ -30,7 +30,7 @@ public enum ContactName {
         if name.hasPrefix("@") { return "the name begins with @" }
         if name.contains("/") { return "the name contains /" }
         if meansOwner(name) { return "the name is me, which means yourself" }
-        let lower = caseFolded(name)
+        let lower = nameFolded(name)
         if ContactURI.hasScheme(name) || lower.hasPrefix("whisper2:") {
             return "the name looks like a URI"
         }

@@ -11,9 +11,20 @@ package func isNFC(_ text: String) -> Bool { nfc(text).isSameBytes(as: text) }
 /// D145): after full case folding, in Normalization Form C. `ß` becomes `ss`, and `ς` becomes `σ`.
 ///
 /// The folding of `İ` is `i` and a dot above. The dot is removed, because `i` has one.
-package func caseFolded(_ text: String) -> String {
+package func caseFolded(_ text: String) -> String { folded(text, UTF8PROC_CASEFOLD) }
+
+/// Returns a name for a comparison: as ``caseFolded(_:)``, with compatible characters replaced (NFKC), and without the
+/// default ignorable characters, which cannot be seen.
+package func nameFolded(_ text: String) -> String {
+    folded(
+        text,
+        utf8proc_option_t(
+            UTF8PROC_CASEFOLD.rawValue | UTF8PROC_COMPAT.rawValue | UTF8PROC_IGNORE.rawValue))
+}
+
+private func folded(_ text: String, _ mapping: utf8proc_option_t) -> String {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
-    return composed(text, UTF8PROC_CASEFOLD) { codePoints in
+    return composed(text, mapping) { codePoints in
         var kept = 0
         for codePoint in codePoints
         where codePoint != combiningDotAbove || kept == 0 || codePoints[kept - 1] != letterI {

@@ -87,9 +87,9 @@ package enum NameRule {
         return String(from[...last])
     }
 
-    /// Returns the form in which names are compared: trimmed, and after ``caseFolded(_:)``.
+    /// Returns the form in which names are compared: trimmed, and after ``nameFolded(_:)``.
     package static func folded(_ text: String) -> [UInt8] {
-        Array(caseFolded(trimmed(text)).utf8)
+        Array(nameFolded(trimmed(text)).utf8)
     }
 
     /// Returns whether two names are the same.

@@ -69,6 +69,8 @@ struct NameRuleTests {
         for (name, text) in [
             ("Straße", "STRASSE"), ("Σίσυφος", "ΣΊΣΥΦΟΣ"), ("Ärzte", "a\u{308}rzte"),
             ("İstanbul", "istanbul"), ("\u{1E69}", "s\u{307}\u{323}"),
+            // Names that look the same are the same.
+            ("alice", "alice\u{200D}"), ("al\u{FE0F}ice", "Alice"), ("ａｌｉｃｅ", "alice"),
         ] {
             #expect(try meaning(text, .acting, [known(.peer(Self.bob), name)]) == .peer(Self.bob))
         }
