@@ -3,14 +3,14 @@ import Sotto
 import SottoWire
 
 /// A publication of prekeys on the connection of a session, in parallel with the reception: a relay that does not answer it, or that
-/// asks for a proof of work, delays no envelope. Its responses have a queue of their own.
+/// asks for a proof of work, delays no envelope. Its responses have a separate queue.
 struct PreKeyPublishing {
     /// The id of its requests.
     static let requestID = "prekeys"
 
     private let result = EventQueue<ClientError?>()
 
-    /// Begins the publication on a thread of its own. `events` gets the responses with ``requestID``, and the end of the
+    /// Begins the publication on a separate thread. `events` gets the responses with ``requestID``, and the end of the
     /// connection.
     init(
         _ publication: PreKeyPublication, over link: RelayLink, at relay: RelayURL,

@@ -28,7 +28,7 @@ final class AtomicFile {
         guard errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL else {
             throw Self.failure(errno, path)
         }
-        // A name of its own, because the longest names leave no space for a suffix.
+        // A separate name, because the longest names leave no space for a suffix.
         var template = Array((directory + "/.sotto-XXXXXX").utf8CString)
         let named = mkstemp(&template)
         guard named >= 0 else {

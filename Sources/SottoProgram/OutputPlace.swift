@@ -12,7 +12,7 @@ enum OutputPlace {
 
     /// Follows the symbolic links at `path`, also a dangling one.
     ///
-    /// A link of another user in a directory where everybody may write is not followed, as with the setting
+    /// A link of another user in a directory in which all users may write is not followed, as with the setting
     /// `fs.protected_symlinks` of Linux.
     init(_ path: String) throws(Failure) {
         var place = path

@@ -46,7 +46,7 @@ public final class PeekingSource: BorrowingSource {
     /// Skips a byte order mark at the beginning. Must be called before any read.
     public func skipByteOrderMark() throws {
         let mark = ByteOrderMark.bytes
-        // As many bytes as are available, because the input is recognized by them.
+        // Takes all available bytes, because the input is recognized by them.
         let beginning = try peek(upTo: Self.size) {
             $0.count >= mark.count || !mark.starts(with: $0)
         }

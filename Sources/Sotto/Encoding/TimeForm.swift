@@ -5,7 +5,7 @@ package struct TimeForm {
     package enum Offset {
         /// `Z`, or hours and minutes with a colon (RFC 3339).
         case colon
-        /// Also `+0100` and `+01` (ISO 8601).
+        /// Accepts `+0100` and `+01` too (ISO 8601).
         case any
     }
 

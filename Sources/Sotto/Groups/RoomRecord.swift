@@ -68,7 +68,7 @@ package struct RoomRecord: Sendable {
     }
 }
 
-/// What a newcomer reads with the phrase of a room:
+/// The content that a newcomer reads with the phrase of a room:
 /// `{"v":1,"type":"room-content","group","changes":[…],"cards":[…],"file"?}`, or with `"closed":true` and nothing else.
 package struct RoomContent: Sendable {
     /// The group, or `nil` if the door is closed.

@@ -278,7 +278,7 @@ final class MessageOpening<Input: MessageInput> {
         if let body, let sender = message.from, try transaction.expects(body, from: sender) {
             verdict = .accepted
         }
-        // Also tells the owner about messages of group members who are not contacts.
+        // Tells the owner about messages of group members who are not contacts.
         if verdict == .request, let sender = message.from,
             try transaction.expectsReceipt(message.body, from: sender)
         {

@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// A file begins with a ``BlobHeader``. The memory has the headers of all files, and the folder is read at the start.
 final class FileBlobs: BlobStore {
-    /// What a thread does with a file without the lock. Other threads leave the blob alone until it is done.
+    /// The work of a thread on a file without the lock. Other threads leave the blob alone until it is done.
     private enum Use {
         case none
         /// Writes this many bytes, which are counted already.
@@ -123,7 +123,7 @@ final class FileBlobs: BlobStore {
     }
 
     /// Notes a file that exists at the start. One with a damaged header is deleted: it was not complete. One that cannot
-    /// be read is left alone: nobody can fetch or replace that blob.
+    /// be read is left alone: no client can fetch or replace that blob.
     private func load(_ name: String) {
         guard let key = Self.key(ofName: name) else { return }
         let isComplete = !name.hasSuffix(Self.incompleteSuffix)
@@ -351,7 +351,7 @@ final class FileBlobs: BlobStore {
             return keys
         }
         for key in gone {
-            // Nobody else touches a blob that is marked, so its name cannot belong to another one yet.
+            // No other thread touches a blob that is marked, so its name cannot belong to another one yet.
             let isDeleted = [true, false].allSatisfy { isComplete in
                 unlink(path(key, isComplete: isComplete)) == 0 || errno == ENOENT
             }
