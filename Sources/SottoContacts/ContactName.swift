@@ -45,6 +45,9 @@ public enum ContactName {
         if name.unicodeScalars.contains(where: \.isInvisible) {
             return "the name has control or invisible characters"
         }
+        if !name.isEmpty, NameRule.folded(name).isEmpty {
+            return "the name has no visible character"
+        }
         // The replacement character represents invalid UTF-8: several such names would look the same.
         return name.unicodeScalars.contains("\u{FFFD}")
             ? "the name is not UTF-8 or has U+FFFD" : nil

@@ -113,16 +113,8 @@ extension StateTransaction {
             let holder = try connection.first(
                 "SELECT peer FROM contact WHERE name = ?", store.mark(name: contact.name)
             ) { $0.bytes(0) }
-            let isOther =
-                if let holder {
-                    !([contact.id] + [formerID].compactMap(\.self)).map(store.mark)
-                        .contains(holder)
-                } else if let other = try self.contact(named: contact.name) {
-                    other.id != contact.id && other.id != formerID
-                } else {
-                    false
-                }
-            if isOther { throw ContactError.nameTaken(contact.name) }
+            let own = ([contact.id] + [formerID].compactMap(\.self)).map(store.mark)
+            if let holder, !own.contains(holder) { throw ContactError.nameTaken(contact.name) }
         }
         if let formerID, formerID != contact.id { try remove(id: formerID) }
         try connection.run(

@@ -134,7 +134,9 @@ import Testing
     @Test func namesHaveNoInvisibleCharacters() throws {
         let circle = try Circle("alice", "bob")
         try circle.team("alice", "bob")
-        for name in ["a\u{202E}b", "a\u{7}b", "a\nb", "a\u{200B}b", "a\u{FFFD}b"] {
+        for name in [
+            "a\u{202E}b", "a\u{7}b", "a\nb", "a\u{200B}b", "a\u{FFFD}b", "\u{200D}\u{FE0F}",
+        ] {
             for line in [
                 ["create", name], ["create", "--nickname", name, "other"],
                 ["rename", "team", name], ["nickname", "team", name],
