@@ -129,7 +129,10 @@ extension StateTransaction {
             id: place.id, from: place.author, rank: rank, time: content.time,
             body: content.body, members: members)
         if isLate { message.markLate() }
-        let isSame = Set(content.heads) == Set(group.log.heads)
+        // With the most heads of a message, the author's log can have more.
+        let isSame =
+            content.heads.count < GroupContent.mostHeads
+            && Set(content.heads) == Set(group.log.heads)
         return GroupStep(
             message: message, chain: chain, number: place.tag,
             isStateDifferent: isSame && content.state != group.state.digest,

@@ -428,6 +428,35 @@ import Testing
         #expect(try circle.history("alice") == ["text 0", "text 1"])
     }
 
+    /// C6: with 16 heads the author's log can have more, so that another state proves nothing.
+    @Test func c6AMessageWithTheMostHeadsIsNotCompared() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        let group = try circle.groupID("bob")
+        let log = try circle.must("bob", "group", ["log", "team"]).records
+        let changes = try log.map { try GroupChange($0) }
+        let last = try #require(changes.last)
+        let bob = circle["bob"].identity
+        var chain = GroupChain(group: group, device: bob.id)
+        var body = GroupBody(group)
+        body.chain = chain.distribution.object()
+        let seq = Int64(changes.count { $0.by == bob.id } + 1)
+        body.changes = try (0..<GroupContent.mostHeads).map { number in
+            let change = try GroupChange(
+                .set(.nickname("bob \(number)")), in: group, by: bob.signingKey, seq: seq,
+                parents: [last.id])
+            return try JSON.object(parsing: change.bytes)
+        }
+        try circle.tell("bob", "alice", body)
+        // The forks are reported.
+        #expect(try circle.read("alice").status == 12)
+        let line = try message(
+            "hello", in: &chain, circle, "alice", "alice", state: randomBytes(16))
+        let run = try circle.read("alice", [line])
+        #expect(run.status == 0, "\(run.stderr)")
+        #expect(try circle.history("alice") == ["hello"])
+    }
+
     /// C6: a message that the rules refuse is judged once. Its author is not asked for it again.
     @Test func c6ARefusedMessageIsFinal() throws {
         let circle = try Circle("alice", "bob")
