@@ -233,7 +233,12 @@ final class FileBlobs: BlobStore {
         else {
             throw .database(.inputOutput(path: part, code: ENOENT))
         }
-        if offset == 0 { try file.write(header) }
+        if offset == 0 {
+            try file.write(header)
+        } else if try file.count() != offset {
+            // Another program cut the file.
+            throw .database(.inputOutput(path: part, code: EIO))
+        }
         try file.write(bytes, at: offset)
         guard have == header.size else {
             if have / Self.earlyBytes > offset / Self.earlyBytes {
@@ -269,8 +274,12 @@ final class FileBlobs: BlobStore {
     /// Restores the file before a piece that failed, or deletes it. Returns whether the upload can continue.
     private func abandon(_ entry: Entry, _ key: [UInt8], at offset: Int64) -> Bool {
         let part = path(key, isComplete: false)
-        if offset > 0, !entry.isComplete, access(part, F_OK) == 0 {
-            truncate(part, Int(offset) + BlobHeader.size)
+        let count = Int(offset) + BlobHeader.size
+        var status = stat()
+        if offset > 0, !entry.isComplete, lstat(part, &status) == 0,
+            status.st_mode & S_IFMT == S_IFREG, status.st_size >= count
+        {
+            truncate(part, count)
             return true
         }
         // Without its first piece the upload has not begun.

@@ -108,6 +108,15 @@ import Testing
         #expect(client.ask(.putBlob(first)) == busy)
         #expect(rmdir(path(".part")) == 0)
         #expect(client.ask(.putBlob(first)) == stored(1_500))
+        // A link to a file of another program, which stays as it is, and a file that was cut.
+        running.scratch.write("other", [1, 2, 3])
+        #expect(unlink(path(".part")) == 0 && symlink(running.scratch("other"), path(".part")) == 0)
+        #expect(client.ask(.putBlob(second)) == busy)
+        #expect(TemporaryDirectory.contents(running.scratch("other")) == [1, 2, 3])
+        #expect(client.ask(.putBlob(first)) == stored(1_500))
+        #expect(truncate(path(".part"), 1_000) == 0)
+        #expect(client.ask(.putBlob(second)) == busy)
+        #expect(client.ask(.putBlob(first)) == stored(1_500))
         #expect(client.ask(.putBlob(second)) == stored(3_000))
         // The same for a complete blob.
         #expect(unlink(path("")) == 0 && symlink("/dev/null", path("")) == 0)
