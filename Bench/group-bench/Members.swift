@@ -85,7 +85,7 @@ struct LongLog {
         try writer.write(.create(nonce: randomBytes(32), GroupPolicy()), by: owner)
         try writer.write(.set(.name("log")), by: owner)
         try writer.write(
-            .invite(people.map { SessionID(publicKey: $0.publicKey) }, .member), by: owner)
+            .invite(people.map { KeyID(publicKey: $0.publicKey) }, .member), by: owner)
         for person in people {
             try writer.write(.join(GroupChange.Entry(card: randomBytes(32))), by: person)
         }
@@ -97,7 +97,7 @@ struct LongLog {
             case 1:
                 try writer.write(
                     .role(
-                        SessionID(publicKey: person.publicKey),
+                        KeyID(publicKey: person.publicKey),
                         number % 2 == 0 ? .moderator : .member),
                     by: owner)
             default: try writer.write(.set(.about("text \(number)")), by: owner)
@@ -116,7 +116,7 @@ struct LongLog {
 /// Signs the changes of a log.
 private struct LogWriter {
     private(set) var changes: [GroupChange] = []
-    private var numbers: [SessionID: Int64] = [:]
+    private var numbers: [KeyID: Int64] = [:]
     private var heads: [GroupID] = []
     private let owner: SigningKey
 
@@ -124,7 +124,7 @@ private struct LogWriter {
 
     /// Adds a change after all heads.
     mutating func write(_ act: GroupChange.Act, by key: SigningKey) throws {
-        let author = SessionID(publicKey: key.publicKey)
+        let author = KeyID(publicKey: key.publicKey)
         numbers[author, default: 0] += 1
         let change = try GroupChange(
             act, in: changes.first?.id, by: key, seq: numbers[author] ?? 1, parents: heads)

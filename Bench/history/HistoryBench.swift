@@ -45,7 +45,7 @@ struct HistoryBench {
     }
 
     private static func write(
-        _ body: JSONObject, _ peer: SessionID, _ owner: SessionID, isSent: Bool, at time: Timestamp,
+        _ body: JSONObject, _ peer: KeyID, _ owner: KeyID, isSent: Bool, at time: Timestamp,
         _ transaction: StateTransaction
     ) throws {
         let id = Envelope.newID()

@@ -180,7 +180,7 @@ struct Consumers {
     }
 
     /// Returns the mailbox of a subscriber.
-    func mailbox(_ index: Int) -> SessionID { SessionID(publicKey: keys[index].publicKey) }
+    func mailbox(_ index: Int) -> KeyID { KeyID(publicKey: keys[index].publicKey) }
 
     /// Advances a subscriber after an event. Returns whether it has just subscribed.
     func advance(_ index: Int, _ event: ClientSet.Event, in clients: ClientSet) -> Bool {

@@ -106,7 +106,7 @@ final class Load: Sendable {
 
     private var hasGone: Bool { !isConsuming.load(ordering: .relaxed) }
 
-    private func send(to mailbox: SessionID) {
+    private func send(to mailbox: KeyID) {
         var waiting: [String: [UInt8]] = [:]
         while true {
             guard let client = RawClient(reaching: address) else {

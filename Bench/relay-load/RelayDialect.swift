@@ -23,13 +23,13 @@ struct RelayDialect: Dialect {
             Template(
                 framing.wrap(
                     Self.send(
-                        to: SessionID(publicKey: randomBytes(32)), run: run,
+                        to: KeyID(publicKey: randomBytes(32)), run: run,
                         ttl: sendsSignals ? "\"ttl\":0," : "")))
         }
     }
 
     /// Returns a send of an envelope of 1,024 bytes, without a line feed.
-    private static func send(to recipient: SessionID, run: String, ttl: String) -> [UInt8] {
+    private static func send(to recipient: KeyID, run: String, ttl: String) -> [UInt8] {
         func envelope(_ padding: Int) -> String {
             "{\"v\":1,\"type\":\"envelope\",\"id\":\"\(Template.mark)-\(run.prefix(4))-4000-8000-\(run)\","
                 + "\"suite\":\"sealed\",\"to\":\"\(recipient)\",\"time\":\"2026-01-01T00:00:00Z\","

@@ -8,7 +8,7 @@ extension FuzzTarget {
             precondition(AgeRecipient(recipient.text) == recipient)
         }
         _ = AgeIdentity(text)
-        if let id = SessionID(text) { precondition(SessionID(id.description) == id) }
+        if let id = KeyID(text) { precondition(KeyID(id.description) == id) }
         if let time = Timestamp(text) { precondition(Timestamp(time.description) == time) }
         for base64 in [Base64.standard, .raw, .url] {
             if let value = base64.decode(text) { precondition(base64.encode(value) == text) }

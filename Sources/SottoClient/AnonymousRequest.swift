@@ -71,10 +71,10 @@ struct AnonymousRequest {
 /// A request to a relay's directory for the card of an id.
 public struct CardLookup: Sendable {
     /// The id of the card.
-    public let id: SessionID
+    public let id: KeyID
 
     /// Creates a request for the card of an id.
-    public init(_ id: SessionID) { self.id = id }
+    public init(_ id: KeyID) { self.id = id }
 
     /// Sends the request to a relay. The returned card is signed by the id; the relay cannot confirm who owns the id.
     ///
@@ -93,10 +93,10 @@ public struct CardLookup: Sendable {
 /// A request to a relay's directory for the record of a room.
 public struct RoomLookup: Sendable {
     /// The door of the room.
-    public let door: SessionID
+    public let door: KeyID
 
     /// Creates a request for the room with a door.
-    public init(_ door: SessionID) { self.door = door }
+    public init(_ door: KeyID) { self.door = door }
 
     /// Sends the request to a relay, and returns the record. The door has signed the key that signed the record.
     ///

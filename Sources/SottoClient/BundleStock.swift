@@ -51,7 +51,7 @@ public final class BundleStock: Sendable {
     }
 
     /// Returns the owners of whom a bundle is needed, in batches, for each relay.
-    private func due() throws -> [(relay: String, batches: [[SessionID]])] {
+    private func due() throws -> [(relay: String, batches: [[KeyID]])] {
         let wishes = try store.preview { try $0.bundleWishes() }
         return Dictionary(grouping: wishes, by: \.relay).map { relay, wishes in
             let batches = stride(from: 0, to: wishes.count, by: WireLimits.claimCount).map {
@@ -63,7 +63,7 @@ public final class BundleStock: Sendable {
 
     /// Claims a batch of bundles. Returns whether the relay answered it.
     private func claim(
-        _ owners: [SessionID], at address: String, on group: MultiThreadedEventLoopGroup,
+        _ owners: [KeyID], at address: String, on group: MultiThreadedEventLoopGroup,
         within seconds: Double
     ) throws -> Bool {
         // Records the attempt first, so that the next one is tomorrow even if this one fails.

@@ -25,7 +25,7 @@ struct CommandRetries {
         /// The record on one line.
         let envelope: [UInt8]
         /// The address that received it; `nil` for the identity's own mailbox.
-        let origin: SessionID?
+        let origin: KeyID?
         fileprivate var delay = RetryDelay()
         fileprivate var at = 0.0
         fileprivate var successes = 0
@@ -53,7 +53,7 @@ struct CommandRetries {
     ///
     /// Returns whether the failure counts: the command has handled another envelope since the last attempt.
     mutating func noteFailure(
-        _ id: String, _ envelope: [UInt8], origin: SessionID?, successes: Int, at now: Double
+        _ id: String, _ envelope: [UInt8], origin: KeyID?, successes: Int, at now: Double
     ) -> Bool {
         guard
             var retry = retries[id]

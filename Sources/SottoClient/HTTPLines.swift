@@ -28,7 +28,7 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     private struct PendingRequest {
         let line: [UInt8]
         /// The mailbox of the request, or of the login.
-        var mailbox: SessionID?
+        var mailbox: KeyID?
         var isLogin = false
         var isRenewal = false
     }
@@ -48,9 +48,9 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     private var inFlight: PendingRequest?
     private var body = ByteBuffer()
 
-    private var first: SessionID?
-    private var tokens: [SessionID: (text: String, renewal: NIODeadline)] = [:]
-    private var polls: [SessionID: Poll] = [:]
+    private var first: KeyID?
+    private var tokens: [KeyID: (text: String, renewal: NIODeadline)] = [:]
+    private var polls: [KeyID: Poll] = [:]
 
     init(relay: RelayURL) { self.relay = relay }
 
@@ -78,7 +78,7 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
                 Frame.begins(line, type: $0)
             }), let frame = try? Frame(parsing: line)
         else { return queue.append(PendingRequest(line: line)) }
-        let mailbox = frame.payload["id"]?.string.flatMap { SessionID($0) } ?? first
+        let mailbox = frame.payload["id"]?.string.flatMap { KeyID($0) } ?? first
         switch (type, mailbox) {
         case ("subscribe", let mailbox?):
             polls[mailbox] = Poll()
@@ -164,7 +164,7 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
 
     /// Delivers the envelopes of a poll as if they were pushed, and polls again.
     private func deliverPolled(
-        _ frame: Frame, of mailbox: SessionID, _ context: ChannelHandlerContext
+        _ frame: Frame, of mailbox: KeyID, _ context: ChannelHandlerContext
     ) {
         polls[mailbox]?.isUnderWay = false
         guard case .messages(let messages, let hasMore) = Response(frame) else {
@@ -188,7 +188,7 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     }
 
     /// Polls a mailbox, unless a poll is running or too many envelopes wait for an acknowledgement.
-    private func poll(_ mailbox: SessionID) {
+    private func poll(_ mailbox: KeyID) {
         guard let poll = polls[mailbox], !poll.isUnderWay, poll.unacknowledged < Self.window else {
             return
         }

@@ -7,10 +7,10 @@ package enum MailboxOwner: Sendable {
     /// An identity with its own key.
     case identity(Identity)
     /// An id with the RSA key that its owner registered at the relay.
-    case loginKey(RSALoginKey, SessionID)
+    case loginKey(RSALoginKey, KeyID)
 
     /// The id of the owner and of the mailbox.
-    public var id: SessionID {
+    public var id: KeyID {
         switch self {
         case .identity(let identity): identity.id
         case .loginKey(_, let id): id
@@ -47,11 +47,11 @@ struct MailboxSession {
     var early: [RelayLink.Event] = []
     var waitingForAcks = 0
     /// The open mailboxes, the identity's first.
-    private(set) var mailboxes: [SessionID] = []
+    private(set) var mailboxes: [KeyID] = []
 
     private var links: [RelayLink] = []
     /// The index of each mailbox's connection.
-    private var places: [SessionID: Int] = [:]
+    private var places: [KeyID: Int] = [:]
 
     /// The maximum number of addresses on a connection where the identity's own mailbox is open too.
     static let addressesPerLink = WireLimits.openMailboxes - 1
@@ -59,7 +59,7 @@ struct MailboxSession {
     private init(relay: RelayURL) { self.relay = relay }
 
     /// Returns the connection on which a mailbox is open, or the first connection for any other mailbox.
-    func link(of mailbox: SessionID) -> RelayLink { links[places[mailbox] ?? 0] }
+    func link(of mailbox: KeyID) -> RelayLink { links[places[mailbox] ?? 0] }
 
     /// Returns the next events, and waits for them if none are queued.
     mutating func take(timeout: Double?) -> [RelayLink.Event] {
@@ -155,7 +155,7 @@ extension MailboxSession {
 
     /// Sends a request about a mailbox and waits for the response. Events that arrive meanwhile are kept.
     mutating func ask(
-        _ request: Request, of mailbox: SessionID, _ requests: inout Int
+        _ request: Request, of mailbox: KeyID, _ requests: inout Int
     ) throws(ClientError) -> Response {
         try ask(request, on: places[mailbox] ?? 0, &requests)
     }

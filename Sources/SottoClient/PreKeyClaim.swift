@@ -7,14 +7,14 @@ public import SottoWire
 /// and claims again gets the same bundle and uses no other key.
 public struct PreKeyClaim: Sendable, Equatable {
     /// The owner of the prekeys.
-    public let owner: SessionID
+    public let owner: KeyID
     /// The claim's id: a random UUID in lower case.
     public let id: String
     /// The address that the owner gave us, or `nil`.
-    public let address: SessionID?
+    public let address: KeyID?
 
     /// Creates a claim; `id` has the form of `Envelope.newID()`.
-    public init(owner: SessionID, id: String, address: SessionID? = nil) {
+    public init(owner: KeyID, id: String, address: KeyID? = nil) {
         precondition(Envelope.isID(id), "a claim's id is a lower-case UUID")
         self.owner = owner
         self.id = id

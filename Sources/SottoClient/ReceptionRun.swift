@@ -17,7 +17,7 @@ extension Reception {
         /// The addresses that are open in the session.
         private var addresses: [SendAddress] = []
         /// The addresses that received envelopes, for envelopes not sent to the identity's own mailbox.
-        var origins: [String: SessionID] = [:]
+        var origins: [String: KeyID] = [:]
         /// Envelopes whose command failed during `follow`.
         var retries = CommandRetries()
         /// The number of envelopes that the command has handled.
@@ -163,7 +163,7 @@ extension Reception {
             for mailbox in session?.mailboxes ?? [] { try takeDead(of: mailbox) }
         }
 
-        private mutating func takeDead(of mailbox: SessionID) throws {
+        private mutating func takeDead(of mailbox: KeyID) throws {
             var after: Int64 = 0
             while !isFull {
                 let answer: Response?

@@ -7,7 +7,7 @@ public import SottoTool
 /// The person that an argument names, with the known keys.
 public struct Correspondent: Sendable {
     /// The person's session id.
-    public let id: SessionID
+    public let id: KeyID
     /// The card to encrypt to: the card of the argument, or the contact's. `nil` if no card is known.
     public let card: Card?
     /// The contact with that id.
@@ -32,7 +32,7 @@ public struct Correspondent: Sendable {
 
     /// Creates a correspondent. Without `profiles`, the accounts are those of the contact or the card.
     public init(
-        id: SessionID, card: Card?, contact: Contact?, profiles: Profiles? = nil,
+        id: KeyID, card: Card?, contact: Contact?, profiles: Profiles? = nil,
         isOwn: Bool = false
     ) {
         self.id = id
@@ -137,7 +137,7 @@ public final class AddressBook {
             }
         }
         if !isFile, argument != "-", !argument.contains("/") {
-            if let id = SessionID(argument) {
+            if let id = KeyID(argument) {
                 return try id == identity().id
                     ? own(argument) : Correspondent(id: id, card: nil, contact: nil)
             }
@@ -204,7 +204,7 @@ public final class AddressBook {
     public func lookUp(_ text: String, for use: NameUse) throws -> Contact? {
         guard let store = try store() else { return nil }
         if let whole = try store.contact(named: text) { return whole }
-        if let id = SessionID(text) { return try store.contact(id: id) }
+        if let id = KeyID(text) { return try store.contact(id: id) }
         let contacts = try store.contacts()
         let found = try meaning(of: text, among: contacts.map(NameRule.Known.init), for: use)
         return contacts.first { $0.id == found?.peer }
@@ -255,7 +255,7 @@ public final class AddressBook {
             return Correspondent(id: contact.id, card: nil, contact: contact, profiles: profiles)
         }
         guard let key = account.signingKey else { throw Failure.noSigningKey }
-        let id = SessionID(publicKey: key)
+        let id = KeyID(publicKey: key)
         let contact = loaded.isReady ? try store()?.contact(id: id) : nil
         if let contact, let kept = contact.signedProfiles.whisper2, !account.agrees(with: kept) {
             throw Failure.changedAccount(of: contact)

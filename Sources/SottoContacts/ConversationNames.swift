@@ -59,7 +59,7 @@ package final class ConversationNames {
     }
 
     /// Returns the displayed name of a person.
-    package func name(of peer: SessionID) throws -> String {
+    package func name(of peer: KeyID) throws -> String {
         if peer == store.owner.id { return "me" }
         let name = try store.readableContact(id: peer)?.name ?? ""
         return name.isEmpty ? peer.description : name

@@ -149,10 +149,10 @@ extension Correspondent {
 
     /// Returns the id whose messages the Whisper2 account signs: the correspondent's id, or the account's own id if the
     /// correspondent did not sign the account. `nil` for an account without a signing key.
-    public func signerID(of account: Whisper2Contact) -> SessionID? {
+    public func signerID(of account: Whisper2Contact) -> KeyID? {
         guard let key = account.signingKey else { return nil }
         let isTied = binding(of: account) == .proven || contact?.signs(with: account) == true
-        return isTied ? id : SessionID(publicKey: key)
+        return isTied ? id : KeyID(publicKey: key)
     }
 
     /// Returns whether messages signed by the Mercurio account are the correspondent's.

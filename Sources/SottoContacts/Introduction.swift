@@ -97,7 +97,7 @@ extension Card {
     }
 }
 
-extension SessionID {
+extension KeyID {
     /// The length of an abbreviated id as displayed and accepted as an argument, in characters.
     public static let shortLength = NameRule.idLength
 
@@ -147,7 +147,7 @@ extension Contact {
 
 /// Returns the command that fetches the signed card of an id from a relay's directory and adds it. `relay` is the relay
 /// that its owner named, if any.
-public func cardLookupCommand(_ id: SessionID, relay: String? = nil) -> String {
+public func cardLookupCommand(_ id: KeyID, relay: String? = nil) -> String {
     guard let relay else { return "sotto recv --card \(id) | sotto contact add" }
     return "sotto recv --relay \(shellWord(relay)) --card \(id) | sotto contact add"
 }

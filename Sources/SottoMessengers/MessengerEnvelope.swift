@@ -64,14 +64,14 @@ public struct MessengerEnvelope: Sendable {
     /// The messenger.
     public let messenger: Messenger
     /// The mailbox or account of the recipient, if it is known.
-    public let to: SessionID?
+    public let to: KeyID?
     /// The time of creation. The format may not authenticate it.
     public let time: Timestamp
     /// The members of the messenger's record.
     public let payload: JSONObject
 
     init(
-        id: String, messenger: Messenger, to: SessionID?, time: Timestamp, payload: JSONObject
+        id: String, messenger: Messenger, to: KeyID?, time: Timestamp, payload: JSONObject
     ) {
         self.id = id
         self.messenger = messenger
@@ -92,12 +92,12 @@ public struct MessengerEnvelope: Sendable {
 /// The recipient of a message in a messenger's own format.
 public struct MessengerRecipient: Sendable {
     /// The recipient's id, or `nil` for a chat.
-    public let id: SessionID?
+    public let id: KeyID?
     /// The recipient's accounts.
     public let profiles: Profiles
 
     /// Creates a recipient.
-    public init(id: SessionID?, profiles: Profiles = Profiles()) {
+    public init(id: KeyID?, profiles: Profiles = Profiles()) {
         self.id = id
         self.profiles = profiles
     }

@@ -36,12 +36,12 @@ public final class MessengerKeys {
     /// The options of the formats.
     public let options: MessengerOptions
     /// Returns the keys for a WhisperID, and the id of the contact, or `nil` if the account is unknown.
-    public var whisper2Account: (WhisperID) throws -> (id: SessionID?, account: Whisper2Contact)? =
+    public var whisper2Account: (WhisperID) throws -> (id: KeyID?, account: Whisper2Contact)? =
         {
             _ in nil
         }
     /// Returns the id of the contact with a Mercurio id, or `nil` if it is unknown.
-    public var mercurioOwner: (SessionID) throws -> SessionID? = { _ in nil }
+    public var mercurioOwner: (KeyID) throws -> KeyID? = { _ in nil }
 
     private var whisper2: Whisper2Keys?
     private var mercurio: MercurioIdentity?
@@ -63,7 +63,7 @@ public final class MessengerKeys {
     }
 
     /// The user's mailbox.
-    var ownID: SessionID? { identityOrNone?.id }
+    var ownID: KeyID? { identityOrNone?.id }
 
     /// Returns the only chat. Throws ``SuiteError/noChat`` or ``SuiteError/severalChats``.
     func chat() throws(SuiteError) -> MessengerChat {

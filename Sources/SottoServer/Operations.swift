@@ -55,7 +55,7 @@ final class Operations: Sendable {
                 do throws(StoreError) {
                     let known = try services.store.known(
                         among: ids, byPreKeys: admission.isOpen)
-                    var eligibilities: [SessionID: WakeUps.Eligibility] = [:]
+                    var eligibilities: [KeyID: WakeUps.Eligibility] = [:]
                     for id in ids {
                         eligibilities[id] =
                             known.contains(id) || admission.lists(id)

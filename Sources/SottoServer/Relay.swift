@@ -131,7 +131,7 @@ public final class Relay: Sendable {
     public func reloadCertificate() throws(RelayError) { try tls?.reload() }
 
     /// Replaces the operator's list of ids that may have a mailbox.
-    public func replaceMembers(_ list: Set<SessionID>) {
+    public func replaceMembers(_ list: Set<KeyID>) {
         services.policy.admission.replace(list)
         services.writer.sweep()
     }

@@ -145,36 +145,36 @@ public final class IdentityStore: Sendable {
             number INTEGER PRIMARY KEY, mark BLOB NOT NULL UNIQUE, sealed BLOB NOT NULL
         );
         CREATE TABLE group_change (
-            number INTEGER PRIMARY KEY, team INTEGER NOT NULL, mark BLOB NOT NULL UNIQUE,
+            number INTEGER PRIMARY KEY, group_id INTEGER NOT NULL, mark BLOB NOT NULL UNIQUE,
             aside INTEGER NOT NULL, place INTEGER NOT NULL, time INTEGER NOT NULL,
             sealed BLOB NOT NULL
         );
-        CREATE INDEX group_change_place ON group_change(team, aside, place);
+        CREATE INDEX group_change_place ON group_change(group_id, aside, place);
         CREATE TABLE group_member (
-            team INTEGER NOT NULL, mark BLOB NOT NULL, holds INTEGER NOT NULL,
-            told INTEGER NOT NULL, sealed BLOB NOT NULL, PRIMARY KEY (team, mark)
+            group_id INTEGER NOT NULL, mark BLOB NOT NULL, holds INTEGER NOT NULL,
+            told INTEGER NOT NULL, sealed BLOB NOT NULL, PRIMARY KEY (group_id, mark)
         ) WITHOUT ROWID;
         CREATE TABLE own_chain (
-            team INTEGER PRIMARY KEY, serial INTEGER NOT NULL, made INTEGER NOT NULL,
+            group_id INTEGER PRIMARY KEY, serial INTEGER NOT NULL, made INTEGER NOT NULL,
             sealed BLOB NOT NULL
         );
         CREATE TABLE group_chain (
-            number INTEGER PRIMARY KEY, team INTEGER NOT NULL, device BLOB NOT NULL,
+            number INTEGER PRIMARY KEY, group_id INTEGER NOT NULL, device BLOB NOT NULL,
             tag BLOB NOT NULL UNIQUE, sealed BLOB NOT NULL
         );
-        CREATE INDEX group_chain_device ON group_chain(team, device, number);
+        CREATE INDEX group_chain_device ON group_chain(group_id, device, number);
         CREATE TABLE held (
             number INTEGER PRIMARY KEY, mark INTEGER NOT NULL UNIQUE, source BLOB NOT NULL,
             time INTEGER NOT NULL, sealed BLOB NOT NULL
         );
         CREATE INDEX held_source ON held(source, number);
-        CREATE TABLE group_room (team INTEGER PRIMARY KEY, sealed BLOB NOT NULL);
+        CREATE TABLE group_room (group_id INTEGER PRIMARY KEY, sealed BLOB NOT NULL);
         CREATE TABLE group_file (
-            number INTEGER PRIMARY KEY, team INTEGER NOT NULL, mark BLOB NOT NULL UNIQUE,
+            number INTEGER PRIMARY KEY, group_id INTEGER NOT NULL, mark BLOB NOT NULL UNIQUE,
             device BLOB NOT NULL, stage INTEGER NOT NULL, time INTEGER NOT NULL,
             sealed BLOB NOT NULL
         );
-        CREATE INDEX group_file_team ON group_file(team, device);
+        CREATE INDEX group_file_group ON group_file(group_id, device);
         """
     ]
 

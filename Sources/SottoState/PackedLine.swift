@@ -34,7 +34,7 @@ struct PackedLine: Sendable {
     }
 
     init(
-        _ owner: SessionID, _ me: HistoryLines.Person, _ peer: SessionID,
+        _ owner: KeyID, _ me: HistoryLines.Person, _ peer: KeyID,
         _ they: HistoryLines.Person
     ) {
         own = Array(owner.description.utf8)

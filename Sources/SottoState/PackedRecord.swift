@@ -25,13 +25,12 @@ enum PackedRecord {
     static let hasTime: UInt8 = 0x80
 
     /// Returns the stored form of a message in a conversation of `owner`. It is that of the message's record.
-    static func pack(_ message: Message, _ conversation: Conversation, owner: SessionID) -> [UInt8]
-    {
+    static func pack(_ message: Message, _ conversation: Conversation, owner: KeyID) -> [UInt8] {
         // Form 1 has no member `ttl` before the suite.
         guard message.ttl == nil, let id = UUIDText.bytes(message.id),
             let trust = trusts.firstIndex(of: message.trust.rawValue)
         else { return pack(message.record, conversation, owner: owner) }
-        func party(_ id: SessionID?) -> UInt8 {
+        func party(_ id: KeyID?) -> UInt8 {
             guard let id else { return 0 }
             return id == owner ? 1 : id == conversation.peer ? 2 : 3
         }
@@ -61,14 +60,14 @@ enum PackedRecord {
     }
 
     /// Returns the stored form of a record in a conversation of `owner`.
-    static func pack(_ record: JSONObject, _ conversation: Conversation, owner: SessionID)
+    static func pack(_ record: JSONObject, _ conversation: Conversation, owner: KeyID)
         -> [UInt8]
     {
         packed(record, conversation, owner: owner) ?? [0] + record.serialized()
     }
 
     private static func packed(
-        _ record: JSONObject, _ conversation: Conversation, owner: SessionID
+        _ record: JSONObject, _ conversation: Conversation, owner: KeyID
     ) -> [UInt8]? {
         var flags: UInt8 = 0
         var suite: UInt8 = 0
@@ -139,7 +138,7 @@ enum PackedRecord {
 
     /// Returns the record of ``pack(_:_:owner:)``, or `nil` if the bytes are not its result.
     static func unpack(
-        _ bytes: ArraySlice<UInt8>, _ conversation: Conversation, owner: SessionID
+        _ bytes: ArraySlice<UInt8>, _ conversation: Conversation, owner: KeyID
     ) -> JSONObject? {
         guard let form = bytes.first else { return nil }
         let start = bytes.startIndex

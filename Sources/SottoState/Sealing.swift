@@ -17,11 +17,11 @@ extension IdentityStore {
         case reader(mark: [UInt8])
         case group(mark: [UInt8])
         case groupChange(mark: [UInt8])
-        case groupMember(team: Int64, mark: [UInt8])
-        case ownChain(team: Int64)
+        case groupMember(group: Int64, mark: [UInt8])
+        case ownChain(group: Int64)
         case groupChain(tag: [UInt8])
         case heldMessage(mark: Int64)
-        case groupRoom(team: Int64)
+        case groupRoom(group: Int64)
         case groupFile(mark: [UInt8])
 
         /// Returns the content after the context in an opened value, or `nil` if it has another context.
@@ -54,13 +54,13 @@ extension IdentityStore {
             case .request(let id): Array("request".utf8) + Array(id.utf8)
             case .skipped(let chain, let place): Array("skipped \(place) ".utf8) + chain
             case .reader(let mark): Array("reader".utf8) + mark
-            case .group(let mark): Array("group".utf8) + mark
-            case .groupChange(let mark): Array("team change".utf8) + mark
-            case .groupMember(let team, let mark): Array("team member \(team) ".utf8) + mark
-            case .ownChain(let team): Array("own chain \(team) ".utf8)
-            case .groupChain(let tag): Array("team chain".utf8) + tag
-            case .groupRoom(let team): Array("team room \(team) ".utf8)
-            case .groupFile(let mark): Array("team file".utf8) + mark
+            case .group(let mark): Array("group log".utf8) + mark
+            case .groupChange(let mark): Array("group change".utf8) + mark
+            case .groupMember(let group, let mark): Array("group member \(group) ".utf8) + mark
+            case .ownChain(let group): Array("own chain \(group) ".utf8)
+            case .groupChain(let tag): Array("group chain".utf8) + tag
+            case .groupRoom(let group): Array("group room \(group) ".utf8)
+            case .groupFile(let mark): Array("group file".utf8) + mark
             case .heldMessage(let mark): Array("held message \(mark) ".utf8)
             }
         }
@@ -110,7 +110,7 @@ extension IdentityStore {
     }
 
     /// Returns the keyed hash of an id, 16 bytes.
-    func mark(_ id: SessionID) -> [UInt8] { keyedHash(id.publicKey, key: lookupKey) }
+    func mark(_ id: KeyID) -> [UInt8] { keyedHash(id.publicKey, key: lookupKey) }
 
     /// Returns the keyed hash of a chain of messages, 16 bytes.
     func mark(chain: [UInt8]) -> [UInt8] {
@@ -155,7 +155,7 @@ extension IdentityStore {
     }
 
     /// Returns the keyed hash of an event's author, 8 bytes. The claimed author of an imported event has another.
-    func mark(author: SessionID, isImported: Bool = false) -> Int64 {
+    func mark(author: KeyID, isImported: Bool = false) -> Int64 {
         mark(envelope: (isImported ? "claimed author " : "author ") + author.description)
     }
 

@@ -9,12 +9,12 @@ public final class StateTransaction {
     /// The state.
     package let store: IdentityStore
     let connection: StateConnection
-    var sessions: [SessionID: [SessionSlot]] = [:]
+    var sessions: [KeyID: [SessionSlot]] = [:]
     /// The peers of whom ``sessions`` has all sessions and not only the recent ones.
-    var readWhole: Set<SessionID> = []
+    var readWhole: Set<KeyID> = []
     /// The receiving chains from which messages are opened before their turn, by the tags of their sessions.
     var aheadChains: [[UInt8]: AheadChain] = [:]
-    var contacts: [SessionID: Contact?] = [:]
+    var contacts: [KeyID: Contact?] = [:]
     var conversations: [Conversation: ConversationRow] = [:]
     /// The groups that were read or changed.
     var groups: [GroupID: StoredGroup] = [:]
@@ -25,7 +25,7 @@ public final class StateTransaction {
     /// The entries into each group that did not make their author a member, with the number of changes that the log had.
     var failedEntries: [GroupID: [GroupID: Int]] = [:]
     /// The people who were found to be no members any more, of each group of which the owner is a member.
-    var formerMembers: [GroupID: Set<SessionID>] = [:]
+    var formerMembers: [GroupID: Set<KeyID>] = [:]
     /// The forks of logs that were learned and not reported yet.
     var forks: [GroupFork] = []
     /// The column `place` of the last message in the history, after it was looked up.

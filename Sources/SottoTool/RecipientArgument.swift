@@ -63,7 +63,7 @@ public enum RecipientArgument: Sendable {
     /// argument, such as a file or a name, is returned unchanged.
     public static func pasted(_ argument: String) -> String {
         let text = Pasted.text(argument)
-        return SessionID(text) != nil || isWritten(text) ? text : argument
+        return KeyID(text) != nil || isWritten(text) ? text : argument
     }
 
     /// Returns an argument for a message, but not a text that is or could be a secret.

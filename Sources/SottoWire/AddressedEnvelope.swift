@@ -6,7 +6,7 @@ public struct AddressedEnvelope: Sendable, Equatable {
     /// The id: a lower-case UUID.
     public let id: String
     /// The mailbox of the recipient.
-    public let to: SessionID
+    public let to: KeyID
     /// The time to live at the relay, in seconds, or `nil`; see ``Envelope/ttl``.
     public let ttl: Int64?
     /// The record on one line, without a line feed.
@@ -18,7 +18,7 @@ public struct AddressedEnvelope: Sendable, Equatable {
         let fields = Fields<Reason>(record)
         try fields.header("envelope")
         id = try fields["id"].uuid()
-        to = try fields["to"].sessionID()
+        to = try fields["to"].keyID()
         ttl = try fields["ttl"].optional?.integer(in: 0...Envelope.maximumTTL)
         guard record["payload"]?.object != nil,
             JSON.object(record).nests(atMost: WireLimits.envelopeDepth)

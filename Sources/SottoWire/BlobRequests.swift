@@ -5,7 +5,7 @@ public struct BlobPiece: Sendable, Equatable {
     /// The blob's random id, 32 bytes, with which every client can fetch the blob.
     public var id: [UInt8]
     /// The mailbox whose limit counts the blob.
-    public var to: SessionID
+    public var to: KeyID
     /// The length of the blob in bytes, 1 to `Blob.maximumSize`.
     public var size: Int64
     /// SHA-256 of the blob, 32 bytes, or `nil` if the relay need not compare it.
@@ -19,7 +19,7 @@ public struct BlobPiece: Sendable, Equatable {
 
     /// Creates a piece.
     public init(
-        id: [UInt8], to: SessionID, size: Int64, digest: [UInt8]?, deletion: [UInt8]?,
+        id: [UInt8], to: KeyID, size: Int64, digest: [UInt8]?, deletion: [UInt8]?,
         offset: Int64 = 0, bytes: [UInt8] = []
     ) {
         self.id = id
@@ -41,7 +41,7 @@ public struct BlobPiece: Sendable, Equatable {
     init(_ payload: Fields<Reason>) throws(Reason) {
         self.init(
             id: try payload["id"].bytes(count: WireLimits.blobIDBytes),
-            to: try payload["to"].sessionID(),
+            to: try payload["to"].keyID(),
             size: try payload["size"].integer(in: 1...Int64.max),
             digest: try payload["digest"].optional?.bytes(count: 32),
             deletion: try payload["delete"].optional?.bytes(count: 32),

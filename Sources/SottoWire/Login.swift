@@ -11,7 +11,7 @@ public struct Login: Sendable, Equatable {
     }
 
     /// The id that logs in.
-    public let id: SessionID
+    public let id: KeyID
     /// The nonce of the relay, 32 bytes.
     public let nonce: [UInt8]
     /// The name of the relay that the client connected to: `host:port`.
@@ -25,7 +25,7 @@ public struct Login: Sendable, Equatable {
     public init(
         key: SigningKey, nonce: [UInt8], relay: String, invitation: InvitationCode? = nil
     ) {
-        let id = SessionID(publicKey: key.publicKey)
+        let id = KeyID(publicKey: key.publicKey)
         let message = Self.message(relay: relay, nonce: nonce, id: id)
         self.init(
             id: id, nonce: nonce, relay: relay, proof: .signature(key.sign(message)),
@@ -33,7 +33,7 @@ public struct Login: Sendable, Equatable {
     }
 
     /// Creates a login as an id with the RSA login key that its owner registered at the relay.
-    package init(rsaKey: RSALoginKey, id: SessionID, nonce: [UInt8], relay: String)
+    package init(rsaKey: RSALoginKey, id: KeyID, nonce: [UInt8], relay: String)
         throws(RSAKeyError)
     {
         let message = Self.message(relay: relay, nonce: nonce, id: id)
@@ -42,7 +42,7 @@ public struct Login: Sendable, Equatable {
     }
 
     init(
-        id: SessionID, nonce: [UInt8], relay: String, proof: Proof,
+        id: KeyID, nonce: [UInt8], relay: String, proof: Proof,
         invitation: InvitationProof? = nil
     ) {
         self.id = id
@@ -82,7 +82,7 @@ public struct Login: Sendable, Equatable {
 
     /// Returns the bytes to sign:
     /// `"sotto/relay/login/v1\0" ‖ length of name (1) ‖ name ‖ nonce (32) ‖ public key (32)`.
-    static func message(relay: String, nonce: [UInt8], id: SessionID) -> [UInt8] {
+    static func message(relay: String, nonce: [UInt8], id: KeyID) -> [UInt8] {
         let name = Array(relay.utf8)
         precondition(name.count <= WireLimits.nameBytes)
         return Array("sotto/relay/login/v1\0".utf8) + [UInt8(name.count)] + name + nonce
@@ -99,7 +99,7 @@ public struct Login: Sendable, Equatable {
     }
 
     init(_ payload: Fields<FieldError>) throws(FieldError) {
-        id = try payload["id"].sessionID()
+        id = try payload["id"].keyID()
         nonce = try payload["nonce"].bytes(count: WireLimits.nonceBytes)
         relay = try payload["relay"].text { $0.utf8.count <= WireLimits.nameBytes ? $0 : nil }
         invitation = try payload["invitation"].optional?.object(InvitationProof.init)

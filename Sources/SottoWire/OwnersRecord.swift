@@ -14,7 +14,7 @@ public struct OwnersRecord: Sendable, Equatable {
     }
 
     /// The id of the owner, or the door of the room.
-    public let id: SessionID
+    public let id: KeyID
     /// The kind of record.
     public let kind: Kind
     /// The time of the signature; of two records of a kind the later one is valid.

@@ -17,11 +17,11 @@ public enum Request: Sendable, Equatable {
     /// `messages`.
     ///
     /// `of` names one of several open mailboxes, here and in the next cases; `nil` is the first one.
-    case fetch(max: Int, after: Int64, dead: Bool, of: SessionID? = nil)
+    case fetch(max: Int, after: Int64, dead: Bool, of: KeyID? = nil)
     /// Subscribes to a mailbox: waiting and new envelopes are pushed. Answered by `subscribed`.
-    case subscribe(of: SessionID? = nil)
+    case subscribe(of: KeyID? = nil)
     /// Deletes envelopes that were delivered, or counts a failure. Answered by `acked`.
-    case ack(ids: [String], Handled, of: SessionID? = nil)
+    case ack(ids: [String], Handled, of: KeyID? = nil)
 
     /// Publishes prekeys; needs no login, because the record is signed. Answered by `stored`, even if nothing in it is
     /// new.
@@ -29,7 +29,7 @@ public enum Request: Sendable, Equatable {
     /// Claims a bundle of an owner's prekeys under an id that the client chose: a lower-case UUID. Repeating the id
     /// returns the same bundle. `address` is an address of the owner that the client was given; it or a proof of work
     /// gets the last one-time prekeys. Answered by `bundle`.
-    case claim(owner: SessionID, id: String, address: SessionID? = nil)
+    case claim(owner: KeyID, id: String, address: KeyID? = nil)
     /// Makes 1 to ``WireLimits/claimCount`` claims of different owners at once. Answered by `bundles`.
     case claims([Claim])
 
@@ -37,9 +37,9 @@ public enum Request: Sendable, Equatable {
     /// is signed. Answered by `stored`, even if it is older than the stored one.
     case record(OwnersRecord)
     /// Looks up the card of an id. Answered by `card`.
-    case lookup(SessionID)
+    case lookup(KeyID)
     /// Looks up the record of a room by its door. Answered by `room`.
-    case room(SessionID)
+    case room(KeyID)
     /// Asks for a proof of work, after ``Reason/workRequired``. Answered by `puzzle`.
     case puzzle
     /// Sends the counter that solves a puzzle (`ProofOfWork`). Answered by `accepted`: this connection may then
@@ -59,12 +59,12 @@ public enum Request: Sendable, Equatable {
     /// A claim in a batch.
     public struct Claim: Sendable, Equatable {
         /// The owner of the prekeys.
-        public let owner: SessionID
+        public let owner: KeyID
         /// The claim's id: a lower-case UUID.
         public let id: String
 
         /// Creates a claim.
-        public init(owner: SessionID, id: String) { (self.owner, self.id) = (owner, id) }
+        public init(owner: KeyID, id: String) { (self.owner, self.id) = (owner, id) }
     }
 
     /// The result of an envelope at its recipient.
@@ -79,7 +79,7 @@ public enum Request: Sendable, Equatable {
     /// ``Reason/loginFailed`` for a malformed login.
     public init(_ frame: Frame) throws(Reason) {
         let payload = Fields<Reason>(frame.payload)
-        func mailbox() throws(Reason) -> SessionID? { try payload["id"].optional?.sessionID() }
+        func mailbox() throws(Reason) -> KeyID? { try payload["id"].optional?.keyID() }
         switch frame.type {
         case "ping": self = .ping
         case "challenge": self = .challenge
@@ -110,12 +110,12 @@ public enum Request: Sendable, Equatable {
         case "prekeys": self = .publish(try PublishedPreKeys(payload["publication"].object()))
         case "claim":
             self = .claim(
-                owner: try payload["id"].sessionID(), id: try payload["claim"].uuid(),
-                address: try payload["address"].optional?.sessionID())
+                owner: try payload["id"].keyID(), id: try payload["claim"].uuid(),
+                address: try payload["address"].optional?.keyID())
         case "claims":
             let counts = 1...WireLimits.claimCount
             let owners = try payload["ids"].list(counts: counts) { (id) throws(Reason) in
-                try id.sessionID()
+                try id.keyID()
             }
             let ids = try payload["claims"].list(counts: counts) { (id) throws(Reason) in
                 try id.uuid()
@@ -125,8 +125,8 @@ public enum Request: Sendable, Equatable {
             }
             self = .claims(zip(owners, ids).map { Claim(owner: $0, id: $1) })
         case "record": self = .record(try OwnersRecord(payload["record"].object()))
-        case "room": self = .room(try payload["id"].sessionID())
-        case "lookup": self = .lookup(try payload["id"].sessionID())
+        case "room": self = .room(try payload["id"].keyID())
+        case "lookup": self = .lookup(try payload["id"].keyID())
         case "puzzle": self = .puzzle
         case "solution":
             self = .solution(
@@ -215,7 +215,7 @@ public enum Request: Sendable, Equatable {
         }
     }
 
-    private static func json(_ mailbox: SessionID?) -> JSON? {
+    private static func json(_ mailbox: KeyID?) -> JSON? {
         mailbox.map { .string($0.description) }
     }
 

@@ -62,7 +62,7 @@ struct GroupRecipients {
 extension Correspondent {
     /// Creates a member of a group. The accounts are those of the contact; without an account in Whisper2 there, those on the
     /// card that came with the changes of the group, if it has the contact's keys.
-    fileprivate init(member id: SessionID, card: Card?, contact: Contact?) throws {
+    fileprivate init(member id: KeyID, card: Card?, contact: Contact?) throws {
         guard let contact else {
             self.init(id: id, card: card, contact: nil)
             return

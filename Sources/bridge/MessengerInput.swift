@@ -37,9 +37,9 @@ final class MessengerInput: MessageInput {
     private let showsDetails: Bool
     private var known = KnownContacts()
     /// The keys of each Whisper2 account of a contact, and the id whose messages they sign.
-    private var accounts: [WhisperID: (id: SessionID?, account: Whisper2Contact)] = [:]
+    private var accounts: [WhisperID: (id: KeyID?, account: Whisper2Contact)] = [:]
     /// The contact that owns each Mercurio account.
-    private var owners: [SessionID: SessionID] = [:]
+    private var owners: [KeyID: KeyID] = [:]
 
     init(
         _ form: Form, identity: Identity?, chats: [MessengerChat], signers: DemandedSigners
@@ -111,7 +111,7 @@ final class MessengerInput: MessageInput {
             hint: "open it with sotto decrypt")
     }
 
-    func mailbox(of content: Content) -> SessionID? { nil }
+    func mailbox(of content: Content) -> KeyID? { nil }
 
     func needsContacts(_ content: Content) -> Bool {
         switch content {
@@ -183,7 +183,7 @@ final class MessengerInput: MessageInput {
                     // Messages are the contact's only if the contact's own key names the account.
                     let id =
                         contact.signs(with: account)
-                        ? contact.id : account.signingKey.map { SessionID(publicKey: $0) }
+                        ? contact.id : account.signingKey.map { KeyID(publicKey: $0) }
                     accounts[account.id] = (id, account)
                 }
             }
@@ -194,7 +194,7 @@ final class MessengerInput: MessageInput {
     }
 
     /// Returns the keys of a Whisper2 account and the id whose messages it signs.
-    private func account(_ id: WhisperID) -> (id: SessionID?, account: Whisper2Contact)? {
+    private func account(_ id: WhisperID) -> (id: KeyID?, account: Whisper2Contact)? {
         if let signer = signers.find(id), let account = signer.profiles.whisper2 {
             return (signer.signerID(of: account), account)
         }
@@ -202,7 +202,7 @@ final class MessengerInput: MessageInput {
     }
 
     /// Returns the correspondent or contact that owns a Mercurio account.
-    private func mercurioOwner(_ id: SessionID) -> SessionID? {
+    private func mercurioOwner(_ id: KeyID) -> KeyID? {
         for signer in signers.all {
             guard let bundle = signer.profiles.mercurio, bundle.id == id else { continue }
             if signer.signs(with: bundle) { return signer.id }
@@ -211,10 +211,10 @@ final class MessengerInput: MessageInput {
     }
 
     /// Returns the sender of a session's message: from the pre-key message, the name, or `--from`.
-    private func sender(_ name: String?, _ content: MessageFlowContent) throws -> SessionID {
-        if let header = content.preKeyHeader { return SessionID(publicKey: header.identityKey) }
+    private func sender(_ name: String?, _ content: MessageFlowContent) throws -> KeyID {
+        if let header = content.preKeyHeader { return KeyID(publicKey: header.identityKey) }
         if let name {
-            if let id = SessionID(name) { return id }
+            if let id = KeyID(name) { return id }
             for person in signers.all where person.profiles.kecalek == name { return person.id }
             for contact in known.contacts where contact.profiles.kecalek == name {
                 return contact.id

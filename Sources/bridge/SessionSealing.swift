@@ -24,7 +24,7 @@ struct SessionTarget {
 struct SessionSealing {
     private let isFlow: Bool
     private let store: IdentityStore
-    private let peer: SessionID
+    private let peer: KeyID
     /// The names of the sender and the recipient in Message Flow.
     private let names: (own: String, peer: String)
 

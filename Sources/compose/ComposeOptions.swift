@@ -38,7 +38,7 @@ struct TargetOptions: ArgumentGroup {
 struct ComposeContext {
     let book: AddressBook
     /// The id of the identity.
-    let owner: SessionID
+    let owner: KeyID
 
     init(_ options: ComposeOptions) throws {
         book = AddressBook(options.identity.choice.load, lockTimeout: options.lock.timeout)
@@ -57,12 +57,12 @@ struct ComposeContext {
     }
 
     /// Returns the id of a person.
-    func recipient(_ who: String) throws -> SessionID { try book.find(who, for: .acting).id }
+    func recipient(_ who: String) throws -> KeyID { try book.find(who, for: .acting).id }
 
     /// Returns the id of a person. Throws the failure that `refusal` returns for the name of a group.
     func recipient(
         _ who: String, refusal: (_ group: String) -> Failure
-    ) throws -> SessionID {
+    ) throws -> KeyID {
         do {
             return try recipient(who)
         } catch {

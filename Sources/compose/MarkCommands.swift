@@ -144,7 +144,7 @@ struct ForwardCommand: Program {
         try context.print(recipients.map { ComposedMessage(in: $0, body) })
     }
 
-    private func forwarded(_ target: Target, owner: SessionID) throws -> MessageBody {
+    private func forwarded(_ target: Target, owner: KeyID) throws -> MessageBody {
         guard target.entry.record["ttl"]?.integer != 0 else { throw TargetError.notForwardable }
         switch target.body.kind {
         case .text, .data, .file: break

@@ -29,7 +29,7 @@ struct ReadCommand: Program {
         let context = try target.options.open()
         let store = try context.history()
         var receipts = Receipts(.read, store)
-        var refused: SessionID?
+        var refused: KeyID?
         for entry in try entries(context, store) {
             guard let author = entry.author(context.owner), entry.direction == .received else {
                 throw TargetError.receiptForOwn
@@ -135,7 +135,7 @@ extension ComposeContext {
 private enum SignalsOff: String {
     case receipts, typing, presence
 
-    func failure(_ id: SessionID, _ store: IdentityStore?) throws -> Failure {
+    func failure(_ id: KeyID, _ store: IdentityStore?) throws -> Failure {
         let what = self == .receipts ? "receipts" : "\(rawValue) signals"
         let contact = try store?.contact(id: id)
         guard let contact, !contact.name.isEmpty, !contact.isBlocked else {

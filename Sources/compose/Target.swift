@@ -17,12 +17,12 @@ struct Target {
 /// A target that a peer can be told of: both sides have the message, and its author is authenticated.
 struct SharedTarget {
     let target: Target
-    let author: SessionID
+    let author: KeyID
     /// The conversation with a person or a group.
     let conversation: Conversation
 
     /// Throws ``TargetError`` for a message of a chat or of an unknown sender.
-    init(_ target: Target, owner: SessionID) throws(TargetError) {
+    init(_ target: Target, owner: KeyID) throws(TargetError) {
         if case .chat = target.entry.conversation { throw .inChat }
         conversation = target.entry.conversation
         guard conversation.peer != nil || conversation.group != nil,

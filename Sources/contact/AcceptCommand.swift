@@ -66,7 +66,7 @@ struct AcceptCommand: Program {
         person.contact?.card == person.card ? nil : person.card
     }
 
-    private func addWithoutCard(_ id: SessionID, _ open: OpenBook) throws {
+    private func addWithoutCard(_ id: KeyID, _ open: OpenBook) throws {
         guard id != open.identity.id else { throw Failure(.usage, "this is your own id") }
         guard let name else {
             throw Failure(

@@ -93,11 +93,11 @@ struct AcceptKeyCommand: Program {
         guard !key.isEmpty else { return nil }
         let text = key.joined().lowercased()
         if let digits = TypedDigits.read(text), digits.count == 60 { return .number(digits) }
-        guard ContactName.looksLikeID(text), (SessionID.shortLength...66).contains(text.utf8.count)
+        guard ContactName.looksLikeID(text), (KeyID.shortLength...66).contains(text.utf8.count)
         else {
             throw Failure(
                 .malformed,
-                "the argument is neither \(SessionID.shortLength) or more characters of an id nor a safety number",
+                "the argument is neither \(KeyID.shortLength) or more characters of an id nor a safety number",
                 hint: "show both for the offered key: sotto contact show \(shellWord(name))")
         }
         return .beginning(text)

@@ -60,16 +60,16 @@ struct OpenBook {
     /// card.
     func person(_ text: String) throws -> Correspondent {
         let text = RecipientArgument.pasted(text)
-        if let id = SessionID(text) {
+        if let id = KeyID(text) {
             let contact = try book.store()?.contact(id: id)
             return Correspondent(id: id, card: contact?.card, contact: contact)
         }
         if ContactName.looksLikeID(text), !RecipientArgument.isFile(text) {
             // Shorter abbreviations can be forged: an attacker can generate keys until the id begins with a given text.
-            guard text.utf8.count >= SessionID.shortLength else {
+            guard text.utf8.count >= KeyID.shortLength else {
                 throw Failure(
                     .usage,
-                    "\(text) is too short for an id: \(SessionID.shortLength) or more characters are required",
+                    "\(text) is too short for an id: \(KeyID.shortLength) or more characters are required",
                     hint: "list the ids: sotto contact requests")
             }
             guard let store = try book.store() else { throw Failure.noContact(text) }
@@ -103,7 +103,7 @@ struct OpenBook {
     }
 
     /// Returns the number of waiting requests of a sender.
-    func waiting(from id: SessionID) throws -> Int {
+    func waiting(from id: KeyID) throws -> Int {
         try book.store()?.requestedEnvelopes(from: id).count ?? 0
     }
 }

@@ -54,7 +54,7 @@ struct IntroduceCommand: Program {
 
     /// Claims a bundle of prekeys, so that the first message begins a session. Without a bundle the message is sealed,
     /// and `recv` claims one later.
-    private func claimBundle(of id: SessionID, _ path: String, _ secret: PassedSecret?) {
+    private func claimBundle(of id: KeyID, _ path: String, _ secret: PassedSecret?) {
         var arguments = ["-q", "--bundle", id.description, "-i", path]
         if let relay = options.relay { arguments += ["--relay", relay] }
         if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
@@ -130,9 +130,9 @@ struct IntroduceCommand: Program {
 /// The argument of `sotto add`.
 private enum Introduction {
     case card(Card)
-    case id(SessionID)
+    case id(KeyID)
 
-    var id: SessionID {
+    var id: KeyID {
         switch self {
         case .card(let card): card.id
         case .id(let id): id
@@ -141,7 +141,7 @@ private enum Introduction {
 
     init(_ argument: String) throws {
         let argument = RecipientArgument.pasted(argument)
-        if let id = SessionID(argument) {
+        if let id = KeyID(argument) {
             self = .id(id)
         } else if RecipientArgument.isWritten(argument) {
             self = .card(try RecipientArgument.card(argument))
@@ -149,7 +149,7 @@ private enum Introduction {
             var bytes = try RecipientArgument.contents(of: argument)
             if Self.isPicture(bytes) { bytes = try ToolRun("qr", ["scan"], input: bytes).output() }
             let text = String(decoding: IntroduceCommand.trimmed(bytes), as: UTF8.self)
-            if let id = SessionID(text) {
+            if let id = KeyID(text) {
                 self = .id(id)
             } else {
                 self = .card(try RecipientArgument.only(in: bytes, of: argument).card())

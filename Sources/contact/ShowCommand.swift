@@ -71,7 +71,7 @@ struct ShowCommand: Program {
 
     private typealias Numbers = (theirs: String, number: String)
 
-    private static func fingerprints(_ id: SessionID, _ identity: Identity) throws -> Numbers {
+    private static func fingerprints(_ id: KeyID, _ identity: Identity) throws -> Numbers {
         guard let theirs = Fingerprint(id), let ours = Fingerprint(identity.id) else {
             throw Failure(.malformed, "the id does not contain a valid public key")
         }

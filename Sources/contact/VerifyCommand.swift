@@ -198,7 +198,7 @@ struct VerifyCommand: Program {
     )
 
     /// Returns the digits of the safety number with an id.
-    static func number(_ id: SessionID, _ identity: Identity) throws -> [UInt8] {
+    static func number(_ id: KeyID, _ identity: Identity) throws -> [UInt8] {
         guard let theirs = Fingerprint(id), let ours = Fingerprint(identity.id) else {
             throw Failure(.malformed, "the id does not contain a valid public key")
         }

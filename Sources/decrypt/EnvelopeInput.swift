@@ -31,7 +31,7 @@ final class EnvelopeInput: MessageInput {
         return (try result { try content(of: record) }, record["id"]?.string)
     }
 
-    func mailbox(of content: Content) -> SessionID? {
+    func mailbox(of content: Content) -> KeyID? {
         envelope(of: content)?.envelope.to
     }
 

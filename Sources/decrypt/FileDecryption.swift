@@ -72,10 +72,10 @@ struct FileDecryption {
         }
         let peeking = PeekingSource(age)
         var content: any ByteSource = peeking
-        var verified: (signer: SessionID, audience: [UInt8])?
+        var verified: (signer: KeyID, audience: [UInt8])?
         if try peeking.peek(SignedStream.magic.count).elementsEqual(SignedStream.magic) {
             let signed = try SignedStreamReader(peeking)
-            let signer = SessionID(publicKey: signed.signer)
+            let signer = KeyID(publicKey: signed.signer)
             try checkAudience(of: signed, in: age)
             try keys.signers.check(signer)
             content = signed
@@ -100,7 +100,7 @@ struct FileDecryption {
         if signed.audience == SignedStream.anyone { return }
         let named = age.namedRecipients ?? age.openedBy.map { [$0.text] } ?? []
         let isForUs = age.openedBy.map { named.contains($0.text) } ?? false
-        let signer = SessionID(publicKey: signed.signer)
+        let signer = KeyID(publicKey: signed.signer)
         if constantTimeEqual(signed.audience, SignedStream.backupAudience(of: signer.description)) {
             throw Failure(.usage, "the file is a backup, and only sotto history import reads it")
         }
@@ -111,7 +111,7 @@ struct FileDecryption {
         }
     }
 
-    private func say(_ signer: SessionID, name: String?, _ audience: [UInt8]) {
+    private func say(_ signer: KeyID, name: String?, _ audience: [UInt8]) {
         let name = name.map { $0 == signer.description ? "" : " (\($0))" } ?? ""
         let anyone = audience == SignedStream.anyone ? ", for anyone" : ""
         Terminal.say("decrypt: signed by \(signer)\(name)\(anyone)")

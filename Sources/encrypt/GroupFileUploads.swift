@@ -7,13 +7,13 @@ import SottoTool
 final class GroupFileUploads {
     private let folder: BlobFolder
     private let relay: String
-    private let owner: SessionID
+    private let owner: KeyID
     private var known: [[UInt8]: BlobRecord] = [:]
     /// The files whose blobs are not named for `send` yet.
     private var unnamed: [BlobRecord] = []
 
     /// Creates the uploads of an owner to the relay with this address, from a folder with the files.
-    init(_ folder: BlobFolder, to relay: String, of owner: SessionID) {
+    init(_ folder: BlobFolder, to relay: String, of owner: KeyID) {
         (self.folder, self.relay, self.owner) = (folder, relay, owner)
     }
 

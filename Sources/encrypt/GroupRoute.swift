@@ -10,19 +10,19 @@ struct GroupRoute {
     /// The place of its last change.
     let last: Int64
     /// The members with a route, without the owner.
-    let destinations: [SessionID: Destination]
+    let destinations: [KeyID: Destination]
     /// The mailboxes of further members. They get copies, which need no session.
-    let mailboxes: [SessionID: MemberMailbox]
+    let mailboxes: [KeyID: MemberMailbox]
 
     var id: GroupID { group.id }
 
     /// Returns whether a member gets messages.
-    func reaches(_ member: SessionID) -> Bool {
+    func reaches(_ member: KeyID) -> Bool {
         destinations[member] != nil || mailboxes[member] != nil
     }
 
     /// Returns a copy's line.
-    func line(_ copy: Envelope, to member: SessionID) -> JSONObject? {
+    func line(_ copy: Envelope, to member: KeyID) -> JSONObject? {
         destinations[member]?.line(copy) ?? mailboxes[member]?.line(copy)
     }
 }
@@ -30,7 +30,7 @@ struct GroupRoute {
 /// The mailbox of a member of a group who is no contact, from the member's card.
 struct MemberMailbox {
     /// The address in place of the id, or `nil`.
-    let address: SessionID?
+    let address: KeyID?
     /// The relay to which the mail goes, or `nil`.
     let relay: String?
     /// Whether the card has a relay to which mail may not go.
@@ -39,7 +39,7 @@ struct MemberMailbox {
     /// Reads the mailbox of a card. Mail goes only to a relay among `relays`.
     init(card: [UInt8], relays: ListedRelays) {
         let card = try? JSON.object(parsing: card)
-        address = card?["address"]?.string.flatMap { SessionID($0) }
+        address = card?["address"]?.string.flatMap { KeyID($0) }
         let noted = card?["relay"]?.string.flatMap { relay in
             (1...Correspondent.relayLimit).contains(relay.utf8.count) ? relay : nil
         }
@@ -88,8 +88,8 @@ extension RecipientDirectory {
             try store.contacts().map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         let relays = group.state.policy.relays(and: try book.identity().relay)
         var unlisted = 0
-        var destinations: [SessionID: Destination] = [:]
-        var mailboxes: [SessionID: MemberMailbox] = [:]
+        var destinations: [KeyID: Destination] = [:]
+        var mailboxes: [KeyID: MemberMailbox] = [:]
         for member in group.members.map(\.id) where member != own {
             let contact = contacts[member]
             if contact == nil, !toAll, !told.contains(member), admitsMembers,

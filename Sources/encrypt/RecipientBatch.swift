@@ -142,7 +142,7 @@ extension Recipients {
     }
 
     private func conversation(
-        with destination: Destination, _ owner: SessionID
+        with destination: Destination, _ owner: KeyID
     ) -> Conversation {
         if let chat = keys.chats.first?.details["id"]?.string { return .chat(chat) }
         return .peer(destination.id ?? owner)
@@ -178,7 +178,7 @@ extension Recipients {
             to: group, at: Timestamp(seconds: milliseconds / 1000))
         var lines: [JSONObject] = blob.map { [$0.record] } ?? []
         var sealedNames: [String] = []
-        var failed: Set<SessionID> = []
+        var failed: Set<KeyID> = []
         // The message is encrypted first: if it is refused, no member is told anything.
         let readers = sending.readers.filter(route.reaches)
         let draft = Draft(

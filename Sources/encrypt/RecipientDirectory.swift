@@ -8,7 +8,7 @@ struct Destination {
     /// The encryption of messages to one recipient.
     enum Route {
         case suite(any MessageSuite.Type, Recipient)
-        case session(SessionID)
+        case session(KeyID)
     }
 
     /// The recipient, or `nil` for a chat alone.
@@ -32,7 +32,7 @@ struct Destination {
         Destination(recipient: nil, route: .suite(PhraseSuite.self, .chat))
     }
 
-    var id: SessionID? { recipient?.id }
+    var id: KeyID? { recipient?.id }
 
     /// A blob that `send` uploads for the recipient.
     struct Upload {
@@ -42,7 +42,7 @@ struct Destination {
         let relay: String?
 
         /// Returns the record for `send`.
-        func record(to mailbox: SessionID) -> BlobRecord {
+        func record(to mailbox: KeyID) -> BlobRecord {
             BlobRecord(id: id, to: mailbox, size: size, digest: digest, relay: relay)
         }
     }
@@ -50,7 +50,7 @@ struct Destination {
     /// Returns the lines of an envelope, after the record of the blob that it needs.
     func lines(_ envelope: Envelope, _ upload: Upload?) -> [JSONObject] {
         var line = line(envelope)
-        guard let upload, let to = line["to"]?.string.flatMap({ SessionID($0) }) else {
+        guard let upload, let to = line["to"]?.string.flatMap({ KeyID($0) }) else {
             return [line]
         }
         let blob = upload.record(to: to)
@@ -70,7 +70,7 @@ struct Destination {
 /// Finds recipients and the routes to them, each once in a run. It begins sessions where the options allow it.
 final class RecipientDirectory {
     private struct Key: Hashable {
-        let id: SessionID
+        let id: KeyID
         let isShort: Bool
     }
 
@@ -79,14 +79,14 @@ final class RecipientDirectory {
     let store: IdentityStore?
     private let sessions: SessionPlan
     private let plan: RoutePlan
-    let own: SessionID
+    let own: KeyID
     /// The groups that were looked up.
     var groups: [String: GroupRoute] = [:]
     /// The groups already reported as having no member who can read the owner.
     var notedUnread: Set<GroupID> = []
     private var people: [String: Result<Correspondent, Failure>] = [:]
     /// The relays to which mail of people may go who are members of groups and no contacts.
-    private var memberRelays: [SessionID: ListedRelays] = [:]
+    private var memberRelays: [KeyID: ListedRelays] = [:]
     private var known: [Key: Result<Destination, Failure>] = [:]
     private var hasNotedURI = false
     private var hasNotedUnlisted = false
@@ -94,7 +94,7 @@ final class RecipientDirectory {
     private(set) var unreached: Failure?
 
     init(
-        _ mailboxes: Mailboxes, _ book: AddressBook, _ store: IdentityStore?, own: SessionID
+        _ mailboxes: Mailboxes, _ book: AddressBook, _ store: IdentityStore?, own: KeyID
     ) throws {
         self.mailboxes = mailboxes
         self.book = book
@@ -190,14 +190,14 @@ final class RecipientDirectory {
         if RecipientArgument.isWritten(to) || ContactName.meansOwner(to) {
             return try book.find(to, for: .acting)
         }
-        if SessionID(to) == own {
+        if KeyID(to) == own {
             return Correspondent(
                 id: own, card: try book.identity().card(), contact: nil, isOwn: true)
         }
         if let contact = try book.lookUp(to, for: .acting) {
             return Correspondent(id: contact.id, card: contact.card, contact: contact)
         }
-        guard let id = SessionID(to) else {
+        guard let id = KeyID(to) else {
             throw Failure(
                 .noInput, "the recipient in the record is not a contact",
                 hint: "list the contacts: sotto contact list")

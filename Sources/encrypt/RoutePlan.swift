@@ -6,7 +6,7 @@ import SottoTool
 /// Selects the suite for each recipient.
 struct RoutePlan {
     let method: Mailboxes.Method
-    let own: SessionID?
+    let own: KeyID?
     let sessions: SessionPlan
     let quiet: Bool
 

@@ -62,11 +62,11 @@ struct ComparedKeys {
     }
 
     /// Returns the id that an argument names. An id itself needs neither an address book nor an identity.
-    private func id(of argument: String, _ book: AddressBook) throws -> SessionID {
-        try SessionID(RecipientArgument.pasted(argument)) ?? book.find(argument, for: .reading).id
+    private func id(of argument: String, _ book: AddressBook) throws -> KeyID {
+        try KeyID(RecipientArgument.pasted(argument)) ?? book.find(argument, for: .reading).id
     }
 
-    private func of(_ id: SessionID) throws -> Fingerprint {
+    private func of(_ id: KeyID) throws -> Fingerprint {
         guard let fingerprint = Fingerprint(id, style: style) else {
             throw Failure(.malformed, "the id's key is not a valid point on the curve")
         }

@@ -74,7 +74,7 @@ struct MembersArgument: ArgumentGroup {
     var names: [String]
 
     /// Opens the state, and finds the group and the members. Throws a failure with status 66 for a person who is no member.
-    func open() throws -> (groups: OpenGroups, group: StoredGroup, members: [SessionID]) {
+    func open() throws -> (groups: OpenGroups, group: StoredGroup, members: [KeyID]) {
         let (groups, group) = try group.open()
         return (groups, group, try groups.members(names, of: group))
     }
@@ -119,7 +119,7 @@ struct OpenGroups {
     /// Changes a group of which the owner is a member, in a transaction, and prints the records that tell the members. `also` are
     /// further people who are told of their removal.
     func change(
-        _ found: StoredGroup, also: [SessionID] = [],
+        _ found: StoredGroup, also: [KeyID] = [],
         _ body: (StoredGroup, StateTransaction) throws -> StoredGroup
     ) throws {
         let records = try store.transaction { transaction in
@@ -138,7 +138,7 @@ struct OpenGroups {
 
     /// Returns the records that tell the members, and those who are members no longer, what they lack.
     func news(
-        of group: StoredGroup, also: [SessionID] = [], asksForKeys: Bool = false,
+        of group: StoredGroup, also: [KeyID] = [], asksForKeys: Bool = false,
         _ transaction: StateTransaction
     ) throws -> [JSONObject] {
         try transaction.news(of: group, also: also, asksForKeys: asksForKeys).map {
@@ -147,7 +147,7 @@ struct OpenGroups {
     }
 
     /// Returns the record of a body for a person, for `encrypt`.
-    func record(_ body: GroupBody, to person: SessionID) -> JSONObject {
+    func record(_ body: GroupBody, to person: KeyID) -> JSONObject {
         [
             "v": .integer(1), "type": .string("message"), "to": .string(person.description),
             "time": .string(Timestamp.now().description), "body": .object(body.record),
@@ -165,7 +165,7 @@ struct OpenGroups {
     /// 66 for a person who is no member.
     ///
     /// It is not called within a transaction, in which the address book cannot be read.
-    func members(_ names: [String], of group: StoredGroup) throws -> [SessionID] {
+    func members(_ names: [String], of group: StoredGroup) throws -> [KeyID] {
         guard !names.isEmpty else { return [] }
         let contacts = try store.contacts()
         let ids = Array(group.state.ranks.keys)
@@ -183,7 +183,7 @@ struct OpenGroups {
             if ContactName.meansOwner(name) { return owner.id }
             let found =
                 try book.meaning(of: name, among: known, for: .acting)?.peer
-                ?? SessionID(RecipientArgument.pasted(name))
+                ?? KeyID(RecipientArgument.pasted(name))
                 ?? book.meaning(of: name, among: nicknamed, for: .acting)?.peer
             guard let id = found, group.state.ranks[id] != nil else {
                 throw Failure(
@@ -205,7 +205,7 @@ struct OpenGroups {
     }
 
     /// Returns the displayed name of a person: the contact's name, or the beginning of the id.
-    func name(of id: SessionID) throws -> String {
+    func name(of id: KeyID) throws -> String {
         if id == owner.id { return "me" }
         let name = try store.readableContact(id: id)?.name ?? ""
         return name.isEmpty ? id.short + "…" : name

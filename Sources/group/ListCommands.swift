@@ -55,7 +55,7 @@ struct ListCommand: Program {
 
 extension OpenGroups {
     /// Returns the member who invited the owner to a group, or `nil`.
-    fileprivate func inviter(of group: StoredGroup) throws -> SessionID? {
+    fileprivate func inviter(of group: StoredGroup) throws -> KeyID? {
         try store.preview { try $0.inviter(of: group) }
     }
 }
@@ -202,7 +202,7 @@ struct ParticipantsCommand: Program {
         let (groups, found) = try group.open(for: .reading)
         let notes = try groups.store.preview { try $0.notes(of: found) }
         let isGranted = found.state.policy.visibility == .granted
-        func sees(_ member: SessionID) -> Bool {
+        func sees(_ member: KeyID) -> Bool {
             member == groups.owner.id || !isGranted || notes[member]?.isGranted == true
                 || found.log.joined(member, before: groups.owner.id)
         }

@@ -6,10 +6,10 @@ import SottoTool
 
 /// A contact who is invited.
 struct Invited {
-    let id: SessionID
+    let id: KeyID
     let card: Card
 
-    init(id: SessionID, card: Card) { (self.id, self.card) = (id, card) }
+    init(id: KeyID, card: Card) { (self.id, self.card) = (id, card) }
 
     /// Finds a contact with a card.
     init(_ who: String, _ groups: OpenGroups) throws {
@@ -267,7 +267,7 @@ extension MembersArgument {
     /// Removes or bans the members, and prints the records. The removed people are told too.
     fileprivate func cut(
         _ mail: RecentMail,
-        _ act: ([SessionID], [GroupChange.Limit]) -> GroupChange.Act
+        _ act: ([KeyID], [GroupChange.Limit]) -> GroupChange.Act
     ) throws {
         var (groups, found, who) = try open()
         try mail.check(groups)

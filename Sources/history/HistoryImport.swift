@@ -251,9 +251,9 @@ struct HistoryImport {
 private struct ImportedRecord {
     private let record: JSONObject
     private let fields: Fields<FieldError>
-    private let owner: SessionID
+    private let owner: KeyID
 
-    init(_ record: JSONObject, owner: SessionID) {
+    init(_ record: JSONObject, owner: KeyID) {
         self.record = record
         fields = Fields(record)
         self.owner = owner
@@ -280,8 +280,8 @@ private struct ImportedRecord {
 
     /// Reads a message of another origin. Its author is a claim, so only what a user reads is taken over.
     func claimed() throws -> ImportedMessage {
-        let from = try fields["from"].optional?.sessionID()
-        let to = try fields["to"].optional?.sessionID()
+        let from = try fields["from"].optional?.keyID()
+        let to = try fields["to"].optional?.keyID()
         let chat = record["details"]?.object?["chat"]?.object
         let group = try fields["group"].optional?.text { GroupID($0) }
         let isSent = try direction(from: from) == .sent
@@ -334,7 +334,7 @@ private struct ImportedRecord {
         let body = try fields["body"].object()
         _ = try MessageBody(body, isLocal: isLocal)
         try Message.checkExtra(Message.extra(of: stored))
-        let from = try fields["from"].optional?.sessionID()
+        let from = try fields["from"].optional?.keyID()
         let direction = try direction(from: from)
         if direction == .sent, from != nil, from != owner {
             throw Failure(
@@ -352,7 +352,7 @@ private struct ImportedRecord {
             number: record["number"]?.integer ?? 0, digest: digest)
     }
 
-    private func direction(from: SessionID?) throws -> HistoryEntry.Direction {
+    private func direction(from: KeyID?) throws -> HistoryEntry.Direction {
         // The output of decrypt has no direction.
         try fields["direction"].optional?.text { HistoryEntry.Direction(name: $0) }
             ?? (from == owner ? .sent : .received)

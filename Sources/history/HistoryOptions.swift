@@ -58,5 +58,5 @@ struct OpenHistory {
     func name(of summary: ConversationSummary) throws -> String { try names.name(of: summary) }
 
     /// Returns the displayed name of a person.
-    func name(of peer: SessionID) throws -> String { try names.name(of: peer) }
+    func name(of peer: KeyID) throws -> String { try names.name(of: peer) }
 }

@@ -7,7 +7,7 @@ import SottoTool
 /// card at each reading, so each person is read once.
 final class People {
     private let history: OpenHistory
-    private var known: [SessionID: (name: String, trust: Message.Trust)] = [:]
+    private var known: [KeyID: (name: String, trust: Message.Trust)] = [:]
 
     init(_ history: OpenHistory) { self.history = history }
 
@@ -15,7 +15,7 @@ final class People {
     func forget() { known = [:] }
 
     /// Returns a person's name, which is the id without a contact, and the trust in the key.
-    func person(_ id: SessionID) throws -> (name: String, trust: Message.Trust) {
+    func person(_ id: KeyID) throws -> (name: String, trust: Message.Trust) {
         if let found = known[id] { return found }
         let isOwn = id == history.store.owner.id
         let trust =
@@ -58,7 +58,7 @@ final class People {
     }
 
     /// Returns a label of at most 16 columns, or the id without a nickname.
-    private static func label(of id: SessionID, _ nickname: String?) -> String {
+    private static func label(of id: KeyID, _ nickname: String?) -> String {
         guard let nickname else { return id.description }
         return "\(Table.cut(nickname, to: 7)) \(id.description.prefix(8))"
     }

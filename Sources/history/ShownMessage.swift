@@ -124,7 +124,7 @@ final class MessageShowing {
     }
 
     /// Returns what the lines of an export need of a person.
-    func known(of id: SessionID) throws -> HistoryLines.Person {
+    func known(of id: KeyID) throws -> HistoryLines.Person {
         let known = try people.person(id)
         return HistoryLines.Person(
             name: known.name == id.description ? nil : known.name, trust: known.trust)

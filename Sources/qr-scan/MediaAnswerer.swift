@@ -14,7 +14,7 @@ struct MediaAnswerer {
             guard let request = MediaRequest(parsing: line),
                 let file = input.bytes(request.length)
             else { _exit(64) }
-            Output.write(bytes: facts(request.question, file).line)
+            ReplyStream.write(bytes: facts(request.question, file).line)
         }
         _exit(0)
     }

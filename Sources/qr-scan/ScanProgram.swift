@@ -51,9 +51,9 @@ enum ScanProgram {
         while let line = input.line() {
             guard let request = ScanRequest(parsing: line) else { _exit(64) }
             do throws(ScanFault) {
-                Output.write(try answerer.symbols(for: request, from: &input))
+                ReplyStream.write(try answerer.symbols(for: request, from: &input))
             } catch {
-                Output.write(.fault(error))
+                ReplyStream.write(.fault(error))
             }
         }
         _exit(0)
@@ -67,11 +67,11 @@ enum ScanProgram {
         } catch { fail(.camera(error)) }
         TextEncoding.loadAll()
         Restriction.enter(camera: camera.descriptor)
-        Output.write([])
+        ReplyStream.write([])
         while true {
             // The restricted process cannot close the camera, so it ends without returning from this function.
             do throws(ScanFault) {
-                Output.write(try symbols(from: camera))
+                ReplyStream.write(try symbols(from: camera))
             } catch { fail(error) }
         }
     }
@@ -87,7 +87,7 @@ enum ScanProgram {
     }
 
     private static func fail(_ fault: ScanFault) -> Never {
-        Output.write(.fault(fault))
+        ReplyStream.write(.fault(fault))
         _exit(0)
     }
 }
@@ -107,13 +107,13 @@ enum Restriction {
     static func enter(camera: Int32 = -1) {
         let status = sotto_sandbox_enter(camera)
         guard status != 0 else { return }
-        Output.write(.fault(.unrestricted(-status)))
+        ReplyStream.write(.fault(.unrestricted(-status)))
         _exit(0)
     }
 }
 
-/// Standard output.
-enum Output {
+/// Standard output, which `qr` reads.
+enum ReplyStream {
     /// Writes a reply, or ends the process if `qr` has ended.
     static func write(_ reply: ScanReply) { write(bytes: reply.line) }
 

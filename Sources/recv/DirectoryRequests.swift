@@ -14,7 +14,7 @@ struct CardRequest {
 
     func run() throws {
         let id =
-            try SessionID(owner)
+            try KeyID(owner)
             ?? AddressBook(identity.load, lockTimeout: lockTimeout).find(owner, for: .reading).id
         let card = try CardLookup(id).run(at: relay.find(for: identity))
         let output = try Output(path: nil, content: .text)
@@ -25,7 +25,7 @@ struct CardRequest {
 
 /// `recv --room`: prints the record of a room from the directory.
 struct RoomRequest {
-    let door: SessionID
+    let door: KeyID
     let identity: IdentityChoice
     let relay: AskedRelay
     let quiet: Bool

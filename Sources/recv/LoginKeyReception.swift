@@ -15,7 +15,7 @@ struct LoginKeyReception {
     func run() throws {
         let relay = try relay.find()
         let key = try KeyFile.loginKey(at: key, password)
-        let id = try SessionID(RecipientArgument.pasted(owner)) ?? RecipientArgument.card(owner).id
+        let id = try KeyID(RecipientArgument.pasted(owner)) ?? RecipientArgument.card(owner).id
         try receiving.run(Reception(owner: .loginKey(key, id), relay: relay))
     }
 }

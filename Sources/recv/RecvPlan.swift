@@ -82,7 +82,7 @@ enum RecvPlan {
 
     private static func room(_ tool: RecvTool, _ relay: AskedRelay) throws -> RoomRequest {
         let text = tool.room ?? ""
-        guard let door = SessionID(RecipientArgument.pasted(text)) else {
+        guard let door = KeyID(RecipientArgument.pasted(text)) else {
             throw Failure(.usage, "\(text) is not the id of a door")
         }
         return RoomRequest(

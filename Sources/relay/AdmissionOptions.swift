@@ -66,7 +66,7 @@ struct AdmissionOptions: ArgumentGroup {
     }
 
     /// Reads the list of members again; `nil` without one.
-    func list() throws -> Set<SessionID>? {
+    func list() throws -> Set<KeyID>? {
         try members.map { Set(try MemberList.read($0)) }
     }
 }
@@ -77,8 +77,8 @@ enum MemberList {
     private static let limit = 64 << 20
 
     /// Reads the ids in a file: an id, a card or a `sotto:` URI on each line; `#` begins a comment.
-    static func read(_ path: String) throws -> [SessionID] {
-        var ids: [SessionID] = []
+    static func read(_ path: String) throws -> [KeyID] {
+        var ids: [KeyID] = []
         var entries = PastedEntries(try Input(path: path).readText(limit: limit))
         while let (line, bytes) = entries.next() {
             let text = String(decoding: bytes, as: UTF8.self)
@@ -92,9 +92,9 @@ enum MemberList {
     }
 
     /// Returns the id of an argument: an id, a card's file or a `sotto:` URI.
-    static func id(of argument: String) throws -> SessionID {
+    static func id(of argument: String) throws -> KeyID {
         let argument = RecipientArgument.pasted(argument)
-        if let id = SessionID(argument) { return id }
+        if let id = KeyID(argument) { return id }
         var status = stat()
         guard RecipientArgument.isWritten(argument) || stat(argument, &status) == 0 else {
             throw Failure(
@@ -109,13 +109,13 @@ enum MemberList {
         line.split(separator: " ").prefix { !$0.hasPrefix("#") }.joined(separator: " ")
     }
 
-    private static func id(in line: String) -> SessionID? {
+    private static func id(in line: String) -> KeyID? {
         if line.hasPrefix("{") {
             return (try? JSON.object(parsing: Array(line.utf8))).flatMap { try? Card(record: $0) }?
                 .id
         }
         let text = Pasted.text(line)
         if ContactURI.hasScheme(text) { return (try? ContactURI(text))?.id }
-        return SessionID(text)
+        return KeyID(text)
     }
 }

@@ -26,14 +26,14 @@ import Testing
         #expect(outcomes == changes.map { _ in .published })
         #expect(
             try store.account(of: bob)
-                == Account(isMember: true, minute: 7, card: [1], loginKey: [3]))
+                == RelayAccount(isMember: true, minute: 7, card: [1], loginKey: [3]))
         let later: [AccountUpdate] = [
             .card([4], issued: 11), .card([5], issued: 11), .card([4], issued: 11),
             .loginKey([6], issued: 6),
             .loginKey([], issued: 6), .loginKey([6], issued: 6), .membership(false), .seen,
         ]
         _ = try store.commit(later.map { .update(bob, $0) }, at: 9)
-        #expect(try store.account(of: bob) == Account(wasRemoved: true, minute: 9, card: [5]))
+        #expect(try store.account(of: bob) == RelayAccount(wasRemoved: true, minute: 9, card: [5]))
         #expect(try store.account(of: alice) == nil)
     }
 
@@ -65,11 +65,11 @@ import Testing
                 .update(bob, .card([1], issued: 1)), .update(alice, .membership(true)),
                 .update(alice, .card([2], issued: 1)), .invite(invitation),
             ], at: 1)
-        while try store.sweep(at: Account.lifeMinutes) {}
+        while try store.sweep(at: RelayAccount.lifeMinutes) {}
         #expect(try store.account(of: bob)?.card == [1])
-        while try store.sweep(at: Account.lifeMinutes + 1) {}
+        while try store.sweep(at: RelayAccount.lifeMinutes + 1) {}
         #expect(try store.account(of: bob) == nil)
-        #expect(try store.account(of: alice) == Account(isMember: true, minute: 1))
+        #expect(try store.account(of: alice) == RelayAccount(isMember: true, minute: 1))
         #expect(try store.invitation(invitation.tag) == nil)
     }
 
@@ -86,7 +86,7 @@ import Testing
         _ = try store.commit(
             [.update(alice, .membership(true)), .store(toStranger), .store(toMember)], at: 10)
         while try store.sweep(at: 69) {}
-        func count(_ mailbox: SessionID) throws -> Int {
+        func count(_ mailbox: KeyID) throws -> Int {
             try store.messages(in: mailbox, after: 0, limit: 9, dead: false, at: 71).messages.count
         }
         #expect(try count(bob) == 1)

@@ -390,11 +390,11 @@ extension RawClient {
     @Test func theLockoutTableIsBounded() {
         let lockout = Lockout()
         let network: [UInt8] = [192, 0, 2, 1]
-        let first = SessionID(publicKey: [UInt8](repeating: 0, count: 32))
+        let first = KeyID(publicKey: [UInt8](repeating: 0, count: 32))
         for number in 0..<100_000 {
             var key = [UInt8](repeating: 0, count: 32)
             for place in 0..<4 { key[place] = UInt8(truncatingIfNeeded: number >> (8 * place)) }
-            lockout.noteFailure(of: SessionID(publicKey: key), from: network, at: 1)
+            lockout.noteFailure(of: KeyID(publicKey: key), from: network, at: 1)
         }
         // An attacker cannot push out another id's entry.
         #expect(lockout.holds(first, from: network, at: 1.5))
@@ -427,7 +427,7 @@ extension RawClient {
         for number in 0..<70_000 {
             var key = [UInt8](repeating: 0, count: 32)
             for place in 0..<4 { key[place] = UInt8(truncatingIfNeeded: number >> (8 * place)) }
-            _ = rates.admits(SessionID(publicKey: key), at: 1)
+            _ = rates.admits(KeyID(publicKey: key), at: 1)
         }
         #expect(!rates.admits(bob, at: 1))
         #expect(rates.admits(bob, at: 40))

@@ -106,7 +106,7 @@ private final class AnsweringRelay: Sendable {
     }
 
     @Test func forgedBundlesOfABatchAreOmitted() throws {
-        let bundles = Mutex<[SessionID: [UInt8]]>([:])
+        let bundles = Mutex<[KeyID: [UInt8]]>([:])
         let relay = AnsweringRelay { request in
             guard case .claims(let claims) = request else { return .error(Refusal(.unknownType)) }
             var lines = claims.map { claim in bundles.withLock { $0[claim.owner] } }

@@ -136,7 +136,7 @@ extension Request.Claim {
             let publication = Sample.preKeys(of: person, oneTime: 1..<51)
             #expect(publisher.publish(publication) == .stored)
         }
-        let claimed = Mutex<[SessionID: [UInt32]]>([:])
+        let claimed = Mutex<[KeyID: [UInt32]]>([:])
         DispatchQueue.concurrentPerform(iterations: 2) { _ in
             let client = running.client()
             for _ in 0..<20 {

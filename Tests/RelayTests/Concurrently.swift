@@ -20,7 +20,7 @@ func concurrently(
 
 extension Sample {
     /// Returns an id without an identity.
-    static func identityID() -> SessionID {
-        SessionID(publicKey: SigningKey(seed: SecretBytes(randomCount: 32)).publicKey)
+    static func identityID() -> KeyID {
+        KeyID(publicKey: SigningKey(seed: SecretBytes(randomCount: 32)).publicKey)
     }
 }

@@ -17,7 +17,7 @@ import Testing
         var changes: [Change] = []
         var passed: [AddressedEnvelope] = []
         var blobs: [BlobWork] = []
-        var subscribed: [SessionID] = []
+        var subscribed: [KeyID] = []
         var pauses: [Double] = []
         var isClosed = false
         /// The lines that the connection has not taken yet.

@@ -59,7 +59,7 @@ import Testing
                 == change.directoryBytes + DirectoryLimit.rowBytes + Int64(line.count))
         // A publication with nothing new is activity too.
         #expect(try store.commit([change], at: 20) == [.published])
-        let life = Account.lifeMinutes
+        let life = RelayAccount.lifeMinutes
         while try store.sweep(at: 19 + life) {}
         #expect(try store.preKeys(of: bob.id) != nil)
         #expect(try store.account(of: bob.id) == nil)

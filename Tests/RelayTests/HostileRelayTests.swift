@@ -17,7 +17,7 @@ import Testing
 
     private func directory() throws -> StateDirectory { try StateDirectory(path: scratch.path) }
 
-    private func item(to recipient: SessionID = Sample.identityID()) -> Outbox.Item {
+    private func item(to recipient: KeyID = Sample.identityID()) -> Outbox.Item {
         let id = Envelope.newID()
         return Outbox.Item(
             id: id, to: recipient.description,
@@ -230,7 +230,7 @@ import Testing
             let mark = store.mark(file, of: group.id, from: from)
             try state.connection.run(
                 """
-                INSERT INTO group_file (team, mark, device, stage, time, sealed)
+                INSERT INTO group_file (group_id, mark, device, stage, time, sealed)
                 VALUES (?, ?, ?, 1, ?, ?)
                 """, group.number, mark, store.mark(from), Timestamp.now().seconds,
                 store.seal(

@@ -21,7 +21,7 @@ import Testing
             for (number, address) in addresses.enumerated() {
                 var contact = Contact(
                     name: "contact \(number)",
-                    id: SessionID(
+                    id: KeyID(
                         publicKey: SigningKey(seed: SecretBytes(randomCount: 32)).publicKey),
                     card: nil)
                 contact.address = address

@@ -33,7 +33,7 @@ extension Store {
         try sweep(at: minute, second: minute * 60, latest: latest, strangers: strangers)
     }
 
-    func messages(in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
+    func messages(in mailbox: KeyID, after: Int64, limit: Int, dead: Bool, at minute: Int64)
         throws(StoreError) -> Page
     {
         try messages(

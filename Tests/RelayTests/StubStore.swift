@@ -24,18 +24,18 @@ final class StubStore: Store {
     }
 
     func messages(
-        in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64, second: Int64
+        in mailbox: KeyID, after: Int64, limit: Int, dead: Bool, at minute: Int64, second: Int64
     )
         throws(StoreError) -> Page
     { Page() }
 
-    func preKeys(of owner: SessionID) throws(StoreError) -> PreKeyStatus? { nil }
+    func preKeys(of owner: KeyID) throws(StoreError) -> PreKeyStatus? { nil }
 
-    func account(of id: SessionID) throws(StoreError) -> Account? { nil }
+    func account(of id: KeyID) throws(StoreError) -> RelayAccount? { nil }
 
     func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation? { nil }
 
-    func room(of door: SessionID) throws(StoreError) -> [UInt8]? { nil }
+    func room(of door: KeyID) throws(StoreError) -> [UInt8]? { nil }
 
     func directoryUse() throws(StoreError) -> Int64 { 0 }
 
@@ -45,7 +45,7 @@ final class StubStore: Store {
         -> Bool
     { false }
 
-    func known(among ids: [SessionID], byPreKeys: Bool) throws(StoreError) -> Set<SessionID> { [] }
+    func known(among ids: [KeyID], byPreKeys: Bool) throws(StoreError) -> Set<KeyID> { [] }
 
     func clock() throws(StoreError) -> StoredClock? { nil }
 

@@ -18,7 +18,7 @@ import Testing
             line(.ack(ids: [id], .failed))
                 == #"{"type":"ack","request_id":"7","payload":{"ids":["\#(id)"],"status":"failed"}}"#
                 + "\n")
-        let ids = [7, 8].map { SessionID(publicKey: [UInt8](repeating: $0, count: 32)) }
+        let ids = [7, 8].map { KeyID(publicKey: [UInt8](repeating: $0, count: 32)) }
         let next = "22222222-2222-4222-8222-222222222222"
         #expect(
             line(.claims([.init(owner: ids[0], id: id), .init(owner: ids[1], id: next)]))
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func aBatchHasDifferentOwnersAndALimit() throws {
-        func parse(_ ids: [SessionID], claims: Int) throws(Reason) -> Request {
+        func parse(_ ids: [KeyID], claims: Int) throws(Reason) -> Request {
             let payload: JSONObject = [
                 "ids": .array(ids.map { .string($0.description) }),
                 "claims": .array((0..<claims).map { _ in .string(Envelope.newID()) }),

@@ -14,7 +14,7 @@ struct KnownAnswerTests {
 
     // MARK: qr.json
 
-    struct SessionIDs: Decodable {
+    struct KeyIDs: Decodable {
         let sessionIds: [Known]
         let sessionIdMustFail: [Bad]
         let sessionIdUpper: Upper
@@ -34,15 +34,15 @@ struct KnownAnswerTests {
     }
 
     @Test func sessionIdsAreReadAsKnown() throws {
-        let known = TestSupport.Vectors.load("qr", as: SessionIDs.self)
+        let known = TestSupport.Vectors.load("qr", as: KeyIDs.self)
         for known in known.sessionIds {
-            #expect(SessionID(known.sessionId)?.publicKey == known.ed25519Public.bytes)
-            #expect(SessionID(publicKey: known.ed25519Public.bytes).description == known.sessionId)
+            #expect(KeyID(known.sessionId)?.publicKey == known.ed25519Public.bytes)
+            #expect(KeyID(publicKey: known.ed25519Public.bytes).description == known.sessionId)
         }
-        for bad in known.sessionIdMustFail { #expect(SessionID(bad.id) == nil, "\(bad.why)") }
+        for bad in known.sessionIdMustFail { #expect(KeyID(bad.id) == nil, "\(bad.why)") }
         let upper = known.sessionIdUpper
-        #expect((SessionID(upper.id) != nil) == upper.accept)
-        #expect(SessionID(upper.id)?.description == upper.canonical)
+        #expect((KeyID(upper.id) != nil) == upper.accept)
+        #expect(KeyID(upper.id)?.description == upper.canonical)
     }
 
     // MARK: box.json

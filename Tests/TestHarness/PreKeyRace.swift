@@ -173,13 +173,13 @@ private final class RestartCounter: @unchecked Sendable {
 
 /// A claimant that repeats its claim over connections and restarts of the relay until it gets an answer.
 private struct Claimant {
-    let owner: SessionID
+    let owner: KeyID
     let address: String
     let restarts: RestartCounter
     private var client: RawClient?
     private var restartNumber = 0
 
-    init(owner: SessionID, address: String, restarts: RestartCounter) {
+    init(owner: KeyID, address: String, restarts: RestartCounter) {
         (self.owner, self.address, self.restarts) = (owner, address, restarts)
     }
 

@@ -87,7 +87,7 @@ package final class RawClient {
     }
 
     /// Claims a bundle of an owner's prekeys, and again with a proof of work if it has no one-time prekey.
-    package func claim(_ owner: SessionID, _ id: String = Envelope.newID()) -> PreKeyBundle? {
+    package func claim(_ owner: KeyID, _ id: String = Envelope.newID()) -> PreKeyBundle? {
         let bundle = claimWithoutWork(owner, id)
         guard let bundle, bundle.oneTimePreKey == nil, doWork() else { return bundle }
         return claimWithoutWork(owner, id)
@@ -95,7 +95,7 @@ package final class RawClient {
 
     /// Claims a bundle of an owner's prekeys without a proof of work.
     package func claimWithoutWork(
-        _ owner: SessionID, _ id: String = Envelope.newID()
+        _ owner: KeyID, _ id: String = Envelope.newID()
     ) -> PreKeyBundle? {
         guard case .bundle(let line) = ask(.claim(owner: owner, id: id)),
             let record = try? JSON.object(parsing: line)

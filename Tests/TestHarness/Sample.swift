@@ -18,7 +18,7 @@ package enum Sample {
     }
 
     package static func record(
-        _ id: String = Envelope.newID(), to: SessionID, text: String = "AA==", ttl: Int64? = nil
+        _ id: String = Envelope.newID(), to: KeyID, text: String = "AA==", ttl: Int64? = nil
     ) -> JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("envelope")), ("id", .string(id)),
@@ -29,7 +29,7 @@ package enum Sample {
     }
 
     package static func envelope(
-        _ id: String = Envelope.newID(), to: SessionID, text: String = "AA==", ttl: Int64? = nil
+        _ id: String = Envelope.newID(), to: KeyID, text: String = "AA==", ttl: Int64? = nil
     ) -> AddressedEnvelope {
         do { return try AddressedEnvelope(record(id, to: to, text: text, ttl: ttl)) } catch {
             preconditionFailure("\(error)")

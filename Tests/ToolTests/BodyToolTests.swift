@@ -10,7 +10,7 @@ struct BodyToolTests {
     var bob: Party { two.bob }
     private let target = MessageTarget(
         id: "6e2f0d1c-6c0b-4b7e-9d6f-2b8a5c3d1e0f",
-        from: SessionID("05" + String(repeating: "0a", count: 32))!)
+        from: KeyID("05" + String(repeating: "0a", count: 32))!)
 
     init() throws { two = try Couple() }
 

@@ -696,7 +696,7 @@ struct ContactTests {
         for last in [UInt8(1), 2] {
             try store.transaction {
                 try $0.save(
-                    Contact(name: "", id: SessionID(publicKey: key + [last]), card: nil))
+                    Contact(name: "", id: KeyID(publicKey: key + [last]), card: nil))
             }
         }
         let run = try contact("accept", "05ababababababab", "--name", "x")
@@ -746,8 +746,8 @@ struct ContactTests {
     /// No sender can fill the list for all others.
     @Test func theSenderWithMostRequestsIsDisplaced() throws {
         let store = try makeStore()
-        func sender(_ number: Int) -> SessionID {
-            SessionID(publicKey: [UInt8](repeating: 0, count: 31) + [UInt8(number)])
+        func sender(_ number: Int) -> KeyID {
+            KeyID(publicKey: [UInt8](repeating: 0, count: 31) + [UInt8(number)])
         }
         func ask(_ number: Int) throws -> Bool {
             try store.transaction {

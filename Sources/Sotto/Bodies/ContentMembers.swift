@@ -3,7 +3,7 @@ public struct ContentMembers: Sendable, Hashable {
     /// The message that this one replies to.
     public var reply: Reply?
     /// The ids of the people who are mentioned, at most ``BodyLimits/mentions``.
-    public var mentions: [SessionID]
+    public var mentions: [KeyID]
     /// The origin of a forwarded message.
     public var forwarded: Forwarded?
     /// The time after which the message is deleted.
@@ -26,12 +26,12 @@ public struct ContentMembers: Sendable, Hashable {
     /// The origin of a forwarded message, as its writer claims it.
     public struct Forwarded: Sendable, Hashable {
         /// The first author.
-        public let from: SessionID?
+        public let from: KeyID?
         /// The time of the first message.
         public let time: Timestamp?
 
         /// Creates an origin.
-        public init(from: SessionID? = nil, time: Timestamp? = nil) {
+        public init(from: KeyID? = nil, time: Timestamp? = nil) {
             self.from = from
             self.time = time
         }
@@ -56,7 +56,7 @@ public struct ContentMembers: Sendable, Hashable {
 
     /// Creates the members.
     public init(
-        reply: Reply? = nil, mentions: [SessionID] = [], forwarded: Forwarded? = nil,
+        reply: Reply? = nil, mentions: [KeyID] = [], forwarded: Forwarded? = nil,
         expires: Expiry? = nil
     ) {
         self.reply = reply
@@ -73,11 +73,11 @@ public struct ContentMembers: Sendable, Hashable {
         }
         mentions =
             try reader.list("mentions", limit: BodyLimits.mentions) {
-                $0.string.flatMap { SessionID($0) }
+                $0.string.flatMap { KeyID($0) }
             } ?? []
         forwarded = try reader.object("forwarded") { reader throws(BodyError) in
             Forwarded(
-                from: try reader.take("from")?.sessionID(), time: try reader.take("time")?.time())
+                from: try reader.take("from")?.keyID(), time: try reader.take("time")?.time())
         }
         expires = try reader.object("expires") { reader throws(BodyError) in
             Expiry(

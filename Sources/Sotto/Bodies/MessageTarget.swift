@@ -4,10 +4,10 @@ public struct MessageTarget: Sendable, Hashable {
     /// The id of the message's envelope.
     public let id: String
     /// The author of the message.
-    public let from: SessionID
+    public let from: KeyID
 
     /// Creates a target.
-    public init(id: String, from: SessionID) {
+    public init(id: String, from: KeyID) {
         self.id = id
         self.from = from
     }
@@ -19,6 +19,6 @@ public struct MessageTarget: Sendable, Hashable {
 
     init(_ reader: inout BodyReader) throws(BodyError) {
         id = try reader.require("id").uuid()
-        from = try reader.require("from").sessionID()
+        from = try reader.require("from").keyID()
     }
 }

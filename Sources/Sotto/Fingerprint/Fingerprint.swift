@@ -42,7 +42,7 @@ public struct Fingerprint: Sendable, Hashable {
 
     /// Creates the fingerprint of an id's Ed25519 key, or of its X25519 form for ``Style/signal``. Returns `nil` if it
     /// has no X25519 form.
-    public init?(_ id: SessionID, style: Style = .sotto) {
+    public init?(_ id: KeyID, style: Style = .sotto) {
         switch style {
         case .sotto: self.init(userID: id.description, key: id.publicKey)
         case .signal:

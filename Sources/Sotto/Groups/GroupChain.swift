@@ -29,7 +29,7 @@ extension GroupChainError: UnversionedRecordError {}
 package struct GroupChainDistribution: Sendable {
     package let group: GroupID
     /// The device that writes the chain.
-    package let device: SessionID
+    package let device: KeyID
     /// The number of the first message that the reader can open.
     package let iteration: UInt32
     let chainKey: RatchetSecret
@@ -55,12 +55,12 @@ package struct GroupChainDistribution: Sendable {
     /// The id of the chain: SHA-256(`"sotto/chain/v1\0"` ‖ group ‖ device's public key ‖ signing key).
     package var chain: [UInt8] { Self.id(group, device, signingKey) }
 
-    static func id(_ group: GroupID, _ device: SessionID, _ signingKey: [UInt8]) -> [UInt8] {
+    static func id(_ group: GroupID, _ device: KeyID, _ signingKey: [UInt8]) -> [UInt8] {
         sha256(Array("sotto/chain/v1\0".utf8) + group.bytes + device.publicKey + signingKey)
     }
 
     init(
-        group: GroupID, device: SessionID, iteration: UInt32, chainKey: RatchetSecret,
+        group: GroupID, device: KeyID, iteration: UInt32, chainKey: RatchetSecret,
         signingKey: [UInt8], wrapSecret: RatchetSecret
     ) {
         (self.group, self.device, self.iteration) = (group, device, iteration)
@@ -93,7 +93,7 @@ package struct GroupChainDistribution: Sendable {
 
     /// Reads the object that came over the session with `device`. Throws ``GroupChainError/member(_:)``, or
     /// ``GroupChainError/chainID`` if the chain belongs to another group, device or signing key.
-    package init(_ object: JSONObject, from device: SessionID) throws(GroupChainError) {
+    package init(_ object: JSONObject, from device: KeyID) throws(GroupChainError) {
         let fields = Fields<GroupChainError>(object)
         self.device = device
         group = try fields["group"].text { GroupID($0) }
@@ -133,7 +133,7 @@ package struct GroupChain: Sendable {
     package static let limit = MessageContent.limit
 
     package let group: GroupID
-    package let device: SessionID
+    package let device: KeyID
     let signingKey: SigningKey
     let wrapSecret: RatchetSecret
     private(set) var key: ChainKey
@@ -141,7 +141,7 @@ package struct GroupChain: Sendable {
     package private(set) var iteration: UInt32
 
     /// Creates a chain.
-    package init(group: GroupID, device: SessionID) {
+    package init(group: GroupID, device: KeyID) {
         self.init(
             group: group, device: device,
             signingKey: SigningKey(seed: SecretBytes(randomCount: 32)),
@@ -149,7 +149,7 @@ package struct GroupChain: Sendable {
     }
 
     init(
-        group: GroupID, device: SessionID, signingKey: SigningKey, wrapSecret: RatchetSecret,
+        group: GroupID, device: KeyID, signingKey: SigningKey, wrapSecret: RatchetSecret,
         key: ChainKey, iteration: UInt32
     ) {
         (self.group, self.device, self.signingKey) = (group, device, signingKey)

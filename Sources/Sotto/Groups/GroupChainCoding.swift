@@ -26,7 +26,7 @@ extension GroupChain {
             reader.remaining.isEmpty
         else { return nil }
         self.init(
-            group: GroupID(Array(group)), device: SessionID(publicKey: Array(device)),
+            group: GroupID(Array(group)), device: KeyID(publicKey: Array(device)),
             signingKey: SigningKey(seed: SecretBytes(copying: seed)),
             wrapSecret: RatchetSecret(wrap), key: ChainKey(secret: RatchetSecret(key)),
             iteration: iteration)
@@ -74,7 +74,7 @@ extension ReceivedGroupChain {
         }
         guard reader.remaining.isEmpty else { return nil }
         self.init(
-            group: GroupID(Array(group)), device: SessionID(publicKey: Array(device)),
+            group: GroupID(Array(group)), device: KeyID(publicKey: Array(device)),
             signingKey: Array(signingKey), wrapSecret: RatchetSecret(wrap),
             key: ChainKey(secret: RatchetSecret(key)), iteration: iteration, skipped: skipped)
     }

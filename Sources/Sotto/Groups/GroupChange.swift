@@ -53,12 +53,12 @@ public struct GroupID: Sendable, Hashable, Comparable, CustomStringConvertible {
 package struct GroupChange: Sendable {
     /// The last message of a chain that a member keeps after they left: `{"device","chain","iteration"}`.
     package struct Limit: Sendable, Hashable {
-        package var device: SessionID
+        package var device: KeyID
         /// The id of the chain, 32 bytes.
         package var chain: [UInt8]
         package var iteration: UInt32
 
-        package init(device: SessionID, chain: [UInt8], iteration: UInt32) {
+        package init(device: KeyID, chain: [UInt8], iteration: UInt32) {
             (self.device, self.chain, self.iteration) = (device, chain, iteration)
         }
     }
@@ -121,14 +121,14 @@ package struct GroupChange: Sendable {
 
     package enum Act: Sendable {
         case create(nonce: [UInt8], GroupPolicy, continues: Continuation? = nil)
-        case invite([SessionID], GroupRank)
+        case invite([KeyID], GroupRank)
         case join(Entry)
         /// Joins with the signature of the door (64 bytes) over the author's id.
         case doorJoin(Entry, door: [UInt8], proof: [UInt8])
         case leave([Limit])
-        case remove([SessionID], [Limit])
-        case ban([SessionID], [Limit])
-        case role(SessionID, GroupRank)
+        case remove([KeyID], [Limit])
+        case ban([KeyID], [Limit])
+        case role(KeyID, GroupRank)
         case policy(GroupPolicy)
         case set(Value)
         /// Has no effect, but unites heads.
@@ -152,8 +152,8 @@ package struct GroupChange: Sendable {
     package let id: GroupID
     /// The group, which is ``id`` for `create`.
     package let group: GroupID
-    package let by: SessionID
-    package let device: SessionID
+    package let by: KeyID
+    package let device: KeyID
     /// The number of the change among those of its device in the group, from 1.
     package let seq: Int64
     package let parents: [GroupID]
@@ -171,7 +171,7 @@ package struct GroupChange: Sendable {
         _ act: Act, in group: GroupID?, by key: SigningKey, seq: Int64, parents: [GroupID],
         time: Timestamp = .now()
     ) throws(GroupChangeError) {
-        let author = SessionID(publicKey: key.publicKey)
+        let author = KeyID(publicKey: key.publicKey)
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string(Self.type)),
             ("group", group.map { .string($0.description) }),
@@ -214,8 +214,8 @@ package struct GroupChange: Sendable {
         try fields.header(Self.type)
         self.bytes = bytes
         id = GroupID(sha256(bytes))
-        by = try fields["by"].sessionID()
-        device = try fields["device"].sessionID()
+        by = try fields["by"].keyID()
+        device = try fields["device"].keyID()
         // Until a member can have more devices, it is the identity.
         guard device == by else { throw .member("device") }
         seq = try fields["seq"].integer(in: 1...JSON.largestSafeInteger)
@@ -242,7 +242,7 @@ package struct GroupChange: Sendable {
     }
 
     /// The bytes that a door signs for a newcomer: `"sotto/door-join/v1\0" ‖ group ‖ public key of the newcomer`.
-    package static func doorMessage(_ group: GroupID, _ newcomer: SessionID) -> [UInt8] {
+    package static func doorMessage(_ group: GroupID, _ newcomer: KeyID) -> [UInt8] {
         Array("sotto/door-join/v1\0".utf8) + group.bytes + newcomer.publicKey
     }
 }
@@ -292,12 +292,12 @@ extension GroupChange.Act {
     }
 
     /// Returns whether the change invites `id`.
-    package func invites(_ id: SessionID) -> Bool {
+    package func invites(_ id: KeyID) -> Bool {
         if case .invite(let who, _) = self { who.contains(id) } else { false }
     }
 
     /// Returns the limits of a change that removes or bans a person; `nil` for another change.
-    package func removal(of id: SessionID) -> [GroupChange.Limit]? {
+    package func removal(of id: KeyID) -> [GroupChange.Limit]? {
         switch self {
         case .remove(let who, let limits), .ban(let who, let limits):
             who.contains(id) ? limits : nil
@@ -306,7 +306,7 @@ extension GroupChange.Act {
     }
 
     /// The people whom a change removes or bans.
-    package var removed: [SessionID] {
+    package var removed: [KeyID] {
         switch self {
         case .remove(let who, _), .ban(let who, _): who
         default: []
@@ -314,7 +314,7 @@ extension GroupChange.Act {
     }
 
     /// The rank above which a change takes its author's own rank away, or `nil`.
-    package func leaves(_ author: SessionID) -> GroupRank? {
+    package func leaves(_ author: KeyID) -> GroupRank? {
         switch self {
         case .leave: .nobody
         case .role(author, let rank): rank
@@ -326,7 +326,7 @@ extension GroupChange.Act {
     package var door: [UInt8]? { if case .doorJoin(_, let door, _) = self { door } else { nil } }
 
     /// The same as the rules see it. `number` returns the number of a member.
-    func rule(_ number: (SessionID) -> Int) -> GroupRules.Act {
+    func rule(_ number: (KeyID) -> Int) -> GroupRules.Act {
         switch self {
         case .create(_, let policy, _): .create(policy.rules)
         case .invite(let ids, let rank): .invite(ids.map(number), rank)

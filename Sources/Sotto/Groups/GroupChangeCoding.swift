@@ -45,7 +45,7 @@ extension GroupChange.Act {
 
     /// The members of the act.
     var members: JSONObject {
-        func who(_ ids: [SessionID]) -> JSON { .array(ids.map { .string($0.description) }) }
+        func who(_ ids: [KeyID]) -> JSON { .array(ids.map { .string($0.description) }) }
         switch self {
         case .create(let nonce, let policy, let continued):
             return JSONObject([
@@ -71,9 +71,9 @@ extension GroupChange.Act {
     }
 
     init(_ fields: Fields<GroupChangeError>) throws(GroupChangeError) {
-        func who() throws(GroupChangeError) -> [SessionID] {
+        func who() throws(GroupChangeError) -> [KeyID] {
             let ids = try fields["who"].list(most: GroupChange.mostMembers) {
-                $0.string.flatMap { SessionID($0) }
+                $0.string.flatMap { KeyID($0) }
             }
             guard !ids.isEmpty else { throw .member("who") }
             return ids
@@ -105,7 +105,7 @@ extension GroupChange.Act {
         case "ban": self = .ban(try who(), try limits())
         case "role":
             self = .role(
-                try fields["who"].sessionID(), try fields["rank"].text { GroupRank(name: $0) })
+                try fields["who"].keyID(), try fields["rank"].text { GroupRank(name: $0) })
         case "policy": self = .policy(try GroupPolicy(try fields["policy"].object()))
         case "set": self = .set(try GroupChange.Value(fields))
         case "merge": self = .merge
@@ -146,7 +146,7 @@ extension GroupChange.Limit {
     fileprivate init?(_ json: JSON) {
         guard let object = json.object else { return nil }
         let fields = Fields<FieldError>(object)
-        guard let device = try? fields["device"].sessionID(),
+        guard let device = try? fields["device"].keyID(),
             let chain = try? fields["chain"].hexBytes(count: 32),
             let iteration = try? fields["iteration"].integer(in: 0...Session.maximumCounter)
         else { return nil }

@@ -81,12 +81,12 @@ package struct GroupContent: Sendable {
         }
 
         /// Returns the id of an author's message with this place.
-        package func id(_ group: GroupID, _ author: SessionID) -> String {
+        package func id(_ group: GroupID, _ author: KeyID) -> String {
             GroupContent.messageID(chain: chain(group, author), iteration: iteration)
         }
 
         /// Returns the id of the chain of an author.
-        package func chain(_ group: GroupID, _ author: SessionID) -> [UInt8] {
+        package func chain(_ group: GroupID, _ author: KeyID) -> [UInt8] {
             GroupChainDistribution.id(group, author, signingKey)
         }
     }

@@ -50,10 +50,10 @@ package struct GroupCopy: Sendable, Equatable {
     /// The outside of the envelope, which the box authenticates.
     package struct Address: Sendable {
         package var id: String
-        package var to: SessionID
+        package var to: KeyID
         package var time: Timestamp
 
-        package init(id: String, to: SessionID, time: Timestamp) {
+        package init(id: String, to: KeyID, time: Timestamp) {
             (self.id, self.to, self.time) = (id, to, time)
         }
 
@@ -81,7 +81,7 @@ enum Wrap {
     /// Returns the tag and the key of a reader: HKDF-SHA256(wrap secret, salt = public key of the reader, info
     /// `sotto/group/copy/v1` ‖ chain id, 48). So no other chain has them, even one with the same wrap secret.
     static func keys(
-        _ secret: RatchetSecret, _ chain: [UInt8], _ reader: SessionID
+        _ secret: RatchetSecret, _ chain: [UInt8], _ reader: KeyID
     ) -> (tag: [UInt8], key: RatchetSecret) {
         let both = SecretBytes(count: GroupCopy.tagBytes + 32) { out in
             secret.withBytes { secret in

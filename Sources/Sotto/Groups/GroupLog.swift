@@ -33,17 +33,17 @@ package struct GroupLog: Sendable {
     private var numbers: [GroupID: Int] = [:]
     private var rules = GroupRules()
     /// The members and all whom a change named, by their numbers.
-    package private(set) var members: [SessionID] = []
-    private var memberNumbers: [SessionID: Int] = [:]
+    package private(set) var members: [KeyID] = []
+    private var memberNumbers: [KeyID: Int] = [:]
     /// For each device and `seq` the changes, usually one.
     private var sequence: [Turn: [Int]] = [:]
     /// The highest `seq` of each device.
-    private var lastSeq: [SessionID: Int64] = [:]
+    private var lastSeq: [KeyID: Int64] = [:]
     /// For each person the last change with which they entered.
-    private var entries: [SessionID: Int] = [:]
+    private var entries: [KeyID: Int] = [:]
 
     private struct Turn: Hashable {
-        let device: SessionID
+        let device: KeyID
         let seq: Int64
     }
 
@@ -63,7 +63,7 @@ package struct GroupLog: Sendable {
 
     /// Returns the changes that no other change has as a parent, without the last changes of some people: those that no
     /// change of another person is after. `left` is the number of these.
-    package func heads(without people: Set<SessionID>) -> (heads: [GroupID], left: Int) {
+    package func heads(without people: Set<KeyID>) -> (heads: [GroupID], left: Int) {
         var isParent = Array(repeating: false, count: changes.count)
         var (heads, left): ([GroupID], Int) = ([], 0)
         for (number, change) in changes.enumerated().reversed() {
@@ -83,10 +83,10 @@ package struct GroupLog: Sendable {
     package func contains(_ id: GroupID) -> Bool { numbers[id] != nil }
 
     /// Whether a change is by a person or names them.
-    package func names(_ id: SessionID) -> Bool { memberNumbers[id] != nil }
+    package func names(_ id: KeyID) -> Bool { memberNumbers[id] != nil }
 
     /// Returns the number of the next change of a device.
-    package func nextSeq(of device: SessionID) -> Int64 { (lastSeq[device] ?? 0) + 1 }
+    package func nextSeq(of device: KeyID) -> Int64 { (lastSeq[device] ?? 0) + 1 }
 
     /// Returns what adding a change whose signature was verified would give.
     package func outcome(of change: GroupChange) -> Outcome {
@@ -192,7 +192,7 @@ package struct GroupLog: Sendable {
             of: member, after: graph.past(of: past.changes), in: graph)
     }
 
-    private mutating func number(of member: SessionID) -> Int {
+    private mutating func number(of member: KeyID) -> Int {
         if let number = memberNumbers[member] { return number }
         memberNumbers[member] = members.count
         members.append(member)
@@ -215,7 +215,7 @@ package struct GroupLog: Sendable {
     /// that removed them keeps it: `chain` and `iteration` are its place. The log must have the heads. `state` is that of the
     /// log.
     package func rank(
-        of member: SessionID, at heads: [GroupID], chain: [UInt8], iteration: UInt32,
+        of member: KeyID, at heads: [GroupID], chain: [UInt8], iteration: UInt32,
         in state: GroupState
     ) -> (rank: GroupRank, isLate: Bool) {
         guard let author = memberNumbers[member], let parents = places(heads) else {
@@ -247,23 +247,23 @@ package struct GroupLog: Sendable {
     }
 
     /// Whether the last join of one member is before that of another.
-    package func joined(_ a: SessionID, before b: SessionID) -> Bool {
+    package func joined(_ a: KeyID, before b: KeyID) -> Bool {
         guard let first = entries[a], let second = entries[b] else { return false }
         return rules.graph.isBefore(first, second)
     }
 
     /// Returns when a person says to have entered the group, or `nil` for one who never entered it.
-    package func joined(_ id: SessionID) -> Timestamp? { entries[id].map { changes[$0].time } }
+    package func joined(_ id: KeyID) -> Timestamp? { entries[id].map { changes[$0].time } }
 
     /// Whether a person has ever entered the group.
-    package func hasEntered(_ id: SessionID) -> Bool { entries[id] != nil }
+    package func hasEntered(_ id: KeyID) -> Bool { entries[id] != nil }
 
     /// Returns the change with which a person last entered the group, or `nil`.
-    package func entry(of id: SessionID) -> GroupID? { entries[id].map { changes[$0].id } }
+    package func entry(of id: KeyID) -> GroupID? { entries[id].map { changes[$0].id } }
 
     /// Returns the ids of a person's own changes, and of the effective removals and invitations of the person, that are before no
     /// other of them. A person who is no member may know these changes and those before them.
-    package func knownHeads(of id: SessionID) -> [GroupID] {
+    package func knownHeads(of id: KeyID) -> [GroupID] {
         let known = Set(horizon(of: id))
         let numbers = changes.indices.filter {
             changes[$0].by == id || known.contains(changes[$0].id)
@@ -272,7 +272,7 @@ package struct GroupLog: Sendable {
     }
 
     /// Returns the ids of the effective removals and invitations of a person.
-    package func horizon(of id: SessionID) -> [GroupID] {
+    package func horizon(of id: KeyID) -> [GroupID] {
         let fold = GroupFold(rules)
         return changes.enumerated().compactMap { number, change in
             let isRemoval =
@@ -306,17 +306,17 @@ package struct GroupLog: Sendable {
 /// The state of a group after all changes of a log.
 package struct GroupState: Sendable {
     /// The members with a rank above nobody.
-    package let ranks: [SessionID: GroupRank]
+    package let ranks: [KeyID: GroupRank]
     package let policy: GroupPolicy
     /// The values that `set` changes set, but nicknames.
     package let values: [String: GroupChange.Value]
     /// The members' names in the group.
-    package let nicknames: [SessionID: String]
+    package let nicknames: [KeyID: String]
     let fold: GroupFold
 
     init(_ log: GroupLog, _ fold: GroupFold) {
         self.fold = fold
-        var ranks: [SessionID: GroupRank] = [:]
+        var ranks: [KeyID: GroupRank] = [:]
         for (member, rank) in zip(log.members, fold.ranks) where rank > .nobody {
             ranks[member] = rank
         }
@@ -330,7 +330,7 @@ package struct GroupState: Sendable {
                     }
                 }) ?? GroupPolicy()
         var setters: [String: [Int]] = [:]
-        var named: [SessionID: [(number: Int, name: String)]] = [:]
+        var named: [KeyID: [(number: Int, name: String)]] = [:]
         for (number, change) in log.changes.enumerated() {
             switch change.act {
             case .set(.nickname(let name)): named[change.by, default: []].append((number, name))
@@ -355,7 +355,7 @@ package struct GroupState: Sendable {
             else { return nil }
             return value
         }
-        var nicknames: [SessionID: String] = [:]
+        var nicknames: [KeyID: String] = [:]
         for (member, names) in named where ranks[member] != nil {
             let number = winner(names.map(\.number))
             nicknames[member] = names.first { $0.number == number }?.name

@@ -9,7 +9,7 @@ package struct ReceivedGroupChain: Sendable {
     }
 
     package let group: GroupID
-    package let device: SessionID
+    package let device: KeyID
     /// The id, 32 bytes.
     package let id: [UInt8]
     let signingKey: [UInt8]
@@ -35,7 +35,7 @@ package struct ReceivedGroupChain: Sendable {
     }
 
     init(
-        group: GroupID, device: SessionID, signingKey: [UInt8], wrapSecret: RatchetSecret,
+        group: GroupID, device: KeyID, signingKey: [UInt8], wrapSecret: RatchetSecret,
         key: ChainKey, iteration: UInt32, skipped: [SkippedKey]
     ) {
         (self.group, self.device, self.signingKey) = (group, device, signingKey)
@@ -45,7 +45,7 @@ package struct ReceivedGroupChain: Sendable {
     }
 
     /// The tag of this chain's copies for a reader, 16 bytes.
-    package func tag(for reader: SessionID) -> [UInt8] { Wrap.keys(wrapSecret, id, reader).tag }
+    package func tag(for reader: KeyID) -> [UInt8] { Wrap.keys(wrapSecret, id, reader).tag }
 
     /// Returns the message in a copy. Throws ``GroupChainError/copy``.
     package func message(

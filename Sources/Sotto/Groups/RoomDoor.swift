@@ -11,7 +11,7 @@ package final class RoomDoor: Sendable {
     fileprivate let contentKey: SecretBytes
 
     /// The public key of the door, in the form of an id.
-    package var id: SessionID { SessionID(publicKey: key.publicKey) }
+    package var id: KeyID { KeyID(publicKey: key.publicKey) }
 
     /// Derives the keys, which takes 256 MiB and about half a second. `host` is the name or the address of the relay, in
     /// lower case, without the port.
@@ -32,7 +32,7 @@ package final class RoomDoor: Sendable {
 
     /// Returns the act by which a person enters the group of this door.
     package func join(
-        _ group: GroupID, by newcomer: SessionID, _ entry: GroupChange.Entry
+        _ group: GroupID, by newcomer: KeyID, _ entry: GroupChange.Entry
     ) -> GroupChange.Act {
         .doorJoin(
             entry, door: key.publicKey,
@@ -56,7 +56,7 @@ package final class RoomKeys: Sendable {
     /// The address of the relay.
     package let relay: String
     /// The public key of the door, in the form of an id.
-    package let door: SessionID
+    package let door: KeyID
     private let publisher: SigningKey
     private let contentKey: SecretBytes
     /// The door's signature over the public key of ``publisher``, 64 bytes.
@@ -76,7 +76,7 @@ package final class RoomKeys: Sendable {
     package init(_ object: JSONObject) throws(RoomError) {
         let fields = Fields<RoomError>(object)
         relay = try fields["relay"].text()
-        door = try fields["door"].sessionID()
+        door = try fields["door"].keyID()
         publisher = SigningKey(seed: try fields["publisher"].secret(count: 32))
         contentKey = try fields["key"].secret(count: 32)
         proof = try fields["proof"].hexBytes(count: 64)

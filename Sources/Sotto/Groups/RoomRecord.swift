@@ -19,7 +19,7 @@ package enum RoomError: UnversionedRecordError, Equatable {
 /// signs the record. `box` is the encrypted ``RoomContent``. sotto-formats(5), ROOMS.
 package struct RoomRecord: Sendable {
     /// The public key of the door, in the form of an id.
-    package let door: SessionID
+    package let door: KeyID
     /// The key that signs the record, an Ed25519 public key of 32 bytes.
     package let publisher: [UInt8]
     /// Of two records of a publisher the one with the higher number is valid.
@@ -46,7 +46,7 @@ package struct RoomRecord: Sendable {
         }
         let fields = Fields<RoomError>(record)
         try fields.header(Self.type)
-        door = try fields["id"].sessionID()
+        door = try fields["id"].keyID()
         publisher = try fields["publisher"].hexBytes(count: 32)
         let proof = try fields["proof"].hexBytes(count: 64)
         seq = try fields["seq"].integer(in: 1...JSON.largestSafeInteger)
@@ -63,7 +63,7 @@ package struct RoomRecord: Sendable {
     var associatedData: [UInt8] { Self.associatedData(door, publisher) }
 
     /// The public keys of the door and of the publisher.
-    static func associatedData(_ door: SessionID, _ publisher: [UInt8]) -> [UInt8] {
+    static func associatedData(_ door: KeyID, _ publisher: [UInt8]) -> [UInt8] {
         door.publicKey + publisher
     }
 }
@@ -98,7 +98,7 @@ package struct RoomContent: Sendable {
     }
 
     /// Returns the change of a log that set the door, after all changes before it.
-    package static func needed(_ log: GroupLog, door: SessionID) -> [GroupChange] {
+    package static func needed(_ log: GroupLog, door: KeyID) -> [GroupChange] {
         // Later policies with the same door add nothing that a newcomer needs.
         let opening = log.changes.first { $0.act.opens(door.publicKey) }
         let needed = log.past(of: [opening?.id ?? log.group])
@@ -110,7 +110,7 @@ package struct RoomContent: Sendable {
     ///
     /// Throws ``RoomError/tooLong`` if there is no file, and the changes have no space.
     package init(
-        _ log: GroupLog, door: SessionID, cards: [Card], file: GroupFile? = nil
+        _ log: GroupLog, door: KeyID, cards: [Card], file: GroupFile? = nil
     ) throws(RoomError) {
         let needed = Self.needed(log, door: door)
         var known = Set(file == nil ? [] : needed.map(\.id))

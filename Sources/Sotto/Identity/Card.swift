@@ -16,7 +16,7 @@ public enum CardError: RecordError, Equatable {
 /// signature: it is as trustworthy as the channel over which it came.
 public struct Card: Sendable, Hashable {
     /// The self-certifying id.
-    public let id: SessionID
+    public let id: KeyID
     /// The name that the owner chose. It proves nothing.
     public let name: String
     /// The X25519 age recipient, `age1…`.
@@ -26,7 +26,7 @@ public struct Card: Sendable, Hashable {
     /// The address of the relay where the owner fetches mail, such as `tcp://relay.example.org:7667`.
     public let relay: String?
     /// The mailbox to which the holder of this card sends mail, in place of the id: see ``SendAddress``.
-    public let address: SessionID?
+    public let address: KeyID?
     /// The owner's accounts in other messengers, as the member `profiles` of the signed record. The core does not
     /// interpret them, and **does not verify that they belong to the owner**.
     public let accounts: JSONObject
@@ -36,7 +36,7 @@ public struct Card: Sendable, Hashable {
     public let record: JSONObject?
 
     static func signed(
-        by identity: Identity, relay: String?, accounts: JSONObject, address: SessionID? = nil,
+        by identity: Identity, relay: String?, accounts: JSONObject, address: KeyID? = nil,
         issued: Timestamp? = nil
     ) -> Card {
         var record = JSONObject([
@@ -58,8 +58,8 @@ public struct Card: Sendable, Hashable {
     }
 
     private init(
-        id: SessionID, name: String, age: AgeX25519Recipient, hybrid: AgeHybridRecipient?,
-        relay: String?, address: SessionID?, accounts: JSONObject, issued: Timestamp?,
+        id: KeyID, name: String, age: AgeX25519Recipient, hybrid: AgeHybridRecipient?,
+        relay: String?, address: KeyID?, accounts: JSONObject, issued: Timestamp?,
         record: JSONObject?
     ) {
         self.id = id
@@ -89,11 +89,11 @@ public struct Card: Sendable, Hashable {
         let fields = Fields<CardError>(record)
         try fields.header("contact")
         self.init(
-            id: try fields["id"].sessionID(), name: try fields["name"].optional?.text() ?? "",
+            id: try fields["id"].keyID(), name: try fields["name"].optional?.text() ?? "",
             age: try fields["age"].text { AgeX25519Recipient($0) },
             hybrid: try fields["pq"].optional?.text { AgeHybridRecipient($0) },
             relay: try fields["relay"].optional?.text(),
-            address: try fields["address"].optional?.sessionID(),
+            address: try fields["address"].optional?.keyID(),
             accounts: try fields["profiles"].optional?.object() ?? JSONObject(),
             issued: try fields["issued"].optional?.time(), record: record)
     }

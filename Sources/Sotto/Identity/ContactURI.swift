@@ -15,7 +15,7 @@ public enum ContactURIError: Error, Sendable, Equatable {
 /// The short form of a card, which fits into a QR code: `sotto:05…?x=…&name=…&relay=…`.
 public struct ContactURI: Sendable, Hashable {
     /// The id with the Ed25519 key.
-    public let id: SessionID
+    public let id: KeyID
     /// The 32-byte X25519 key.
     public let x25519: [UInt8]
     /// The name that the owner chose.
@@ -24,7 +24,7 @@ public struct ContactURI: Sendable, Hashable {
     public let relay: String?
 
     /// Creates a URI from its parts.
-    public init(id: SessionID, x25519: [UInt8], name: String? = nil, relay: String? = nil) {
+    public init(id: KeyID, x25519: [UInt8], name: String? = nil, relay: String? = nil) {
         self.id = id
         self.x25519 = x25519
         self.name = name
@@ -51,7 +51,7 @@ public struct ContactURI: Sendable, Hashable {
         guard Self.hasScheme(text) else { throw .scheme }
         let parts = text.dropFirst(Self.scheme.count).split(
             separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let id = SessionID(parts[0]), x25519PublicKey(fromEd25519: id.publicKey) != nil else {
+        guard let id = KeyID(parts[0]), x25519PublicKey(fromEd25519: id.publicKey) != nil else {
             throw .id
         }
         var parameters: [String: String] = [:]

@@ -36,7 +36,7 @@ public final class Identity: Sendable {
     public let hybridKey: AgeHybridIdentity
 
     /// The id: `05` and the hexadecimal signing public key.
-    public let id: SessionID
+    public let id: KeyID
 
     /// Creates the identity of a sentence. `passphrase` is BIP 39's, in NFKD; ASCII always is. `others` are further
     /// members of the record, which the words do not restore.
@@ -54,7 +54,7 @@ public final class Identity: Sendable {
         signingKey = SigningKey(seed: Self.key(seed, "sign"), isGuarded: true)
         ageKey = AgeX25519Identity(secret: Self.key(seed, "age-x25519"))
         hybridKey = AgeHybridIdentity(seed: Self.key(seed, "age-pq"))
-        id = SessionID(publicKey: signingKey.publicKey)
+        id = KeyID(publicKey: signingKey.publicKey)
     }
 
     /// Creates an identity from the 32-byte seed of a signing key, such as a key file has. The age keys are derived
@@ -70,7 +70,7 @@ public final class Identity: Sendable {
         signingKey = SigningKey(seed: seed, isGuarded: true)
         ageKey = AgeX25519Identity(secret: Self.key(seed, "age-x25519"))
         hybridKey = AgeHybridIdentity(seed: Self.key(seed, "age-pq"))
-        id = SessionID(publicKey: signingKey.publicKey)
+        id = KeyID(publicKey: signingKey.publicKey)
     }
 
     private static func secret(_ members: JSONObject) -> SecretBytes {
@@ -145,8 +145,8 @@ public final class Identity: Sendable {
         for name in Self.ownMembers { others[name] = nil }
         self.others = Self.secret(others)
         relay = try fields["relay"].optional?.text()
-        id = SessionID(publicKey: signingKey.publicKey)
-        guard SessionID(try fields["id"].text()) == id else { throw .inconsistent }
+        id = KeyID(publicKey: signingKey.publicKey)
+        guard KeyID(try fields["id"].text()) == id else { throw .inconsistent }
     }
 
     /// Returns the words that restore the keys. They are parsed on demand, because looking them up in their list takes

@@ -26,7 +26,7 @@ public struct SendAddress: Sendable, Hashable {
     }
 
     /// Returns the id of its mailbox.
-    public func id(of identity: Identity) -> SessionID {
-        SessionID(publicKey: key(of: identity).publicKey)
+    public func id(of identity: Identity) -> KeyID {
+        KeyID(publicKey: key(of: identity).publicKey)
     }
 }

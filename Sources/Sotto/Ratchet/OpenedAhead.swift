@@ -3,7 +3,7 @@ public struct SessionArrival: Sendable {
     /// The envelope.
     public let envelope: Envelope
     /// The sender that the envelope names.
-    public let peer: SessionID
+    public let peer: KeyID
     fileprivate let message: RatchetMessage
     /// The tag of the session that the pre-key header names, or `nil` without a header.
     fileprivate let preKeyTag: [UInt8]?
@@ -96,7 +96,7 @@ public struct OpenedAhead: Sendable {
     /// The message. Its trust is ``Message/Trust/unverified``.
     public let message: Message
     /// The sender.
-    public let peer: SessionID
+    public let peer: KeyID
     /// The tag of the session.
     public let tag: [UInt8]
     fileprivate let before: Session.ReceivingChain

@@ -3,7 +3,7 @@ import SottoPadding
 /// A session with one peer and its metadata. It is a value: the caller stores it after each step.
 public struct PeerSession: Sendable {
     /// The peer.
-    public let peer: SessionID
+    public let peer: KeyID
     /// The name of the session on both sides: ``PreKeyHeader/tag``.
     public let tag: [UInt8]
     /// The kind of key agreement that began the session.
@@ -65,7 +65,7 @@ public struct PeerSession: Sendable {
             identity, preKeyHeader, signed: signed, oneTime: preKeys.oneTime?.pair,
             kemKey: preKeys.postQuantum?.kemKey)
         session = Session(responderWith: agreement, signedPreKey: signed)
-        peer = SessionID(publicKey: preKeyHeader.identityKey)
+        peer = KeyID(publicKey: preKeyHeader.identityKey)
         tag = preKeyHeader.tag
         origin = Origin(preKeyHeader)
     }
@@ -100,8 +100,8 @@ public struct PeerSession: Sendable {
         public let id: String
         /// The time of creation.
         public let time: Timestamp
-        fileprivate let to: SessionID
-        fileprivate let from: SessionID
+        fileprivate let to: KeyID
+        fileprivate let from: KeyID
         fileprivate let ttl: Int64?
         fileprivate let frame: [UInt8]
         fileprivate let place: Session.SendingPlace
@@ -216,7 +216,7 @@ public struct PeerSession: Sendable {
         }
         guard let session = Session(encoded: reader.remaining) else { return nil }
         self.session = session
-        peer = SessionID(publicKey: Array(key))
+        peer = KeyID(publicKey: Array(key))
         self.tag = Array(tag)
         origin = Origin(isPostQuantum: flags & 1 != 0, hasOneTimePreKey: flags & 2 != 0)
     }

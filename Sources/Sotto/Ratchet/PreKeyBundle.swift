@@ -123,7 +123,7 @@ public struct PreKeyBundle: Sendable, Equatable {
     public let oneTimePreKey: PreKey?
 
     /// The id of the owner.
-    public var owner: SessionID { SessionID(publicKey: identityKey) }
+    public var owner: KeyID { KeyID(publicKey: identityKey) }
 
     /// The label before the post-quantum prekey in the message that its signature covers.
     package static let pqLabel = Array("ratchet/pqspk/v1\0".utf8)
@@ -184,7 +184,7 @@ public struct PreKeyBundle: Sendable, Equatable {
         let fields = Fields<PreKeyBundleError>(record)
         if record["type"] == nil { try fields.version() } else { try fields.header("bundle") }
         let key = try fields["identityKey"].bytes(count: 32)
-        if let owner = record["userId"]?.string.flatMap({ SessionID($0) }), owner.publicKey != key {
+        if let owner = record["userId"]?.string.flatMap({ KeyID($0) }), owner.publicKey != key {
             throw .member("userId")
         }
         let signed = try fields.signedPreKey()

@@ -8,7 +8,7 @@ public struct PreKeyPublication: Sendable, Equatable {
     public static let oneTimeLimit = 100
 
     /// The owner of the prekeys.
-    public let owner: SessionID
+    public let owner: KeyID
     /// The signed prekey.
     public let signedPreKey: PreKeyBundle.SignedPreKey
     /// The post-quantum signed prekey, or `nil` for plain X3DH.
@@ -59,7 +59,7 @@ public struct PreKeyPublication: Sendable, Equatable {
         }
         let fields = Fields<PreKeyBundleError>(record)
         try fields.header("prekeys")
-        owner = try fields["id"].sessionID()
+        owner = try fields["id"].keyID()
         guard SignedRecord.verify(record, by: owner.publicKey) else { throw .signature }
         oneTimePreKeys = try fields["oneTimePreKeys"].list(counts: 0...Self.oneTimeLimit) {
             key throws(PreKeyBundleError) in try key.preKey()

@@ -6,13 +6,13 @@ import SottoPadding
 /// the message.
 public struct SkippedMessage: Sendable {
     /// The sender of the message.
-    public let peer: SessionID
+    public let peer: KeyID
     /// The position of the message.
     public let position: ChainPosition
     private let associatedData: [UInt8]
     private let key: MessageKey
 
-    init(peer: SessionID, position: ChainPosition, associatedData: [UInt8], key: MessageKey) {
+    init(peer: KeyID, position: ChainPosition, associatedData: [UInt8], key: MessageKey) {
         self.peer = peer
         self.position = position
         self.associatedData = associatedData
@@ -45,7 +45,7 @@ public struct SkippedMessage: Sendable {
     }
 
     /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
-    public init?(encoded bytes: [UInt8], from peer: SessionID, at position: ChainPosition) {
+    public init?(encoded bytes: [UInt8], from peer: KeyID, at position: ChainPosition) {
         var reader = ByteReader(bytes[...])
         guard reader.byte() == Self.version, let associatedData = reader.bytes(64),
             let key = reader.bytes(32), reader.isAtEnd
@@ -58,7 +58,7 @@ public struct SkippedMessage: Sendable {
 
 extension Message {
     /// Reads the message in the padded frame of a session's envelope. Throws ``RatchetError/authentication``.
-    init(frame: [UInt8], of envelope: Envelope, from peer: SessionID) throws(RatchetError) {
+    init(frame: [UInt8], of envelope: Envelope, from peer: KeyID) throws(RatchetError) {
         guard let bytes = try? Padding.unframe(frame),
             let content = MessageContent(bytes, of: envelope)
         else { throw .authentication }

@@ -4,7 +4,7 @@ public struct BlobRecord: Sendable, Hashable {
     /// The random id, 32 bytes, with which every client can fetch the blob.
     public let id: [UInt8]
     /// The mailbox of the recipient.
-    public let to: SessionID
+    public let to: KeyID
     /// The length of the blob in bytes, 1 to ``Blob/maximumSize``.
     public let size: Int64
     /// SHA-256 of the blob, 32 bytes.
@@ -13,7 +13,7 @@ public struct BlobRecord: Sendable, Hashable {
     public let relay: String?
 
     /// Creates a record.
-    public init(id: [UInt8], to: SessionID, size: Int64, digest: [UInt8], relay: String?) {
+    public init(id: [UInt8], to: KeyID, size: Int64, digest: [UInt8], relay: String?) {
         precondition(id.count == 32 && digest.count == 32)
         self.id = id
         self.to = to
@@ -30,7 +30,7 @@ public struct BlobRecord: Sendable, Hashable {
         let fields = Fields<FieldError>(record)
         try fields.header(Self.type)
         id = try fields["id"].hexBytes(count: 32)
-        to = try fields["to"].sessionID()
+        to = try fields["to"].keyID()
         size = try fields["size"].integer(in: 1...Blob.maximumSize)
         digest = try fields["digest"].bytes(count: 32)
         relay = try fields["relay"].optional?.text()

@@ -24,10 +24,10 @@ public struct Envelope: Sendable, Hashable {
     public let suite: Suite
     /// The mailbox of the recipient. Absent for an envelope without a mailbox, such as a chat message that no relay
     /// carries.
-    public let to: SessionID?
+    public let to: KeyID?
     /// The claimed sender. Absent in `sealed`, so that the relay does not learn it; in `ratchet` it selects the
     /// session.
-    public let from: SessionID?
+    public let from: KeyID?
     /// The time of creation.
     public let time: Timestamp
     /// The time to live at the relay, in seconds, 0 to ``maximumTTL``; `nil` if the relay stores the envelope until it
@@ -60,7 +60,7 @@ public struct Envelope: Sendable, Hashable {
 
     /// Creates an envelope from its parts.
     public init(
-        id: String, suite: Suite, to: SessionID?, from: SessionID? = nil, time: Timestamp,
+        id: String, suite: Suite, to: KeyID?, from: KeyID? = nil, time: Timestamp,
         ttl: Int64? = nil, payload: JSONObject
     ) {
         self.id = id
@@ -134,8 +134,8 @@ public struct Envelope: Sendable, Hashable {
         let ttl: Int64? = try fields["ttl"].optional?.integer()
         guard ttl.map({ Self.isTTL($0, of: suite) }) ?? true else { throw .member("ttl") }
         self.init(
-            id: id, suite: suite, to: try to?.sessionID(),
-            from: try fields["from"].optional?.sessionID(), time: try fields["time"].time(),
+            id: id, suite: suite, to: try to?.keyID(),
+            from: try fields["from"].optional?.keyID(), time: try fields["time"].time(),
             ttl: ttl, payload: try fields["payload"].object())
     }
 

@@ -15,7 +15,7 @@ package struct LoginKeyRecord: Sendable, Equatable {
     }
 
     /// The id whose logins the record controls.
-    package let id: SessionID
+    package let id: KeyID
     /// The key, a SubjectPublicKeyInfo in DER, or `nil` if no key may log in.
     package let key: [UInt8]?
     /// The time of the signature.
@@ -44,7 +44,7 @@ package struct LoginKeyRecord: Sendable, Equatable {
         }
         let fields = Fields<Invalid>(record)
         try fields.header("login-key")
-        let id = try fields["id"].sessionID()
+        let id = try fields["id"].keyID()
         let issued = try fields["issued"].time()
         guard SignedRecord.verify(record, by: id.publicKey) else { throw .signature }
         let key = try fields["key"].optional?.bytes()
@@ -52,7 +52,7 @@ package struct LoginKeyRecord: Sendable, Equatable {
         self.init(id: id, key: key, issued: issued, record: record)
     }
 
-    private init(id: SessionID, key: [UInt8]?, issued: Timestamp, record: JSONObject) {
+    private init(id: KeyID, key: [UInt8]?, issued: Timestamp, record: JSONObject) {
         self.id = id
         self.key = key
         self.issued = issued

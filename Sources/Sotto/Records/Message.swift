@@ -23,9 +23,9 @@ public struct Message: Sendable, Hashable {
     /// The envelope's id.
     public let id: String
     /// The sender, or `nil` if they are not authenticated.
-    public let from: SessionID?
+    public let from: KeyID?
     /// The mailbox that the message was sent to, if it is known.
-    public let to: SessionID?
+    public let to: KeyID?
     /// The sender's name, from a card that was given.
     public var name: String?
     /// The time of creation, or `nil` if it is not authenticated.
@@ -72,7 +72,7 @@ public struct Message: Sendable, Hashable {
 
     /// Creates a message. Of `members`, `ttl` is used, and those that this version does not interpret are kept.
     public init(
-        id: String, from: SessionID?, to: SessionID?, name: String? = nil, time: Timestamp?,
+        id: String, from: KeyID?, to: KeyID?, name: String? = nil, time: Timestamp?,
         suite: SuiteName, authenticated: Bool, trust: Trust = .unverified,
         details: JSONObject? = nil, legacy: String? = nil, body: JSONObject,
         members: JSONObject = JSONObject()
@@ -98,8 +98,8 @@ public struct Message: Sendable, Hashable {
         let fields = Fields<FieldError>(record)
         do throws(FieldError) {
             self.init(
-                id: try fields["id"].text(), from: try fields["from"].optional?.sessionID(),
-                to: try fields["to"].optional?.sessionID(), name: record["name"]?.string,
+                id: try fields["id"].text(), from: try fields["from"].optional?.keyID(),
+                to: try fields["to"].optional?.keyID(), name: record["name"]?.string,
                 time: try fields["time"].optional?.time(),
                 suite: SuiteName(rawValue: try fields["suite"].text()),
                 authenticated: try fields["authenticated"].bool(),

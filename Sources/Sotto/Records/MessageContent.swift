@@ -16,7 +16,7 @@ struct MessageContent {
 
     /// Returns the bytes of the record.
     static func encode(
-        body: JSONObject, extra: [(name: String, value: JSON)], id: String, to: SessionID?,
+        body: JSONObject, extra: [(name: String, value: JSON)], id: String, to: KeyID?,
         time: Timestamp, ttl: Int64?
     ) -> [UInt8] {
         var record = JSONObject([

@@ -39,7 +39,7 @@ enum SealedSender {
     static let size = 32 + 32 + ChaChaPoly.tagSize
 
     /// Encrypts an id to a recipient.
-    static func seal(_ sender: SessionID, to recipient: AgeX25519Recipient) -> [UInt8] {
+    static func seal(_ sender: KeyID, to recipient: AgeX25519Recipient) -> [UInt8] {
         while true {
             let ephemeral = SecretBytes(randomCount: 32)
             guard let shared = X25519.sharedSecret(ephemeral, recipient.publicKey) else { continue }
@@ -50,14 +50,14 @@ enum SealedSender {
     }
 
     /// Decrypts the id from ``seal(_:to:)``, or returns `nil` if that fails.
-    static func open(_ sealed: [UInt8], with identity: AgeX25519Identity) -> SessionID? {
+    static func open(_ sealed: [UInt8], with identity: AgeX25519Identity) -> KeyID? {
         guard sealed.count == size else { return nil }
         let ephemeral = Array(sealed[..<32])
         guard let shared = identity.sharedSecret(ephemeral),
             let sender = ChaChaPoly.openOnce(
                 Array(sealed[32...]), key: key(shared, ephemeral, identity.recipient.publicKey))
         else { return nil }
-        return SessionID(publicKey: sender.withBytes { Array($0) })
+        return KeyID(publicKey: sender.withBytes { Array($0) })
     }
 
     private static func key(

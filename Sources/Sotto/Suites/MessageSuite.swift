@@ -81,12 +81,12 @@ public struct Draft: Sendable {
 /// The recipient of a message.
 public struct Recipient: Sendable {
     /// The recipient's mailbox, or `nil` for a chat.
-    public let id: SessionID?
+    public let id: KeyID?
     /// The card to encrypt to.
     public let card: Card?
 
     /// Creates a recipient.
-    public init(id: SessionID?, card: Card? = nil) {
+    public init(id: KeyID?, card: Card? = nil) {
         self.id = id
         self.card = card
     }

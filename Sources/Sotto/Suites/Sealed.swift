@@ -65,7 +65,7 @@ public enum Sealed {
         guard envelope.to == identity.id else { throw .notForUs }
         let (signer, bytes) = try openFile(file, with: identity)
         guard let content = MessageContent(bytes, of: envelope) else { throw .authentication }
-        let from = SessionID(publicKey: signer)
+        let from = KeyID(publicKey: signer)
         guard envelope.from == nil || envelope.from == from else { throw .authentication }
         return Message(
             id: envelope.id, from: from, to: envelope.to, time: envelope.time, suite: .sealed,

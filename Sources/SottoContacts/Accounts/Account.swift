@@ -37,10 +37,10 @@ public enum Account: Sendable {
     }
 
     /// The owner's id: `05` and the Ed25519 signing key. `nil` for a Whisper2 account whose signing key is unknown.
-    public var id: SessionID? {
+    public var id: KeyID? {
         switch self {
-        case .whisper2(let contact): contact.signingKey.map { SessionID(publicKey: $0) }
-        case .kecalek(let code): SessionID(publicKey: code.identityKey)
+        case .whisper2(let contact): contact.signingKey.map { KeyID(publicKey: $0) }
+        case .kecalek(let code): KeyID(publicKey: code.identityKey)
         case .mercurio(let bundle): bundle.id
         }
     }
@@ -173,7 +173,7 @@ extension StateTransaction {
     /// Throws a failure with status 12 if a claimed account belongs to another contact, with different keys. `former`
     /// is the id of the contact that is replaced.
     public func check(
-        _ profiles: Profiles, of id: SessionID, replacing former: SessionID? = nil
+        _ profiles: Profiles, of id: KeyID, replacing former: KeyID? = nil
     ) throws {
         if let claimed = profiles.whisper2,
             let other = try allContacts().first(where: {

@@ -22,7 +22,7 @@ enum PictureMetadata {
             }
             if beginning.starts(with: [0xFF, 0xD8, 0xFF]) {
                 self = .jpeg
-            } else if beginning.starts(with: PNG.signature) {
+            } else if beginning.starts(with: PNGParts.signature) {
                 self = .png
             } else if has("RIFF", at: 0) && has("WEBP", at: 8) || has("ftyp", at: 4)
                 || has("II*\0", at: 0) || has("MM\0*", at: 0)
@@ -56,7 +56,7 @@ enum PictureMetadata {
         let input = PictureInput(source)
         switch format {
         case .jpeg: try JPEG.copy(from: input, to: sink)
-        case .png: try PNG.copy(from: input, to: sink)
+        case .png: try PNGParts.copy(from: input, to: sink)
         case .untouched, .other: try copy(from: source, to: sink)
         }
     }
@@ -218,7 +218,7 @@ private enum JPEG {
 }
 
 /// The chunks of a PNG file.
-private enum PNG {
+private enum PNGParts {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
     /// The chunks that are needed to show the picture, also a moving one.

@@ -38,7 +38,7 @@ extension MessageOpening {
 
     /// Returns the events of a file from a member, and the messages that waited for its changes.
     func lines(
-        of news: GroupNews, from sender: SessionID, _ transaction: StateTransaction
+        of news: GroupNews, from sender: KeyID, _ transaction: StateTransaction
     ) throws -> [OpenedLine] {
         var lines: [OpenedLine] = []
         if let recorded = try transaction.record(news, from: sender) {
@@ -142,7 +142,7 @@ extension MessageOpening {
 extension StateTransaction {
     /// Records the events of a file that a member offered. Returns the message and its number, or `nil` without an event.
     fileprivate func record(
-        _ news: GroupNews, from sender: SessionID
+        _ news: GroupNews, from sender: KeyID
     ) throws -> (message: Message, number: Int64)? {
         guard !news.events.isEmpty else { return nil }
         let message = Message(

@@ -62,7 +62,7 @@ extension MessageBody {
             case "question":
                 let id = event["group"]?.string ?? ""
                 let member = event["who"]?.string ?? ""
-                guard GroupID.isBeginning(id), SessionID(member) != nil else { return "?" }
+                guard GroupID.isBeginning(id), KeyID(member) != nil else { return "?" }
                 asking = (id, (asking?.members ?? []) + [member])
                 return "show your messages to \(who)?"
             case "left":

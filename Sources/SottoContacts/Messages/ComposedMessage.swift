@@ -5,14 +5,14 @@ package import SottoState
 /// `suite`, unlike a message that `decrypt` printed.
 package struct ComposedMessage: Sendable, Hashable {
     /// The recipient, or `nil` if `encrypt` gets it from its command line.
-    package let to: SessionID?
+    package let to: KeyID?
     /// The group, or `nil` for a person.
     package let group: GroupID?
     /// The time of writing. `encrypt` sets its own time in the envelope.
     package let time: Timestamp
     package let body: MessageBody
 
-    package init(to: SessionID?, time: Timestamp = .now(), _ body: MessageBody) {
+    package init(to: KeyID?, time: Timestamp = .now(), _ body: MessageBody) {
         self.to = to
         group = nil
         self.time = time

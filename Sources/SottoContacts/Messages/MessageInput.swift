@@ -19,7 +19,7 @@ package struct KnownContacts {
     /// The address book, or nothing if the batch does not need it.
     package var contacts: [Contact] = []
     /// Our send addresses, if the batch has an envelope to a mailbox other than the identity's.
-    package var addresses: Set<SessionID> = []
+    package var addresses: Set<KeyID> = []
 
     package init() {}
 }
@@ -78,7 +78,7 @@ package protocol MessageInput: AnyObject, SendableMetatype {
     func read(_ bytes: [UInt8]) throws -> Parsed?
 
     /// Returns the mailbox that a line is addressed to, or `nil` without a recipient.
-    func mailbox(of content: Content) -> SessionID?
+    func mailbox(of content: Content) -> KeyID?
 
     /// Returns whether a contact may have to be found by its name in another messenger.
     func needsContacts(_ content: Content) -> Bool
@@ -109,7 +109,7 @@ extension MessageInput {
 /// A message of an unknown sender, which waits for the user's decision.
 package struct WaitingRequest: Sendable {
     let id: String
-    let from: SessionID
+    let from: KeyID
     let time: Timestamp
     let suite: String
 }

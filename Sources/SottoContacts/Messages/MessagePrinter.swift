@@ -11,7 +11,7 @@ package final class MessagePrinter {
     /// The options of the identity, each after a space.
     private let identity: String
     private var lastSender: String?
-    private var strangers: Set<SessionID> = []
+    private var strangers: Set<KeyID> = []
 
     /// `tool` is the name in messages.
     package init(

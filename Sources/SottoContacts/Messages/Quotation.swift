@@ -107,7 +107,7 @@ package enum Quotation {
 extension HistoryEntry {
     /// Whether a person is the author. A message without content does not name its author, who is then the peer or, in a
     /// group, any member.
-    fileprivate func canHave(author: SessionID, owner: SessionID) -> Bool {
+    fileprivate func canHave(author: KeyID, owner: KeyID) -> Bool {
         guard isGone, direction == .received else { return self.author(owner) == author }
         return peer.map { $0 == author } ?? true
     }

@@ -7,7 +7,7 @@ package import SottoState
 package struct Receipts {
     /// A sender, and the group of the messages or `nil`.
     private struct Source: Hashable {
-        let sender: SessionID
+        let sender: KeyID
         let group: GroupID?
     }
 
@@ -16,7 +16,7 @@ package struct Receipts {
     /// The ids of messages by their sources, in the order of the first message of each.
     private var sources: [Source] = []
     private var ids: [Source: [String]] = [:]
-    private var known: [SessionID: Bool] = [:]
+    private var known: [KeyID: Bool] = [:]
 
     package init(_ status: Receipt.Status, _ store: IdentityStore) {
         self.status = status
@@ -49,7 +49,7 @@ package struct Receipts {
     }
 
     /// Returns whether a person gets receipts.
-    package mutating func areSent(to sender: SessionID) throws -> Bool {
+    package mutating func areSent(to sender: KeyID) throws -> Bool {
         if let known = known[sender] { return known }
         let contact = sender == store.owner.id ? nil : try store.readableContact(id: sender)
         let areSent =

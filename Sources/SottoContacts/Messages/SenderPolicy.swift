@@ -24,7 +24,7 @@ package struct DemandedSigners: Sendable {
         (self.all, self.bare) = (all, bare)
     }
 
-    package func find(_ signer: SessionID) -> Correspondent? { all.first { $0.id == signer } }
+    package func find(_ signer: KeyID) -> Correspondent? { all.first { $0.id == signer } }
 
     /// Returns the signer that has this account, or `nil`.
     package func find(_ account: WhisperID) -> Correspondent? {
@@ -32,7 +32,7 @@ package struct DemandedSigners: Sendable {
     }
 
     /// Throws unless `signer` is one of the required signers, or none is required.
-    package func check(_ signer: SessionID) throws(Failure) {
+    package func check(_ signer: KeyID) throws(Failure) {
         guard all.isEmpty || find(signer) != nil else {
             throw Failure(
                 .untrusted, "signed by \(signer), which is not the required signer",
@@ -44,7 +44,7 @@ package struct DemandedSigners: Sendable {
 /// Decides whether a message is shown, depending on its sender.
 package struct SenderPolicy: Sendable {
     /// The owner of the identity, whose messages to the own mailbox are accepted.
-    package let owner: SessionID?
+    package let owner: KeyID?
     package let signers: DemandedSigners
     /// The policy of `--trust`.
     package let policy: TrustPolicy?
@@ -58,7 +58,7 @@ package struct SenderPolicy: Sendable {
         case blocked
     }
 
-    package init(owner: SessionID?, signers: DemandedSigners, policy: TrustPolicy?) {
+    package init(owner: KeyID?, signers: DemandedSigners, policy: TrustPolicy?) {
         self.owner = owner
         self.signers = signers
         self.policy = policy

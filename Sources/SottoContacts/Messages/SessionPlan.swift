@@ -27,12 +27,12 @@ package struct SessionPlan {
     }
 
     /// Returns whether the user requires a session with a recipient.
-    package func requires(_ peer: SessionID) -> Bool {
+    package func requires(_ peer: KeyID) -> Bool {
         bundle(of: peer) != nil || beginning.isNew || beginning.needsOneTimePreKey
     }
 
     /// Returns the given bundle of a recipient, or `nil`.
-    private func bundle(of peer: SessionID) -> PreKeyBundle? {
+    private func bundle(of peer: KeyID) -> PreKeyBundle? {
         bundles.first { $0.owner == peer }
     }
 

@@ -74,7 +74,7 @@ public struct Profiles: Sendable, Hashable {
 
     /// `"sotto/profile/v1\0" ‖ profile ‖ "\0" ‖ the id's key (32 bytes) ‖` the account's canonical object without
     /// `proof`.
-    private func message(_ profile: Profile, of id: SessionID) -> [UInt8] {
+    private func message(_ profile: Profile, of id: KeyID) -> [UInt8] {
         let object =
             switch profile {
             case .kecalek: JSONObject()
@@ -98,7 +98,7 @@ public struct Profiles: Sendable, Hashable {
     }
 
     /// Whether each account has a proof for an id. Kecalek needs none, because its key is the id's key.
-    func areProven(for id: SessionID) -> Bool {
+    func areProven(for id: KeyID) -> Bool {
         func isProven(_ profile: Profile, by key: [UInt8]?) -> Bool {
             guard let key, let proof = proofs[profile] else { return false }
             return verifySignature(proof, of: message(profile, of: id), by: key)

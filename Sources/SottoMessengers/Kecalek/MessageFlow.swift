@@ -187,7 +187,7 @@ extension MessageFlowMessage {
 
     /// Returns the envelope to open. `sender` is the peer of the session; nothing outside the payload authenticates the
     /// sender.
-    public func envelope(to owner: SessionID, from sender: SessionID) -> Envelope {
+    public func envelope(to owner: KeyID, from sender: KeyID) -> Envelope {
         content.envelope(
             id: Envelope.isID(id) ? id : Envelope.id(of: content.message.combined), to: owner,
             from: sender, time: time, as: .record)
@@ -198,14 +198,14 @@ extension MessageFlowContent {
     /// Returns the envelope of a file, which has no id and no time. The envelope's time is `time`; no digest and no
     /// message contains it.
     public func envelope(
-        to owner: SessionID, from sender: SessionID, at time: Timestamp = .now()
+        to owner: KeyID, from sender: KeyID, at time: Timestamp = .now()
     ) -> Envelope {
         envelope(
             id: Envelope.id(of: message.combined), to: owner, from: sender, time: time, as: .file)
     }
 
     fileprivate func envelope(
-        id: String, to owner: SessionID, from sender: SessionID, time: Timestamp,
+        id: String, to owner: KeyID, from sender: KeyID, time: Timestamp,
         as foreignForm: Envelope.ForeignForm
     ) -> Envelope {
         var envelope = Envelope(

@@ -11,7 +11,7 @@ public final class MercurioIdentity: Sendable {
     let signing: SigningKey
 
     /// The account's id: `05` and the hexadecimal Ed25519 public key.
-    public var id: SessionID { SessionID(publicKey: signing.publicKey) }
+    public var id: KeyID { KeyID(publicKey: signing.publicKey) }
 
     /// The rule that derives the seed from the BIP 39 seed.
     public enum SeedRule: Sendable, CaseIterable {
@@ -35,7 +35,7 @@ public final class MercurioIdentity: Sendable {
     }
 
     /// Returns the id of a conversation between two accounts: their ids in byte order, joined by `_`.
-    public static func conversation(_ a: SessionID, _ b: SessionID) -> String {
+    public static func conversation(_ a: KeyID, _ b: KeyID) -> String {
         [a.description, b.description].sorted().joined(separator: "_")
     }
 }

@@ -16,7 +16,7 @@ public enum MercurioKeyBundleError: UnversionedRecordError, Equatable {
 /// key's SubjectPublicKeyInfo.
 public struct MercurioKeyBundle: Sendable, Hashable {
     /// The id of the key's owner.
-    public let id: SessionID
+    public let id: KeyID
     /// The RSA key.
     public let key: MercurioPublicKey
     /// The signature, 64 bytes, or `nil` for a key from the app, which is not bound to the id. Pin such a key.
@@ -38,7 +38,7 @@ public struct MercurioKeyBundle: Sendable, Hashable {
             try self.init(record: record)
             return
         }
-        let id = try Fields<MercurioKeyBundleError>(record)["mercurio_id"].sessionID()
+        let id = try Fields<MercurioKeyBundleError>(record)["mercurio_id"].keyID()
         do throws(MercurioKeyError) {
             let key: MercurioPublicKey
             if let pem = record["rsa_spki_pem"]?.string {
@@ -56,7 +56,7 @@ public struct MercurioKeyBundle: Sendable, Hashable {
         }
     }
 
-    private init(id: SessionID, key: MercurioPublicKey, signature: [UInt8]?) {
+    private init(id: KeyID, key: MercurioPublicKey, signature: [UInt8]?) {
         self.id = id
         self.key = key
         self.signature = signature
@@ -74,7 +74,7 @@ public struct MercurioKeyBundle: Sendable, Hashable {
     /// Reads a bundle and verifies its signature.
     public init(record: JSONObject) throws(MercurioKeyBundleError) {
         let fields = Fields<MercurioKeyBundleError>(record)
-        let id = try fields["mercurio_id"].sessionID()
+        let id = try fields["mercurio_id"].keyID()
         let pem = try fields["rsa_spki_pem"].text()
         let signature = try fields["sig"].bytes()
         let key: MercurioPublicKey

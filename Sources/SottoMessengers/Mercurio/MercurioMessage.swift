@@ -28,9 +28,9 @@ public struct MercurioMessage: Sendable, Hashable {
     /// The conversation's id.
     public let conversation: String?
     /// The claimed sender.
-    public let sender: SessionID?
+    public let sender: KeyID?
     /// The recipient.
-    public let recipient: SessionID?
+    public let recipient: KeyID?
     /// The claimed time of creation. The signature does not cover it.
     public let createdAt: String?
     /// The encrypted part.
@@ -48,7 +48,7 @@ public struct MercurioMessage: Sendable, Hashable {
 
     /// Encrypts to a key that is not bound to the id, as ``seal(_:from:to:createdAt:)`` does. Pin such a key.
     public static func seal(
-        _ text: [UInt8], from sender: MercurioIdentity, to recipient: SessionID,
+        _ text: [UInt8], from sender: MercurioIdentity, to recipient: KeyID,
         key: MercurioPublicKey, createdAt: String? = nil
     ) throws(MercurioSealError) -> MercurioMessage {
         guard String(validating: text, as: UTF8.self) != nil else { throw .notText }
@@ -68,7 +68,7 @@ public struct MercurioMessage: Sendable, Hashable {
     }
 
     private init(
-        conversation: String?, sender: SessionID?, recipient: SessionID?, createdAt: String?,
+        conversation: String?, sender: KeyID?, recipient: KeyID?, createdAt: String?,
         envelope: MercurioEnvelope, signature: [UInt8]?
     ) {
         self.conversation = conversation
@@ -84,9 +84,9 @@ public struct MercurioMessage: Sendable, Hashable {
         let fields = Fields<MercurioRecordError>(record)
         envelope = try MercurioEnvelope(record: record)
         conversation = try fields.either("conversation_id", "conversationId").nullable?.text()
-        sender = try fields.either("sender_mercurio_id", "senderMercurioId").nullable?.sessionID()
+        sender = try fields.either("sender_mercurio_id", "senderMercurioId").nullable?.keyID()
         recipient = try fields.either("recipient_mercurio_id", "recipientMercurioId")
-            .nullable?.sessionID()
+            .nullable?.keyID()
         createdAt = try fields.either("created_at", "createdAt").nullable?.text()
         signature = try fields["sig"].nullable?.bytes(count: 64)
     }
@@ -108,13 +108,13 @@ public struct MercurioMessage: Sendable, Hashable {
         /// The text, as UTF-8.
         public let text: [UInt8]
         /// The sender, or `nil` for a message without a signature.
-        public let sender: SessionID?
+        public let sender: KeyID?
     }
 
     /// Verifies the signature, and then decrypts. A message without a signature is refused unless `allowUnproven` is
     /// set, and then has no sender.
     public func open(
-        with key: MercurioPrivateKey, as account: SessionID,
+        with key: MercurioPrivateKey, as account: KeyID,
         padding: MercurioPrivateKey.Padding = .sha256,
         allowUnproven: Bool = false
     ) throws(MercurioOpenError) -> Opened {
@@ -157,7 +157,7 @@ public struct MercurioMessage: Sendable, Hashable {
     }
 
     private static func signedBytes(
-        conversation: String, sender: SessionID, recipient: SessionID, envelope: MercurioEnvelope
+        conversation: String, sender: KeyID, recipient: KeyID, envelope: MercurioEnvelope
     ) -> [UInt8] {
         var bytes: [UInt8] = []
         for part in [

@@ -67,7 +67,7 @@ public enum Whisper2Format: MessengerFormat {
         -> Message
     {
         // A sender who knows only the account addresses the envelope to the account's key.
-        let ids = [keys.ownID, SessionID(publicKey: try keys.whisper2Keys().signingKey)]
+        let ids = [keys.ownID, KeyID(publicKey: try keys.whisper2Keys().signingKey)]
         guard envelope.to == nil || ids.contains(envelope.to) else { throw SuiteError.refused }
         let message = try Whisper2Message(record: envelope.payload)
         guard Timestamp.range.contains(message.frame.time / 1000) else { throw SuiteError.refused }

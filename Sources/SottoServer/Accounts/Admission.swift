@@ -6,7 +6,7 @@ public struct AdmissionPlan: Sendable {
     /// Whether ids that redeemed an invitation or were admitted may have a mailbox.
     public var isByInvitation = false
     /// The ids of the operator's list, or `nil` without a list.
-    public var list: Set<SessionID>?
+    public var list: Set<KeyID>?
 
     /// Creates a plan that admits every id.
     public init() {}
@@ -22,7 +22,7 @@ final class Admission: Sendable {
     private let list: Mutex<Listed>
 
     private struct Listed {
-        var ids: Set<SessionID> = []
+        var ids: Set<KeyID> = []
         /// The time at which the store got the list; `nil` before.
         var stored: Double?
     }
@@ -37,13 +37,13 @@ final class Admission: Sendable {
     }
 
     /// Replaces the list.
-    func replace(_ ids: Set<SessionID>) { list.withLock { $0 = Listed(ids: ids) } }
+    func replace(_ ids: Set<KeyID>) { list.withLock { $0 = Listed(ids: ids) } }
 
     /// Whether an id is on the list.
-    func lists(_ id: SessionID) -> Bool { list.withLock { $0.ids.contains(id) } }
+    func lists(_ id: KeyID) -> Bool { list.withLock { $0.ids.contains(id) } }
 
     /// Returns the list if it is time to write it to the store, or `nil`.
-    func listToStore(at now: Double) -> Set<SessionID>? {
+    func listToStore(at now: Double) -> Set<KeyID>? {
         list.withLock { list in
             let isDue = list.stored.map { $0 + Self.noteSeconds < now } ?? true
             return isDue && !list.ids.isEmpty ? list.ids : nil
@@ -51,12 +51,12 @@ final class Admission: Sendable {
     }
 
     /// Notes that the store has these ids.
-    func noteStored(_ ids: Set<SessionID>, at now: Double) {
+    func noteStored(_ ids: Set<KeyID>, at now: Double) {
         list.withLock { if $0.ids == ids { $0.stored = now } }
     }
 
     /// Whether an id may have a mailbox; `account` is the id's account in the store.
-    func admits(_ id: SessionID, _ account: Account?) -> Bool {
+    func admits(_ id: KeyID, _ account: RelayAccount?) -> Bool {
         isOpen || list.withLock { $0.ids.contains(id) }
             || isByInvitation && account?.isMember == true
     }

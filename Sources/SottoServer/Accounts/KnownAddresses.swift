@@ -19,7 +19,7 @@ final class KnownAddresses: Sendable {
     private let table = Mutex(RateTable<[UInt8], Entry>())
 
     /// Notes an address of an owner.
-    func note(_ address: SessionID, of owner: SessionID, at now: Double) {
+    func note(_ address: KeyID, of owner: KeyID, at now: Double) {
         table.withLock { table in
             table.update(owner.publicKey + address.publicKey, at: now, initial: { _ in Entry() }) {
                 $0.until = now + Self.seconds
@@ -28,7 +28,7 @@ final class KnownAddresses: Sendable {
     }
 
     /// Whether an address is known to be the owner's.
-    func belongs(_ address: SessionID, to owner: SessionID, at now: Double) -> Bool {
+    func belongs(_ address: KeyID, to owner: KeyID, at now: Double) -> Bool {
         table.withLock { ($0[owner.publicKey + address.publicKey]?.until ?? 0) > now }
     }
 }

@@ -24,12 +24,12 @@ final class Lockout: Sendable {
     private let table = Mutex(RateTable<[UInt8], Failures>())
 
     /// Whether a login must wait; it is then refused before its proof is verified.
-    func holds(_ id: SessionID, from network: [UInt8], at now: Double) -> Bool {
+    func holds(_ id: KeyID, from network: [UInt8], at now: Double) -> Bool {
         table.withLock { ($0[id.publicKey + network]?.until ?? 0) > now }
     }
 
     /// Notes a false proof.
-    func noteFailure(of id: SessionID, from network: [UInt8], at now: Double) {
+    func noteFailure(of id: KeyID, from network: [UInt8], at now: Double) {
         table.withLock { table in
             table.update(id.publicKey + network, at: now, initial: { _ in Failures() }) { entry in
                 if entry.left(at: now) < 0 { entry.count = 0 }
@@ -40,7 +40,7 @@ final class Lockout: Sendable {
     }
 
     /// Forgets the failures after a successful login.
-    func noteSuccess(of id: SessionID, from network: [UInt8]) {
+    func noteSuccess(of id: KeyID, from network: [UInt8]) {
         table.withLock { $0.remove(id.publicKey + network) }
     }
 }

@@ -19,7 +19,7 @@ public enum Membership {
     }
 
     /// Makes ids members, or ends their membership.
-    public static func set(_ ids: [SessionID], isMember: Bool, in store: StoreLocation)
+    public static func set(_ ids: [KeyID], isMember: Bool, in store: StoreLocation)
         throws(StoreError)
     {
         try change(store) { _ in ids.map { .update($0, .membership(isMember)) } }

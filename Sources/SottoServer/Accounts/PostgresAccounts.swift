@@ -2,12 +2,12 @@ import Sotto
 import SottoDatabase
 
 extension PostgresStore {
-    func account(of id: SessionID) throws(StoreError) -> Account? {
+    func account(of id: KeyID) throws(StoreError) -> RelayAccount? {
         var query = PostgresQuery("SELECT * FROM sotto.account($1)")
         query.add(id.publicKey)
         let rows = try reader.rows(query)
         guard rows.count > 0 else { return nil }
-        return Account(
+        return RelayAccount(
             member: rows.integer(0, 0), minute: rows.integer(0, 1), card: rows.bytes(0, 2),
             loginKey: rows.bytes(0, 3))
     }
@@ -35,7 +35,7 @@ extension PostgresStore {
     func sweepAccounts(at minute: Int64, strangers: Bool, _ limit: Int64) throws(StoreError) -> Bool
     {
         var query = PostgresQuery("SELECT sotto.sweep_accounts($1, $2, $3, $4)")
-        query.add(minute - Account.lifeMinutes)
+        query.add(minute - RelayAccount.lifeMinutes)
         query.add(minute - StoredInvitation.keptMinutes)
         query.add(strangers ? retention.strangerMinutes.map { minute - $0 } ?? -1 : -1)
         query.add(limit)

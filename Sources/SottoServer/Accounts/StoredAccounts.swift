@@ -3,7 +3,7 @@ import SottoDatabase
 
 extension StoreTransaction {
     /// Changes an account, or creates it.
-    func update(_ id: SessionID, _ update: AccountUpdate) throws(StoreError) -> Outcome {
+    func update(_ id: KeyID, _ update: AccountUpdate) throws(StoreError) -> Outcome {
         let row = update.row
         try connection.run(
             """
@@ -38,7 +38,7 @@ extension StoreTransaction {
     }
 
     /// Gives an invitation to an owner for good. Repeating it for the same owner succeeds.
-    func redeem(_ tag: [UInt8], by owner: SessionID) throws(StoreError) -> Outcome {
+    func redeem(_ tag: [UInt8], by owner: KeyID) throws(StoreError) -> Outcome {
         try connection.run(
             """
             UPDATE invitation SET owner = ?2
@@ -49,12 +49,12 @@ extension StoreTransaction {
 }
 
 extension SQLiteStore {
-    func account(of id: SessionID) throws(StoreError) -> Account? {
+    func account(of id: KeyID) throws(StoreError) -> RelayAccount? {
         try reader.use { connection throws(StoreError) in
             try connection.first(
                 "SELECT member, minute, card, login_key FROM account WHERE key = ?", id.publicKey
             ) { row throws(StoreError) in
-                Account(
+                RelayAccount(
                     member: row.integer(0), minute: row.integer(1), card: row.bytes(2),
                     loginKey: row.bytes(3))
             }
@@ -71,9 +71,9 @@ extension SQLiteStore {
         }
     }
 
-    func known(among ids: [SessionID], byPreKeys: Bool) throws(StoreError) -> Set<SessionID> {
+    func known(among ids: [KeyID], byPreKeys: Bool) throws(StoreError) -> Set<KeyID> {
         try reader.use { connection throws(StoreError) in
-            var known: Set<SessionID> = []
+            var known: Set<KeyID> = []
             for id in ids {
                 let isKnown = try connection.integer(
                     """
@@ -101,13 +101,13 @@ extension SQLiteStore {
             DELETE FROM account WHERE key IN (
                 SELECT key FROM account WHERE minute <= ? AND member = 0 LIMIT ?
             )
-            """, minute - Account.lifeMinutes, limit)
+            """, minute - RelayAccount.lifeMinutes, limit)
         let more = connection.changes == limit
         try connection.run(
             """
             UPDATE account SET card = x'', login_key = x''
             WHERE minute <= ? AND (card <> x'' OR login_key <> x'')
-            """, minute - Account.lifeMinutes)
+            """, minute - RelayAccount.lifeMinutes)
         try connection.run(
             "DELETE FROM invitation WHERE until <= ?", minute - StoredInvitation.keptMinutes)
         return try forgetPreKeys(connection, at: minute, limit) || more
@@ -119,7 +119,7 @@ extension SQLiteStore {
     ) throws(StoreError) -> Bool {
         let owners = try connection.rows(
             "SELECT number, signed FROM prekey_owner WHERE minute <= ? LIMIT ?",
-            minute - Account.lifeMinutes, limit
+            minute - RelayAccount.lifeMinutes, limit
         ) { (number: $0.integer(0), signed: $0.integer(1)) }
         for owner in owners {
             try connection.run("DELETE FROM prekey_one_time WHERE owner = ?", owner.number)
@@ -167,7 +167,7 @@ extension SQLiteStore {
     }
 }
 
-extension Account {
+extension RelayAccount {
     /// Creates an account from its row, in which empty means `nil`.
     init(member: Int64, minute: Int64, card: [UInt8], loginKey: [UInt8]) {
         self.init(
@@ -182,6 +182,6 @@ extension StoredInvitation {
     init(tag: [UInt8], key: [UInt8], until: Int64, owner: [UInt8]) {
         self.init(
             tag: tag, key: key, until: until,
-            owner: owner.isEmpty ? nil : SessionID(publicKey: owner))
+            owner: owner.isEmpty ? nil : KeyID(publicKey: owner))
     }
 }

@@ -5,7 +5,7 @@ import SottoWire
 /// The record of a room as a store keeps it.
 struct StoredRoom: Sendable, Equatable {
     /// The door of the room.
-    let door: SessionID
+    let door: KeyID
     /// The key that signed the record, 32 bytes. The first one keeps the place.
     let publisher: [UInt8]
     /// The number of the record.
@@ -37,7 +37,7 @@ extension StoreTransaction {
 }
 
 extension SQLiteStore {
-    func room(of door: SessionID) throws(StoreError) -> [UInt8]? {
+    func room(of door: KeyID) throws(StoreError) -> [UInt8]? {
         try reader.use { connection throws(StoreError) in
             try connection.first("SELECT body FROM room WHERE key = ?", door.publicKey) {
                 row throws(StoreError) in row.bytes(0)
@@ -58,7 +58,7 @@ extension SQLiteStore {
 }
 
 extension PostgresStore {
-    func room(of door: SessionID) throws(StoreError) -> [UInt8]? {
+    func room(of door: KeyID) throws(StoreError) -> [UInt8]? {
         var query = PostgresQuery("SELECT * FROM sotto.room($1)")
         query.add(door.publicKey)
         let rows = try reader.rows(query)

@@ -38,25 +38,25 @@ struct TokenBucket: Decaying {
 /// Limits the rate of envelopes to each mailbox. In a full table, a new mailbox continues the count of another one.
 final class MailboxRates: Sendable {
     private let perMinute: Double
-    private let table = Mutex(RateTable<SessionID, TokenBucket>())
+    private let table = Mutex(RateTable<KeyID, TokenBucket>())
 
     /// Allows `perMinute` envelopes in a minute to each mailbox, all at once if they come so; 0 for no limit.
     init(perMinute: Int) { self.perMinute = Double(perMinute) }
 
     /// Returns whether a mailbox may get another envelope, and counts it if so.
-    func admits(_ mailbox: SessionID, at now: Double) -> Bool {
+    func admits(_ mailbox: KeyID, at now: Double) -> Bool {
         guard perMinute > 0 else { return true }
         return update(mailbox, at: now) { $0.take(at: now) }
     }
 
     /// Takes back the last count of a mailbox, because its envelope was not stored.
-    func refund(_ mailbox: SessionID, at now: Double) {
+    func refund(_ mailbox: KeyID, at now: Double) {
         guard perMinute > 0 else { return }
         update(mailbox, at: now) { $0.refund() }
     }
 
     private func update<Result: Sendable>(
-        _ mailbox: SessionID, at now: Double, _ body: (inout TokenBucket) -> Result
+        _ mailbox: KeyID, at now: Double, _ body: (inout TokenBucket) -> Result
     ) -> Result {
         let new = TokenBucket(rate: perMinute / 60, capacity: perMinute, at: now)
         return table.withLock { $0.update(mailbox, at: now, initial: { $0 ?? new }, body) }

@@ -77,7 +77,7 @@ enum BlobHTTP {
             guard let hash = hex32(text) else { throw HTTPRefusal(.badRequest, .badFields) }
             return hash
         }
-        guard let to = query["to"].flatMap({ SessionID(String($0)) }), length > 0 else {
+        guard let to = query["to"].flatMap({ KeyID(String($0)) }), length > 0 else {
             throw HTTPRefusal(.badRequest, .badFields)
         }
         return .upload(

@@ -80,7 +80,7 @@ extension Services {
 
     /// Returns the minutes for which a mailbox's blobs are stored. A relay for members keeps those of strangers as long
     /// as their mail.
-    fileprivate func blobLifetime(of mailbox: SessionID) throws(BlobStoreError) -> Int64 {
+    fileprivate func blobLifetime(of mailbox: KeyID) throws(BlobStoreError) -> Int64 {
         guard !policy.admission.isOpen else { return policy.blobLimits.minutes }
         do throws(StoreError) {
             let isStranger = try store.account(of: mailbox) == nil

@@ -295,7 +295,7 @@ final class FileBlobs: BlobStore {
 
     /// Whether the disk has room for `count` bytes and another file. A twentieth of both stays free for the store.
     private func hasRoom(for count: Int64) -> Bool {
-        let room = StoreRoom(path: folder)
+        let room = DiskSpace(path: folder)
         return !room.isScarce(after: count) && !room.hasFewFiles
     }
 

@@ -14,7 +14,7 @@ import Synchronization
 /// describes.
 final class PostgresArrivals: Sendable {
     private struct State {
-        var pending: Set<SessionID> = []
+        var pending: Set<KeyID> = []
         /// The envelopes to pass on. It is empty until another relay is known.
         var signals: [[UInt8]] = []
         var signalBytes = 0
@@ -23,7 +23,7 @@ final class PostgresArrivals: Sendable {
         var isStopped = false
     }
 
-    private typealias Handler = @Sendable (Set<SessionID>) -> Void
+    private typealias Handler = @Sendable (Set<KeyID>) -> Void
 
     private static let channel = "sotto_arrival"
     /// Milliseconds for which arrivals are collected.
@@ -63,8 +63,8 @@ final class PostgresArrivals: Sendable {
     /// Starts the thread. `mailboxes` returns the mailboxes with a subscriber here; `onArrival` is called with
     /// mailboxes that got envelopes, and `onSignal` with envelopes that other relays passed on.
     func start(
-        _ mailboxes: @escaping @Sendable () -> [SessionID],
-        _ onArrival: @escaping @Sendable (Set<SessionID>) -> Void,
+        _ mailboxes: @escaping @Sendable () -> [KeyID],
+        _ onArrival: @escaping @Sendable (Set<KeyID>) -> Void,
         _ onSignal: @escaping @Sendable ([UInt8]) -> Void
     ) {
         let isFirst = state.withLock { state in
@@ -80,7 +80,7 @@ final class PostgresArrivals: Sendable {
     }
 
     /// Notifies other relays of arrivals in mailboxes; with `alsoHere` also this relay's subscribers.
-    func announce(_ mailboxes: Set<SessionID>, alsoHere: Bool) {
+    func announce(_ mailboxes: Set<KeyID>, alsoHere: Bool) {
         guard !mailboxes.isEmpty else { return }
         let isNew = state.withLock { state in
             guard state.isRunning else { return false }
@@ -121,7 +121,7 @@ final class PostgresArrivals: Sendable {
     private var isStopped: Bool { state.withLock { $0.isStopped } }
 
     private func run(
-        _ mailboxes: @Sendable () -> [SessionID], _ onArrival: (Set<SessionID>) -> Void,
+        _ mailboxes: @Sendable () -> [KeyID], _ onArrival: (Set<KeyID>) -> Void,
         _ onSignal: ([UInt8]) -> Void
     ) {
         var pause = 0.1
@@ -142,10 +142,10 @@ final class PostgresArrivals: Sendable {
 
     private func serve(
         _ connection: PostgresConnection, _ peers: inout SignalPeers,
-        _ mailboxes: () -> [SessionID], _ onArrival: (Set<SessionID>) -> Void,
+        _ mailboxes: () -> [KeyID], _ onArrival: (Set<KeyID>) -> Void,
         _ onSignal: ([UInt8]) -> Void
     ) throws(PostgresFailure) {
-        var heads: [SessionID: Int64] = [:]
+        var heads: [KeyID: Int64] = [:]
         var nextPoll = 0.0
         while true {
             let texts = try connection.notifications()
@@ -180,15 +180,15 @@ final class PostgresArrivals: Sendable {
     }
 
     /// Returns the next sequence number of each mailbox.
-    private func readHeads(_ connection: PostgresConnection, _ mailboxes: [SessionID])
-        throws(PostgresFailure) -> [SessionID: Int64]
+    private func readHeads(_ connection: PostgresConnection, _ mailboxes: [KeyID])
+        throws(PostgresFailure) -> [KeyID: Int64]
     {
         guard !mailboxes.isEmpty else { return [:] }
         var query = PostgresQuery("SELECT * FROM sotto.heads($1)")
         query.add(mailboxes.map(\.publicKey))
         let rows = try connection.rows(query)
         let byKey = Dictionary(mailboxes.map { ($0.publicKey, $0) }) { first, _ in first }
-        var heads: [SessionID: Int64] = [:]
+        var heads: [KeyID: Int64] = [:]
         for row in 0..<rows.count {
             guard let mailbox = byKey[rows.bytes(row, 0)] else { continue }
             heads[mailbox] = rows.integer(row, 1)
@@ -227,8 +227,8 @@ final class PostgresArrivals: Sendable {
         }
     }
 
-    private static func ids(_ texts: [String]) -> Set<SessionID> {
-        Set(texts.flatMap { $0.split(separator: " ") }.compactMap { SessionID(String($0)) })
+    private static func ids(_ texts: [String]) -> Set<KeyID> {
+        Set(texts.flatMap { $0.split(separator: " ") }.compactMap { KeyID(String($0)) })
     }
 
     /// Waits for a notification, a wake-up of the thread, or the timeout.

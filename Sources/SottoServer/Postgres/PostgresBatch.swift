@@ -27,7 +27,7 @@ struct PostgresBatch {
     init(_ changes: [Change], at minute: Int64, _ retention: Retention) {
         (self.changes, self.minute, self.retention) = (changes, minute, retention)
         var rounds: [[[Int]]] = []
-        var last: [SessionID: (round: Int, kind: Kind)] = [:]
+        var last: [KeyID: (round: Int, kind: Kind)] = [:]
         for (place, change) in changes.enumerated() {
             let (kind, keys) = Self.kind(of: change)
             var round = 0
@@ -59,7 +59,7 @@ struct PostgresBatch {
         }
     }
 
-    private static func kind(of change: Change) -> (Kind, [SessionID]) {
+    private static func kind(of change: Change) -> (Kind, [KeyID]) {
         switch change {
         case .store(let envelope, _): (.store, [envelope.to])
         case .acknowledge(let mailbox, _, .delivered): (.acknowledge, [mailbox])
@@ -68,7 +68,7 @@ struct PostgresBatch {
         case .claim(let owner, _, _): (.claim, [owner])
         case .claims(let claims): (.claim, claims.map(\.owner))
         case .update(let id, _), .redeem(_, let id): (.account, [id])
-        case .invite(let invitation): (.account, [SessionID(publicKey: invitation.key)])
+        case .invite(let invitation): (.account, [KeyID(publicKey: invitation.key)])
         case .publishRoom(let room): (.room, [room.door])
         }
     }

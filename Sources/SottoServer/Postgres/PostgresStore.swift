@@ -55,7 +55,7 @@ final class PostgresStore: CopyableStore {
             throw .serverRefused(
                 server: location.name, state: "", reason: "the schema returned unexpected rows")
         }
-        var stored: Set<SessionID> = []
+        var stored: Set<KeyID> = []
         for (change, outcome) in zip(changes, outcomes) {
             // After a repetition a duplicate may be from the try whose answer was lost.
             guard outcome == .stored || isRepeated && outcome == .duplicate,
@@ -86,7 +86,7 @@ final class PostgresStore: CopyableStore {
     // MARK: Reading
 
     func messages(
-        in mailbox: SessionID, after: Int64, limit: Int, dead: Bool, at minute: Int64, second: Int64
+        in mailbox: KeyID, after: Int64, limit: Int, dead: Bool, at minute: Int64, second: Int64
     )
         throws(StoreError) -> Page
     {
@@ -117,7 +117,7 @@ final class PostgresStore: CopyableStore {
         return page
     }
 
-    func preKeys(of owner: SessionID) throws(StoreError) -> PreKeyStatus? {
+    func preKeys(of owner: KeyID) throws(StoreError) -> PreKeyStatus? {
         var query = PostgresQuery("SELECT * FROM sotto.prekeys($1)")
         query.add(owner.publicKey)
         let rows = try reader.rows(query)
@@ -131,8 +131,8 @@ final class PostgresStore: CopyableStore {
     // MARK: Arrivals
 
     func watch(
-        _ mailboxes: @escaping @Sendable () -> [SessionID],
-        onArrival: @escaping @Sendable (Set<SessionID>) -> Void,
+        _ mailboxes: @escaping @Sendable () -> [KeyID],
+        onArrival: @escaping @Sendable (Set<KeyID>) -> Void,
         onSignal: @escaping @Sendable ([UInt8]) -> Void
     ) {
         arrivals.start(mailboxes, onArrival, onSignal)

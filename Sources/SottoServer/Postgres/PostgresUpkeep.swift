@@ -21,13 +21,13 @@ extension PostgresStore {
         return (0..<rows.count).contains { rows.integer($0, 0) != 0 }
     }
 
-    func known(among ids: [SessionID], byPreKeys: Bool) throws(StoreError) -> Set<SessionID> {
+    func known(among ids: [KeyID], byPreKeys: Bool) throws(StoreError) -> Set<KeyID> {
         guard !ids.isEmpty else { return [] }
         var query = PostgresQuery("SELECT * FROM sotto.known($1, $2)")
         query.add(ids.map(\.publicKey))
         query.add(byPreKeys)
         let rows = try reader.rows(query)
-        return Set((0..<rows.count).map { SessionID(publicKey: rows.bytes($0, 0)) })
+        return Set((0..<rows.count).map { KeyID(publicKey: rows.bytes($0, 0)) })
     }
 
     func clock() throws(StoreError) -> StoredClock? {

@@ -5,13 +5,13 @@ import SottoDatabase
 /// belong to one message, and the owner finds the message of an outcome.
 extension IdentityStore {
     /// Returns the id of the envelope with the copy of an own message for a reader. It looks like a random one.
-    func copyID(of message: String, for reader: SessionID) -> String {
+    func copyID(of message: String, for reader: KeyID) -> String {
         UUIDText.text(copyBytes(of: Envelope.idBytes(message), for: reader)[...])
     }
 
     /// Returns the 16 bytes of ``copyID(of:for:)``: the keyed hash of `copy ` ‖ message id (16) ‖ public key of the reader, with
     /// the version and the variant of a random UUID.
-    fileprivate func copyBytes(of message: [UInt8], for reader: SessionID) -> [UInt8] {
+    fileprivate func copyBytes(of message: [UInt8], for reader: KeyID) -> [UInt8] {
         Envelope.idBytes(
             of: keyedHash(Array("copy ".utf8) + message + reader.publicKey, key: lookupKey))
     }
@@ -69,7 +69,7 @@ extension StateTransaction {
             guard IdentityStore.state(of: outcome.outcome) != nil else { continue }
             left[Envelope.idBytes(outcome.id)] = outcome
         }
-        var people: [GroupID: [SessionID]] = [:]
+        var people: [GroupID: [KeyID]] = [:]
         var (made, madeOfStored) = (0, 0)
         for (row, conversation) in try sentToGroups() {
             let isStored = row.state == HistoryEntry.State.stored.rawValue
@@ -175,7 +175,7 @@ extension StateTransaction {
 
     /// Returns the people who are or were members of a group: those with a note. For a damaged group the
     /// list is empty, so that the messages of other groups get a status.
-    private func people(of id: GroupID) throws(StateError) -> [SessionID] {
+    private func people(of id: GroupID) throws(StateError) -> [KeyID] {
         let number = try connection.first(
             "SELECT number FROM group_log WHERE mark = ?", store.mark(id)
         ) { $0.integer(0) }

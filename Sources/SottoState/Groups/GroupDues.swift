@@ -6,7 +6,7 @@ package struct GroupDues {
     let group: StoredGroup
     let time: Timestamp
     /// The notes about members.
-    let notes: [SessionID: GroupMemberNote]
+    let notes: [KeyID: GroupMemberNote]
     /// The owner's changes, and the joins of people whom the owner invited or let in.
     let told: [GroupChange]
     /// The place of the last of them, or 0.
@@ -15,18 +15,18 @@ package struct GroupDues {
     let room: RoomKeys?
     let backlogs = GroupBacklogs()
     /// The messages that the owner asks members for.
-    var messageRequests: [SessionID: [String]] = [:]
+    var messageRequests: [KeyID: [String]] = [:]
     /// The members whom the owner asks for their chains.
-    var chainRequests: Set<SessionID> = []
+    var chainRequests: Set<KeyID> = []
     /// The people whom the owner asks for the heads of their logs.
-    var headsRequests: Set<SessionID> = []
+    var headsRequests: Set<KeyID> = []
     /// The changes of other people for which the owner asks a person, because those did not answer.
-    var changeRequests: [SessionID: [GroupID]] = [:]
+    var changeRequests: [KeyID: [GroupID]] = [:]
 
     /// The most questions of a former member without an answer, about three days.
     private static let mostQuestionsOfFormer: UInt8 = 10
 
-    func note(of id: SessionID) -> GroupMemberNote { notes[id] ?? GroupMemberNote(id: id) }
+    func note(of id: KeyID) -> GroupMemberNote { notes[id] ?? GroupMemberNote(id: id) }
 
     /// Returns the signed cards of the people who enter the group with some changes.
     func cards(ofNewcomersIn changes: [GroupChange]) -> [[UInt8]] {
@@ -141,7 +141,7 @@ extension GroupDues {
     }
 
     /// Returns those of some people who may be asked now, those whom the owner asked least or longest ago first.
-    private func askable(_ people: [SessionID]) -> [SessionID] {
+    private func askable(_ people: [KeyID]) -> [KeyID] {
         people.filter { $0 != group.owner }.map { note(of: $0) }.filter { mayAsk($0) }.sorted {
             ($0.asks, $0.asked, $0.id.description) < ($1.asks, $1.asked, $1.id.description)
         }.map(\.id)

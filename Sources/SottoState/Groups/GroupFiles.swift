@@ -5,7 +5,7 @@ import SottoDatabase
 package struct OfferedGroupFile: Sendable {
     let number: Int64
     let group: GroupID
-    let from: SessionID
+    let from: KeyID
     let file: GroupFile
 
     /// The blob, which has a place.
@@ -15,13 +15,13 @@ package struct OfferedGroupFile: Sendable {
     init?(_ bytes: [UInt8], number: Int64) {
         guard let object = try? JSON.object(parsing: bytes),
             let group = object["group"]?.string.flatMap({ GroupID($0) }),
-            let from = object["from"]?.string.flatMap({ SessionID($0) }),
+            let from = object["from"]?.string.flatMap({ KeyID($0) }),
             let file = (object["file"]?.object).flatMap({ try? GroupFile($0) })
         else { return nil }
         (self.number, self.group, self.from, self.file) = (number, group, from, file)
     }
 
-    static func encoded(_ file: GroupFile, of group: GroupID, from: SessionID) -> [UInt8] {
+    static func encoded(_ file: GroupFile, of group: GroupID, from: KeyID) -> [UInt8] {
         let object: JSONObject = [
             "group": .string(group.description), "from": .string(from.description),
             "file": .object(file.object),
@@ -55,7 +55,7 @@ extension StateTransaction {
     /// Notes a file that a person offers. Without room for it, its changes are asked for in messages. Of an invitation it is
     /// only the inviter's, or in the body that begins the group: `group accept` waits for it.
     func note(
-        _ file: GroupFile, from sender: SessionID, in group: StoredGroup, beginsGroup: Bool,
+        _ file: GroupFile, from sender: KeyID, in group: StoredGroup, beginsGroup: Bool,
         at time: Timestamp
     ) throws(StateError) {
         let isInvitation = group.standing == .invited
@@ -72,17 +72,17 @@ extension StateTransaction {
             try !connection.exists("SELECT 1 FROM group_file WHERE mark = ?", mark)
         else { return }
         let waiting = try connection.integer(
-            "SELECT count(*) FROM group_file WHERE team = ? AND device = ? AND stage < ?",
+            "SELECT count(*) FROM group_file WHERE group_id = ? AND device = ? AND stage < ?",
             group.number, device, Stage.done)
         let recent = try connection.integer(
-            "SELECT count(*) FROM group_file WHERE team = ? AND device = ? AND time > ?",
+            "SELECT count(*) FROM group_file WHERE group_id = ? AND device = ? AND time > ?",
             group.number, device, time.seconds - Self.day)
         guard waiting < Self.mostWaitingFiles, recent < Self.mostFilesOfDay else {
             return try note(missing: file.heads, of: sender, in: group)
         }
         try connection.run(
             """
-            INSERT INTO group_file (team, mark, device, stage, time, sealed)
+            INSERT INTO group_file (group_id, mark, device, stage, time, sealed)
             VALUES (?, ?, ?, ?, ?, ?)
             """, group.number, mark, device, isInvitation ? Stage.offered : Stage.wanted,
             time.seconds,
@@ -94,11 +94,12 @@ extension StateTransaction {
     /// Files that others offered do not delay the owner.
     package func wantFiles(of group: StoredGroup) throws(StateError) -> Bool {
         try connection.run(
-            "UPDATE group_file SET stage = ? WHERE team = ? AND stage = ?", Stage.wanted,
+            "UPDATE group_file SET stage = ? WHERE group_id = ? AND stage = ?", Stage.wanted,
             group.number, Stage.offered)
         guard let inviter = try inviter(of: group) else { return false }
         return try connection.exists(
-            "SELECT 1 FROM group_file WHERE team = ? AND stage = ? AND device = ?", group.number,
+            "SELECT 1 FROM group_file WHERE group_id = ? AND stage = ? AND device = ?",
+            group.number,
             Stage.wanted, store.mark(inviter))
     }
 
@@ -173,9 +174,9 @@ extension StateTransaction {
     }
 
     /// Returns the person who offered a file of an invitation, or `nil`.
-    package func offerer(of group: StoredGroup) throws(StateError) -> SessionID? {
+    package func offerer(of group: StoredGroup) throws(StateError) -> KeyID? {
         try connection.first(
-            "SELECT mark, sealed FROM group_file WHERE team = ? ORDER BY number LIMIT 1",
+            "SELECT mark, sealed FROM group_file WHERE group_id = ? ORDER BY number LIMIT 1",
             group.number
         ) { row throws(StateError) in
             try offer(row.bytes(1), mark: row.bytes(0), number: 0)?.from
@@ -194,7 +195,7 @@ extension StateTransaction {
 extension IdentityStore {
     /// Returns the keyed hash of a file that a person offers for a group, 16 bytes. With another place the same content is another
     /// offer: a false place must not hide the true one.
-    func mark(_ file: GroupFile, of group: GroupID, from sender: SessionID) -> [UInt8] {
+    func mark(_ file: GroupFile, of group: GroupID, from sender: KeyID) -> [UInt8] {
         let offer = Array("file of a group ".utf8) + group.bytes + sender.publicKey
         return keyedHash(offer + JSON.object(file.object).canonical(), key: lookupKey)
     }
@@ -211,7 +212,7 @@ extension IdentityStore {
     /// Takes the content of the files that were fetched. Returns what changed, and who offered it. `events` is called in
     /// the transaction with each of them.
     package func takeFetchedFiles(
-        _ events: (GroupNews, SessionID, StateTransaction) throws -> Void = { _, _, _ in }
+        _ events: (GroupNews, KeyID, StateTransaction) throws -> Void = { _, _, _ in }
     ) throws {
         for (offer, _) in try preview({ try $0.wantedFiles() }) {
             guard let path = blobs.incoming(offer),

@@ -7,7 +7,7 @@ extension StateTransaction {
     package static let mostInvitations = 20
 
     /// Returns the person who invited the owner, or `nil`. The invitation itself can be in a file.
-    package func inviter(of group: StoredGroup) throws(StateError) -> SessionID? {
+    package func inviter(of group: StoredGroup) throws(StateError) -> KeyID? {
         if let inviter = group.inviter { return inviter }
         return try offerer(of: group)
     }
@@ -16,7 +16,7 @@ extension StateTransaction {
     /// invitations is missing, or they have no invitation.
     ///
     /// Throws ``GroupError/tooManyInvitations`` if the person has ``mostInvitations``.
-    func makeSpace(forGroupOf person: SessionID) throws {
+    func makeSpace(forGroupOf person: KeyID) throws {
         let headers = try groupHeaders().filter { !$0.isDeclined }
         guard headers.count >= Self.mostInvitations else { return }
         var count = 0
@@ -43,7 +43,7 @@ extension StateTransaction {
         for table in [
             "group_change", "group_member", "own_chain", "group_chain", "group_room", "group_file",
         ] {
-            try connection.run("DELETE FROM \(table) WHERE team = ?", group.number)
+            try connection.run("DELETE FROM \(table) WHERE group_id = ?", group.number)
         }
         try connection.run("DELETE FROM group_log WHERE number = ?", group.number)
         groups[group.id] = nil

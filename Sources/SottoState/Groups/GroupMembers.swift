@@ -3,7 +3,7 @@ import SottoDatabase
 
 /// The state's notes about a member of a group.
 package struct GroupMemberNote: Sendable {
-    package let id: SessionID
+    package let id: KeyID
     /// The bytes of the member's signed card, or nothing.
     package internal(set) var cardBytes: [UInt8] = []
     /// The number of the own chain that the member has, or 0.
@@ -60,7 +60,7 @@ package struct GroupMemberNote: Sendable {
     static let nothing = UUIDText.text([UInt8](repeating: 0, count: 16)[...])
 
     /// Creates a note without facts.
-    package init(id: SessionID) { self.id = id }
+    package init(id: KeyID) { self.id = id }
 
     /// Reads ``encoded``, or returns `nil`.
     init?(_ bytes: [UInt8]) {
@@ -108,7 +108,7 @@ package struct GroupMemberNote: Sendable {
             (headsQuestion, answeredHeads) = (question.first, heads)
         }
         wantsChain = flags & 16 != 0
-        id = SessionID(publicKey: Array(key))
+        id = KeyID(publicKey: Array(key))
         (isGranted, hasHistory) = (flags & 1 != 0, flags & 2 != 0)
         (hasRoom, needsLog) = (flags & 4 != 0, flags & 8 != 0)
         self.asked = Int64(bitPattern: asked)
@@ -247,16 +247,18 @@ extension StateTransaction {
     private static let mostUnnamed = 1_000
 
     /// Returns what is known of the members of a group.
-    package func notes(of group: StoredGroup) throws(StateError) -> [SessionID: GroupMemberNote] {
+    package func notes(of group: StoredGroup) throws(StateError) -> [KeyID: GroupMemberNote] {
         try notes(ofGroup: group.number)
     }
 
     /// Returns what is known of the members of the group with this number in the state.
-    func notes(ofGroup team: Int64) throws(StateError) -> [SessionID: GroupMemberNote] {
+    func notes(ofGroup group: Int64) throws(StateError) -> [KeyID: GroupMemberNote] {
         let rows = try connection.rows(
-            "SELECT mark, holds, told, sealed FROM group_member WHERE team = ?", team
-        ) { row throws(StateError) in (mark: row.bytes(0), note: try readableNote(row, of: team)) }
-        for row in rows where row.note == nil { try forgetNote(row.mark, of: team) }
+            "SELECT mark, holds, told, sealed FROM group_member WHERE group_id = ?", group
+        ) { row throws(StateError) in
+            (mark: row.bytes(0), note: try readableNote(row, of: group))
+        }
+        for row in rows where row.note == nil { try forgetNote(row.mark, of: group) }
         let notes = rows.compactMap(\.note)
         return Dictionary(notes.map { ($0.id, $0) }) { first, _ in first }
     }
@@ -268,8 +270,8 @@ extension StateTransaction {
         try groupHeaders().map { header throws(StateError) in
             let rows = try connection.rows(
                 """
-                SELECT group_member.mark, holds, told, group_member.sealed, team FROM group_member
-                JOIN group_log ON team = group_log.number WHERE group_log.mark = ?
+                SELECT group_member.mark, holds, told, group_member.sealed, group_id FROM group_member
+                JOIN group_log ON group_id = group_log.number WHERE group_log.mark = ?
                 """, store.mark(header.id)
             ) { row throws(StateError) -> GroupMemberNote? in
                 try isWanted(row.bytes(0)) ? readableNote(row, of: row.integer(4)) : nil
@@ -280,10 +282,10 @@ extension StateTransaction {
 
     /// Returns what is known of a person in a group.
     package func note(
-        of id: SessionID, in group: StoredGroup
+        of id: KeyID, in group: StoredGroup
     ) throws(StateError) -> GroupMemberNote {
         let found = try connection.first(
-            "SELECT mark, holds, told, sealed FROM group_member WHERE team = ? AND mark = ?",
+            "SELECT mark, holds, told, sealed FROM group_member WHERE group_id = ? AND mark = ?",
             group.number, store.mark(id)
         ) { row throws(StateError) in try readableNote(row, of: group.number) }
         // The row is absent, or it cannot be read.
@@ -293,24 +295,26 @@ extension StateTransaction {
 
     /// Reads a row, or returns `nil` if it cannot be read.
     private func readableNote(
-        _ row: PreparedStatement<StateError>, of team: Int64
+        _ row: PreparedStatement<StateError>, of group: Int64
     ) throws(StateError) -> GroupMemberNote? {
-        try store.readable(.member, UInt64(bitPattern: team).bigEndianBytes + row.bytes(0)) {
-            () throws(StateError) in try note(row, of: team)
+        try store.readable(.member, UInt64(bitPattern: group).bigEndianBytes + row.bytes(0)) {
+            () throws(StateError) in try note(row, of: group)
         }
     }
 
     /// Deletes a note that cannot be read. The person gets the changes again. The own chain ends, because it is unknown
     /// whether the person has it.
-    private func forgetNote(_ mark: [UInt8], of team: Int64) throws(StateError) {
-        try connection.run("DELETE FROM group_member WHERE team = ? AND mark = ?", team, mark)
-        try endOwnChain(ofGroup: team)
+    private func forgetNote(_ mark: [UInt8], of group: Int64) throws(StateError) {
+        try connection.run(
+            "DELETE FROM group_member WHERE group_id = ? AND mark = ?", group, mark)
+        try endOwnChain(ofGroup: group)
     }
 
     private func note(
-        _ row: PreparedStatement<StateError>, of team: Int64
+        _ row: PreparedStatement<StateError>, of group: Int64
     ) throws(StateError) -> GroupMemberNote {
-        let bytes = try store.unseal(row.bytes(3), .groupMember(team: team, mark: row.bytes(0)))
+        let bytes = try store.unseal(
+            row.bytes(3), .groupMember(group: group, mark: row.bytes(0)))
         guard var note = GroupMemberNote(bytes) else {
             throw .unsealable(path: store.database.path)
         }
@@ -324,12 +328,12 @@ extension StateTransaction {
         let mark = store.mark(note.id)
         try connection.run(
             """
-            INSERT INTO group_member (team, mark, holds, told, sealed) VALUES (?, ?, ?, ?, ?)
-            ON CONFLICT (team, mark) DO UPDATE SET
+            INSERT INTO group_member (group_id, mark, holds, told, sealed) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (group_id, mark) DO UPDATE SET
                 holds = excluded.holds, told = excluded.told, sealed = excluded.sealed
             """, group.number, mark, note.holds, note.told,
             store.seal(
-                note.encoded, .groupMember(team: group.number, mark: mark)))
+                note.encoded, .groupMember(group: group.number, mark: mark)))
     }
 
     /// Stores the cards that a person sent about people whom changes name.
@@ -337,7 +341,7 @@ extension StateTransaction {
     /// The card of another person is kept if it can come before its change: the owner has not entered the group yet, a member
     /// sent the card, or the person waits at the door. It is not kept if the group has ``mostUnnamed`` such cards.
     func note(
-        _ cards: [Card], from sender: SessionID, in group: StoredGroup
+        _ cards: [Card], from sender: KeyID, in group: StoredGroup
     ) throws(StateError) {
         guard !cards.isEmpty else { return }
         for card in cards where group.log.names(card.id) { try note(card, in: group) }
@@ -354,18 +358,18 @@ extension StateTransaction {
     /// Whether the group takes a further card of a person whom no change names. If it has the most, the cards of those who do not
     /// wait at the door are deleted.
     private func hasSpace(
-        forUnnamedIn group: StoredGroup, except waiting: Set<SessionID>
+        forUnnamedIn group: StoredGroup, except waiting: Set<KeyID>
     ) throws(StateError) -> Bool {
         func isFull() throws(StateError) -> Bool {
             let count = try connection.integer(
-                "SELECT count(*) FROM group_member WHERE team = ?", group.number)
+                "SELECT count(*) FROM group_member WHERE group_id = ?", group.number)
             return count >= group.log.members.count + Self.mostUnnamed
         }
         guard try isFull() else { return true }
         for id in try notes(of: group).keys
         where !group.log.names(id) && !waiting.contains(id) {
             try connection.run(
-                "DELETE FROM group_member WHERE team = ? AND mark = ?", group.number,
+                "DELETE FROM group_member WHERE group_id = ? AND mark = ?", group.number,
                 store.mark(id))
         }
         return try !isFull()
@@ -383,12 +387,12 @@ extension StateTransaction {
     /// Returns the card of a person in any group, the newest one, and the policies of the groups of which the owner is or was a member;
     /// `nil` without a card.
     package func groupCard(
-        of id: SessionID
+        of id: KeyID
     ) throws(StateError) -> (card: Card, policies: [GroupPolicy])? {
         let found = try connection.rows(
             """
-            SELECT group_member.mark, holds, told, group_member.sealed, team, group_log.mark, group_log.sealed
-            FROM group_member JOIN group_log ON group_log.number = team WHERE group_member.mark = ?
+            SELECT group_member.mark, holds, told, group_member.sealed, group_id, group_log.mark, group_log.sealed
+            FROM group_member JOIN group_log ON group_log.number = group_id WHERE group_member.mark = ?
             """, store.mark(id)
         ) { row throws(StateError) in
             let (mark, sealed) = (row.bytes(5), row.bytes(6))

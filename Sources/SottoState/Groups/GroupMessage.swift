@@ -24,7 +24,7 @@ extension StoredGroup {
 
     /// Whether a member of a rank may write a body. A moderator deletes and pins the messages of others. A body about a group
     /// is for one person.
-    func permits(_ body: MessageBody, by author: SessionID, rank: GroupRank) -> Bool {
+    func permits(_ body: MessageBody, by author: KeyID, rank: GroupRank) -> Bool {
         switch body.kind {
         case .delete(let target), .pin(let target, _), .unpin(let target):
             target.from == author || rank >= state.policy.pin
@@ -36,7 +36,7 @@ extension StoredGroup {
     /// Returns the record of a message to the group, with the names of the group and of the author, and the number of
     /// members, at this time.
     func message(
-        id: String, from author: SessionID, rank: GroupRank, time: Timestamp,
+        id: String, from author: KeyID, rank: GroupRank, time: Timestamp,
         trust: Message.Trust = .unverified, body: JSONObject, members: JSONObject = [:]
     ) -> Message {
         let facts = JSONObject([

@@ -22,7 +22,7 @@ extension StateTransaction {
     /// `file` has the changes and cards of a file in place of those of the body.
     package func take(
         _ body: GroupBody, file: (changes: [GroupChange], cards: [Card])? = nil,
-        from sender: SessionID, at time: Timestamp = .now()
+        from sender: KeyID, at time: Timestamp = .now()
     ) throws -> GroupNews? {
         let before = try group(body.group)
         let changes = file?.changes ?? body.changes.compactMap { try? GroupChange($0) }
@@ -95,7 +95,7 @@ extension StateTransaction {
 
     /// Whether a body is about a group here, or from a member of a group here and about a new group that continues it.
     package func expects(
-        _ body: GroupBody, from sender: SessionID
+        _ body: GroupBody, from sender: KeyID
     ) throws(StateError) -> Bool {
         if try group(body.group) != nil { return true }
         for record in body.changes where record["act"]?.string == "create" {
@@ -120,7 +120,7 @@ extension StateTransaction {
 
     /// Stores earlier messages that their author shows the owner. Returns the event, or `nil` if none is new here.
     private func show(
-        _ messages: [JSONObject], of author: SessionID, in group: StoredGroup, at time: Timestamp
+        _ messages: [JSONObject], of author: KeyID, in group: StoredGroup, at time: Timestamp
     ) throws(StateError) -> JSONObject? {
         guard !messages.isEmpty, author != owner.id else { return nil }
         let wanted = Set(try messageRequests(of: author, in: group))
@@ -140,7 +140,7 @@ extension StateTransaction {
     /// Its author is the sender of the body: the id is that of a place in a chain of the sender. It changes no message that is
     /// here. A message that is not one of the `wanted` ones must be a content, and visible to members who joined after it.
     private func add(
-        _ message: JSONObject, of author: SessionID, to group: StoredGroup,
+        _ message: JSONObject, of author: KeyID, to group: StoredGroup,
         _ wanted: Set<String>, at time: Timestamp
     ) throws(StateError) -> Bool {
         let fields = Fields<FieldError>(message)
@@ -171,7 +171,7 @@ extension StateTransaction {
     }
 
     /// Notes that a member told something: the next question need not wait.
-    private func noteAnswer(of member: SessionID, in group: StoredGroup) throws(StateError) {
+    private func noteAnswer(of member: KeyID, in group: StoredGroup) throws(StateError) {
         var note = try note(of: member, in: group)
         guard note.asks > 0 else { return }
         (note.asks, note.asked) = (0, 0)
@@ -193,7 +193,7 @@ extension StateTransaction {
     private func named(
         _ event: JSONObject, in group: StoredGroup
     ) throws(StateError) -> JSONObject {
-        guard let id = event["who"]?.string.flatMap({ SessionID($0) }) else { return event }
+        guard let id = event["who"]?.string.flatMap({ KeyID($0) }) else { return event }
         var event = event
         if event["nickname"] == nil, let nickname = group.state.nicknames[id] {
             event["nickname"] = .string(nickname)
@@ -205,7 +205,7 @@ extension StateTransaction {
 
     /// Adds to the changes that a member asks for, and to those for which the owner asks the member.
     package func note(
-        wanted: [GroupID] = [], missing: [GroupID], of member: SessionID, in group: StoredGroup,
+        wanted: [GroupID] = [], missing: [GroupID], of member: KeyID, in group: StoredGroup,
         at time: Timestamp = .now()
     ) throws(StateError) {
         var note = try note(of: member, in: group)
@@ -226,7 +226,7 @@ extension StateTransaction {
     }
 
     /// Shows the owner's earlier and later messages to a member of a group with the visibility `granted`.
-    package func grant(_ member: SessionID, in group: StoredGroup) throws(StateError) {
+    package func grant(_ member: KeyID, in group: StoredGroup) throws(StateError) {
         var note = try note(of: member, in: group)
         // A second grant shows the earlier messages again.
         (note.isGranted, note.hasHistory) = (true, false)
@@ -235,7 +235,7 @@ extension StateTransaction {
 
     /// Returns the differences between two states of a group.
     private func events(
-        _ before: StoredGroup?, _ after: StoredGroup, from sender: SessionID
+        _ before: StoredGroup?, _ after: StoredGroup, from sender: KeyID
     ) -> [JSONObject] {
         func event(_ name: String, _ members: [(String, JSON?)] = []) -> JSONObject {
             JSONObject([("event", .string(name))] + members)
@@ -297,7 +297,7 @@ extension StateTransaction {
 
 extension StoredGroup {
     /// Whether the owner decides if a new member reads their messages.
-    fileprivate func mayGrant(to member: SessionID) -> Bool {
+    fileprivate func mayGrant(to member: KeyID) -> Bool {
         state.policy.visibility == .granted && member != owner && standing == .member
             && !log.joined(member, before: owner)
     }

@@ -34,7 +34,7 @@ extension HistoryEntry {
 
 extension IdentityStore {
     /// Returns the keyed hashes of the readers of an own message, 8 bytes each. The columns of events have the same ones.
-    func readerMarks(_ readers: [SessionID]) -> [UInt8] {
+    func readerMarks(_ readers: [KeyID]) -> [UInt8] {
         readers.flatMap { UInt64(bitPattern: mark(author: $0)).bigEndianBytes }
     }
 }
@@ -42,7 +42,7 @@ extension IdentityStore {
 extension StateTransaction {
     /// Returns whether a body is a receipt of a person for an own message to a group of which they got a copy.
     package func expectsReceipt(
-        _ body: JSONObject, from sender: SessionID
+        _ body: JSONObject, from sender: KeyID
     ) throws(StateError) -> Bool {
         guard case .receipt(let receipt)? = MessageBody(local: body)?.kind,
             let row = try rowOfGroup(receipt)
@@ -57,7 +57,7 @@ extension StateTransaction {
     /// Applies a receipt for messages of a group that came from one person. It counts for the own messages of which they got a
     /// copy. A receipt for no such message is erased.
     func apply(
-        _ number: Int64, _ receipt: Receipt, ofGroupFrom sender: SessionID, at time: Timestamp
+        _ number: Int64, _ receipt: Receipt, ofGroupFrom sender: KeyID, at time: Timestamp
     ) throws(StateError) {
         let reader = store.mark(author: sender)
         var isUsed = false

@@ -30,7 +30,7 @@ extension StateTransaction {
         /// SHA-256 of the message, which all its copies share.
         package let digest: [UInt8]
         package let group: StoredGroup
-        package let author: SessionID
+        package let author: KeyID
         fileprivate let message: GroupMessage
         fileprivate let chain: ReceivedGroupChain
         fileprivate let tag: [UInt8]
@@ -52,7 +52,7 @@ extension StateTransaction {
     /// A reason to keep a message of a group until more arrives.
     package enum GroupWait: Error {
         case chain
-        case changes(GroupID, author: SessionID, missing: [GroupID])
+        case changes(GroupID, author: KeyID, missing: [GroupID])
     }
 
     /// Stores the distribution of a chain that came from `device`. A second distribution of a known chain is ignored, also
@@ -69,12 +69,13 @@ extension StateTransaction {
         var bytes = chain.encoded()
         defer { wipe(&bytes) }
         try connection.run(
-            "INSERT INTO group_chain (team, device, tag, sealed) VALUES (?, ?, ?, ?)", group.number,
+            "INSERT INTO group_chain (group_id, device, tag, sealed) VALUES (?, ?, ?, ?)",
+            group.number,
             device, tag, store.seal(bytes, .groupChain(tag: tag)))
         try connection.run(
             """
-            DELETE FROM group_chain WHERE team = ?1 AND device = ?2 AND number <= (
-                SELECT number FROM group_chain WHERE team = ?1 AND device = ?2
+            DELETE FROM group_chain WHERE group_id = ?1 AND device = ?2 AND number <= (
+                SELECT number FROM group_chain WHERE group_id = ?1 AND device = ?2
                 ORDER BY number DESC LIMIT 1 OFFSET ?3)
             """, group.number, device, Self.chainsPerMember)
         hasGroupNews = true
@@ -168,7 +169,7 @@ extension StateTransaction {
     ) throws(StateError) -> [[UInt8]: Int] {
         let rows = try connection.rows(
             """
-            SELECT device, sum(length(sealed) - ?2) FROM group_chain WHERE team = ?1
+            SELECT device, sum(length(sealed) - ?2) FROM group_chain WHERE group_id = ?1
             GROUP BY device
             """, group.number, Self.emptyChainBytes
         ) { ($0.bytes(0), Int($0.integer(1)) / ReceivedGroupChain.skippedBytes) }
@@ -181,7 +182,7 @@ extension StateTransaction {
     ) throws(StateError) {
         let tags = try connection.rows(
             """
-            SELECT tag, sealed FROM group_chain WHERE team = ? AND device = ? AND length(sealed) > ?
+            SELECT tag, sealed FROM group_chain WHERE group_id = ? AND device = ? AND length(sealed) > ?
             ORDER BY number
             """, group.number, device,
             Self.emptyChainBytes
@@ -198,10 +199,10 @@ extension StateTransaction {
 
     /// Returns the chains of a member in a group, the oldest first, with the marks of their tags.
     func chains(
-        of device: SessionID, in group: StoredGroup
+        of device: KeyID, in group: StoredGroup
     ) throws(StateError) -> [(tag: [UInt8], chain: ReceivedGroupChain)] {
         let rows = try connection.rows(
-            "SELECT tag, sealed FROM group_chain WHERE team = ? AND device = ? ORDER BY number",
+            "SELECT tag, sealed FROM group_chain WHERE group_id = ? AND device = ? ORDER BY number",
             group.number, store.mark(device)
         ) { (tag: $0.bytes(0), sealed: $0.bytes(1)) }
         var chains: [(tag: [UInt8], chain: ReceivedGroupChain)] = []

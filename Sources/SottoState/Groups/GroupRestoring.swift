@@ -5,7 +5,7 @@ import SottoDatabase
 package struct GroupBackup: Sendable {
     /// The facts about a member.
     package struct Member: Sendable {
-        package let id: SessionID
+        package let id: KeyID
         /// The member's signed card, or `nil`.
         package var card: Card?
         /// Whether the owner shows earlier messages to the member.
@@ -18,7 +18,7 @@ package struct GroupBackup: Sendable {
         package var unreadUntil: String?
 
         /// Creates a member without facts.
-        package init(id: SessionID) { self.id = id }
+        package init(id: KeyID) { self.id = id }
     }
 
     /// The keys of the room, and the number of its last record.
@@ -156,7 +156,7 @@ extension StateTransaction {
             let number = try connection.integer(
                 "SELECT number FROM group_log WHERE mark = ?", mark)
             waitingChanges[number] = nil
-            try connection.run("DELETE FROM group_change WHERE team = ?", number)
+            try connection.run("DELETE FROM group_change WHERE group_id = ?", number)
             guard let log = log(of: backup) else { throw GroupError.unknown }
             return (try begin(log, number: number), true)
         } catch {
@@ -176,7 +176,7 @@ extension StateTransaction {
     ) throws(StateError) {
         let chains = Set(
             try connection.rows(
-                "SELECT DISTINCT device FROM group_chain WHERE team = ?", group.number
+                "SELECT DISTINCT device FROM group_chain WHERE group_id = ?", group.number
             ) { $0.bytes(0) })
         for member in members where member.id != owner.id {
             if let card = member.card { try note(card, in: group) }
@@ -202,7 +202,7 @@ extension StateTransaction {
     /// Notes a person's question for the heads of the owner's log with the changes that the answer needs, and the heads in a
     /// member's answer.
     func noteHeads(
-        _ body: GroupBody, of sender: SessionID, in group: StoredGroup, at time: Timestamp
+        _ body: GroupBody, of sender: KeyID, in group: StoredGroup, at time: Timestamp
     ) throws(StateError) {
         var note = try note(of: sender, in: group)
         if let question = body.headsRequest, note.ask(forHeads: question, at: time) {
@@ -228,7 +228,7 @@ extension StateTransaction {
     }
 
     /// Returns the members who confirmed a group that was restored, while a second answer is missing: they get no message.
-    package func confirmers(of group: StoredGroup) throws(StateError) -> Set<SessionID> {
+    package func confirmers(of group: StoredGroup) throws(StateError) -> Set<KeyID> {
         guard group.isDoubtful else { return [] }
         return group.confirmers(try notes(of: group).values)
     }
@@ -253,19 +253,19 @@ extension StateTransaction {
 
 extension StoredGroup {
     /// Returns the heads for a person who asks: all, or for a person who is no member those that the person may know.
-    func heads(for person: SessionID) -> [GroupID] {
+    func heads(for person: KeyID) -> [GroupID] {
         let heads = state.ranks[person] == nil ? log.knownHeads(of: person) : log.heads
         return Array(heads.suffix(GroupBody.most))
     }
 
     /// Returns the place of the last change before the first one that is neither `known` nor by a person.
-    fileprivate func place(knownTo person: SessionID, _ known: Set<GroupID>) -> Int64 {
+    fileprivate func place(knownTo person: KeyID, _ known: Set<GroupID>) -> Int64 {
         let first = log.changes.prefix { known.contains($0.id) || $0.by == person }
         return first.last.flatMap { places[$0.id] } ?? 0
     }
 
     /// Returns the place of the last change that is not by a person.
-    fileprivate func lastPlace(withoutThoseOf person: SessionID) -> Int64 {
+    fileprivate func lastPlace(withoutThoseOf person: KeyID) -> Int64 {
         log.changes.last { $0.by != person }.flatMap { places[$0.id] } ?? 0
     }
 }
@@ -274,7 +274,7 @@ extension GroupLog {
     /// Returns the ids of the changes that a person asks for with a question for heads, without those that are `known`: the own
     /// changes of a member, and for a person who is no member all that the person may know.
     fileprivate func changes(
-        of person: SessionID, after known: Set<GroupID>, in state: GroupState
+        of person: KeyID, after known: Set<GroupID>, in state: GroupState
     ) -> [GroupID] {
         let isMember = state.ranks[person] != nil
         let past = isMember ? [] : past(of: knownHeads(of: person))

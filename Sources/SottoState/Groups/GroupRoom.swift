@@ -60,11 +60,11 @@ extension StateTransaction {
     /// Returns the keys of the group's present door, or `nil`.
     package func room(of group: StoredGroup) throws(StateError) -> GroupRoom? {
         let found = try connection.first(
-            "SELECT sealed FROM group_room WHERE team = ?", group.number
+            "SELECT sealed FROM group_room WHERE group_id = ?", group.number
         ) { row throws(StateError) -> GroupRoom? in
             let sealed = row.bytes(0)
             return try store.readable(.room, group.number) { () throws(StateError) in
-                var bytes = try store.unseal(sealed, .groupRoom(team: group.number))
+                var bytes = try store.unseal(sealed, .groupRoom(group: group.number))
                 defer { wipe(&bytes) }
                 guard let room = GroupRoom(bytes) else {
                     throw StateError.unsealable(path: store.database.path)
@@ -83,9 +83,9 @@ extension StateTransaction {
         defer { wipe(&bytes) }
         try connection.run(
             """
-            INSERT INTO group_room (team, sealed) VALUES (?, ?)
-            ON CONFLICT (team) DO UPDATE SET sealed = excluded.sealed
-            """, group.number, store.seal(bytes, .groupRoom(team: group.number)))
+            INSERT INTO group_room (group_id, sealed) VALUES (?, ?)
+            ON CONFLICT (group_id) DO UPDATE SET sealed = excluded.sealed
+            """, group.number, store.seal(bytes, .groupRoom(group: group.number)))
     }
 
     /// Stores the keys of a new door. The moderators get them with what they lack. `seq` is the number of the last record.
@@ -177,7 +177,7 @@ extension StateTransaction {
     package func enter(
         _ content: RoomContent, by door: RoomDoor, nickname: String, card: Card,
         at time: Timestamp = .now()
-    ) throws -> (group: StoredGroup, doorkeepers: [SessionID], changes: [GroupChange]) {
+    ) throws -> (group: StoredGroup, doorkeepers: [KeyID], changes: [GroupChange]) {
         guard let id = content.group else { throw GroupError.closed }
         guard let record = card.record else { throw GroupError.refused }
         let changes = content.changes.compactMap { try? GroupChange($0) }
@@ -263,7 +263,7 @@ extension StateTransaction {
 
 extension StoredGroup {
     /// Returns the people who entered by a door with a change that one of some changes names as a parent.
-    func doorJoins(namedBy changes: [GroupChange]) -> Set<SessionID> {
+    func doorJoins(namedBy changes: [GroupChange]) -> Set<KeyID> {
         let parents = Set(changes.flatMap(\.parents))
         return Set(
             log.changes.filter { $0.act.isDoorJoin && parents.contains($0.id) }.map(\.by))

@@ -59,13 +59,13 @@ package struct GroupSending {
     let group: StoredGroup
     let own: OwnGroupChain
     /// The notes about members.
-    package let notes: [SessionID: GroupMemberNote]
+    package let notes: [KeyID: GroupMemberNote]
     /// The notes about people who could read an earlier message, and cannot read this one.
     let former: [GroupMemberNote]
     /// The members who read the message, without the owner.
-    package let readers: [SessionID]
+    package let readers: [KeyID]
     /// The chain, and the changes that members lack.
-    package let bodies: [(to: SessionID, body: GroupBody)]
+    package let bodies: [(to: KeyID, body: GroupBody)]
 }
 
 /// Sending to groups.
@@ -81,7 +81,7 @@ extension StateTransaction {
         try Self.checkWriting(to: group, dues.notes)
         let readers = Self.entitled(group, dues.notes)
         let own = try currentChain(of: group, readers, dues.notes, at: time)
-        var bodies: [(to: SessionID, body: GroupBody)] = []
+        var bodies: [(to: KeyID, body: GroupBody)] = []
         for reader in readers {
             var parts = try due(to: reader, in: dues)
             let note = dues.note(of: reader)
@@ -103,7 +103,7 @@ extension StateTransaction {
     /// Returns the members who may read what the owner writes, without the owner.
     ///
     /// Throws ``GroupError/notMember``, ``GroupError/doubtful(id:)`` or ``GroupError/mayNotPost``.
-    package func readers(of group: StoredGroup) throws -> [SessionID] {
+    package func readers(of group: StoredGroup) throws -> [KeyID] {
         let notes = try notes(of: group)
         try Self.checkWriting(to: group, notes)
         return Self.entitled(group, notes)
@@ -112,7 +112,7 @@ extension StateTransaction {
     /// Notes that members may read the messages from the next one on, although they did not get the chain. They can ask for
     /// these messages after they get it.
     package func noteWaiting(
-        _ members: [SessionID], in group: StoredGroup
+        _ members: [KeyID], in group: StoredGroup
     ) throws(StateError) {
         for member in members {
             var note = try note(of: member, in: group)
@@ -123,7 +123,7 @@ extension StateTransaction {
     }
 
     private static func checkWriting(
-        to group: StoredGroup, _ notes: [SessionID: GroupMemberNote]
+        to group: StoredGroup, _ notes: [KeyID: GroupMemberNote]
     ) throws(GroupError) {
         guard group.rank > .nobody else { throw .notMember }
         guard !group.isDoubtful || !group.confirmers(notes.values).isEmpty else {
@@ -135,8 +135,8 @@ extension StateTransaction {
     /// Returns the members who may read what the owner writes, without the owner. The first member who confirms a group that was
     /// restored is not among them, and nobody who came after the backup: they can have been removed, and have brought in others.
     static func entitled(
-        _ group: StoredGroup, _ notes: [SessionID: GroupMemberNote]
-    ) -> [SessionID] {
+        _ group: StoredGroup, _ notes: [KeyID: GroupMemberNote]
+    ) -> [KeyID] {
         let readers = group.members.map(\.id).filter { isEntitled($0, in: group, notes[$0]) }
         guard group.isDoubtful else { return readers }
         let confirmed = group.witnesses.subtracting(group.confirmers(notes.values))
@@ -144,7 +144,7 @@ extension StateTransaction {
     }
 
     private static func isEntitled(
-        _ reader: SessionID, in group: StoredGroup, _ note: GroupMemberNote?
+        _ reader: KeyID, in group: StoredGroup, _ note: GroupMemberNote?
     ) -> Bool {
         guard reader != group.owner, group.state.ranks[reader] != nil else { return false }
         guard group.state.policy.visibility == .granted else { return true }
@@ -154,7 +154,7 @@ extension StateTransaction {
     /// Removes from a body what the person has no right to any more: keys and earlier messages. A record of `group` can be older
     /// than the removal of the person. Returns whether anything was removed.
     package func removeLostRights(
-        from body: inout GroupBody, of person: SessionID
+        from body: inout GroupBody, of person: KeyID
     ) throws(StateError) -> Bool {
         guard body.chain != nil || body.room != nil || !body.history.isEmpty,
             let group = try group(body.group)
@@ -177,7 +177,7 @@ extension StateTransaction {
 
     /// Returns the own chain, or a new one if the stored one must not be used any more.
     private func currentChain(
-        of group: StoredGroup, _ readers: [SessionID], _ notes: [SessionID: GroupMemberNote],
+        of group: StoredGroup, _ readers: [KeyID], _ notes: [KeyID: GroupMemberNote],
         at time: Timestamp
     ) throws(StateError) -> OwnGroupChain {
         let own = try ownChain(of: group)
@@ -213,7 +213,7 @@ extension StateTransaction {
     /// Throws ``GroupChainError/tooLong(limit:)``, and ``GroupError/refused`` for a deletion or a pin of the message of another
     /// member that the owner's rank does not permit, and for a body about a group, which is for one person.
     package func seal(
-        _ draft: Draft, _ sending: GroupSending, to readers: [SessionID]
+        _ draft: Draft, _ sending: GroupSending, to readers: [KeyID]
     ) throws -> (message: Message, envelopes: [Envelope]) {
         let group = sending.group
         guard group.permits(try MessageBody(draft.body), by: owner.id, rank: group.rank) else {
@@ -253,18 +253,18 @@ extension StateTransaction {
 
     /// Returns the number of the own chain, or 0 without one.
     func chainSerial(of group: StoredGroup) throws(StateError) -> Int64 {
-        try connection.first("SELECT serial FROM own_chain WHERE team = ?", group.number) {
+        try connection.first("SELECT serial FROM own_chain WHERE group_id = ?", group.number) {
             $0.integer(0)
         } ?? 0
     }
 
     func ownChain(of group: StoredGroup) throws(StateError) -> OwnGroupChain? {
         try connection.first(
-            "SELECT serial, made, sealed FROM own_chain WHERE team = ?", group.number
+            "SELECT serial, made, sealed FROM own_chain WHERE group_id = ?", group.number
         ) { row throws(StateError) -> OwnGroupChain? in
             let (serial, made, sealed) = (row.integer(0), row.integer(1), row.bytes(2))
             return try store.readable(.ownChain, group.number) { () throws(StateError) in
-                var bytes = try store.unseal(sealed, .ownChain(team: group.number))
+                var bytes = try store.unseal(sealed, .ownChain(group: group.number))
                 defer { wipe(&bytes) }
                 guard let own = OwnGroupChain(bytes, serial: serial, made: made),
                     own.chain.group == group.id
@@ -279,8 +279,8 @@ extension StateTransaction {
         try endOwnChain(ofGroup: group.number)
     }
 
-    func endOwnChain(ofGroup team: Int64) throws(StateError) {
-        try connection.run("UPDATE own_chain SET made = 0 WHERE team = ?", team)
+    func endOwnChain(ofGroup group: Int64) throws(StateError) {
+        try connection.run("UPDATE own_chain SET made = 0 WHERE group_id = ?", group)
     }
 
     private func write(_ own: OwnGroupChain, of group: StoredGroup) throws(StateError) {
@@ -288,17 +288,17 @@ extension StateTransaction {
         defer { wipe(&bytes) }
         try connection.run(
             """
-            INSERT INTO own_chain (team, serial, made, sealed) VALUES (?, ?, ?, ?)
-            ON CONFLICT (team) DO UPDATE SET
+            INSERT INTO own_chain (group_id, serial, made, sealed) VALUES (?, ?, ?, ?)
+            ON CONFLICT (group_id) DO UPDATE SET
                 serial = excluded.serial, made = excluded.made, sealed = excluded.sealed
             """, group.number, own.serial, own.made,
-            store.seal(bytes, .ownChain(team: group.number)))
+            store.seal(bytes, .ownChain(group: group.number)))
     }
 
     /// Returns the limits for a member who is removed: the last message of each of the member's chains that is here. For the
     /// owner, who leaves, the last message sent in each own chain.
     package func limits(
-        of member: SessionID, in group: StoredGroup
+        of member: KeyID, in group: StoredGroup
     ) throws(StateError) -> [GroupChange.Limit] {
         if member == owner.id {
             let own = try ownChain(of: group)?.all ?? []
@@ -313,8 +313,8 @@ extension StateTransaction {
     /// Removes or bans members with one change, or with several if their limits need more space than one has. Each
     /// change has all limits of its targets. Throws ``GroupError/refused`` if a member stays.
     package func cut(
-        _ members: [SessionID], in group: StoredGroup,
-        _ act: ([SessionID], [GroupChange.Limit]) -> GroupChange.Act
+        _ members: [KeyID], in group: StoredGroup,
+        _ act: ([KeyID], [GroupChange.Limit]) -> GroupChange.Act
     ) throws -> StoredGroup {
         var group = group
         // Many parents would leave little space.
@@ -335,9 +335,9 @@ extension StateTransaction {
 
     /// Distributes members over changes.
     private func cuts(
-        of members: [SessionID], in group: StoredGroup
-    ) throws(StateError) -> [(members: [SessionID], limits: [GroupChange.Limit])] {
-        var parts: [(members: [SessionID], limits: [GroupChange.Limit])] = []
+        of members: [KeyID], in group: StoredGroup
+    ) throws(StateError) -> [(members: [KeyID], limits: [GroupChange.Limit])] {
+        var parts: [(members: [KeyID], limits: [GroupChange.Limit])] = []
         for member in members {
             let limits = try limits(of: member, in: group)
             if let last = parts.last, Self.fits(last, limits.count) {
@@ -352,7 +352,7 @@ extension StateTransaction {
 
     /// Whether a removal has space for a further member with a number of limits.
     private static func fits(
-        _ part: (members: [SessionID], limits: [GroupChange.Limit]), _ limits: Int
+        _ part: (members: [KeyID], limits: [GroupChange.Limit]), _ limits: Int
     ) -> Bool {
         let (members, limits) = (part.members.count + 1, part.limits.count + limits)
         return max(members, limits) <= GroupChange.mostMembers

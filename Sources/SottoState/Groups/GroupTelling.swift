@@ -33,9 +33,9 @@ extension StateTransaction {
     ///
     /// An owner who is a member no longer tells and asks for changes, and sends no keys and no messages.
     package func news(
-        of group: StoredGroup, also: [SessionID] = [], asksForKeys: Bool = false,
+        of group: StoredGroup, also: [KeyID] = [], asksForKeys: Bool = false,
         at time: Timestamp = .now()
-    ) throws(StateError) -> [(to: SessionID, body: GroupBody)] {
+    ) throws(StateError) -> [(to: KeyID, body: GroupBody)] {
         var dues = try dues(in: group, at: time)
         if dues.isMember {
             dues.messageRequests = try messageRequests(in: group, dues.notes)
@@ -43,7 +43,7 @@ extension StateTransaction {
         }
         let readers = Set(Self.entitled(group, dues.notes))
         let own = dues.isMember && !group.isDoubtful ? try ownChain(of: group) : nil
-        var news: [(to: SessionID, body: GroupBody)] = []
+        var news: [(to: KeyID, body: GroupBody)] = []
         for member in group.members.map(\.id) where member != owner.id {
             var bodies = try due(to: member, in: dues)
             let note = dues.note(of: member)
@@ -62,7 +62,7 @@ extension StateTransaction {
     /// Returns the bodies, of limited length, with all that a member did not get yet: changes, those for which the member asked, the cards
     /// of newcomers, earlier messages, and a question for changes that the member has.
     func due(
-        to member: SessionID, in dues: GroupDues
+        to member: KeyID, in dues: GroupDues
     ) throws(StateError) -> [GroupBody] {
         let (group, note) = (dues.group, dues.note(of: member))
         let wanted = dues.answers(to: note)
@@ -122,7 +122,7 @@ extension StateTransaction {
     /// Returns the bodies for a person who is no member: the owner's changes that removed them and those before, a question for
     /// changes that they have, and of the changes for which they asked those before a removal or an invitation. They do not
     /// learn of later changes.
-    private func farewell(to person: SessionID, in dues: GroupDues) -> [GroupBody] {
+    private func farewell(to person: KeyID, in dues: GroupDues) -> [GroupBody] {
         let (group, note) = (dues.group, dues.note(of: person))
         let removals =
             group.isDoubtful
@@ -256,7 +256,7 @@ extension StateTransaction {
 
     /// Records that a body for a person was encrypted in this transaction.
     package func noteSealed(
-        _ body: GroupBody, to person: SessionID, at time: Timestamp = .now()
+        _ body: GroupBody, to person: KeyID, at time: Timestamp = .now()
     ) throws(StateError) {
         guard let group = try group(body.group) else { return }
         var note = try note(of: person, in: group)

@@ -193,7 +193,7 @@ extension StateTransaction {
     /// Returns the place of the next change of a group.
     func nextPlace(of number: Int64) throws(StateError) -> Int64 {
         try connection.integer(
-            "SELECT coalesce(max(place), 0) + 1 FROM group_change WHERE team = ?", number)
+            "SELECT coalesce(max(place), 0) + 1 FROM group_change WHERE group_id = ?", number)
     }
 
     /// Stores a change; a change that waited becomes a stored one. Returns its place.
@@ -213,7 +213,7 @@ extension StateTransaction {
         waitingChanges[number] = nil
         try connection.run(
             """
-            INSERT INTO group_change (team, mark, aside, place, time, sealed)
+            INSERT INTO group_change (group_id, mark, aside, place, time, sealed)
             VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT (mark) DO UPDATE SET
                 aside = excluded.aside, place = excluded.place, time = excluded.time

@@ -17,10 +17,10 @@ extension StateTransaction {
     /// ``GroupMemberNote/mostWanted`` of each.
     package func missingMessages(
         of group: StoredGroup
-    ) throws(StateError) -> [SessionID: [String]] {
+    ) throws(StateError) -> [KeyID: [String]] {
         let rows = try connection.rows(
             """
-            SELECT tag, sealed FROM group_chain WHERE team = ? AND length(sealed) > ?
+            SELECT tag, sealed FROM group_chain WHERE group_id = ? AND length(sealed) > ?
             ORDER BY number DESC
             """, group.number, Self.emptyChainBytes
         ) { (tag: $0.bytes(0), sealed: $0.bytes(1)) }
@@ -28,12 +28,12 @@ extension StateTransaction {
         for (tag, sealed) in rows {
             if let chain = try readableChain(sealed, tag: tag) { chains.append(chain) }
         }
-        var skipped: [SessionID: [String]] = [:]
+        var skipped: [KeyID: [String]] = [:]
         for chain in chains where group.state.ranks[chain.device] != nil {
             let space = Self.mostLookedUp - (skipped[chain.device]?.count ?? 0)
             skipped[chain.device, default: []] += chain.skippedMessages.reversed().prefix(space)
         }
-        var missing: [SessionID: [String]] = [:]
+        var missing: [KeyID: [String]] = [:]
         for (author, ids) in skipped {
             let absent = try newestAbsent(ids)
             if !absent.isEmpty { missing[author] = absent }
@@ -73,8 +73,8 @@ extension StateTransaction {
 
     /// Returns what the owner asks each member for: missing messages, those before a chain too.
     func messageRequests(
-        in group: StoredGroup, _ notes: [SessionID: GroupMemberNote]
-    ) throws(StateError) -> [SessionID: [String]] {
+        in group: StoredGroup, _ notes: [KeyID: GroupMemberNote]
+    ) throws(StateError) -> [KeyID: [String]] {
         var requests = try missingMessages(of: group)
         for note in notes.values where !note.missedMessages.isEmpty {
             requests[note.id, default: []] += try absent(note.missedMessages)
@@ -84,7 +84,7 @@ extension StateTransaction {
 
     /// Returns what the owner asks a member for.
     func messageRequests(
-        of author: SessionID, in group: StoredGroup
+        of author: KeyID, in group: StoredGroup
     ) throws(StateError) -> [String] {
         let skipped = try chains(of: author, in: group).reversed().flatMap {
             $0.chain.skippedMessages.reversed()
@@ -96,12 +96,12 @@ extension StateTransaction {
     /// Returns the members whom the owner asks for their chains: some, if messages wait whose chain is unknown. Nothing
     /// tells whose it is. Those without a known chain, and those who were not asked for the longest time, come first.
     func chainRequests(
-        in group: StoredGroup, _ notes: [SessionID: GroupMemberNote]
-    ) throws(StateError) -> Set<SessionID> {
+        in group: StoredGroup, _ notes: [KeyID: GroupMemberNote]
+    ) throws(StateError) -> Set<KeyID> {
         guard try waitsForChain else { return [] }
         let known = Set(
             try connection.rows(
-                "SELECT DISTINCT device FROM group_chain WHERE team = ?", group.number
+                "SELECT DISTINCT device FROM group_chain WHERE group_id = ?", group.number
             ) { $0.bytes(0) })
         let members = group.members.map(\.id).filter { $0 != owner.id }.map { id in
             (id: id, isKnown: known.contains(store.mark(id)), asked: notes[id]?.asked ?? 0)
@@ -153,7 +153,7 @@ extension StateTransaction {
     }
 
     private func noteMissed(
-        _ ids: [String], of author: SessionID, in group: StoredGroup
+        _ ids: [String], of author: KeyID, in group: StoredGroup
     ) throws(StateError) {
         var note = try note(of: author, in: group)
         let new = ids.filter { !note.missedMessages.contains($0) }
@@ -173,7 +173,7 @@ extension StateTransaction {
 
     /// Notes what a member asks the owner for.
     func note(
-        _ body: GroupBody, asks member: SessionID, in group: StoredGroup, at time: Timestamp
+        _ body: GroupBody, asks member: KeyID, in group: StoredGroup, at time: Timestamp
     ) throws(StateError) {
         guard group.state.ranks[member] != nil, body.asksForChain || !body.messageRequest.isEmpty
         else { return }

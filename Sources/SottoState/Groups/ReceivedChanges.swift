@@ -15,7 +15,7 @@ extension StateTransaction {
     /// `sender` sent them; `nil` for a room's record. `named` are changes that a message of the sender names. Changes of an
     /// unknown group are stored only with its first change. Throws ``GroupError``.
     package func receive(
-        _ changes: [GroupChange], of id: GroupID, from sender: SessionID? = nil,
+        _ changes: [GroupChange], of id: GroupID, from sender: KeyID? = nil,
         named heads: [GroupID] = [], at time: Timestamp = .now()
     ) throws -> (stored: [GroupChange], missing: [GroupID]) {
         var group: StoredGroup
@@ -65,7 +65,7 @@ extension StateTransaction {
     func waitingChanges(of group: StoredGroup) throws(StateError) -> [GroupChange] {
         if let known = waitingChanges[group.number] { return known }
         let rows = try connection.rows(
-            "SELECT mark, sealed FROM group_change WHERE team = ? AND aside = 1 ORDER BY place",
+            "SELECT mark, sealed FROM group_change WHERE group_id = ? AND aside = 1 ORDER BY place",
             group.number
         ) { (mark: $0.bytes(0), sealed: $0.bytes(1)) }
         var waiting: [GroupChange] = []
@@ -94,7 +94,7 @@ extension StateTransaction {
 
     /// Adds those of the pending changes that can be stored, each after its parents. Returns them.
     private func take(
-        _ intake: inout ChangeIntake, named heads: [GroupID], by sender: SessionID?,
+        _ intake: inout ChangeIntake, named heads: [GroupID], by sender: KeyID?,
         _ time: Timestamp
     ) throws -> [GroupChange] {
         var stored: [GroupChange] = []
@@ -128,8 +128,8 @@ extension StateTransaction {
     /// Returns how many more changes of each of some people are stored now, and bytes of changes. A person who is not among
     /// them may have any number: an admin, and the inviter until the owner has joined.
     private func changesLeft(
-        to people: Set<SessionID>, in group: StoredGroup, from sender: SessionID?, _ time: Timestamp
-    ) throws(StateError) -> [SessionID: ChangeIntake.Space] {
+        to people: Set<KeyID>, in group: StoredGroup, from sender: KeyID?, _ time: Timestamp
+    ) throws(StateError) -> [KeyID: ChangeIntake.Space] {
         let limited = people.filter {
             $0 != owner.id && group.state.ranks[$0] ?? .nobody < .admin
         }
@@ -141,7 +141,7 @@ extension StateTransaction {
         }
         let recent = Set(
             try connection.rows(
-                "SELECT place FROM group_change WHERE team = ? AND aside = 0 AND time > ?",
+                "SELECT place FROM group_change WHERE group_id = ? AND aside = 0 AND time > ?",
                 group.number, time.seconds - 3_600
             ) { $0.integer(0) })
         let full = Dictionary(
@@ -168,8 +168,8 @@ extension StateTransaction {
         waitingChanges[group.number] = nil
         try connection.run(
             """
-            DELETE FROM group_change WHERE team = ?1 AND aside = 1 AND (time < ?2 OR place <= (
-                SELECT place FROM group_change WHERE team = ?1 AND aside = 1
+            DELETE FROM group_change WHERE group_id = ?1 AND aside = 1 AND (time < ?2 OR place <= (
+                SELECT place FROM group_change WHERE group_id = ?1 AND aside = 1
                 ORDER BY place DESC LIMIT 1 OFFSET ?3))
             """, group.number, time.seconds - Self.asideDays * Self.day, Self.mostAside)
     }
@@ -199,7 +199,7 @@ struct ChangeIntake {
     var group: StoredGroup
     var pending: [GroupChange]
     /// The space for further changes of a person that no other member names or sent. A person without an entry has no limit.
-    var left: [SessionID: Space] = [:]
+    var left: [KeyID: Space] = [:]
     /// The changes that another member than their author sent.
     var relayed: Set<GroupID> = []
     /// The entries that did not make their author a member, with the number of changes that the log had.
@@ -208,14 +208,14 @@ struct ChangeIntake {
     private var folds = 0
     private var entryFolds = 0
     /// The authors of stored changes that can have taken ranks from others since the last fold.
-    private var cutters: Set<SessionID> = []
+    private var cutters: Set<KeyID> = []
     /// Whether a change took its author's own rank away since the last fold.
     private var hasLeft = false
     /// The changes that members name, and for a person those that others name.
     private var named: Set<GroupID> = []
-    private var namedByOthers: [SessionID: Set<GroupID>] = [:]
+    private var namedByOthers: [KeyID: Set<GroupID>] = [:]
     /// The changes that a message names, and its author.
-    private var heads: (ids: [GroupID], by: SessionID?) = ([], nil)
+    private var heads: (ids: [GroupID], by: KeyID?) = ([], nil)
 
     init(_ group: StoredGroup, pending: [GroupChange], isNew: Bool) {
         (self.group, self.pending, self.isNew) = (group, pending, isNew)
@@ -235,7 +235,7 @@ struct ChangeIntake {
     }
 
     /// Finds the pending changes that members name. `heads` are those that a message of the sender names.
-    mutating func findNamed(_ heads: [GroupID], by sender: SessionID?) {
+    mutating func findNamed(_ heads: [GroupID], by sender: KeyID?) {
         self.heads = (heads, sender)
         namedByOthers = [:]
         let ranks = group.state.ranks

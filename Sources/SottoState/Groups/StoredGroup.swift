@@ -14,7 +14,7 @@ package struct StoredGroup: Sendable {
 
     let number: Int64
     /// The identity that owns the state.
-    let owner: SessionID
+    let owner: KeyID
     package internal(set) var log: GroupLog
     package internal(set) var state: GroupState
     /// Whether the owner declined the invitation.
@@ -26,7 +26,7 @@ package struct StoredGroup: Sendable {
     var isNewcomer = false
     /// The people who can answer ``question``: for a newcomer the members whom chance chose, in the order of the draws, for a
     /// restored group the members that the backup had.
-    var drawn: [SessionID] = []
+    var drawn: [KeyID] = []
     /// The place of each change: a change that was stored later has a higher one.
     var places: [GroupID: Int64]
 
@@ -83,17 +83,17 @@ package struct StoredGroup: Sendable {
 
     /// The members whom the inviter did not bring in: the creator, and those whom one of these invited or let in. The inviter
     /// can have made all others.
-    var membersBesidesThoseOfInviter: [SessionID] {
+    var membersBesidesThoseOfInviter: [KeyID] {
         let inviter = inviter
         let letIn = Dictionary(
             log.changes.filter(\.act.isDoorJoin).map { ($0.id, $0.by) }
         ) { first, _ in first }
-        var broughtIn: [SessionID: [SessionID]] = [:]
+        var broughtIn: [KeyID: [KeyID]] = [:]
         for change in log.changes {
             if case .invite(let who, _) = change.act { broughtIn[change.by, default: []] += who }
             broughtIn[change.by, default: []] += change.parents.compactMap { letIn[$0] }
         }
-        var found: Set<SessionID> = []
+        var found: Set<KeyID> = []
         var next = [log.changes[0].by]
         while let person = next.popLast() {
             guard person != inviter, person != owner, found.insert(person).inserted else {
@@ -106,14 +106,14 @@ package struct StoredGroup: Sendable {
 
     /// The members who can confirm the group. A member who was removed after a backup can bring in others, so those who came
     /// after it do not count, unless there are no others.
-    var witnesses: Set<SessionID> {
+    var witnesses: Set<KeyID> {
         let known = Set(drawn.filter { state.ranks[$0] != nil })
         guard known.isEmpty, !isNewcomer else { return known }
         return Set(state.ranks.keys.filter { $0 != owner })
     }
 
     /// Returns the members who answered ``question``, and all of whose heads are here.
-    func confirmers(_ notes: some Sequence<GroupMemberNote>) -> Set<SessionID> {
+    func confirmers(_ notes: some Sequence<GroupMemberNote>) -> Set<KeyID> {
         let witnesses = witnesses
         return Set(
             notes.filter { note in
@@ -124,7 +124,7 @@ package struct StoredGroup: Sendable {
 
     /// Whether answers of some members end the doubt about the group. A restored state needs a second one, because an answer
     /// confirms everybody but who gave it.
-    func isConfirmed(by confirmers: Set<SessionID>) -> Bool {
+    func isConfirmed(by confirmers: Set<KeyID>) -> Bool {
         !confirmers.isEmpty && (isNewcomer || confirmers.count >= min(2, witnesses.count))
     }
 
@@ -135,10 +135,10 @@ package struct StoredGroup: Sendable {
     }
 
     /// The member who invited the owner, or `nil`.
-    package var inviter: SessionID? { log.changes.last { $0.act.invites(owner) }?.by }
+    package var inviter: KeyID? { log.changes.last { $0.act.invites(owner) }?.by }
 
     /// The members, by rank and id, the highest rank first.
-    package var members: [(id: SessionID, rank: GroupRank)] {
+    package var members: [(id: KeyID, rank: GroupRank)] {
         state.ranks.map { (id: $0, rank: $1) }.sorted {
             $0.rank != $1.rank
                 ? $0.rank > $1.rank : $0.id.description < $1.id.description
@@ -164,7 +164,7 @@ package struct GroupHeader: Sendable {
     let question: [UInt8]?
     let isNewcomer: Bool
     /// ``StoredGroup/drawn``.
-    let drawn: [SessionID]
+    let drawn: [KeyID]
 
     private static let declined: UInt8 = 1
     private static let asks: UInt8 = 2
@@ -185,7 +185,7 @@ package struct GroupHeader: Sendable {
     init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes[...])
         guard let id = reader.bytes(32), let marks = reader.byte() else { return nil }
-        var drawn: [SessionID] = []
+        var drawn: [KeyID] = []
         if marks & Self.asks != 0 {
             guard let number = reader.bytes(GroupBody.questionBytes),
                 let count = reader.integer(UInt16.self)
@@ -193,7 +193,7 @@ package struct GroupHeader: Sendable {
             question = Array(number)
             for _ in 0..<count {
                 guard let key = reader.bytes(32) else { return nil }
-                drawn.append(SessionID(publicKey: Array(key)))
+                drawn.append(KeyID(publicKey: Array(key)))
             }
         } else {
             question = nil
@@ -220,7 +220,7 @@ package struct GroupHeader: Sendable {
 /// A proof that a device signed two different changes with one number.
 package struct GroupFork: Sendable, Equatable {
     package let group: GroupID
-    package let device: SessionID
+    package let device: KeyID
 }
 
 /// A group whose log or name is damaged.
@@ -379,7 +379,7 @@ extension StateTransaction {
         try connection.integer(
             """
             SELECT coalesce(max(place), 0) FROM group_change
-            WHERE team = (SELECT number FROM group_log WHERE mark = ?) AND aside = 0
+            WHERE group_id = (SELECT number FROM group_log WHERE mark = ?) AND aside = 0
             """, store.mark(id))
     }
 
@@ -388,7 +388,7 @@ extension StateTransaction {
         of number: Int64
     ) throws(StateError) -> [(place: Int64, change: GroupChange)] {
         try connection.rows(
-            "SELECT place, mark, sealed FROM group_change WHERE team = ? AND aside = 0 ORDER BY place",
+            "SELECT place, mark, sealed FROM group_change WHERE group_id = ? AND aside = 0 ORDER BY place",
             number
         ) { row throws(StateError) in
             (row.integer(0), try change(row.bytes(2), mark: row.bytes(1)))

@@ -115,7 +115,7 @@ extension JSONObject {
     /// Returns the conversation that the members `with` and `chat` name.
     func conversation() throws(FieldError) -> Conversation {
         let fields = Fields<FieldError>(self)
-        if let peer = try fields["with"].optional?.sessionID() { return .peer(peer) }
+        if let peer = try fields["with"].optional?.keyID() { return .peer(peer) }
         if let group = try fields["group"].optional?.text({ GroupID($0) }) { return .group(group) }
         guard let chat = fields["chat"].optional else { return .unknown }
         return .chat(try chat.text())

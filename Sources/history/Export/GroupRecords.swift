@@ -89,7 +89,7 @@ extension GroupBackup.Member {
 
     /// Reads ``members``. A card that is malformed or of another person is left out.
     fileprivate init(_ fields: Fields<FieldError>) throws {
-        self.init(id: try fields["id"].sessionID())
+        self.init(id: try fields["id"].keyID())
         if let record = try fields["card"].optional?.object(),
             let known = try? Card(record: record), known.id == id
         {

@@ -17,7 +17,7 @@ import Testing
         var piece: BlobPiece
         let bytes: [UInt8]
 
-        init(to mailbox: SessionID, key: [UInt8], count: Int) {
+        init(to mailbox: KeyID, key: [UInt8], count: Int) {
             bytes = randomBytes(count)
             piece = BlobPiece(
                 id: randomBytes(32), to: mailbox, size: Int64(count), digest: sha256(bytes),
@@ -160,7 +160,7 @@ import Testing
             let stored: Int
             let last: BlobOutcome
         }
-        func fill(_ mailbox: SessionID) throws -> Filled {
+        func fill(_ mailbox: KeyID) throws -> Filled {
             for count in 0..<100 {
                 let upload = Upload(to: mailbox, key: [], count: 1)
                 let outcome = try blobs.put(

@@ -160,7 +160,7 @@ import Testing
             return client.ask(.login(make(nonce)), id: "login")
         }
         func login(
-            _ id: SessionID, signed: Login, relay: String, nonce: [UInt8]
+            _ id: KeyID, signed: Login, relay: String, nonce: [UInt8]
         ) -> Login { Login(id: id, nonce: nonce, relay: relay, proof: signed.proof) }
 
         let causes: [([UInt8]) -> Login] = [

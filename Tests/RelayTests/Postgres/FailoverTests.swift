@@ -21,7 +21,7 @@ import Testing
         let url = "postgresql:///postgres?host=\(primary.path),\(standby.path)&user=postgres"
 
         let mailboxes = (0..<20).map { _ in Sample.identity().id }
-        let acknowledged = Mutex<[SessionID: Set<String>]>([:])
+        let acknowledged = Mutex<[KeyID: Set<String>]>([:])
         let batches = DispatchSemaphore(value: 0)
         let isDone = Atomic(false)
         let relays = DispatchGroup()

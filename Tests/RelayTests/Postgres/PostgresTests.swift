@@ -16,7 +16,7 @@ import Testing
 @Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(60))) struct PostgresTests {
     let bob = Sample.identity()
 
-    func everything(_ store: any Store, of mailbox: SessionID) throws -> [String] {
+    func everything(_ store: any Store, of mailbox: KeyID) throws -> [String] {
         var ids: [String] = []
         var last: Int64 = 0
         while true {

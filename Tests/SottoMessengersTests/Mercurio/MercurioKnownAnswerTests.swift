@@ -65,7 +65,7 @@ struct MercurioKnownAnswerTests {
 
     @Test func aConversationHasTheKnownId() throws {
         let known = Self.vectors.conversationId
-        let (a, b) = (try #require(SessionID(known.a)), try #require(SessionID(known.b)))
+        let (a, b) = (try #require(KeyID(known.a)), try #require(KeyID(known.b)))
         #expect(MercurioIdentity.conversation(a, b) == known.id)
         #expect(MercurioIdentity.conversation(b, a) == known.id)
     }

@@ -19,7 +19,7 @@ struct BodyTests {
     static let answers = Vectors.load("bodies", as: Answers.self)
     static let hers = MessageTarget(
         id: "00000000-0000-4000-8000-000000000001",
-        from: SessionID("05" + String(repeating: "0a", count: 32))!)
+        from: KeyID("05" + String(repeating: "0a", count: 32))!)
 
     /// Returns the error in the form of the known answers.
     static func text(_ error: BodyError) -> String {

@@ -18,7 +18,7 @@ struct FieldsTests {
         #expect(try fields["count"].integer(in: 1...300) == 300)
         #expect(try fields["text"].text() == "")
         #expect(try fields["object"].members()["key"].bytes() == [7])
-        #expect(try fields["id"].sessionID().publicKey == [UInt8](repeating: 0xAB, count: 32))
+        #expect(try fields["id"].keyID().publicKey == [UInt8](repeating: 0xAB, count: 32))
         #expect(try fields["time"].time().description == "2026-11-22T10:00:00Z")
         let list: [Int] = try fields["list"].list { (field) throws(FieldError) in
             try field.integer()
@@ -39,7 +39,7 @@ struct FieldsTests {
         #expect(throws: FieldError.member("key")) { try fields["key"].bytes(count: 4) }
         #expect(throws: FieldError.member("key")) { _ = try fields["key"].secret(count: 2) }
         #expect(throws: FieldError.member("hex")) { try fields["hex"].hexBytes(count: 3) }
-        #expect(throws: FieldError.member("hex")) { try fields["hex"].sessionID() }
+        #expect(throws: FieldError.member("hex")) { try fields["hex"].keyID() }
         #expect(throws: FieldError.member("count")) { try fields["count"].integer() as UInt8 }
         #expect(throws: FieldError.member("count")) { try fields["count"].integer(in: 0...299) }
         // The elements of an array and the members of an object, too.

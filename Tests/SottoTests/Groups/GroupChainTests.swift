@@ -10,7 +10,7 @@ struct GroupChainTests {
     private let bob = Sample.identity().id
     private let carol = Sample.identity().id
 
-    private func address(_ reader: SessionID) -> GroupCopy.Address {
+    private func address(_ reader: KeyID) -> GroupCopy.Address {
         GroupCopy.Address(id: "one", to: reader, time: Timestamp(seconds: 1_800_000_000))
     }
 
@@ -25,7 +25,7 @@ struct GroupChainTests {
         func bytes(_ name: String) throws -> [UInt8] {
             try #require(known[name]?.string.flatMap { SottoBytes.bytes(hex: $0) })
         }
-        let device = SessionID(publicKey: try bytes("device"))
+        let device = KeyID(publicKey: try bytes("device"))
         var chain = GroupChain(
             group: GroupID(try bytes("group")), device: device,
             signingKey: SigningKey(seed: SecretBytes(copying: try bytes("seed"))),
@@ -34,7 +34,7 @@ struct GroupChainTests {
         #expect(chain.id == (try bytes("chain")))
         var reader = try received(chain)
         let to = GroupCopy.Address(
-            id: try #require(known["id"]?.string), to: SessionID(publicKey: try bytes("reader")),
+            id: try #require(known["id"]?.string), to: KeyID(publicKey: try bytes("reader")),
             time: try #require(known["time"]?.string.flatMap { Timestamp($0) }))
         let message = try chain.seal(frame: try bytes("frame"), nonce: try bytes("nonce"))
         #expect(message.bytes == (try bytes("message")))

@@ -8,7 +8,7 @@ struct GroupLogTests {
         SigningKey(seed: SecretBytes(copying: [UInt8](repeating: $0, count: 32)))
     }
 
-    private func id(_ number: Int) -> SessionID { SessionID(publicKey: keys[number].publicKey) }
+    private func id(_ number: Int) -> KeyID { KeyID(publicKey: keys[number].publicKey) }
 
     private func change(
         _ author: Int, _ act: GroupChange.Act, in log: GroupLog, parents: [GroupID]? = nil,

@@ -48,7 +48,7 @@ struct RoomTests {
         #expect(try known.door().open(known.record(1)).group == nil)
         let newcomer = try #require(known.object["newcomer"]?.object)
         let group = try #require(newcomer["group"]?.string.flatMap { GroupID($0) })
-        let id = try #require(newcomer["id"]?.string.flatMap { SessionID($0) })
+        let id = try #require(newcomer["id"]?.string.flatMap { KeyID($0) })
         let act = try known.door().join(group, by: id, GroupChange.Entry(card: randomBytes(32)))
         guard case .doorJoin(_, let door, let proof) = act else {
             Issue.record("not a door-join")

@@ -62,10 +62,10 @@ struct IdentityTests {
     @Test func anIdIs66CharactersInEitherCase() {
         let text = People.alice.id.description
         #expect(text.utf8.count == 66 && text.hasPrefix("05"))
-        #expect(SessionID(text) == People.alice.id)
-        #expect(SessionID("05" + text.dropFirst(2).uppercased()) == People.alice.id)
+        #expect(KeyID(text) == People.alice.id)
+        #expect(KeyID("05" + text.dropFirst(2).uppercased()) == People.alice.id)
         for wrong in ["", "05", text + "0", String(text.dropLast()), "04" + text.dropFirst(2)] {
-            #expect(SessionID(wrong) == nil)
+            #expect(KeyID(wrong) == nil)
         }
     }
 }

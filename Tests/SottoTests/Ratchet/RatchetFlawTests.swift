@@ -252,14 +252,14 @@ struct RatchetFlawTests {
             Fingerprint(userID: "\u{E9}va", key: a).digits
                 != Fingerprint(userID: "e\u{301}va", key: a).digits)
         // Sotto's own ids have one form.
-        let id = try #require(SessionID(alice.id.description.uppercased()))
+        let id = try #require(KeyID(alice.id.description.uppercased()))
         #expect(Fingerprint(id)?.digits == Fingerprint(alice.id)?.digits)
         // 30 digits are 99.6 bits; a scanned code has all 256 bits of the key.
         let uri = try ContactURI(alice.card().uri.text)
         #expect(uri.id.publicKey == a)
         for bit in 0..<256 {
             let other = ContactURI(
-                id: SessionID(publicKey: a.flipping(bit: bit)), x25519: uri.x25519, name: "alice",
+                id: KeyID(publicKey: a.flipping(bit: bit)), x25519: uri.x25519, name: "alice",
                 relay: nil)
             #expect((try? ContactURI(other.text))?.id != uri.id)
         }
@@ -374,7 +374,7 @@ struct RatchetFlawTests {
             let read = try MessageFlowMessage(
                 record: JSON.object(parsing: sent.record().serialized()))
             let carried = Envelope(
-                id: read.id, suite: .ratchet, to: SessionID(read.to),
+                id: read.id, suite: .ratchet, to: KeyID(read.to),
                 from: sender.id, time: read.time, payload: read.content.payload)
             let opened = try index.isMultiple(of: 2) ? b.open(carried) : a.open(carried)
             #expect(opened.body == Message.textBody(text))

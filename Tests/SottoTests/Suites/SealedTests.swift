@@ -233,7 +233,7 @@ struct EnvelopeTests {
         func envelope(_ ttl: Int64?) -> Envelope {
             Envelope(
                 id: "6f1c8a3e-2d4b-4c5a-9e7f-0a1b2c3d4e5f", suite: .sealed,
-                to: SessionID("05" + String(repeating: "11", count: 32)),
+                to: KeyID("05" + String(repeating: "11", count: 32)),
                 time: Timestamp(seconds: 1_795_253_400), ttl: ttl, payload: ["age": .string("AA==")]
             )
         }

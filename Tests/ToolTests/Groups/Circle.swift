@@ -7,7 +7,7 @@ import Testing
 final class Circle {
     let home = Home()
     private(set) var people: [String: Party] = [:]
-    private var mail: [SessionID: [String]] = [:]
+    private var mail: [KeyID: [String]] = [:]
 
     /// Creates people. The first one and each other one are contacts of each other.
     convenience init(_ names: String...) throws { try self.init(names) }
@@ -50,7 +50,7 @@ final class Circle {
     func deliver(_ sealed: Run, shuffledBy generator: inout some RandomNumberGenerator) throws {
         for line in sealed.lines where line.contains(#""type":"envelope""#) {
             let envelope = try JSON.object(parsing: Array(line.utf8))
-            let to = try Fields<FieldError>(envelope)["to"].sessionID()
+            let to = try Fields<FieldError>(envelope)["to"].keyID()
             mail[to, default: []].append(line)
             mail[to]?.shuffle(using: &generator)
         }
@@ -64,7 +64,7 @@ final class Circle {
     /// Puts an envelope into the mailbox that it names.
     func deliver(line: String) throws {
         let envelope = try JSON.object(parsing: Array(line.utf8))
-        mail[try Fields<FieldError>(envelope)["to"].sessionID(), default: []].append(line)
+        mail[try Fields<FieldError>(envelope)["to"].keyID(), default: []].append(line)
     }
 
     /// Runs `group`, which must succeed, and posts its records.

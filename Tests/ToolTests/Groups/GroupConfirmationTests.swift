@@ -47,7 +47,7 @@ import Testing
     /// The people who are asked for their heads.
     private func asked(
         _ group: StoredGroup, _ transaction: StateTransaction, at time: Timestamp
-    ) throws -> [(to: SessionID, body: GroupBody)] {
+    ) throws -> [(to: KeyID, body: GroupBody)] {
         try transaction.news(of: group, at: time).filter { $0.body.headsRequest != nil }
     }
 
@@ -57,7 +57,7 @@ import Testing
     @Test func aNewcomerAsksMembersWhomChanceChooses() throws {
         let log = try invitation()
         let known = Set([others[0], others[2], others[3], others[4]].map(\.id))
-        var draws: Set<Set<SessionID>> = []
+        var draws: Set<Set<KeyID>> = []
         for _ in 0..<12 {
             try undone { transaction in
                 let group = try join(log, transaction)
@@ -176,7 +176,7 @@ import Testing
         let people = (0..<12).map { _ in Sample.identity() }
         try undone { transaction in
             let group = try restore(people, transaction)
-            var all: Set<SessionID> = []
+            var all: Set<KeyID> = []
             func ask(at time: Timestamp) throws -> Int {
                 let questions = try asked(group, transaction, at: time)
                 for (to, body) in questions {

@@ -59,7 +59,7 @@ import Testing
         let store = try IdentityStore(
             directory: StateDirectory(path: circle.home.files("known")), identity: identity,
             lockTimeout: 5)
-        let reader = SessionID(publicKey: [UInt8](repeating: 0x0A, count: 32))
+        let reader = KeyID(publicKey: [UInt8](repeating: 0x0A, count: 32))
         let id = store.copyID(of: "6e2f0d1c-6c0b-4b7e-9d6f-2b8a5c3d1e0f", for: reader)
         #expect(id == Self.known)
     }

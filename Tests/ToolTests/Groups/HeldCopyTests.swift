@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(60))) struct HeldCopyTests {
     let circle: Circle
     private var alice: Party { circle["alice"] }
-    private var carol: SessionID { circle["carol"].identity.id }
+    private var carol: KeyID { circle["carol"].identity.id }
 
     init() throws {
         circle = try Circle("alice", "bob", "carol")

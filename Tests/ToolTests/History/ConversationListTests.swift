@@ -24,7 +24,7 @@ struct ConversationListTests {
     @Test func claimsOfAnImportHideNothing() throws {
         let circle = try Circle("alice", "bob", "carol")
         let bob = circle["bob"]
-        func claim(_ text: String, from: SessionID, _ more: [(String, JSON?)] = []) -> String {
+        func claim(_ text: String, from: KeyID, _ more: [(String, JSON?)] = []) -> String {
             let record = JSONObject(
                 [
                     ("v", .integer(1)), ("type", .string("message")),

@@ -30,7 +30,7 @@ import Testing
     }
 
     func message(
-        _ body: JSONObject, from: SessionID, to: SessionID, id: String, written: Int64 = 0
+        _ body: JSONObject, from: KeyID, to: KeyID, id: String, written: Int64 = 0
     ) -> Message {
         Message(
             id: id, from: from, to: to, time: at(written), suite: .ratchet, authenticated: true,

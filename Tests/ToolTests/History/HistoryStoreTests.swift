@@ -18,7 +18,7 @@ import Testing
     }
 
     func message(
-        _ text: String, from: SessionID, to: SessionID, id: String = Envelope.newID(),
+        _ text: String, from: KeyID, to: KeyID, id: String = Envelope.newID(),
         body: JSONObject? = nil, written: Int64 = 1_795_000_000
     ) -> Message {
         Message(
@@ -312,7 +312,7 @@ import Testing
             try receive("x", from: carol, in: transaction)
             try send("x", to: me, in: transaction)
         }
-        func order() throws -> [SessionID?] { try store.conversations().map(\.conversation.peer) }
+        func order() throws -> [KeyID?] { try store.conversations().map(\.conversation.peer) }
         #expect(try order() == [me.id, carol.id, bob.id])
         try store.transaction {
             try $0.change(.peer(bob.id)) { settings in

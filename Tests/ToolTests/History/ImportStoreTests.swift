@@ -22,7 +22,7 @@ import Testing
     func at(_ seconds: Int64) -> Timestamp { Timestamp(seconds: start + seconds) }
 
     func opened(
-        _ body: JSONObject, from: SessionID, to: SessionID, id: String, at time: Int64
+        _ body: JSONObject, from: KeyID, to: KeyID, id: String, at time: Int64
     ) -> Message {
         Message(
             id: id, from: from, to: to, time: at(time), suite: .ratchet, authenticated: true,

@@ -5,7 +5,7 @@ import Testing
 
 /// The rule for names on the command line.
 struct NameRuleTests {
-    private static let bob = SessionID(publicKey: [UInt8](repeating: 0x77, count: 32))
+    private static let bob = KeyID(publicKey: [UInt8](repeating: 0x77, count: 32))
     private static let group = GroupID([UInt8](repeating: 0xAB, count: 32))
 
     private func known(_ meaning: Conversation, _ name: String) -> NameRule.Known {

@@ -60,10 +60,10 @@ import Testing
             name: "group_change", columns: "mark", context: { .groupChange(mark: $0.bytes(1)) },
             needed: ofGroup),
         Table(
-            name: "group_member", columns: "team, mark",
-            context: { .groupMember(team: $0.integer(1), mark: $0.bytes(2)) }, needed: []),
+            name: "group_member", columns: "group_id, mark",
+            context: { .groupMember(group: $0.integer(1), mark: $0.bytes(2)) }, needed: []),
         Table(
-            name: "own_chain", columns: "team", context: { .ownChain(team: $0.integer(1)) },
+            name: "own_chain", columns: "group_id", context: { .ownChain(group: $0.integer(1)) },
             needed: []),
         Table(
             name: "group_chain", columns: "tag", context: { .groupChain(tag: $0.bytes(1)) },
@@ -72,7 +72,7 @@ import Testing
             name: "held", columns: "mark", context: { .heldMessage(mark: $0.integer(1)) },
             needed: []),
         Table(
-            name: "group_room", columns: "team", context: { .groupRoom(team: $0.integer(1)) },
+            name: "group_room", columns: "group_id", context: { .groupRoom(group: $0.integer(1)) },
             needed: []),
         Table(
             name: "group_file", columns: "mark", context: { .groupFile(mark: $0.bytes(1)) },
@@ -212,8 +212,8 @@ import Testing
         switch row.context {
         case .preKey(let kind, let id):
             (condition, values) = ("kind = \(kind) AND id = ?2", ([], id))
-        case .groupMember(let team, let mark):
-            (condition, values) = ("mark = ?1 AND team = ?2", (mark, team))
+        case .groupMember(let group, let mark):
+            (condition, values) = ("mark = ?1 AND group_id = ?2", (mark, group))
         case .bundle(let mark): (condition, values) = ("peer = ?1", (mark, 0))
         case .reader(let mark): (condition, values) = ("mark = ?1", (mark, 0))
         default: (condition, values) = ("rowid = ?2", ([], row.rowID))

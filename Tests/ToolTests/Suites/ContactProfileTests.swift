@@ -115,7 +115,7 @@ struct ContactProfileTests {
                 #expect(runs.map(\.status) == [0, 0], "\(runs.map(\.stderr))")
             }
             let record = try shown("bob")
-            #expect(record["id"]?.string == SessionID(publicKey: key).description)
+            #expect(record["id"]?.string == KeyID(publicKey: key).description)
             #expect(record["card"] == nil && record["trust"] == .string("trusted"))
             let profile = record["profiles"]?.object?["whisper2"]?.object
             #expect(profile?["id"] == .string(Self.whisperID))

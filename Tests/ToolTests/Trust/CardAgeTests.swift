@@ -18,14 +18,14 @@ struct CardAgeTests {
 
     private func write(
         _ name: String, _ address: SendAddress?, _ seconds: Int64?
-    ) throws -> SessionID? {
+    ) throws -> KeyID? {
         let card = bob.identity.card(
             address: address, issued: seconds.map { Timestamp(seconds: 1_790_000_000 + $0) })
         try home.files.write(name, #require(card.record).serialized())
         return address?.id(of: bob.identity)
     }
 
-    private func kept() throws -> SessionID? {
+    private func kept() throws -> KeyID? {
         let run = try alice.run("contact", ["show", "--card", "bob"])
         return try Card(record: JSON.object(parsing: run.stdout)).address
     }
@@ -71,7 +71,7 @@ struct CardAgeTests {
         #expect(run.status == 0, "\(run.stderr)")
     }
 
-    private func addresses() throws -> [SessionID] {
+    private func addresses() throws -> [KeyID] {
         let store = try IdentityStore(
             directory: StateDirectory(path: home.files(bob.stateDirectory)),
             identity: bob.identity, lockTimeout: 10)

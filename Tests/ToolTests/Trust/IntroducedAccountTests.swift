@@ -296,7 +296,7 @@ struct IntroducedAccountTests {
         let waits = try open("whisper2", line, "--text")
         #expect(waits.status == 0 && waits.stdout.isEmpty, "\(waits.stderr)")
         let key = try #require(try whisper2(mallory).signingKey)
-        let id = SessionID(publicKey: key)
+        let id = KeyID(publicKey: key)
         #expect(try must("requests").text.hasPrefix(id.description.prefix(16)))
         let envelope = try must("accept", id.description, "--name", "eve").stdout
         let read = try accounts.record(open("whisper2", envelope))

@@ -17,8 +17,8 @@ struct RequestFloodTests {
             directory: StateDirectory(path: home.files("state")), identity: owner, lockTimeout: 10)
     }
 
-    private func sender(_ number: Int) -> SessionID {
-        SessionID(
+    private func sender(_ number: Int) -> KeyID {
+        KeyID(
             publicKey: [UInt8](repeating: 0, count: 28) + UInt32(number).bytes)
     }
 
@@ -34,7 +34,7 @@ struct RequestFloodTests {
         }
     }
 
-    private func listed() throws -> Set<SessionID> { Set(try store.requests().map(\.from)) }
+    private func listed() throws -> Set<KeyID> { Set(try store.requests().map(\.from)) }
 
     /// Moves the requests of these senders into the past.
     private func age(_ senders: Range<Int>, byHours hours: Int64) throws {

@@ -1,0 +1,69 @@
+import Sotto
+import SottoWire
+
+/// The data that a relay keeps about an id, apart from its mail.
+struct RelayAccount: Sendable, Equatable {
+    /// Whether the id was invited or admitted to a relay that is not open to all.
+    var isMember = false
+    /// Whether the id was a member and has been removed.
+    var wasRemoved = false
+    /// The minute, since 1970, of the owner's last activity; updated at most once a day.
+    var minute: Int64 = 0
+    /// The card, one line, or `nil`.
+    var card: [UInt8]?
+    /// The RSA login key, a SubjectPublicKeyInfo in DER, or `nil`.
+    var loginKey: [UInt8]?
+
+    /// Minutes without activity of the owner after which the account is deleted.
+    static let lifeMinutes: Int64 = 366 * 24 * 60
+    /// The least age, in minutes, of the noted activity before it is updated.
+    static let signMinutes: Int64 = 24 * 60
+}
+
+/// A change to a ``RelayAccount``; if the id has no account, it creates one.
+enum AccountUpdate: Sendable, Equatable {
+    /// The owner logged in.
+    case seen
+    /// Makes the id a member, or ends its membership.
+    case membership(Bool)
+    /// Replaces the card: one line, and its time of issue in seconds since 1970. An older card changes nothing.
+    case card([UInt8], issued: Int64)
+    /// Replaces the login key, and its time of issue in seconds since 1970; empty revokes it. An older record changes
+    /// nothing. Of two records of the same second the revocation wins, so that replaying a record never undoes it.
+    case loginKey([UInt8], issued: Int64)
+
+    /// The update as the parameters of a statement; -1 leaves a column unchanged.
+    var row: AccountRow {
+        var row = AccountRow()
+        switch self {
+        case .seen: break
+        case .membership(let isMember): row.member = isMember ? 1 : 2
+        case .card(let line, let issued): (row.card, row.cardIssued) = (line, issued)
+        case .loginKey(let key, let issued): (row.loginKey, row.loginKeyIssued) = (key, issued)
+        }
+        return row
+    }
+}
+
+struct AccountRow {
+    var member: Int64 = -1
+    var card: [UInt8] = []
+    var cardIssued: Int64 = -1
+    var loginKey: [UInt8] = []
+    var loginKeyIssued: Int64 = -1
+}
+
+/// An invitation as a store keeps it: enough to verify that a login has its code.
+struct StoredInvitation: Sendable, Equatable {
+    /// The 16 bytes that identify the invitation.
+    let tag: [UInt8]
+    /// The 32 bytes of the code's public key, which verifies the proof in a login.
+    let key: [UInt8]
+    /// The minute, since 1970, at which the invitation expires.
+    let until: Int64
+    /// The id that redeemed the invitation, or `nil`.
+    var owner: KeyID?
+
+    /// Minutes for which an expired invitation is kept.
+    static let keptMinutes: Int64 = 30 * 24 * 60
+}

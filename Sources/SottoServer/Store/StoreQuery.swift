@@ -1,0 +1,148 @@
+import Sotto
+import SottoWire
+
+/// A read from the store for a connection.
+enum StoreQuery: Sendable {
+    /// The envelopes of a mailbox, or its dead letters.
+    case messages(KeyID, max: Int, after: Int64, dead: Bool, to: String?)
+    /// The card of an id.
+    case card(KeyID, to: String?)
+    /// The record of a room, by its door.
+    case room(KeyID, to: String?)
+    /// The data that a login needs. `member` is the member who logged in on this connection.
+    case login(Login, member: KeyID?, to: String?)
+    /// The account that decides about an earlier session.
+    case resume(SessionTokens.Session, to: String?)
+    /// The data that decides about a publication of an owner.
+    case publish(Change, of: KeyID, to: String?)
+    /// The state of an owner's prekeys, for the answer to a login.
+    case session(KeyID, token: String, to: String?)
+    /// Envelopes to push to the subscriber of a mailbox.
+    case push(KeyID, after: Int64, limit: Int)
+
+    /// The result of a ``StoreQuery``.
+    enum Result: Sendable {
+        /// `then` is a change that the read causes.
+        case response(Response, to: String?, weight: Int, then: Change? = nil)
+        case login(Login, LoginContext, to: String?)
+        case resume(SessionTokens.Session, RelayAccount?, to: String?)
+        /// `space` is what the publication replaces, as ``DirectoryLimit`` counts it.
+        case publish(Change, of: KeyID, RelayAccount?, isKnown: Bool, space: Int64, to: String?)
+        case session(KeyID, PreKeyStatus?, RelayAccount?, token: String, minute: Int64, to: String?)
+        case push(KeyID, Page)
+    }
+
+    /// The approximate number of bytes of the response.
+    var weight: Int {
+        switch self {
+        case .messages: WireLimits.fetchBytes
+        case .card: WireLimits.cardBytes
+        case .room: WireLimits.roomBytes
+        case .login, .resume, .publish, .session, .push: 0
+        }
+    }
+
+    /// Whether the connection pauses until the result is there.
+    var pauses: Bool {
+        switch self {
+        case .messages, .card, .room, .push: false
+        case .login, .resume, .publish, .session: true
+        }
+    }
+
+    /// Reads from a store.
+    func run(_ store: any Store, _ clock: RelayClock) throws(StoreError) -> Result {
+        switch self {
+        case .messages(let mailbox, let max, let after, let dead, let requestID):
+            let page = try store.messages(
+                in: mailbox, after: after, limit: max, dead: dead, at: clock.expiry,
+                second: clock.holding)
+            return .response(
+                .messages(page.messages.map(\.delivered), more: page.hasMore), to: requestID,
+                weight: weight)
+        case .card(let id, let requestID):
+            let account = try store.account(of: id)
+            guard let account, let card = account.card else {
+                return .response(.error(Refusal(.noCard)), to: requestID, weight: weight)
+            }
+            // A card that is fetched is kept.
+            let isDue = account.minute + RelayAccount.signMinutes <= clock.minute
+            return .response(
+                .card(card), to: requestID, weight: weight,
+                then: isDue ? .update(id, .seen) : nil)
+        case .room(let door, let requestID):
+            let room = try store.room(of: door)
+            return .response(
+                room.map { .room($0) } ?? .error(Refusal(.noRoom)), to: requestID, weight: weight)
+        case .login(let login, let member, let requestID):
+            return .login(
+                login, try LoginContext(of: login, member, store, clock), to: requestID)
+        case .resume(let session, let requestID):
+            let responsible = session.voucher ?? session.mailbox
+            return .resume(session, try store.account(of: responsible), to: requestID)
+        case .publish(let change, let owner, let requestID):
+            if change.isRoom {
+                let room = try store.room(of: owner)
+                let space = room.map { DirectoryLimit.rowBytes + Int64($0.count) } ?? 0
+                return .publish(
+                    change, of: owner, nil, isKnown: room != nil, space: space, to: requestID)
+            }
+            let account = try store.account(of: owner)
+            let status = try store.preKeys(of: owner)
+            return .publish(
+                change, of: owner, account, isKnown: account != nil || status != nil,
+                space: change.space(replacing: account, status), to: requestID)
+        case .session(let owner, let token, let requestID):
+            return .session(
+                owner, try store.preKeys(of: owner), try store.account(of: owner), token: token,
+                minute: clock.minute, to: requestID)
+        case .push(let mailbox, let after, let limit):
+            return .push(
+                mailbox,
+                try store.messages(
+                    in: mailbox, after: after, limit: limit, dead: false, at: clock.expiry,
+                    second: clock.holding))
+        }
+    }
+}
+
+/// The stored data that a login needs.
+struct LoginContext: Sendable {
+    let account: RelayAccount?
+    let invitation: StoredInvitation?
+    /// Whether the login proves that it has the code of that invitation.
+    let provesInvitation: Bool
+    /// The member who logged in on this connection, and its account.
+    let member: KeyID?
+    let voucher: RelayAccount?
+    let minute: Int64
+
+    init(
+        of login: Login, _ member: KeyID?, _ store: any Store, _ clock: RelayClock
+    ) throws(StoreError) {
+        account = try store.account(of: login.id)
+        invitation =
+            if let proof = login.invitation { try store.invitation(proof.tag) } else { nil }
+        provesInvitation =
+            invitation.map { login.provesInvitation(withKey: $0.key) } ?? false
+        self.member = member
+        voucher = if let member { try store.account(of: member) } else { nil }
+        minute = clock.minute
+    }
+}
+
+extension Change {
+    /// The space of what a card, a login key or prekeys replace. Known owners may always renew their prekeys, because
+    /// their number is limited.
+    fileprivate func space(replacing account: RelayAccount?, _ status: PreKeyStatus?) -> Int64 {
+        func space(of bytes: [UInt8]?) -> Int64 {
+            account == nil ? 0 : DirectoryLimit.rowBytes + Int64(bytes?.count ?? 0)
+        }
+        return switch self {
+        case .publish: status == nil ? 0 : directoryBytes
+        case .update(_, .card): space(of: account?.card)
+        case .update(_, .loginKey): space(of: account?.loginKey)
+        case .store, .acknowledge, .claim, .claims, .update, .publishRoom, .invite, .redeem: 0
+        }
+    }
+}

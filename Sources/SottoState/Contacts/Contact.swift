@@ -1,0 +1,175 @@
+public import Sotto
+
+/// An entry of the address book.
+public struct Contact: Sendable, Equatable {
+    /// The name that the user gave the contact; empty for a contact that was only blocked. Unique, ignoring case.
+    public var name: String
+    /// The contact's session id, which is its identity key.
+    public var id: KeyID
+    /// The contact's card; `nil` if only messages of the contact are known.
+    public var card: Card?
+    /// ``Message/Trust/trusted`` after the key was first accepted, ``Message/Trust/verified`` after it was compared.
+    public var trust: Message.Trust
+    /// Whether messages of the contact are dropped.
+    public var isBlocked = false
+    /// The suite that the user set; `nil` selects it automatically.
+    public var suite: Suite?
+    /// Whether the contact gets receipts for messages that were decrypted or read here.
+    public var getsReceipts = false
+    /// Whether the contact gets signals that the user types.
+    public var getsTyping = false
+    /// Whether the contact gets signals that the user is online.
+    public var getsPresence = false
+    /// Accounts in other messengers, learned from the messengers' own codes and not from a card, by the messengers'
+    /// names. The state does not interpret them.
+    public var accounts = JSONObject()
+    /// The keys, other than the id, that were compared with their owner.
+    public var compared = ComparedKeys()
+    /// Our send address that only this contact was given.
+    public var address: SendAddress?
+    /// Our earlier addresses for this contact, the newest first. Envelopes fetched from them may not have been read
+    /// yet.
+    public private(set) var formerAddresses: [SendAddress] = []
+    /// A different key that arrived under this name and was not accepted. Nothing is sent to the contact while it is
+    /// set.
+    public var changed: Card?
+    /// When the contact was added.
+    public let added: Timestamp
+
+    /// The suites that can be set for a contact.
+    public static let suites: Set<Suite> = [.sealed, .ratchet]
+
+    /// The maximum number of earlier addresses that are kept.
+    private static let formerLimit = 16
+
+    /// The address, and the earlier ones.
+    public var allAddresses: [SendAddress] { [address].compactMap(\.self) + formerAddresses }
+
+    /// Replaces the contact's address, or removes it.
+    public mutating func replaceAddress(by new: SendAddress?) {
+        formerAddresses = Array(allAddresses.prefix(Self.formerLimit))
+        address = new
+    }
+
+    /// Adds the addresses of another entry of the same contact that this one does not have yet, so that envelopes sent
+    /// to them can be fetched and read. An address that this entry replaced stays an earlier one.
+    public mutating func takeAddresses(of other: Contact) {
+        let own = Set(allAddresses)
+        if own.isEmpty { address = other.address }
+        let missing = other.allAddresses.filter { $0 != address && !own.contains($0) }
+        formerAddresses = Array((formerAddresses + missing).prefix(Self.formerLimit))
+    }
+
+    /// The maximum length of a name in bytes.
+    public static let nameLimit = 128
+
+    /// Creates a contact as it is when it is added.
+    public init(
+        name: String, id: KeyID, card: Card?, trust: Message.Trust = .trusted,
+        added: Timestamp = .now()
+    ) {
+        self.name = name
+        self.id = id
+        self.card = card
+        self.trust = trust
+        self.added = added
+    }
+
+    /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","receipts","typing",
+    /// "presence","added","profiles","compared","address","formerAddresses","card","changed"}`. A card that was given as
+    /// a URI is a string; an address is its salt, which is useless without the identity.
+    public var record: JSONObject {
+        JSONObject([
+            ("v", .integer(1)), ("type", .string("contact-entry")), ("name", .string(name)),
+            ("id", .string(id.description)), ("trust", .string(trust.rawValue)),
+            ("blocked", .bool(isBlocked)), ("suite", suite.map { .string($0.rawValue) }),
+            ("receipts", getsReceipts ? .bool(true) : nil),
+            ("typing", getsTyping ? .bool(true) : nil),
+            ("presence", getsPresence ? .bool(true) : nil),
+            ("added", .string(added.description)),
+            ("profiles", accounts.members.isEmpty ? nil : .object(accounts)),
+            ("compared", compared.isEmpty ? nil : compared.json),
+            ("address", address.map { .string(hex($0.salt)) }),
+            (
+                "formerAddresses",
+                formerAddresses.isEmpty
+                    ? nil : .array(formerAddresses.map { .string(hex($0.salt)) })
+            ),
+            ("card", card.map(Self.json)),
+            ("changed", changed.map(Self.json)),
+        ])
+    }
+
+    /// Reads a record. Returns `nil` if it is malformed or its card has a wrong signature.
+    public init?(record: JSONObject) {
+        do throws(FieldError) { try self.init(Fields(record)) } catch { return nil }
+    }
+
+    private init(_ fields: Fields<FieldError>) throws(FieldError) {
+        try fields.header("contact-entry")
+        self.init(
+            name: try fields["name"].text { $0.utf8.count <= Self.nameLimit ? $0 : nil },
+            id: try fields["id"].keyID(), card: nil,
+            trust: try fields["trust"].text { Message.Trust(rawValue: $0) },
+            added: try fields["added"].time())
+        isBlocked = try fields["blocked"].optional?.bool() ?? false
+        suite = try fields["suite"].optional?.text { name in
+            Self.suites.first { $0.rawValue == name }
+        }
+        getsReceipts = try fields["receipts"].optional?.bool() ?? false
+        getsTyping = try fields["typing"].optional?.bool() ?? false
+        getsPresence = try fields["presence"].optional?.bool() ?? false
+        accounts = try fields["profiles"].optional?.object() ?? JSONObject()
+        compared = try fields["compared"].optional?.value { ComparedKeys($0) } ?? ComparedKeys()
+        address = try fields["address"].optional?.value(Self.address)
+        let former = try fields["formerAddresses"].optional?.list {
+            (field) throws(FieldError) in try field.value(Self.address)
+        }
+        formerAddresses = Array((former ?? []).prefix(Self.formerLimit))
+        card = try fields["card"].optional?.value(Self.card)
+        guard card == nil || card?.id == id else { throw .member("card") }
+        changed = try fields["changed"].optional?.value(Self.card)
+    }
+
+    private static func address(_ value: JSON) -> SendAddress? {
+        value.string.flatMap { bytes(hex: $0) }.flatMap { SendAddress(salt: $0) }
+    }
+
+    private static func json(_ card: Card) -> JSON {
+        card.record.map { .object($0) } ?? .string(card.uri.text)
+    }
+
+    private static func card(_ value: JSON) -> Card? {
+        switch value {
+        case .object(let record): try? Card(record: record)
+        case .string(let text): (try? ContactURI(text)).map { Card(uri: $0) }
+        default: nil
+        }
+    }
+
+    /// Returns whether another card of the same id has the same encryption keys. The signature on a card authenticates
+    /// its content; a URI was authenticated by the way it was received. Accounts are not compared.
+    public func hasKeys(of card: Card) -> Bool {
+        guard card.id == id else { return false }
+        guard let own = self.card else { return true }
+        return own.age == card.age
+            && (own.hybrid == nil || card.hybrid == nil || own.hybrid == card.hybrid)
+    }
+
+    /// Returns whether a card is signed by the contact's key, or has the encryption key that was compared.
+    public func vouches(for card: Card) -> Bool {
+        guard card.id == id else { return false }
+        if card.record != nil || compared.contains(card.age) { return true }
+        guard let own = self.card else { return false }
+        return own.record != nil && own.age == card.age
+    }
+
+    /// Stores a card, and deletes the learned accounts of the messengers that the card names.
+    public mutating func keep(_ card: Card) {
+        self.card = card
+        for (name, _) in card.accounts.members { accounts[name] = nil }
+    }
+
+    /// Returns whether two contacts have the same record.
+    public static func == (a: Contact, b: Contact) -> Bool { a.record == b.record }
+}

@@ -1,0 +1,153 @@
+public import Sotto
+import SottoDatabase
+
+/// The address book.
+extension IdentityStore {
+    /// The minimum length of an abbreviated id, in characters.
+    public static let idPrefix = 8
+
+    /// Returns all contacts that can be read, sorted by name.
+    public func contacts() throws(StateError) -> [Contact] {
+        try use { connection throws(StateError) in try contacts(connection) }
+    }
+
+    func contacts(_ connection: StateConnection) throws(StateError) -> [Contact] {
+        let rows = try connection.rows("SELECT peer, sealed FROM contact") {
+            row throws(StateError) in
+            let sealed = row.bytes(1)
+            return try readable(.contact, row.bytes(0)) { () throws(StateError) in
+                try contact(sealed: sealed)
+            }
+        }
+        return rows.compactMap(\.self).sorted {
+            (caseFolded($0.name), $0.id.description) < (caseFolded($1.name), $1.id.description)
+        }
+    }
+
+    /// Returns our send addresses that contacts were given. The addresses of blocked contacts are left out: their mail
+    /// is refused.
+    public func addresses() throws(StateError) -> [SendAddress] {
+        try contacts().filter { !$0.isBlocked }.compactMap(\.address)
+    }
+
+    /// Returns the contact with an id, or `nil`. Throws ``StateError/unsealable(path:)`` for one that cannot be read: the
+    /// owner's decisions about it are unknown.
+    public func contact(id: KeyID) throws(StateError) -> Contact? {
+        try use { connection throws(StateError) in
+            try contact(connection, "SELECT sealed FROM contact WHERE peer = ?", mark(id))
+        }
+    }
+
+    /// Returns the contact with an id, or `nil`, also for one that cannot be read.
+    public func readableContact(id: KeyID) throws(StateError) -> Contact? {
+        defer { damage.flush() }
+        return try readable(.contact, mark(id)) { () throws(StateError) in
+            try contact(id: id)
+        } ?? nil
+    }
+
+    /// Returns the contact with a whole name, as ``NameRule`` compares names, or `nil`.
+    public func contact(named name: String) throws(StateError) -> Contact? {
+        try use { connection throws(StateError) in
+            try contact(connection, "SELECT sealed FROM contact WHERE name = ?", mark(name: name))
+        }
+    }
+
+    fileprivate func contact(_ connection: StateConnection, _ sql: String, _ mark: [UInt8])
+        throws(StateError) -> Contact?
+    {
+        try connection.first(sql, mark) { row throws(StateError) in
+            try contact(sealed: row.bytes(0))
+        }
+    }
+
+    private func contact(sealed: [UInt8]) throws(StateError) -> Contact {
+        guard let record = try? JSON.object(parsing: try unseal(sealed, .contact)),
+            let contact = Contact(record: record)
+        else { throw .unsealable(path: database.path) }
+        return contact
+    }
+}
+
+extension StateTransaction {
+    /// Returns the contact with an id, or `nil`.
+    public func contact(id: KeyID) throws(StateError) -> Contact? {
+        if let known = contacts[id] { return known }
+        let found = try store.contact(
+            connection, "SELECT sealed FROM contact WHERE peer = ?", store.mark(id))
+        contacts[id] = .some(found)
+        return found
+    }
+
+    /// Returns the contact with a whole name, as ``NameRule`` compares names, or `nil`.
+    public func contact(named name: String) throws(StateError) -> Contact? {
+        try store.contact(
+            connection, "SELECT sealed FROM contact WHERE name = ?", store.mark(name: name))
+    }
+
+    /// Returns the contact with an id, or `nil`, also for one that cannot be read.
+    package func readableContact(id: KeyID) throws(StateError) -> Contact? {
+        try store.readable(.contact, store.mark(id)) { () throws(StateError) in
+            try contact(id: id)
+        } ?? nil
+    }
+
+    /// Returns all contacts that can be read.
+    public func allContacts() throws(StateError) -> [Contact] { try store.contacts(connection) }
+
+    /// Returns whether the address book has a contact that is not merely blocked.
+    public func hasContacts() throws(StateError) -> Bool {
+        if let hasAnyContact { return hasAnyContact }
+        let found = try connection.integer(
+            "SELECT EXISTS (SELECT 1 FROM contact WHERE name IS NOT NULL)")
+        hasAnyContact = found != 0
+        return found != 0
+    }
+
+    /// Adds or replaces a contact. `formerID` is the id under which it was stored before, if the id changed.
+    ///
+    /// Throws ``ContactError/nameTaken(_:)`` when another contact has the name.
+    public func save(_ contact: Contact, formerID: KeyID? = nil) throws {
+        if !contact.name.isEmpty {
+            // The contact with the name need not be readable.
+            let holder = try connection.first(
+                "SELECT peer FROM contact WHERE name = ?", store.mark(name: contact.name)
+            ) { $0.bytes(0) }
+            let own = ([contact.id] + [formerID].compactMap(\.self)).map(store.mark)
+            if let holder, !own.contains(holder) { throw ContactError.nameTaken(contact.name) }
+        }
+        if let formerID, formerID != contact.id { try remove(id: formerID) }
+        try connection.run(
+            """
+            INSERT INTO contact (peer, name, sealed) VALUES (?, ?, ?)
+            ON CONFLICT (peer) DO UPDATE SET name = excluded.name, sealed = excluded.sealed
+            """, store.mark(contact.id),
+            contact.name.isEmpty ? nil : store.mark(name: contact.name),
+            store.seal(contact.record.serialized(), .contact))
+        contacts[contact.id] = contact
+        hasAnyContact = nil
+    }
+
+    /// Removes a contact. Its opened messages and its sessions stay.
+    public func remove(id: KeyID) throws(StateError) {
+        try connection.run("DELETE FROM contact WHERE peer = ?", store.mark(id))
+        contacts[id] = .some(nil)
+        hasAnyContact = nil
+    }
+}
+
+extension StateTransaction {
+    /// Removes a contact that cannot be read, by its whole name or its id.
+    package func remove(unreadable text: String) throws(StateError) {
+        try connection.run("DELETE FROM contact WHERE name = ?", store.mark(name: text))
+        if let id = KeyID(text) { try remove(id: id) }
+        contacts = [:]
+        hasAnyContact = nil
+    }
+}
+
+/// The reason for which the address book refuses a change.
+public enum ContactError: Error, Sendable, Equatable {
+    /// Another contact has this name.
+    case nameTaken(String)
+}

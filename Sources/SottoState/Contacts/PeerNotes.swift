@@ -1,0 +1,54 @@
+public import Sotto
+import SottoDatabase
+
+/// Numbers stored for a peer in the table `number`, under a keyed hash of the peer's id.
+extension StateTransaction {
+    /// The kinds of notes.
+    enum PeerNote: String {
+        /// When a bundle of the peer's prekeys was stored, in seconds.
+        case bundleKept = "bundle kept"
+        /// When a bundle was last requested in advance, in seconds.
+        case bundleTried = "bundle tried"
+        /// When the prekeys of the last bundle with a signature over both were made, in seconds.
+        case pairSigned = "pair signed"
+        /// The suite of the last message to the peer: 0 for `sealed`, 1 for `ratchet`.
+        case suite
+    }
+
+    private func name(_ note: PeerNote, _ mark: [UInt8]) -> String {
+        "\(note.rawValue) \(hex(mark))"
+    }
+
+    /// Returns a note on the peer whose keyed hash is `mark`, or `nil`.
+    func note(_ note: PeerNote, mark: [UInt8]) throws(StateError) -> Int64? {
+        return try connection.first("SELECT value FROM number WHERE name = ?", name(note, mark)) {
+            $0.integer(0)
+        }
+    }
+
+    func setNote(_ note: PeerNote, mark: [UInt8], to value: Int64) throws(StateError) {
+        try connection.run(
+            """
+            INSERT INTO number (name, value) VALUES (?, ?)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """, name(note, mark), value)
+    }
+
+    func removeNote(_ note: PeerNote, mark: [UInt8]) throws(StateError) {
+        try connection.run("DELETE FROM number WHERE name = ?", name(note, mark))
+    }
+
+    /// Returns the suite of the last message to a peer: `sealed`, `ratchet`, or `nil` if none is recorded.
+    public func lastSuite(of peer: KeyID) throws(StateError) -> Suite? {
+        switch try note(.suite, mark: store.mark(peer)) {
+        case 0: .sealed
+        case 1: .ratchet
+        default: nil
+        }
+    }
+
+    /// Records the suite of a message to a peer, `sealed` or `ratchet`.
+    public func noteSuite(_ suite: Suite, of peer: KeyID) throws(StateError) {
+        try setNote(.suite, mark: store.mark(peer), to: suite == .ratchet ? 1 : 0)
+    }
+}

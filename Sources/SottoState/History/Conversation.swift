@@ -1,0 +1,400 @@
+public import Sotto
+import SottoDatabase
+
+/// The correspondence that a message belongs to.
+public enum Conversation: Sendable, Hashable {
+    /// The messages with one peer; with the owner's own id, the notes to oneself.
+    case peer(KeyID)
+    /// The messages of a chat, by the chat's id.
+    case chat(String)
+    /// The messages of a group.
+    case group(GroupID)
+    /// The messages whose sender is not authenticated and that belong to no chat.
+    case unknown
+
+    /// Returns the conversation of a message record of the identity `owner`: the chat that `details` names, else the
+    /// peer.
+    public init(of record: JSONObject, owner: KeyID) {
+        func id(_ name: String) -> KeyID? { record[name]?.string.flatMap { KeyID($0) } }
+        let from = id("from")
+        if let group = record["group"]?.string.flatMap({ GroupID($0) }) {
+            self = .group(group)
+        } else if from == nil || from == owner,
+            let chat = record["details"]?.object?["chat"]?.object?["id"]?.string
+        {
+            self = .chat(chat)
+        } else if let peer = from == owner ? id("to") ?? owner : from {
+            self = .peer(peer)
+        } else {
+            self = .unknown
+        }
+    }
+
+    /// Returns the conversation of a message of the identity `owner`, as for its record.
+    package init(of message: Message, owner: KeyID) {
+        if let group = message.group.flatMap({ GroupID($0) }) {
+            self = .group(group)
+        } else if message.from == nil || message.from == owner,
+            let chat = message.details?["chat"]?.object?["id"]?.string
+        {
+            self = .chat(chat)
+        } else if let peer = message.from == owner ? message.to ?? owner : message.from {
+            self = .peer(peer)
+        } else {
+            self = .unknown
+        }
+    }
+
+    /// The peer, or `nil` for a conversation that is not with one peer.
+    public var peer: KeyID? { if case .peer(let peer) = self { peer } else { nil } }
+
+    /// The group, or `nil`.
+    public var group: GroupID? { if case .group(let id) = self { id } else { nil } }
+
+    /// Whether others than the author may delete a message. The program that opened or wrote the deletion has
+    /// checked the rank.
+    var isModerated: Bool { group != nil }
+
+    /// The members that the sealed row stores.
+    fileprivate var members: JSONObject {
+        switch self {
+        case .peer(let peer): ["peer": .string(peer.description)]
+        case .chat(let id): ["chat": .string(id)]
+        case .group(let id): ["group": .string(id.description)]
+        case .unknown: [:]
+        }
+    }
+
+    /// Reads ``members``.
+    fileprivate init?(_ members: JSONObject) {
+        if let text = members["peer"]?.string {
+            guard let peer = KeyID(text) else { return nil }
+            self = .peer(peer)
+        } else if let id = members["chat"]?.string {
+            self = .chat(id)
+        } else if let text = members["group"]?.string {
+            guard let id = GroupID(text) else { return nil }
+            self = .group(id)
+        } else {
+            self = .unknown
+        }
+    }
+}
+
+/// The owner's decisions about a conversation.
+public struct ConversationSettings: Sendable, Hashable {
+    /// The owner's name for the conversation, or `nil` for the contact's name or the chat's.
+    public var name: String?
+    /// Whether the conversation is listed first.
+    public var isFavourite = false
+    /// Whether new messages are not announced.
+    public var isMuted = false
+    /// The lifetime that both sides see, in seconds; 0 is no limit. A message with the body `timer` sets it.
+    public package(set) var timer: Int64 = 0
+    /// When the timer was set, as its writer says, in seconds since 1970.
+    package var timerTime: Int64 = .min
+
+    /// Creates the settings of a new conversation.
+    public init() {}
+
+    /// Reads ``members``. Other members are ignored.
+    package init(_ members: JSONObject) {
+        name = members["name"]?.string
+        isFavourite = members["favourite"]?.bool ?? false
+        isMuted = members["muted"]?.bool ?? false
+        timer = members["timer"]?.integer ?? 0
+        timerTime = members["timerTime"]?.integer ?? .min
+    }
+
+    /// The settings that differ from those of a new conversation.
+    package var members: [(String, JSON?)] {
+        [
+            ("name", name.map { .string($0) }), ("favourite", isFavourite ? .bool(true) : nil),
+            ("muted", isMuted ? .bool(true) : nil),
+            ("timer", timerTime == .min ? nil : .integer(timer)),
+            ("timerTime", timerTime == .min ? nil : .integer(timerTime)),
+        ]
+    }
+}
+
+/// A conversation in the list.
+public struct ConversationSummary: Sendable, Hashable {
+    /// The conversation.
+    public let conversation: Conversation
+    /// The owner's decisions.
+    public let settings: ConversationSettings
+    /// The number of received messages that were not marked as read.
+    public let unread: Int
+    /// The number of the last message that was marked as read, or 0. The messages before its place are read.
+    public let read: Int64
+    /// The place of ``read``.
+    public let readPlace: HistoryPlace
+    /// When the last message was stored; `nil` without a message, or if it was imported without a time.
+    public let time: Timestamp?
+    /// The number of the last message with content, or 0 without one. It is a claim of an import only if all are.
+    public let last: Int64
+    /// The place of ``last``.
+    public let lastPlace: HistoryPlace
+    /// Whether an import only claims the authors of all messages.
+    public let isClaimed: Bool
+}
+
+extension ConversationSummary {
+    /// The order in the list.
+    fileprivate var order: (Int, Int, HistoryPlace) {
+        (settings.isFavourite ? 1 : 0, isClaimed ? 0 : 1, lastPlace)
+    }
+}
+
+/// A row of the table `conversation`.
+struct ConversationRow {
+    let number: Int64
+    let conversation: Conversation
+    var settings = ConversationSettings()
+    /// The place of the last message with content.
+    var last = HistoryPlace.start
+    var time: Int64?
+    var unread: Int64 = 0
+    /// The place of the last message that was marked as read.
+    var read = HistoryPlace.start
+    var isChanged = false
+    /// Whether ``last`` is a message whose author is only claimed.
+    var isClaimed = false
+
+    static let columns = """
+        number, last, time, unread, read, sealed, mark,
+        (SELECT place FROM message WHERE message.number = last),
+        (SELECT place FROM message WHERE message.number = read),
+        coalesce((SELECT state FROM message WHERE message.number = last), 0) = 9
+        """
+
+    init(number: Int64, _ conversation: Conversation) {
+        self.number = number
+        self.conversation = conversation
+    }
+
+    /// Reads a row of ``columns``. A row that cannot be read has lost its settings; `known` returns the conversation of its
+    /// keyed hash. Throws ``StateError/unsealable(path:)`` if that is `nil`.
+    init(
+        _ row: PreparedStatement<StateError>, _ store: IdentityStore,
+        known: ([UInt8]) throws(StateError) -> Conversation?
+    ) throws(StateError) {
+        let (number, sealed, mark) = (row.integer(0), row.bytes(5), row.bytes(6))
+        let found = try store.readable(.conversation, number) { () throws(StateError) in
+            let content = try store.unseal(sealed, .conversation(number: number))
+            guard let members = try? JSON.object(parsing: content),
+                let conversation = Conversation(members), store.mark(conversation) == mark
+            else { throw .unsealable(path: store.database.path) }
+            return (conversation, ConversationSettings(members))
+        }
+        if let found {
+            (conversation, settings) = found
+        } else if let conversation = try known(mark) {
+            self.conversation = conversation
+        } else {
+            throw .unsealable(path: store.database.path)
+        }
+        self.number = number
+        if !row.isNull(7) { last = HistoryPlace(rank: row.integer(7), number: row.integer(1)) }
+        time = row.isNull(2) ? nil : row.integer(2)
+        unread = row.integer(3)
+        if !row.isNull(8) { read = HistoryPlace(rank: row.integer(8), number: row.integer(4)) }
+        isClaimed = row.integer(9) != 0
+    }
+
+    /// The content of the column `sealed` before encryption.
+    var members: [UInt8] {
+        var members = conversation.members
+        for (name, value) in settings.members { members[name] = value }
+        return members.serialized()
+    }
+
+    var summary: ConversationSummary {
+        ConversationSummary(
+            conversation: conversation, settings: settings, unread: Int(unread),
+            read: max(read.number, 0), readPlace: read,
+            time: time.map { Timestamp(seconds: $0) }, last: max(last.number, 0), lastPlace: last,
+            isClaimed: isClaimed)
+    }
+}
+
+/// The conversations.
+extension IdentityStore {
+    /// Returns all conversations: favourites first, then by their newest message, the latest first.
+    public func conversations() throws(StateError) -> [ConversationSummary] {
+        try use { connection throws(StateError) in
+            try conversationRows(connection).map(\.summary)
+        }.sorted {
+            $0.order > $1.order
+        }
+    }
+
+    /// Returns a conversation, or `nil` if it has never had a message.
+    public func summary(of conversation: Conversation) throws(StateError) -> ConversationSummary? {
+        try use { connection throws(StateError) in
+            try conversationRow(conversation, connection)?.summary
+        }
+    }
+
+    func conversationRows(_ connection: StateConnection) throws(StateError) -> [ConversationRow] {
+        try connection.rows("SELECT \(ConversationRow.columns) FROM conversation") {
+            row throws(StateError) in try conversationRow(row, connection)
+        }.compactMap(\.self)
+    }
+
+    /// Reads a row, or returns `nil` if it cannot be read and its conversation is unknown.
+    private func conversationRow(
+        _ row: PreparedStatement<StateError>, _ connection: StateConnection
+    ) throws(StateError) -> ConversationRow? {
+        try readable(.conversation, row.integer(0)) { () throws(StateError) in
+            try ConversationRow(row, self) { mark throws(StateError) in
+                try conversation(withMark: mark, connection)
+            }
+        }
+    }
+
+    /// Returns the conversation with a keyed hash among those with the owner, the contacts and the groups, or `nil`.
+    private func conversation(
+        withMark mark: [UInt8], _ connection: StateConnection
+    ) throws(StateError) -> Conversation? {
+        let groups = try connection.rows("SELECT mark, sealed FROM group_log") {
+            row throws(StateError) in
+            let (mark, sealed) = (row.bytes(0), row.bytes(1))
+            return try readable(.group, mark) { () throws(StateError) in
+                try header(sealed, mark: mark).id
+            }
+        }
+        let known: [Conversation] =
+            [.peer(owner.id), .unknown] + (try contacts(connection).map { .peer($0.id) })
+            + groups.compactMap(\.self).map { .group($0) }
+        return known.first { self.mark($0) == mark }
+    }
+
+    func conversationRow(
+        _ conversation: Conversation, _ connection: StateConnection
+    ) throws(StateError) -> ConversationRow? {
+        try connection.first(
+            "SELECT \(ConversationRow.columns) FROM conversation WHERE mark = ?",
+            mark(conversation)
+        ) { row throws(StateError) in
+            try ConversationRow(row, self) { _ throws(StateError) in conversation }
+        }
+    }
+
+    func conversationRow(
+        number: Int64, _ connection: StateConnection
+    ) throws(StateError) -> ConversationRow? {
+        try connection.first(
+            "SELECT \(ConversationRow.columns) FROM conversation WHERE number = ?", number
+        ) { row throws(StateError) in try conversationRow(row, connection) } ?? nil
+    }
+}
+
+extension StateTransaction {
+    /// Changes the settings of a conversation; creates the conversation if it has no message yet.
+    public func change(
+        _ conversation: Conversation, _ change: (inout ConversationSettings) -> Void
+    ) throws(StateError) {
+        var row = try row(of: conversation)
+        change(&row.settings)
+        conversations[conversation] = row
+        try connection.run(
+            "UPDATE conversation SET sealed = ? WHERE number = ?",
+            store.seal(row.members, .conversation(number: row.number)), row.number)
+    }
+
+    /// Marks the messages of a conversation up to a place as read. This begins the lifetimes that count from reading.
+    /// Returns the messages that were not read before, the oldest first.
+    @discardableResult
+    public func markRead(
+        _ conversation: Conversation, upTo place: HistoryPlace = .end, at time: Timestamp = .now()
+    ) throws(StateError) -> [HistoryEntry] {
+        var row = try row(of: conversation)
+        guard let last = try lastContent(of: row, upTo: place), last.place > row.read else {
+            return []
+        }
+        let entries = try store.entries(
+            """
+            WHERE conversation = ? AND kind = 0 AND sent = 0 AND state = 0 AND sealed IS NOT NULL
+            AND (place, number) > (?, ?) AND (place, number) <= (?, ?)
+            ORDER BY place, number
+            """, row.number, row.read.rank, row.read.number, last.place.rank,
+            last.place.number, connection: connection)
+        for entry in entries {
+            guard let expires = entry.body?.content.expires, expires.start == .read else {
+                continue
+            }
+            try connection.run(
+                "UPDATE message SET expires = ? WHERE number = ? AND expires IS NULL",
+                time.seconds + expires.after, entry.number)
+        }
+        row.read = last.place
+        row.unread = try unread(in: row)
+        row.isChanged = true
+        conversations[conversation] = row
+        return entries
+    }
+
+    /// Marks the messages of a conversation up to the place of the message with a number as read, as
+    /// ``markRead(_:upTo:at:)`` does.
+    @discardableResult
+    public func markRead(
+        _ conversation: Conversation, upTo number: Int64, at time: Timestamp = .now()
+    ) throws(StateError) -> [HistoryEntry] {
+        try markRead(
+            conversation, upTo: store.place(ofNumber: number, connection), at: time)
+    }
+
+    /// Returns the last message of a conversation with its own place, up to a place, or `nil`. A claim is the last one only
+    /// if no other message exists. The time is when the message was stored.
+    func lastContent(
+        of row: ConversationRow, upTo place: HistoryPlace = .end
+    ) throws(StateError) -> (place: HistoryPlace, time: Int64?)? {
+        for kind in ["state != 9", "state = 9"] {
+            let last = try connection.first(
+                """
+                SELECT place, number, time FROM message
+                WHERE conversation = ? AND kind = 0 AND \(kind) AND (place, number) <= (?, ?)
+                ORDER BY place DESC, number DESC LIMIT 1
+                """, row.number, place.rank, place.number
+            ) {
+                (
+                    place: HistoryPlace(rank: $0.integer(0), number: $0.integer(1)),
+                    time: $0.isNull(2) ? nil : $0.integer(2)
+                )
+            }
+            if let last { return last }
+        }
+        return nil
+    }
+
+    /// Returns the row of a conversation, created if it does not exist.
+    func row(of conversation: Conversation) throws(StateError) -> ConversationRow {
+        if let known = conversations[conversation] { return known }
+        let row: ConversationRow
+        if let found = try store.conversationRow(conversation, connection) {
+            row = found
+        } else {
+            try connection.run(
+                "INSERT INTO conversation (mark, sealed) VALUES (?, ?)", store.mark(conversation),
+                [UInt8]())
+            row = ConversationRow(number: connection.lastRow, conversation)
+            try connection.run(
+                "UPDATE conversation SET sealed = ? WHERE number = ?",
+                store.seal(row.members, .conversation(number: row.number)), row.number)
+        }
+        conversations[conversation] = row
+        return row
+    }
+
+    /// Writes the changed counts of conversations, once for each transaction.
+    func writeConversations() throws(StateError) {
+        for row in conversations.values where row.isChanged {
+            try connection.run(
+                "UPDATE conversation SET last = ?, time = ?, unread = ?, read = ? WHERE number = ?",
+                max(row.last.number, 0), row.time, row.unread, max(row.read.number, 0), row.number)
+        }
+        conversations = [:]
+        try writeErased()
+    }
+}

@@ -1,0 +1,178 @@
+import Sotto
+import SottoDatabase
+
+/// Events: messages that change others. A deletion erases its target when both are here, in either order; receipts
+/// change the state of sent messages. The rest is applied when a message is shown, by ``MessageView``.
+extension StateTransaction {
+    /// The maximum number of events of one author on one message. Above it, the oldest are erased and counted.
+    package static let eventsPerAuthor: Int64 = 64
+    /// Days for which an event waits for its target.
+    static let waitingDays: Int64 = 60
+    /// The maximum number of events that wait for their targets in a conversation. Above it, the oldest are dropped.
+    package static let waitingLimit: Int64 = 1_000
+
+    /// Applies a new event to the messages that it changes, and makes it findable by them. An imported event, whose author
+    /// is only claimed, changes only imported messages.
+    func apply(
+        _ number: Int64, _ body: MessageBody, in row: ConversationRow, author: KeyID?,
+        _ direction: HistoryEntry.Direction, at time: Timestamp, isImported: Bool = false
+    ) throws(StateError) {
+        if case .receipt(let receipt) = body.kind {
+            if receipt.group != nil {
+                guard direction == .received, !isImported, let peer = row.conversation.peer else {
+                    return
+                }
+                return try apply(number, receipt, ofGroupFrom: peer, at: time)
+            }
+            // A receipt is for one person. All members of a group would see this one.
+            guard row.conversation.group == nil else { return }
+        }
+        for id in body.targetIDs {
+            let marks = store.marks(of: id, in: row.conversation)
+            let target = store.mark(target: id, conversation: row.number)
+            let mark = author.map { store.mark(author: $0, isImported: isImported) } ?? 0
+            try link(number, to: target, author: mark, at: time)
+            try connection.run(
+                "UPDATE message SET changed = ? WHERE mark IN (?, ?) AND conversation = ?",
+                time.seconds, marks.received, marks.sent, row.number)
+            if connection.changes == 0 { try wait(number, for: target, in: row, at: time) }
+            guard let author else { continue }
+            switch body.kind {
+            case .delete:
+                let named = try store.entries(
+                    "WHERE mark IN (?, ?) AND conversation = ?", marks.received, marks.sent,
+                    row.number, connection: connection)
+                for entry in named
+                where !entry.isGone
+                    && (entry.author(owner.id) == author
+                        || row.conversation.isModerated
+                            && entry.author(owner.id) == body.target?.from)
+                {
+                    guard !isImported || entry.isImported else { continue }
+                    try delete(entry, at: time)
+                }
+            case .edit:
+                // The content of a message that is gone does not come back as an edit.
+                let isGone = try connection.exists(
+                    """
+                    SELECT 1 FROM message WHERE mark IN (?, ?) AND conversation = ? AND sealed IS NULL
+                    """, marks.received, marks.sent, row.number)
+                if isGone { try erase(number, .deleted, at: time) }
+            case .receipt(let receipt) where direction == .received && !isImported:
+                try advance(id, to: HistoryEntry.State(receipt.status), in: row)
+            default: break
+            }
+        }
+    }
+
+    /// Records that an event waits for its target, and drops the oldest of too many.
+    private func wait(
+        _ number: Int64, for target: Int64, in row: ConversationRow, at time: Timestamp
+    ) throws(StateError) {
+        hasWaiting = true
+        try connection.run(
+            "INSERT OR IGNORE INTO waiting (target, message, conversation) VALUES (?, ?, ?)",
+            target, number, row.number)
+        let oldest = try connection.rows(
+            """
+            SELECT target, message FROM waiting WHERE conversation = ?
+            ORDER BY message DESC LIMIT -1 OFFSET ?
+            """, row.number, Self.waitingLimit
+        ) { (target: $0.integer(0), message: $0.integer(1)) }
+        for each in oldest { try drop(each.message, on: each.target, at: time) }
+    }
+
+    /// Removes an event from a target, and erases the event if it has no other target.
+    private func drop(
+        _ number: Int64, on target: Int64, at time: Timestamp
+    ) throws(StateError) {
+        try connection.run("DELETE FROM waiting WHERE target = ? AND message = ?", target, number)
+        try connection.run("DELETE FROM event WHERE target = ? AND message = ?", target, number)
+        // A receipt can be for several messages.
+        let isNeeded =
+            try connection.exists("SELECT 1 FROM event WHERE message = ?", number)
+        if !isNeeded { try erase(number, .deleted, at: time) }
+    }
+
+    /// Drops events that have waited for too long. Returns how many.
+    func dropWaiting(at now: Timestamp, limit: Int) throws(StateError) -> Int {
+        let first = try settledTime(at: now).seconds - Self.waitingDays * Self.day
+        let old = try connection.rows(
+            """
+            SELECT target, message FROM waiting JOIN message ON number = message
+            WHERE time < ? ORDER BY number LIMIT ?
+            """, first, limit
+        ) { (target: $0.integer(0), message: $0.integer(1)) }
+        for each in old { try drop(each.message, on: each.target, at: now) }
+        return old.count
+    }
+
+    /// Ends the waiting of events for a message that is stored now.
+    func endWaiting(for id: String, in row: ConversationRow) throws(StateError) {
+        if hasWaiting == nil { hasWaiting = try connection.exists("SELECT 1 FROM waiting LIMIT 1") }
+        guard hasWaiting == true else { return }
+        try connection.run(
+            "DELETE FROM waiting WHERE target = ?",
+            store.mark(target: id, conversation: row.number))
+    }
+
+    /// Makes an event findable by its target. Erases the author's oldest events on the target above
+    /// ``eventsPerAuthor``.
+    func link(
+        _ number: Int64, to target: Int64, author: Int64, at time: Timestamp
+    ) throws(StateError) {
+        hasEvents = true
+        try connection.run(
+            "INSERT OR IGNORE INTO event (target, author, message) VALUES (?, ?, ?)", target,
+            author, number)
+        let displaced = try connection.rows(
+            """
+            SELECT message FROM event WHERE target = ? AND author = ?
+            ORDER BY message DESC LIMIT -1 OFFSET ?
+            """, target, author, Self.eventsPerAuthor
+        ) { $0.integer(0) }
+        guard !displaced.isEmpty else { return }
+        for event in displaced { try drop(event, on: target, at: time) }
+        try connection.run(
+            """
+            INSERT INTO dropped (target, author, count) VALUES (?1, ?2, ?3)
+            ON CONFLICT (target, author) DO UPDATE SET count = count + ?3
+            """, target, author, displaced.count)
+    }
+
+    /// Records a receipt for a message that was sent to the peer of the conversation.
+    private func advance(
+        _ id: String, to state: HistoryEntry.State, in row: ConversationRow
+    ) throws(StateError) {
+        try connection.run(
+            "UPDATE message SET state = ?1 WHERE mark = ?2 AND conversation = ?3 AND state < ?1",
+            state.rawValue, store.mark(sent: id), row.number)
+    }
+
+    /// Returns whether the author of a new message has deleted it already: the deletion arrived first.
+    func isDeleted(
+        _ id: String, in row: ConversationRow, by author: KeyID?, at time: Timestamp,
+        isImported: Bool = false
+    ) throws(StateError) -> Bool {
+        guard let author else { return false }
+        if hasEvents == nil { hasEvents = try connection.exists("SELECT 1 FROM event LIMIT 1") }
+        guard hasEvents == true else { return false }
+        let isModerated = row.conversation.isModerated && !isImported
+        if !isModerated {
+            guard
+                try connection.exists(
+                    "SELECT 1 FROM event WHERE target = ? AND author = ?",
+                    store.mark(target: id, conversation: row.number),
+                    store.mark(author: author, isImported: isImported))
+            else { return false }
+        }
+        let first = time.seconds - Self.waitingDays * Self.day
+        return try store.events(on: id, in: row, connection).contains { event in
+            guard case .delete = event.body?.kind else { return false }
+            let isByModerator = isModerated && event.body?.target?.from == author
+            return (event.author(owner.id) == author || isByModerator)
+                && event.isImported == isImported
+                && event.received.map { $0.seconds >= first } ?? false
+        }
+    }
+}

@@ -1,0 +1,292 @@
+public import Sotto
+import SottoDatabase
+
+/// Storing of messages, in the transaction that opens or encrypts them.
+extension StateTransaction {
+    /// Records that an envelope was opened. The id must not have a message yet. `digest` is ``Envelope/digest``. Returns
+    /// the message's number.
+    @discardableResult
+    public func recordOpened(
+        id: String, digest: [UInt8], _ message: Message, at time: Timestamp = .now()
+    ) throws(StateError) -> Int64 {
+        var kind: HistoryEntry.Kind?
+        if message.from == owner.id, try hasSent(message.id) { kind = .copy }
+        return try insert(
+            store.newMessage(
+                id, message, .received, kind, digest: digest, author: message.from, time),
+            at: time)
+    }
+
+    /// Records that a message was encrypted. It has the owner as `from` and its recipient as `to`. Returns the message's
+    /// number.
+    @discardableResult
+    public func recordSent(
+        _ message: Message, at time: Timestamp = .now()
+    ) throws(StateError) -> Int64 {
+        try record(
+            store.row(
+                ofSent: message,
+                in: place(of: Conversation(of: message, owner: owner.id)), at: time))
+    }
+
+    /// Inserts a row that the store made. Returns the message's number.
+    @discardableResult
+    public func record(_ row: HistoryRow) throws(StateError) -> Int64 {
+        try insert(row.message, sealed: row.sealed, at: row.time)
+    }
+
+    /// Returns the place of a conversation, or `nil` if it does not exist.
+    public func place(of conversation: Conversation) throws(StateError) -> ConversationPlace? {
+        if conversations[conversation] == nil,
+            try store.conversationRow(conversation, connection) == nil
+        {
+            return nil
+        }
+        return ConversationPlace(number: try row(of: conversation).number)
+    }
+
+    /// Returns whether a message with this id was sent from here.
+    func hasSent(_ id: String) throws(StateError) -> Bool {
+        try connection.exists("SELECT 1 FROM message WHERE mark = ?", store.mark(sent: id))
+    }
+
+    /// Inserts a message. Its lifetime may have ended at `now`. `sealed` is its encrypted content, if that was made
+    /// before.
+    func insert(
+        _ message: NewMessage, sealed: SealedContent? = nil, at now: Timestamp
+    ) throws(StateError) -> Int64 {
+        if replaced.remove(message.mark) != nil { try removeClaim(message.mark) }
+        let (direction, author) = (message.direction, message.author)
+        var row = try row(of: message.conversation)
+        var content = sealed ?? store.sealed(message, in: row.number)
+        if content.conversation != row.number { content = store.sealed(message, in: row.number) }
+        let time = message.time ?? Timestamp(seconds: 0)
+        let last = try lastPlace()
+        let placed = message.origin?.place ?? max(HistoryPlace.rank(time.seconds) + 1, last)
+        try connection.run(
+            """
+            INSERT INTO message
+                (mark, conversation, sent, kind, state, place, time, arrived, sealed, expires)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, message.mark, row.number, direction.rawValue, message.kind.rawValue,
+            message.state.rawValue, placed, message.time?.seconds,
+            message.origin == nil ? nil : now.seconds, content.bytes, message.expires)
+        let number = connection.lastRow
+        let place = HistoryPlace(rank: placed, number: number)
+        newestPlace = max(placed, last)
+        let isOver = message.expires.map { $0 <= now.seconds } ?? false
+        switch message.kind {
+        case .content:
+            if try isLast(message, at: place, in: row) {
+                row.last = place
+                row.time = message.time?.seconds ?? row.time
+            }
+            var isDeleted = false
+            if let id = message.id {
+                try endWaiting(for: id, in: row)
+                isDeleted = try self.isDeleted(
+                    id, in: row, by: author, at: time, isImported: message.isClaimed)
+            }
+            if isDeleted {
+                deletedOnArrival.insert(number)
+                try erase(number, .deleted, at: time)
+            } else if isOver {
+                try erase(number, .expired, at: time)
+            } else if direction == .received, message.state == .new, place > row.read {
+                row.unread += 1
+            }
+            if let origin = message.origin, !origin.isUnread, message.state != .claimed {
+                try passRead(place, in: &row)
+            }
+            row.isChanged = true
+            conversations[row.conversation] = row
+            if case .timer(let seconds)? = message.body?.kind, author != nil,
+                row.conversation.peer != nil, !message.isClaimed
+            {
+                try setTimer(
+                    seconds, written: message.written ?? time, in: row.conversation, at: time)
+            }
+        case .event, .pin:
+            if let body = message.body {
+                try apply(
+                    number, body, in: row, author: author, direction, at: time,
+                    isImported: message.isClaimed)
+            }
+        case .copy: if isOver { try erase(number, .expired, at: time) }
+        }
+        return number
+    }
+
+    /// Removes an imported message with a claimed author, so that an authentic one with its id replaces it.
+    func removeClaim(_ mark: Int64) throws(StateError) {
+        guard
+            let claim = try store.entries("WHERE mark = ?", mark, connection: connection).first
+        else { return }
+        for table in ["event", "waiting"] {
+            try connection.run("DELETE FROM \(table) WHERE message = ?", claim.number)
+        }
+        try connection.run("DELETE FROM message WHERE number = ?", claim.number)
+        newestPlace = nil
+        var row = try row(of: claim.conversation)
+        if row.read == claim.place {
+            row.read = try lastContent(of: row, upTo: claim.place)?.place ?? .start
+        }
+        row.unread = try unread(in: row)
+        let last = try lastContent(of: row)
+        (row.last, row.time) = (last?.place ?? .start, last?.time)
+        row.isChanged = true
+        conversations[row.conversation] = row
+    }
+
+    /// Whether a message is the last one of a conversation now. A claim is so only in a conversation without others.
+    private func isLast(
+        _ message: NewMessage, at place: HistoryPlace, in row: ConversationRow
+    ) throws(StateError) -> Bool {
+        let isLater = place > row.last
+        guard isLater == (message.state == .claimed), row.last != .start else { return isLater }
+        return try connection.exists(
+            "SELECT 1 FROM message WHERE number = ? AND state = ?", row.last.number,
+            HistoryEntry.State.claimed.rawValue)
+    }
+
+    /// Moves the read mark of a conversation to an imported message that was read before, unless an unread message is
+    /// before it.
+    private func passRead(
+        _ place: HistoryPlace, in row: inout ConversationRow
+    ) throws(StateError) {
+        guard place > row.read else { return }
+        let isUnreadBefore = try connection.exists(
+            """
+            SELECT 1 FROM message WHERE conversation = ? AND kind = 0 AND sent = 0
+            AND state = 0 AND sealed IS NOT NULL
+            AND (place, number) > (?, ?) AND (place, number) < (?, ?)
+            """, row.number, row.read.rank, row.read.number, place.rank, place.number)
+        guard !isUnreadBefore else { return }
+        row.read = place
+        row.unread = try unread(in: row)
+    }
+}
+
+/// A message to insert.
+struct NewMessage {
+    let mark: Int64
+    let id: String?
+    let conversation: Conversation
+    /// The record in the form of ``PackedRecord``.
+    let packed: [UInt8]
+    /// When the sender wrote it, as the sender claims.
+    let written: Timestamp?
+    let body: MessageBody?
+    let direction: HistoryEntry.Direction
+    let kind: HistoryEntry.Kind
+    var state = HistoryEntry.State.new
+    /// When it was first stored, if this is known.
+    let time: Timestamp?
+    /// The end of its lifetime in seconds since 1970, or `nil`.
+    let expires: Int64?
+    let digest: [UInt8]
+    let author: KeyID?
+    /// Whether the author is only claimed.
+    var isClaimed = false
+    /// The origin of an imported message, or `nil`.
+    var origin: Origin?
+
+    /// What an imported message brings from the state where it was first stored.
+    struct Origin {
+        /// The column `place`.
+        let place: Int64
+        /// Whether it was not read there.
+        let isUnread: Bool
+    }
+}
+
+/// The encrypted content of a message in the conversation with this number.
+struct SealedContent {
+    let bytes: [UInt8]
+    let conversation: Int64
+}
+
+/// The place of a conversation in the history.
+public struct ConversationPlace: Sendable {
+    fileprivate let number: Int64
+}
+
+/// A message in the form in which the history stores it.
+public struct HistoryRow: Sendable {
+    fileprivate let message: NewMessage
+    fileprivate let sealed: SealedContent?
+    fileprivate let time: Timestamp
+}
+
+extension IdentityStore {
+    /// Returns the row of a message that was encrypted and is stored at `time`. Its content is encrypted later if the
+    /// place of its conversation is not known. The function only reads the keys, so several threads may call it during
+    /// a transaction.
+    public func row(
+        ofSent message: Message, in place: ConversationPlace?, at time: Timestamp = .now()
+    ) -> HistoryRow {
+        let new = newMessage(
+            message.id, message, .sent, nil, digest: [], author: owner.id, time)
+        return row(new, in: place, time)
+    }
+
+    /// Returns the row of a message of another sender that was opened and is stored at `time`, as
+    /// ``row(ofSent:in:at:)`` does. `digest` is ``Envelope/digest``. Returns `nil` for a message of the owner, because it
+    /// can be a copy.
+    public func row(
+        ofOpened message: Message, id: String, digest: [UInt8], in place: ConversationPlace?,
+        at time: Timestamp
+    ) -> HistoryRow? {
+        guard message.from != owner.id else { return nil }
+        let new = newMessage(
+            id, message, .received, nil, digest: digest, author: message.from, time)
+        return row(new, in: place, time)
+    }
+
+    private func row(
+        _ message: NewMessage, in place: ConversationPlace?, _ time: Timestamp
+    ) -> HistoryRow {
+        HistoryRow(
+            message: message, sealed: place.map { sealed(message, in: $0.number) }, time: time)
+    }
+
+    /// Returns a message that is stored now. `id` recognises its repeats. Without a kind it is that of the body.
+    fileprivate func newMessage(
+        _ id: String, _ message: Message, _ direction: HistoryEntry.Direction,
+        _ known: HistoryEntry.Kind?, digest: [UInt8], author: KeyID?, _ time: Timestamp
+    ) -> NewMessage {
+        let body = MessageBody(local: message.body)
+        let kind = known ?? HistoryEntry.Kind(body)
+        let conversation = Conversation(of: message, owner: owner.id)
+        let mark =
+            direction == .sent
+            ? mark(sent: id)
+            : mark(received: id, in: conversation, bodyType: message.body["type"]?.string)
+        return NewMessage(
+            mark: mark, id: message.id, conversation: conversation,
+            packed: PackedRecord.pack(message, conversation, owner: owner.id),
+            written: message.time, body: body, direction: direction, kind: kind, time: time,
+            expires: body?.expiry(
+                kind, direction, written: message.time ?? time, storedAt: time),
+            digest: digest, author: author)
+    }
+
+    /// Returns the column `sealed` of a message in the conversation with this number.
+    func sealed(
+        _ packed: [UInt8], mark: Int64, in conversation: Int64, digest: [UInt8]
+    ) -> [UInt8] {
+        var content: [UInt8] = []
+        content.reserveCapacity(StoredMessage.digestLength + packed.count)
+        content += digest.prefix(StoredMessage.digestLength)
+        while content.count < StoredMessage.digestLength { content.append(0) }
+        content += packed
+        return seal(content, .message(mark: mark, conversation: conversation))
+    }
+
+    fileprivate func sealed(_ message: NewMessage, in conversation: Int64) -> SealedContent {
+        SealedContent(
+            bytes: sealed(
+                message.packed, mark: message.mark, in: conversation, digest: message.digest),
+            conversation: conversation)
+    }
+}

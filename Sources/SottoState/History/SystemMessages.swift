@@ -1,0 +1,47 @@
+public import Sotto
+import SottoDatabase
+
+/// Messages that the programs of this machine add to a conversation, with a body of the type `system`. Such a
+/// body is refused if it is received.
+extension StateTransaction {
+    /// An event that concerns a conversation.
+    public enum SystemEvent: String, Sendable {
+        /// A new key of the contact was accepted.
+        case keyAccepted = "key-accepted"
+        /// The key of the contact was compared with its owner.
+        case verified
+        /// The comparison was withdrawn.
+        case unverified
+    }
+
+    /// Adds a message about the contact `peer` to the conversation with it.
+    ///
+    /// `former` is the contact's id before a new key was accepted. Nothing is added if no message was exchanged under
+    /// this id.
+    public func recordSystem(
+        _ event: SystemEvent, about peer: KeyID, former: KeyID? = nil,
+        at time: Timestamp = .now()
+    ) throws(StateError) {
+        let isUsed = try store.conversationRow(.peer(former ?? peer), connection) != nil
+        guard isUsed, peer != owner.id else { return }
+        let id = Envelope.newID()
+        let body = JSONObject([
+            ("type", .string("system")), ("event", .string(event.rawValue)),
+            ("former", former.map { .string($0.description) }),
+        ])
+        // It has no suite, because nothing was encrypted.
+        let record = JSONObject([
+            ("v", .integer(1)), ("type", .string("message")), ("id", .string(id)),
+            ("from", .string(owner.id.description)), ("to", .string(peer.description)),
+            ("time", .string(time.description)), ("authenticated", .bool(true)),
+            ("trust", .string(Message.Trust.verified.rawValue)), ("body", .object(body)),
+        ])
+        let conversation = Conversation.peer(peer)
+        let new = NewMessage(
+            mark: store.mark(sent: id), id: id, conversation: conversation,
+            packed: PackedRecord.pack(record, conversation, owner: owner.id), written: time,
+            body: MessageBody(of: record), direction: .sent, kind: .content, time: time,
+            expires: nil, digest: [], author: owner.id)
+        _ = try insert(new, at: time)
+    }
+}

@@ -1,0 +1,333 @@
+public import Sotto
+import SottoDatabase
+
+/// A stored session.
+struct SessionSlot {
+    /// The row; `nil` for a session that is not written yet.
+    var number: Int64?
+    var session: PeerSession
+    /// Increases with each session that begins and each received message.
+    var used: Int64
+    var isChanged = false
+
+    /// The session in the choice of the one that sends. A session that is not written yet is the last that began.
+    var candidate: PeerSession.Candidate {
+        PeerSession.Candidate(session, began: number ?? .max, used: used)
+    }
+}
+
+/// An error of a session operation.
+public enum SessionError: Error, Sendable, Equatable {
+    /// No session with the peer exists, and no bundle to begin one.
+    case nothingToSendWith(KeyID)
+    /// The message belongs to an unknown session.
+    case unknownSession
+    /// The message begins a session with prekeys that do not exist here, or no longer.
+    case preKeyGone
+    /// The message begins a session that began before and was deleted.
+    case begunBefore
+    /// The envelope does not name its sender.
+    case noSender
+    /// The bundle has no post-quantum prekey, and the caller did not accept that.
+    case notPostQuantum
+    /// The bundle has no signature over both prekeys, and an earlier bundle of the peer had one.
+    case notPairSigned(KeyID)
+    /// The bundle has no one-time prekey, and the caller requires one.
+    case noOneTimePreKey
+    /// The bundle belongs to a different peer.
+    case otherOwner
+    /// The bundle's one-time prekey began a session before.
+    case bundleUsed
+}
+
+/// Sessions: stores the ratchet's state and prevents the reuse of keys.
+extension StateTransaction {
+    /// The maximum number of sessions with one peer. Above it, the least recently used are deleted.
+    private static let sessionsPerPeer: Int64 = 200
+    /// The number of sessions with one peer that are read for each message. If they do not open it, the older ones are
+    /// read too.
+    private static let recentSessions = 8
+
+    // MARK: Sending
+
+    /// Returns whether a session with a peer exists that can be read.
+    public func hasSession(with peer: KeyID) throws(StateError) -> Bool {
+        try !slots(peer).isEmpty
+    }
+
+    /// Begins a session from a bundle and deletes the stored bundle, so that it begins no second session.
+    ///
+    /// Throws ``SessionError/bundleUsed`` if its one-time prekey has begun a session before: its owner has deleted the
+    /// secret. Throws ``SessionError/notPairSigned(_:)``.
+    public func begin(with bundle: PreKeyBundle) throws -> PeerSession.Origin {
+        // Without a post-quantum prekey it has no pair, and the caller has accepted that.
+        guard try bundle.pqSignedPreKey == nil || admits(bundle) else {
+            throw SessionError.notPairSigned(bundle.owner)
+        }
+        if let oneTime = bundle.oneTimePreKey {
+            try connection.run(
+                "INSERT INTO spent (mark) VALUES (?) ON CONFLICT DO NOTHING",
+                store.mark(envelope: bundle.owner.description + hex(oneTime.key)))
+            guard connection.changes == 1 else { throw SessionError.bundleUsed }
+        }
+        let session = try PeerSession(by: owner, with: bundle)
+        try add(session)
+        try forgetBundle(of: bundle.owner)
+        return session.origin
+    }
+
+    /// Encrypts a message to a peer with whom a session exists. The caller must not release the envelope before the
+    /// transaction is committed.
+    public func seal(_ draft: Draft, to peer: KeyID) throws -> Envelope {
+        try prepare(draft, to: peer).envelope()
+    }
+
+    /// Takes the place and the key of a message from the session with a peer. The message is encrypted later, on any
+    /// thread. The caller must not release its envelope before the transaction is committed.
+    public func prepare(_ draft: Draft, to peer: KeyID) throws -> PeerSession.Prepared {
+        // Only the responder's session before its first message cannot send, and it is never stored.
+        var all = try allSlots(peer)
+        guard let place = PeerSession.sending(among: all.map(\.candidate)) else {
+            throw SessionError.nothingToSendWith(peer)
+        }
+        let prepared = try all[place].session.prepare(
+            body: draft.body, extra: draft.extra, from: owner, time: draft.time, ttl: draft.ttl,
+            id: draft.id)
+        all[place].isChanged = true
+        sessions[peer] = all
+        return prepared
+    }
+
+    // MARK: Receiving
+
+    /// An opened message and the changes that opening it makes.
+    public struct Step {
+        /// The message. The trust of its sender is set from the contacts.
+        public let message: Message
+        /// Whether the message was decrypted before its turn.
+        public private(set) var isOpenedAhead = false
+        fileprivate var slot: SessionSlot?
+        /// The pre-key message that begins a new session.
+        var begun: PreKeyHeader?
+        /// The position of a message that was opened with the key of a skipped message.
+        fileprivate var skipped: ChainPosition?
+    }
+
+    /// Takes the place of a message from the chain that its session will have after the messages before it. Returns `nil`
+    /// if that is not known: the message is then opened in its turn. The state is unchanged.
+    public func ahead(_ arrival: SessionArrival) throws(StateError) -> AheadPlace? {
+        guard arrival.envelope.to == owner.id else { return nil }
+        for slot in try slots(arrival.peer) {
+            let tag = slot.session.tag
+            let known = aheadChains[tag].flatMap { $0.continues(slot.session) ? $0 : nil }
+            guard var chain = known ?? AheadChain(slot.session) else { continue }
+            if let place = chain.place(of: arrival) {
+                aheadChains[tag] = chain
+                return place
+            }
+        }
+        return nil
+    }
+
+    /// Opens an envelope without changing the state; ``keep(_:)`` stores the changes. `keys` are for the suites without
+    /// a session. `ahead` is the message of this envelope if it was decrypted before its turn.
+    public func open(
+        _ envelope: Envelope, with keys: SuiteKeys, ahead: OpenedAhead? = nil
+    ) throws -> Step {
+        if let ahead,
+            var slot = try slots(ahead.peer).first(where: { $0.session.tag == ahead.tag }),
+            slot.session.take(ahead)
+        {
+            slot.isChanged = true
+            return Step(message: ahead.message, isOpenedAhead: true, slot: slot)
+        }
+        if let suite = envelope.suite.messageSuite {
+            return Step(message: try suite.open(envelope, with: keys))
+        }
+        guard envelope.to == owner.id else { throw SealedError.notForUs }
+        guard let peer = envelope.from else { throw SessionError.noSender }
+        let header = try PeerSession.preKeyHeader(in: envelope)
+        do {
+            guard let header else { return try openInAny(from: peer, envelope) }
+            guard header.identityKey == peer.publicKey else { throw RatchetError.authentication }
+            if let slot = try slot(of: peer, tag: header.tag) { return try step(slot, envelope) }
+            return try accept(header, envelope)
+        } catch {
+            guard error is RatchetError || error is SessionError,
+                let skipped = try skippedMessage(of: envelope, from: peer)
+            else { throw error }
+            return Step(message: try skipped.open(envelope), skipped: skipped.position)
+        }
+    }
+
+    private func step(_ slot: SessionSlot, _ envelope: Envelope) throws -> Step {
+        var slot = slot
+        let message = try slot.session.open(envelope)
+        slot.isChanged = true
+        return Step(message: message, slot: slot)
+    }
+
+    private func openInAny(from peer: KeyID, _ envelope: Envelope) throws -> Step {
+        var failure: (any Error)?
+        func attempt(_ slots: some Collection<SessionSlot>) throws -> Step? {
+            for slot in slots {
+                do {
+                    return try step(slot, envelope)
+                } catch RatchetError.authentication {
+                    failure = failure ?? RatchetError.authentication
+                } catch let error as RatchetError {
+                    // A used key is reported by the session that it belonged to.
+                    failure = error
+                }
+            }
+            return nil
+        }
+        let recent = try slots(peer)
+        if let step = try attempt(recent) { return step }
+        if let step = try attempt(try olderSlots(of: peer)) { return step }
+        throw failure ?? SessionError.unknownSession
+    }
+
+    private func accept(_ header: PreKeyHeader, _ envelope: Envelope) throws -> Step {
+        guard try !hasBegun(header.tag) else {
+            // The mail of a session that cannot be read waits.
+            guard try !connection.exists("SELECT 1 FROM session WHERE tag = ?", header.tag) else {
+                throw StateError.unsealable(path: store.database.path)
+            }
+            throw SessionError.begunBefore
+        }
+        let session = try PeerSession(
+            by: owner, accepting: header, with: try secrets(for: header))
+        var step = try step(SessionSlot(session: session, used: 0), envelope)
+        step.begun = header
+        return step
+    }
+
+    private func secrets(for header: PreKeyHeader) throws -> PeerSession.PreKeys {
+        func find(_ kind: SecretPreKey.Kind, _ id: UInt32?) throws -> SecretPreKey? {
+            guard let id else { return nil }
+            guard let key = try secretPreKey(kind, id) else { throw SessionError.preKeyGone }
+            return key
+        }
+        guard let signed = try find(.signed, header.signedPreKeyID) else {
+            throw SessionError.preKeyGone
+        }
+        return PeerSession.PreKeys(
+            signed: signed, postQuantum: try find(.postQuantum, header.kem?.preKeyID),
+            oneTime: try find(.oneTime, header.oneTimePreKeyID))
+    }
+
+    /// Stores the changes of an opened message: the session's step, and for the first message of a session the deletion
+    /// of its one-time prekey.
+    public func keep(_ step: Step) throws(StateError) {
+        if let position = step.skipped, let peer = step.message.from {
+            try forgetSkipped(from: peer, at: position)
+        }
+        guard var slot = step.slot else { return }
+        let peer = slot.session.peer
+        var all = try slots(peer)
+        slot.used = (all.map(\.used).max() ?? 0) + 1
+        if let header = step.begun {
+            try markBegun(header)
+            if let id = header.oneTimePreKeyID { try forgetPreKey(.oneTime, id) }
+        }
+        all.removeAll { $0.session.tag == slot.session.tag }
+        all.insert(slot, at: 0)
+        sessions[peer] = all
+        try keepSkipped(slot.session.displaced)
+    }
+
+    // MARK: Storage
+
+    private func add(_ session: PeerSession) throws(StateError) {
+        var all = try slots(session.peer)
+        let used = (all.map(\.used).max() ?? 0) + 1
+        all.insert(SessionSlot(session: session, used: used, isChanged: true), at: 0)
+        sessions[session.peer] = all
+    }
+
+    /// Returns the recent sessions with a peer, the last used first, and the older ones after ``allSlots(_:)``.
+    private func slots(_ peer: KeyID) throws(StateError) -> [SessionSlot] {
+        if let known = sessions[peer] { return known }
+        let found = try readSlots(of: peer, "ORDER BY used DESC LIMIT ?", Self.recentSessions)
+        sessions[peer] = found
+        return found
+    }
+
+    /// Returns all sessions with a peer, and keeps them for the transaction.
+    private func allSlots(_ peer: KeyID) throws(StateError) -> [SessionSlot] {
+        let recent = try slots(peer)
+        guard !readWhole.contains(peer) else { return recent }
+        let all = try recent + olderSlots(of: peer)
+        sessions[peer] = all
+        readWhole.insert(peer)
+        return all
+    }
+
+    /// Returns the sessions with a peer that are not among ``slots(_:)``, the last used first.
+    private func olderSlots(of peer: KeyID) throws(StateError) -> [SessionSlot] {
+        let known = Set(try slots(peer).compactMap(\.number))
+        guard known.count >= Self.recentSessions, !readWhole.contains(peer) else { return [] }
+        return try readSlots(of: peer, "ORDER BY used DESC").filter {
+            !known.contains($0.number ?? 0)
+        }
+    }
+
+    /// Returns the session with a peer that has this tag.
+    private func slot(of peer: KeyID, tag: [UInt8]) throws(StateError) -> SessionSlot? {
+        if let slot = try slots(peer).first(where: { $0.session.tag == tag }) { return slot }
+        return try readSlots(of: peer, "AND tag = ?", tag).first
+    }
+
+    private func readSlots<each Value: DatabaseValue>(
+        of peer: KeyID, _ condition: String, _ values: repeat each Value
+    ) throws(StateError) -> [SessionSlot] {
+        try connection.rows(
+            "SELECT number, tag, used, sealed FROM session WHERE peer = ? " + condition,
+            store.mark(peer), repeat each values
+        ) { row throws(StateError) -> SessionSlot? in
+            let session = try store.session(row.bytes(3), tag: row.bytes(1), of: peer)
+            return session.map {
+                SessionSlot(number: row.integer(0), session: $0, used: row.integer(2))
+            }
+        }.compactMap(\.self)
+    }
+
+    /// Writes the changed sessions. This is the last operation of a transaction.
+    func writeSessions() throws(StateError) {
+        for (peer, slots) in sessions {
+            for slot in slots where slot.isChanged { try write(slot, of: peer) }
+            guard slots.contains(where: { $0.number == nil }) else { continue }
+            try connection.run(
+                """
+                DELETE FROM session WHERE peer = ?1 AND used < (
+                    SELECT used FROM session WHERE peer = ?1 ORDER BY used DESC
+                    LIMIT 1 OFFSET ?2)
+                """, store.mark(peer), Self.sessionsPerPeer - 1)
+        }
+        sessions = [:]
+        readWhole = []
+    }
+
+    private func write(_ slot: SessionSlot, of peer: KeyID) throws(StateError) {
+        var bytes = slot.session.encoded()
+        defer { wipe(&bytes) }
+        try connection.run(
+            """
+            INSERT INTO session (number, peer, tag, used, began, sealed) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT (number) DO UPDATE SET used = excluded.used, sealed = excluded.sealed
+            """, slot.number, store.mark(peer), slot.session.tag, slot.used,
+            Timestamp.now().seconds, store.seal(bytes, .session(tag: slot.session.tag)))
+    }
+
+    private func hasBegun(_ tag: [UInt8]) throws(StateError) -> Bool {
+        return try connection.exists("SELECT 1 FROM begun WHERE tag = ?", tag)
+    }
+
+    /// Records that a session began, until the signed prekey is deleted. Without a one-time prekey its first message
+    /// could otherwise be opened again and again.
+    private func markBegun(_ header: PreKeyHeader) throws(StateError) {
+        try connection.run(
+            "INSERT INTO begun (tag, prekey) VALUES (?, ?)", header.tag, header.signedPreKeyID)
+    }
+}
