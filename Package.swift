@@ -15,12 +15,12 @@ import PackageDescription
 //      SottoTool                              what programs with the core do
 //      SottoWire SottoQR SottoState
 //      SottoMedia                             records about attached files
-//      SottoMessengers                        the formats of five messengers
 //      SottoNetwork                           TLS, WebSocket and HTTP of both ends
 //      SottoOpenSSL                           ChaCha20-Poly1305 of long files
 //   3  SottoClient SottoServer                with SottoNetwork the only importers of NIO
-//      SottoDatabaseReports SottoReports      the wording of the errors of database and state
 //      SottoContacts                          the address book on the command line
+//      SottoMessages                          opening and sealing messages, attachments, bodies about groups
+//      SottoMessengers                        the five messengers, a plug-in of `bridge` and `contact`
 //      SottoScan                              reading pictures, which only `qr-scan` links
 //   4  the programs
 
@@ -105,11 +105,11 @@ let nearlyStatic: [LinkerSetting] =
     ]
 
 let clients: [Target.Dependency] = [
-    "SottoClient", "SottoState", "SottoReports", "SottoWire",
+    "SottoClient", "SottoState", "SottoWire",
 ]
 // For the two programs that know accounts in other messengers.
 let accounts: [Target.Dependency] = [
-    "SottoMessengers", "SottoState", "SottoReports", "SottoContacts", "SottoWire",
+    "SottoMessengers", "SottoState", "SottoContacts", "SottoWire",
 ]
 // For the programs with NIO. They stay relocatable, because they read hostile input; their hundred thousand relocations
 // are packed, which needs glibc 2.36 or newer. Functions are folded only if no object needs their addresses.
@@ -239,32 +239,27 @@ let package = Package(
         .target(
             name: "SottoMessengers",
             dependencies: [
-                "Sotto", "SottoPadding",
+                "Sotto", "SottoContacts", "SottoPadding", "SottoState", "SottoTool",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ], swiftSettings: core),
         .target(
-            name: "SottoDatabase", dependencies: ["CSQLite"], swiftSettings: strict,
+            name: "SottoDatabase", dependencies: ["CSQLite", "SottoBytes"], swiftSettings: strict,
             linkerSettings: sqlite),
         .target(
             name: "SottoState", dependencies: ["Sotto", "SottoDatabase"], swiftSettings: strict),
-        // The texts, hints and statuses of the errors of SottoDatabase, SottoState and SottoWire.
-        .target(
-            name: "SottoDatabaseReports", dependencies: ["SottoDatabase", "SottoProgram"],
-            swiftSettings: strict),
-        .target(
-            name: "SottoReports",
-            dependencies: [
-                "Sotto", "SottoDatabase", "SottoDatabaseReports", "SottoProgram", "SottoState",
-                "SottoWire",
-            ], swiftSettings: strict),
 
         .target(
             name: "SottoContacts",
             dependencies: [
-                "Sotto", "Arguments", "SottoMedia", "SottoTool", "SottoMessengers", "SottoState",
-                "SottoReports",
+                "Sotto", "Arguments", "SottoTool", "SottoState",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "SottoMessages",
+            dependencies: [
+                "Sotto", "Arguments", "SottoContacts", "SottoMedia", "SottoTool", "SottoState",
             ],
             swiftSettings: strict),
         .target(
@@ -278,7 +273,7 @@ let package = Package(
         .target(
             name: "SottoClient",
             dependencies: [
-                "Sotto", "SottoDatabase", "SottoWire", "SottoState", "SottoReports",
+                "Sotto", "SottoDatabase", "SottoWire", "SottoState",
                 "SottoNetwork", "SottoProgram",
             ] + nio + nioWeb,
             swiftSettings: strict),
@@ -292,20 +287,22 @@ let package = Package(
             ] + nio + nioWeb,
             resources: [.embedInCode("Postgres/sotto.sql")], swiftSettings: strict),
 
-        program("keygen", ["SottoState", "SottoReports", "SottoWire"], link: fullyStatic),
-        program("bridge", accounts + ["SottoOpenSSL"], link: fullyStatic),
-        program("encrypt", ["SottoState", "SottoContacts", "SottoOpenSSL"], link: fullyStatic),
+        program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),
+        program("bridge", accounts + ["SottoMessages", "SottoOpenSSL"], link: fullyStatic),
         program(
-            "decrypt", ["SottoState", "SottoContacts", "SottoOpenSSL", "CBotan"],
+            "encrypt", ["SottoState", "SottoContacts", "SottoMessages", "SottoOpenSSL"],
+            link: fullyStatic),
+        program(
+            "decrypt", ["SottoState", "SottoContacts", "SottoMessages", "SottoOpenSSL", "CBotan"],
             link: botan + fullyStatic),
-        program("contact", accounts, link: fullyStatic),
-        program("compose", ["SottoState", "SottoContacts"], link: fullyStatic),
+        program("contact", accounts + ["SottoMessages"], link: fullyStatic),
+        program("compose", ["SottoState", "SottoContacts", "SottoMessages"], link: fullyStatic),
         program(
-            "group", ["SottoState", "SottoReports", "SottoContacts", "SottoWire"],
+            "group", ["SottoState", "SottoContacts", "SottoMessages", "SottoWire"],
             link: fullyStatic),
         program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
         program(
-            "history", ["SottoContacts", "SottoDatabase", "SottoReports", "SottoState"],
+            "history", ["SottoContacts", "SottoDatabase", "SottoMessages", "SottoState"],
             link: fullyStatic),
         plainProgram("pad", ["SottoPadding"], link: fullyStatic),
         plainProgram("qr", ["SottoQR"], exclude: ["link"], link: nearlyStatic),
@@ -315,9 +312,10 @@ let package = Package(
             dependencies: ["SottoMedia", "SottoQR", "SottoScan", "CSottoSandbox"],
             swiftSettings: strict, linkerSettings: staticCPlusPlus + stripped),
         program("send", clients, link: packed),
-        program("recv", clients + ["SottoContacts", "SottoDatabase"], link: packed),
         program(
-            "relay", ["SottoServer", "SottoDatabase", "SottoDatabaseReports", "SottoWire"],
+            "recv", clients + ["SottoContacts", "SottoDatabase", "SottoMessages"], link: packed),
+        program(
+            "relay", ["SottoServer", "SottoDatabase", "SottoWire"],
             link: packed),
         // A load generator for `make bench`; not installed.
         .executableTarget(
@@ -370,7 +368,7 @@ let package = Package(
             name: "RelayTests",
             dependencies: [
                 "Sotto", "SottoDatabase", "SottoState", "SottoWire", "SottoClient", "SottoServer",
-                "SottoNetwork", "SottoProgram", "SottoReports", "TestSupport",
+                "SottoNetwork", "SottoProgram", "TestSupport",
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 "relay", "send", "recv", "keygen", "bridge", "encrypt", "decrypt", "relay-load",
                 "relay-faults",
@@ -413,7 +411,8 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoProgram",
+                "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoMessages",
+                "SottoProgram",
                 "SottoState", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
                 "compose", "fingerprint", "group", "history", "pad", "qr", "qr-scan", "recv",
                 "sotto",

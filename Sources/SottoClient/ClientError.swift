@@ -1,7 +1,7 @@
 import Sotto
+public import SottoBytes
 public import SottoNetwork
-public import SottoProgram
-import SottoReports
+import SottoProgram
 public import SottoState
 public import SottoWire
 
@@ -69,7 +69,6 @@ extension ClientError {
 }
 
 extension ClientError: FailureError {
-    /// The report.
     public var failure: Failure {
         switch self {
         case .unreachable(let relay, let cause):

@@ -1,6 +1,6 @@
 import Glibc
 public import Sotto
-public import SottoProgram
+import SottoProgram
 public import SottoState
 public import SottoWire
 
@@ -17,7 +17,6 @@ public enum RelayAddressError: Error, Equatable {
 }
 
 extension RelayAddressError: FailureError {
-    /// The report.
     public var failure: Failure {
         switch self {
         case .missing: Self.failure("no relay is given")

@@ -1,12 +1,10 @@
 public import Sotto
-public import SottoMessengers
-import SottoReports
 public import SottoState
 public import SottoTool
 
 /// The person that an argument names, with the known keys.
 public struct Correspondent: Sendable {
-    /// The person's session id.
+    /// The person's id.
     public let id: KeyID
     /// The card to encrypt to: the card of the argument, or the contact's. `nil` if no card is known.
     public let card: Card?
@@ -17,12 +15,14 @@ public struct Correspondent: Sendable {
     public var name: String {
         if let contact, !contact.name.isEmpty { return contact.name }
         if let card, !card.name.isEmpty { return card.name }
-        if card == nil, let account = profiles.whisper2 { return account.id.description }
-        return id.description
+        return accountName ?? id.description
     }
 
-    /// The person's accounts in other messengers: the given ones, else the contact's, else those on the card.
-    public let profiles: Profiles
+    /// The accounts in other messengers that the argument itself names, verified by ``ContactAccounts``; `nil` if it names none.
+    public let accounts: JSONObject?
+
+    /// The name of the account that the argument names, or `nil`.
+    private let accountName: String?
 
     /// Whether the person is the owner of the address book.
     public let isOwn: Bool
@@ -30,18 +30,18 @@ public struct Correspondent: Sendable {
     /// The trust in the person's key.
     public var trust: Message.Trust { isOwn ? .verified : contact?.trust ?? .unverified }
 
-    /// Creates a correspondent. Without `profiles`, the accounts are those of the contact or the card.
+    /// Creates a correspondent. `accounts` are the verified accounts that the argument itself names, and `accountName` is the
+    /// name to show if no other is known.
     public init(
-        id: KeyID, card: Card?, contact: Contact?, profiles: Profiles? = nil,
-        isOwn: Bool = false
+        id: KeyID, card: Card?, contact: Contact?, accounts: JSONObject? = nil,
+        accountName: String? = nil, isOwn: Bool = false
     ) {
         self.id = id
         self.card = card
         self.contact = contact
+        self.accounts = accounts
+        self.accountName = accountName
         self.isOwn = isOwn
-        let known = contact?.profiles ?? Profiles()
-        self.profiles =
-            profiles ?? (known.isEmpty ? (try? card?.profiles()) ?? Profiles() : known)
     }
 }
 
@@ -52,12 +52,20 @@ public final class AddressBook {
     private let loaded: Lazily<Identity>
     private let opened: Lazily<IdentityStore?>
     private var made: IdentityStore?
+    /// The transaction in which names are read, or `nil`.
+    private var transaction: StateTransaction?
     private let lockTimeout: Double?
+    /// The rules for accounts in other messengers.
+    public let accounts: any ContactAccounts
 
     /// Creates the address book of the identity that `load` reads once. `lockTimeout` is the number of seconds to wait
     /// for another process; `nil` creates an address book without contacts, which does not use the state.
-    public init(_ load: @escaping () throws -> Identity, lockTimeout: Double?) {
+    public init(
+        _ load: @escaping () throws -> Identity, lockTimeout: Double?,
+        accounts: any ContactAccounts = OpaqueAccounts()
+    ) {
         self.lockTimeout = lockTimeout
+        self.accounts = accounts
         let loaded = Lazily(load)
         self.loaded = loaded
         opened = Lazily {
@@ -66,7 +74,7 @@ public final class AddressBook {
             }
             return try IdentityStore.existing(
                 in: directory, identity: loaded.get(), lockTimeout: lockTimeout,
-                report: StateDamage.say)
+                report: Terminal.note)
         }
     }
 
@@ -83,8 +91,25 @@ public final class AddressBook {
         }
     }
 
-    /// Returns the identity's state if the identity has been read already, else `nil`.
-    func knownStore() throws -> IdentityStore? { loaded.isReady ? try store() : nil }
+    /// Calls `body`, whose look-ups read in a transaction that the caller has.
+    package func reading<T>(
+        in transaction: StateTransaction, _ body: () throws -> T
+    ) rethrows -> T {
+        self.transaction = transaction
+        defer { self.transaction = nil }
+        return try body()
+    }
+
+    /// Returns the result of `body` with the state, or `nil` if there is no state or no identity.
+    package func view<T>(_ body: (StateTransaction) throws -> T) throws -> T? {
+        if let transaction { return try body(transaction) }
+        return try store()?.preview(body)
+    }
+
+    /// Returns the result of `body` like ``view(_:)``, but `nil` if the identity has not been read yet.
+    package func knownView<T>(_ body: (StateTransaction) throws -> T) throws -> T? {
+        loaded.isReady ? try view(body) : nil
+    }
 
     /// Returns the identity's state for writing like ``writableStore()``, or `nil` if the identity cannot be read without
     /// a prompt.
@@ -103,13 +128,13 @@ public final class AddressBook {
         if let store = try store() { return store }
         let store = try IdentityStore(
             directory: .standard(), identity: identity(), lockTimeout: lockTimeout,
-            report: StateDamage.say)
+            report: Terminal.note)
         made = store
         return store
     }
 
-    /// Returns the correspondent that `argument` names: a `sotto:` URI, a `whisper2:` URL, a card file, a contact, an id,
-    /// or `me`, the owner of the identity.
+    /// Returns the correspondent that `argument` names: a `sotto:` URI, a card file, a contact, an id, an account of
+    /// ``ContactAccounts``, or `me`, the owner of the identity.
     ///
     /// An existing file is used, unless a contact has exactly that name too. An id without a contact is accepted; it
     /// has no card. Throws a failure for a name that is both a file and another contact, for a bare age recipient, for
@@ -117,13 +142,15 @@ public final class AddressBook {
     public func find(_ argument: String, for use: NameUse) throws -> Correspondent {
         let argument = RecipientArgument.pasted(argument)
         if ContactName.meansOwner(argument) { return try own(argument) }
-        if RecipientArgument.isWhisper2(argument) { return try known(whisper2(argument)) }
+        if let found = try accounts.find(argument, in: self) { return found }
         if RecipientArgument.isWritten(argument) {
             return try known(RecipientArgument.card(argument))
         }
         let isFile = RecipientArgument.isFile(argument)
         if !argument.contains("/"), argument != "-", !isFile || loaded.isReady {
-            let found = try isFile ? store()?.contact(named: argument) : lookUp(argument, for: use)
+            let found =
+                try isFile
+                ? view { try $0.contact(named: argument) } ?? nil : lookUp(argument, for: use)
             if isFile, let found {
                 let card = try? RecipientArgument.card(argument)
                 guard card?.id == found.id else {
@@ -141,6 +168,7 @@ public final class AddressBook {
                 return try id == identity().id
                     ? own(argument) : Correspondent(id: id, card: nil, contact: nil)
             }
+            guard !RecipientArgument.isURI(argument) else { throw Failure.otherURI }
             throw Failure(
                 .noInput,
                 "\(argument) is neither a file nor a contact"
@@ -186,7 +214,7 @@ public final class AddressBook {
                 .usage, "\(argument) is both your own identity and a file",
                 hint: "for the file use ./\(argument)")
         }
-        if let contact = try store()?.contact(named: argument) {
+        if let contact = try view({ try $0.contact(named: argument) }) ?? nil {
             throw Failure(
                 .usage, "\(argument) is both your own identity and a contact",
                 hint: "rename the contact: sotto contact rename \(contact.id.short) other")
@@ -202,12 +230,13 @@ public final class AddressBook {
     /// Returns the contact that a name or an id means, as ``NameRule`` says, or `nil`. Throws a failure with status 64 for a part
     /// of a name that `use` does not permit.
     public func lookUp(_ text: String, for use: NameUse) throws -> Contact? {
-        guard let store = try store() else { return nil }
-        if let whole = try store.contact(named: text) { return whole }
-        if let id = KeyID(text) { return try store.contact(id: id) }
-        let contacts = try store.contacts()
-        let found = try meaning(of: text, among: contacts.map(NameRule.Known.init), for: use)
-        return contacts.first { $0.id == found?.peer }
+        try view { state in
+            if let whole = try state.contact(named: text) { return whole }
+            if let id = KeyID(text) { return try state.contact(id: id) }
+            let contacts = try state.allContacts()
+            let found = try meaning(of: text, among: contacts.map(NameRule.Known.init), for: use)
+            return contacts.first { $0.id == found?.peer }
+        } ?? nil
     }
 
     /// Returns what a name means, as ``NameRule`` says. Throws a failure with status 64.
@@ -229,60 +258,31 @@ public final class AddressBook {
         return .card(person.card ?? card)
     }
 
-    /// Returns the account of a `whisper2:` URL, with or without its signing key.
-    ///
-    /// Throws ``Whisper2AddURLError``, and a failure with status 12 if a contact has that account with different keys.
-    /// Contacts are compared only if the identity has been read already.
-    public func whisper2(_ url: String) throws -> Whisper2Contact {
-        let account = try Whisper2AddURL.contact(url)
-        for contact in try contacts(of: account) {
-            guard let kept = contact.signedProfiles.whisper2 else { continue }
-            guard account.agrees(with: kept) else { throw Failure.changedAccount(of: contact) }
-            if kept.signingKey != nil { return kept }
-        }
-        return account
-    }
-
-    private func contacts(of account: Whisper2Contact) throws -> [Contact] {
-        guard loaded.isReady, let store = try store() else { return [] }
-        return try store.contacts().filter { $0.signedProfiles.whisper2?.id == account.id }
-    }
-
-    /// Returns an account with the contact that owns it. A contact only introduced with it does not count.
-    private func known(_ account: Whisper2Contact) throws -> Correspondent {
-        let profiles = Profiles(whisper2: account)
-        if let contact = try contacts(of: account).first {
-            return Correspondent(id: contact.id, card: nil, contact: contact, profiles: profiles)
-        }
-        guard let key = account.signingKey else { throw Failure.noSigningKey }
-        let id = KeyID(publicKey: key)
-        let contact = loaded.isReady ? try store()?.contact(id: id) : nil
-        if let contact, let kept = contact.signedProfiles.whisper2, !account.agrees(with: kept) {
-            throw Failure.changedAccount(of: contact)
-        }
-        return Correspondent(id: id, card: nil, contact: contact, profiles: profiles)
-    }
-
     /// Returns a card with the contact of its id if the identity has been read already. Of two cards with the same
     /// keys, the one with the post-quantum key is used; of two signed ones, the later: an address that was revoked is
     /// not used again.
     ///
-    /// Throws ``ProfileError`` for a card with an account without a valid proof.
+    /// Throws an error for a card with an account that ``ContactAccounts/verify(_:)`` refuses.
     private func known(_ card: Card) throws -> Correspondent {
-        _ = try card.profiles()
+        try accounts.verify(card)
         if loaded.isReady, try identity().id == card.id {
             // Only the owner's signature proves that an encryption key belongs to the owner.
             let own = card.record == nil ? try identity().card() : card
             return Correspondent(id: card.id, card: own, contact: nil, isOwn: true)
         }
-        let contact = try knownStore()?.contact(id: card.id)
+        let contact = try knownView { try $0.contact(id: card.id) } ?? nil
         var card = card
-        if let kept = contact?.card, contact?.agrees(with: card) == true,
+        if let kept = contact?.card, contact.map({ agree(card, with: $0) }) == true,
             card.hybrid == nil && kept.hybrid != nil || kept.isNewer(than: card)
         {
             card = kept
         }
         return Correspondent(id: card.id, card: card, contact: contact)
+    }
+
+    /// Returns whether a card has the keys of a contact, and the accounts on it agree with the confirmed ones of the contact.
+    func agree(_ card: Card, with contact: Contact) -> Bool {
+        contact.hasKeys(of: card) && accounts.agree(card, with: contact)
     }
 
     /// Reads the identity if no passphrase prompt is needed, so that contacts are known.

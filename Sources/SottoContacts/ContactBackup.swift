@@ -1,6 +1,6 @@
 public import Sotto
 public import SottoState
-public import SottoTool
+import SottoTool
 
 /// The whole address book in one encrypted file: a signed record of type `contact-backup`, then one record for each
 /// contact, one line each, as an age file.

@@ -1,15 +1,17 @@
 package import Sotto
-import SottoMessengers
 package import SottoState
-package import SottoTool
+import SottoTool
 
 /// Reads records and cards, and takes them into the address book. Contacts that exist are not changed.
 package struct ContactImport {
     /// Whether the records are this identity's own signed backup. From other records only names, cards and accounts are
     /// imported.
     private let isOurs: Bool
+    private let accounts: any ContactAccounts
 
-    package init(isOurs: Bool) { self.isOurs = isOurs }
+    package init(isOurs: Bool, accounts: any ContactAccounts) {
+        (self.isOurs, self.accounts) = (isOurs, accounts)
+    }
 
     /// The result of an import.
     package enum Taken {
@@ -24,9 +26,9 @@ package struct ContactImport {
     /// Reads a record of the type `contact-entry` or `contact`.
     package func read(_ record: JSONObject) throws -> Contact {
         if record["type"]?.string == "contact" { return try read(Card(record: record)) }
-        guard let entry = Contact(record: record), Profiles(entry.accounts) != nil,
+        guard let entry = Contact(record: record),
             [entry.card, entry.changed].allSatisfy({
-                $0.map { (try? $0.profiles()) != nil } ?? true
+                $0.map { (try? accounts.verify($0)) != nil } ?? true
             })
         else {
             throw Failure(
@@ -61,7 +63,7 @@ package struct ContactImport {
 
     /// Reads a card. It must have a name.
     package func read(_ card: Card) throws -> Contact {
-        _ = try card.profiles()
+        try accounts.verify(card)
         guard !card.name.isEmpty else {
             throw Failure(
                 .usage, "the card has no name",
@@ -76,7 +78,9 @@ package struct ContactImport {
             return .failed(Failure(.usage, "this is your own id"))
         }
         if let known = try transaction.contact(id: contact.id) {
-            if let card = contact.card, !known.agrees(with: card) {
+            if let card = contact.card,
+                !(known.hasKeys(of: card) && accounts.agree(card, with: known))
+            {
                 return .failed(
                     Failure(
                         .untrusted,
@@ -94,7 +98,7 @@ package struct ContactImport {
                     hint: "offer the changed key with sotto contact add FILE"))
         }
         do {
-            try transaction.check(contact.profiles, of: contact.id)
+            try accounts.check(contact, replacing: nil, in: transaction)
         } catch let failure as Failure {
             return .failed(failure)
         }

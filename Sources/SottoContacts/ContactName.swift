@@ -1,6 +1,7 @@
 import Sotto
+public import SottoBytes
 import SottoState
-public import SottoTool
+import SottoTool
 
 /// The rules for names of contacts: a name must not be mistaken for another kind of argument or for another name.
 public enum ContactName {
@@ -31,7 +32,7 @@ public enum ContactName {
         if name.contains("/") { return "the name contains /" }
         if meansOwner(name) { return "the name is me, which means yourself" }
         let lower = nameFolded(name)
-        if ContactURI.hasScheme(name) || lower.hasPrefix("whisper2:") {
+        if RecipientArgument.isURI(name) {
             return "the name looks like a URI"
         }
         if lower.hasPrefix("age1") { return "the name looks like an age1… recipient" }

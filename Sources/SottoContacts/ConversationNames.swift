@@ -7,11 +7,12 @@ extension AddressBook {
     /// group, or a chat.
     package func conversation(_ who: String, for use: NameUse) throws -> Conversation {
         let isPerson = RecipientArgument.isWritten(who) || ContactName.meansOwner(who)
-        guard !isPerson, let store = try store(), try store.contact(named: who) == nil else {
+        let isContact = try view { try $0.contact(named: who) != nil }
+        guard !isPerson, isContact == false else {
             return .peer(try find(who, for: use).id)
         }
         do {
-            let known = try store.knownNames()
+            let known = try view { try $0.knownNames() } ?? []
             if let found = try NameRule.meaning(of: who, among: known, for: use) { return found }
         } catch let error as NameError {
             // The file of a card can have a part of a name as its own.

@@ -1,7 +1,6 @@
 public import Sotto
-import SottoMessengers
 public import SottoState
-public import SottoTool
+import SottoTool
 
 /// The result of adding a card to the address book.
 public enum Introduction: Sendable {
@@ -22,17 +21,21 @@ extension StateTransaction {
     /// Adds a card to the address book, under `name` or else the name on the card.
     ///
     /// A known contact keeps the name that the user gave. Throws a failure with status 64 for the owner's own card and
-    /// for an invalid name, and 12 for an unsigned card of a verified contact without a card. Throws
-    /// ``ProfileError`` for a card with an account without a valid proof.
-    public func introduce(_ card: Card, as name: String?) throws -> Introduction {
+    /// for an invalid name, and 12 for an unsigned card of a verified contact without a card. Throws the error of `accounts` for an
+    /// account on the card that they refuse.
+    public func introduce(
+        _ card: Card, as name: String?, accounts: any ContactAccounts
+    ) throws -> Introduction {
         guard card.id != owner.id else {
             throw Failure(
                 .usage, "this is your own card", hint: "give it to others: sotto keygen public")
         }
-        let claimed = try card.profiles()
+        try accounts.verify(card)
         let known = try contact(id: card.id)
         if var known, !known.name.isEmpty {
-            guard known.agrees(with: card) else { return try offer(card, instead: known) }
+            guard known.hasKeys(of: card), accounts.agree(card, with: known) else {
+                return try offer(card, instead: known)
+            }
             guard card.supersedes(known.card) else {
                 return known.card?.isNewer(than: card) == true ? .outdated(known) : .known(known)
             }
@@ -42,7 +45,8 @@ extension StateTransaction {
                     .untrusted, "\(known.name) is verified, but this card is not signed",
                     hint: "get the signed card: \(cardLookupCommand(known.id, relay: card.relay))")
             }
-            try check(claimed, of: card.id)
+            try accounts.check(
+                Contact(name: known.name, id: card.id, card: card), replacing: nil, in: self)
             known.keep(card)
             try save(known)
             return .completed(known)
@@ -51,8 +55,8 @@ extension StateTransaction {
         if let other = try contact(named: name), other.id != card.id {
             return try offer(card, instead: other)
         }
-        try check(claimed, of: card.id)
         var contact = Contact(name: name, id: card.id, card: card)
+        try accounts.check(contact, replacing: nil, in: self)
         contact.isBlocked = known?.isBlocked ?? false
         try save(contact)
         return .added(contact)

@@ -1,5 +1,6 @@
 import CSQLite
 import Glibc
+public import SottoBytes
 
 /// An error of a database file or a lock file.
 public enum DatabaseError: Error, Sendable, Equatable {
@@ -21,6 +22,41 @@ public enum DatabaseError: Error, Sendable, Equatable {
     case damaged(path: String)
     /// SQLite refused one of our statements on `path`.
     case unexpected(path: String, code: Int32)
+}
+
+extension DatabaseError: FailureError {
+    public var failure: Failure {
+        switch self {
+        case .locked(let what):
+            Failure(
+                .tryAgain, "\(what) is in use by another process",
+                hint: "run the same command again, or set a longer --lock-timeout")
+        case .cannotOpen(let path, let code):
+            Failure(
+                code == EACCES || code == EPERM ? .permission : .cannotCreate,
+                "cannot open \(path): \(Failure.text(of: code))")
+        case .newerVersion(let path):
+            Failure(
+                .configuration, "\(path) was written by a newer sotto",
+                hint: "use that version; the file was not changed")
+        case .otherFormat(let path):
+            Failure(
+                .configuration, "no released sotto wrote \(path)",
+                hint: "move it away, or use the build that wrote it; the file was not changed")
+        case .notDurable(let path):
+            Failure(.configuration, "the database \(path) does not synchronize its commits")
+        case .full(let path):
+            Failure(
+                .ioError, "no space left on the disk of \(path)",
+                hint: "free some space, then run the same command again")
+        case .inputOutput(let path, let code):
+            Failure(.ioError, "cannot read or write \(path) (SQLite \(code))")
+        case .damaged(let path):
+            Failure(.ioError, "\(path) is damaged or is not a database")
+        case .unexpected(let path, let code):
+            Failure(.bug, "unexpected SQLite error \(code) on \(path)")
+        }
+    }
 }
 
 /// The error of a module that uses a database. A transaction throws it directly, so that each module has one error.

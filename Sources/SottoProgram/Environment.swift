@@ -1,4 +1,5 @@
 import Glibc
+public import SottoBytes
 
 /// Returns a variable of the environment, or `nil` if it is not set or empty.
 public func environmentVariable(_ name: String) -> String? {
@@ -12,15 +13,6 @@ public func environmentPath(_ name: String) throws(Failure) -> String? {
     guard let value = getenv(name) else { return nil }
     guard let path = String(validatingCString: value) else { throw .notUTF8(variable: name) }
     return path.isEmpty ? nil : path
-}
-
-extension Failure {
-    /// The failure for a variable of the environment that is not UTF-8.
-    public static func notUTF8(variable name: String) -> Failure {
-        Failure(
-            .configuration, "the environment variable \(name) is not UTF-8",
-            hint: "set it to a path in UTF-8, for example a link to the directory")
-    }
 }
 
 /// Returns `$SOTTO_IDENTITY`, else `$XDG_CONFIG_HOME/sotto/identity`, else `~/.config/sotto/identity`. Throws a failure with

@@ -1,4 +1,5 @@
 import Glibc
+import SottoBytes
 
 /// The place to which the name of an output file leads.
 enum OutputPlace {

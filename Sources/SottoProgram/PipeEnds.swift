@@ -1,4 +1,5 @@
 import Glibc
+public import SottoBytes
 
 /// The two ends of a pipe. Child processes inherit only the end that they are given, and both are closed with the object.
 public final class PipeEnds {

@@ -1,5 +1,5 @@
 public import Glibc
-import SottoBytes
+public import SottoBytes
 
 extension Output {
     /// Prevents other users from reading the secret that will be written. A new file that a shell created for stdout

@@ -1,6 +1,6 @@
 public import Arguments
 import Glibc
-import SottoBytes
+public import SottoBytes
 
 /// A tool or one of its commands.
 ///

@@ -1,7 +1,14 @@
-import SottoBytes
+public import SottoBytes
 import SottoPadding
 
 extension Failure {
+    /// The output pipe was closed: the tool ends by SIGPIPE and prints nothing.
+    static let closedPipe = Failure(.closedPipe, "")
+
+    static let binaryOnTerminal = Failure(
+        .usage, "refusing to write binary data to the terminal",
+        hint: "redirect it, name a file with -o, or force it with -o -")
+
     /// Creates the failure for an error of `SottoBytes` or `SottoPadding`, or for an error that contains its own report;
     /// `nil` for any other.
     public init?(reporting error: any Error) {
@@ -34,10 +41,4 @@ extension Failure {
         case .tooLong: self.init(.malformed, "the input is longer than 2^31 - 1 bytes")
         }
     }
-}
-
-/// An error of a module that contains its own report, in one `switch` without `default`.
-public protocol FailureError: Error {
-    /// The report: the message, the hint and the exit status.
-    var failure: Failure { get }
 }

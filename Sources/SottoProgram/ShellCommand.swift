@@ -1,4 +1,5 @@
 import Glibc
+package import SottoBytes
 
 /// The command of `--exec`, which `/bin/sh` runs for each record.
 package struct ShellCommand {

@@ -28,6 +28,12 @@ public enum Terminal {
         try? tell(line)
     }
 
+    /// Writes a note to stderr, after the name of the running program.
+    @Sendable public static func note(_ text: some CustomStringConvertible) {
+        let path = CommandLine.arguments.first ?? "sotto"
+        say("\(path.split(separator: "/").last ?? "sotto"): note: \(text)")
+    }
+
     /// Writes a line like ``say(_:)`` that must not be lost: throws a failure with status 74 if it cannot be written.
     public static func tell(_ line: String) throws(Failure) {
         let bytes = Array((escapingControls(line).replacingAll("\n", with: "\\u{a}") + "\n").utf8)

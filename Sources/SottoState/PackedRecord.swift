@@ -13,7 +13,7 @@ import Sotto
 /// of 0 is in the JSON, another is a place in ``suites`` from 1. The JSON has the remaining members.
 enum PackedRecord {
     static let suites = [
-        "sealed", "ratchet", "phrase", "group", "shainy", "whisper2", "mercurio", "kecalek", "flow",
+        "sealed", "ratchet", "phrase", "group",
     ]
     static let trusts = ["unverified", "trusted", "verified"]
     /// The members of a record in order. Unknown members follow them.

@@ -106,3 +106,42 @@ extension IdentityStore {
         try readable(kind, UInt64(bitPattern: number).bigEndianBytes, read)
     }
 }
+
+extension StateDamage: CustomStringConvertible {
+    /// What is lost, for a note.
+    public var description: String {
+        let (one, several) = kind.names
+        return count == 1
+            ? "\(one) in \(path) cannot be read and is \(kind.isDropped ? "deleted" : "left out")"
+            : "\(count) \(several) in \(path) cannot be read and are \(kind.isDropped ? "deleted" : "left out")"
+    }
+}
+
+extension StateDamage.Kind {
+    /// One row, and several.
+    fileprivate var names: (one: String, several: String) {
+        switch self {
+        case .contact: ("a contact", "contacts")
+        case .conversation:
+            ("the settings of a conversation", "conversations' settings")
+        case .message: ("a message", "messages")
+        case .reader: ("a reader of the history", "readers of the history")
+        case .request: ("a message request", "message requests")
+        case .session: ("a session", "sessions")
+        case .skippedKey: ("the key of a late message", "keys of late messages")
+        case .preKey: ("a prekey", "prekeys")
+        case .bundle: ("a bundle of prekeys", "bundles of prekeys")
+        case .group: ("a group", "groups")
+        case .waitingChange:
+            ("a waiting change of a group", "waiting changes of groups")
+        case .member: ("the note about a member of a group", "notes about members of groups")
+        case .ownChain: ("the own key chain of a group", "own key chains of groups")
+        case .chain: ("the key chain of a member of a group", "key chains of members of groups")
+        case .heldMessage:
+            ("a waiting message of a group", "waiting messages of groups")
+        case .room: ("the set of keys of a room", "sets of keys of rooms")
+        case .file:
+            ("the pointer to a file of a group", "pointers to files of groups")
+        }
+    }
+}

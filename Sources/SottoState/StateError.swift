@@ -1,3 +1,4 @@
+public import SottoBytes
 public import SottoDatabase
 
 /// An error of reading or writing local state.
@@ -34,3 +35,40 @@ extension StateError: DatabaseFailure {
 
 /// A connection to a database of the state.
 package typealias StateConnection = Connection<StateError>
+
+extension StateError: FailureError {
+    public var failure: Failure {
+        switch self {
+        case .database(.damaged(let path)):
+            Failure(
+                .ioError, DatabaseError.damaged(path: path).failure.message, hint: Self.lostHint)
+        case .database(let error): error.failure
+        case .noHome:
+            Failure(
+                .configuration, "no directory for the state: HOME is not set",
+                hint: "set the environment variable SOTTO_HOME to a directory")
+        case .notUTF8(let variable): .notUTF8(variable: variable)
+        case .notPrivate(let path):
+            Failure(
+                .permission, "the state directory \(path) is accessible to other users",
+                hint: "chmod 700 \(shellWord(path))")
+        case .shared(let path):
+            Failure(
+                .permission, "the state directory \(path) is shared with other users",
+                hint:
+                    "use a directory of your own: export SOTTO_HOME=\(shellWord(path + "/sotto-state"))"
+            )
+        case .unsealable(let path):
+            Failure(
+                .ioError, "a record in \(path) cannot be decrypted with this identity",
+                hint: "restore a backup; if it is a contact, remove it and add it again")
+        case .damagedGroup(let id, let path):
+            Failure(
+                .ioError, "the group \(id) cannot be read: its changes in \(path) are damaged",
+                hint: "restore a backup; the other groups are not concerned")
+        }
+    }
+
+    private static let lostHint =
+        "restore a backup, or move it away; a new one is then created without sessions, contacts and messages"
+}

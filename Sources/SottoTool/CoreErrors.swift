@@ -1,5 +1,6 @@
 import Sotto
-public import SottoProgram
+public import SottoBytes
+import SottoProgram
 
 extension Failure {
     /// Creates the failure for an error of the core, or for an error that ``init(reporting:)`` knows; `nil` for any

@@ -1,3 +1,5 @@
+public import SottoBytes
+
 @_exported public import SottoProgram
 
 /// A tool that uses the core: its errors include the core's. The other tools conform to ``Program``, and link no

@@ -26,7 +26,7 @@ public enum KeyFile {
         return try plain(file)
     }
 
-    /// Reads the RSA key for Kecalek's login from a file, like ``rsaKey(at:_:plain:encrypted:)``.
+    /// Reads the RSA key for a login from a file, like ``rsaKey(at:_:plain:encrypted:)``.
     package static func loginKey(at path: String, _ source: SecretSource?) throws -> RSALoginKey {
         try rsaKey(at: path, source) {
             try RSALoginKey(file: $0)

@@ -24,6 +24,7 @@ public enum RecipientArgument: Sendable {
     public static func contents(of argument: String) throws(Failure) -> [UInt8] {
         var status = stat()
         if argument != "-", stat(argument, &status) != 0 {
+            guard !isURI(argument) else { throw Failure.otherURI }
             throw Failure(
                 Failure.meaning(of: errno).0,
                 "cannot read the card \(argument): \(Failure.text(of: errno))",
@@ -49,11 +50,10 @@ public enum RecipientArgument: Sendable {
         return first
     }
 
-    /// Returns whether `argument` is a recipient itself: a `sotto:` URI, a `whisper2:` URL, an `age1…` string or an SSH
-    /// key; or a secret key, which ``find(_:)`` refuses without printing it. Each may be surrounded as in ``Pasted``.
+    /// Returns whether `argument` is a recipient itself: a `sotto:` URI, an `age1…` string or an SSH key; or a secret key, which ``find(_:)`` refuses without printing it. Each may be surrounded as in ``Pasted``.
     public static func isWritten(_ argument: String) -> Bool {
         let text = Pasted.text(argument)
-        return ContactURI.hasScheme(text) || isWhisper2(text) || SSHKeyLine.type(of: text) != nil
+        return ContactURI.hasScheme(text) || SSHKeyLine.type(of: text) != nil
             || access(argument, F_OK) != 0
                 && (Pasted.hasPrefix(text, "age1") && !text.contains("/")
                     || GivenSecret.isSecret(text))
@@ -71,9 +71,13 @@ public enum RecipientArgument: Sendable {
         GivenSecret.isSecret(argument) ? "the secret that was given" : argument
     }
 
-    /// Returns whether `argument` is the URL of a Whisper2 account, which is not a card.
-    public static func isWhisper2(_ argument: String) -> Bool {
-        Pasted.hasPrefix(Pasted.text(argument), "whisper2:")
+    /// Returns whether `text` begins with the scheme of a URI and a colon, and has no white space.
+    public static func isURI(_ text: String) -> Bool {
+        guard let colon = text.firstIndex(of: ":"), text.first?.isLetter == true,
+            !text.contains(where: \.isWhitespace)
+        else { return false }
+        return text[..<colon].utf8.count > 1 && text[colon...].utf8.count > 1
+            && text[..<colon].allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
     }
 
     /// Returns whether `argument` is the name of a readable file.
@@ -91,7 +95,6 @@ public enum RecipientArgument: Sendable {
     /// Returns whether `argument` is a key without an identity: an `age1…` string or an SSH key.
     public static func isBareKey(_ argument: String) -> Bool {
         isWritten(argument) && !ContactURI.hasScheme(Pasted.text(argument))
-            && !isWhisper2(argument)
     }
 
     /// The recipients of a list, and the keys in it that are not supported.
@@ -194,13 +197,6 @@ public enum RecipientArgument: Sendable {
     private static func parse(_ argument: String) throws -> Parsed {
         let text = Pasted.text(argument)
         if ContactURI.hasScheme(text) { return .target(.card(Card(uri: try ContactURI(text)))) }
-        if isWhisper2(text) {
-            throw Failure(
-                .usage, "a whisper2: URL is neither a card nor a key for files",
-                hint:
-                    "use it for messages with --to, or add it as a contact with sotto contact add --name NAME URL"
-            )
-        }
         if let recipient = AgeRecipient(text) { return .target(.recipient(recipient)) }
         if SSHKeyLine.type(of: text) != nil {
             if let other = UnsupportedRecipient(text), SSHKeyLine.isWhole(text) {
@@ -230,4 +226,12 @@ public enum RecipientArgument: Sendable {
             return recipient
         }
     }
+}
+
+extension Failure {
+    /// The failure for a URI that is no recipient, such as an account in another messenger, status 64.
+    public static let otherURI = Failure(
+        .usage, "the URI is neither a sotto: URI nor a card",
+        hint:
+            "an account in another messenger becomes a contact: sotto contact add --name NAME URL")
 }

@@ -1,4 +1,5 @@
 public import Arguments
+import SottoBytes
 
 /// The output file of a secret. It is never overwritten.
 public struct SecretFileOptions: ArgumentGroup {

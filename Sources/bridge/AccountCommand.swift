@@ -2,7 +2,6 @@ import Arguments
 import Sotto
 import SottoMessengers
 import SottoTool
-import SottoReports
 import SottoWire
 
 /// The options that select the owner's accounts.

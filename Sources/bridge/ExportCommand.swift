@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoMessengers
 import SottoState
 import SottoTool
@@ -98,7 +99,8 @@ struct ExportCommand: Program {
     }
 
     private func exportContacts() throws {
-        let book = AddressBook(identity.load, lockTimeout: lock.timeout)
+        let book = AddressBook(
+            identity.load, lockTimeout: lock.timeout, accounts: MessengerAccounts())
         let owner = try book.identity()
         let contacts =
             names.isEmpty

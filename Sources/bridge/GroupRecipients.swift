@@ -1,5 +1,6 @@
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoMessengers
 import SottoState
 import SottoTool
@@ -72,7 +73,7 @@ extension Correspondent {
             self.init(id: id, card: contact.card, contact: contact)
             return
         }
-        self.init(id: id, card: card, contact: contact, profiles: try card.profiles())
+        self.init(id: id, card: card, contact: contact, accounts: try card.profiles().object)
     }
 }
 

@@ -1,10 +1,10 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoMessengers
 import SottoState
 import SottoTool
-import SottoReports
 import SottoWire
 
 struct ImportCommand: Program {
@@ -103,7 +103,8 @@ struct ImportCommand: Program {
         if bytes.starts(with: ByteOrderMark.bytes + Array("{".utf8)) {
             ByteOrderMark.remove(from: &bytes)
         }
-        let book = AddressBook(identity.load, lockTimeout: lock.timeout)
+        let book = AddressBook(
+            identity.load, lockTimeout: lock.timeout, accounts: MessengerAccounts())
         let entries = try Whisper2Backup.open(bytes, book.identity())
         let store = try book.writableStore()
         let output = try Output(path: "-", content: .text)

@@ -1,5 +1,6 @@
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoMessengers
 import SottoState
 import SottoTool
@@ -35,15 +36,21 @@ final class MessengerInput: MessageInput {
     private let signers: DemandedSigners
     private let keys: MessengerKeys
     private let showsDetails: Bool
-    private var known = KnownContacts()
+    /// Accounts without a signing key that `--from` names: their messages can be decrypted but not authenticated.
+    private let bare: [Whisper2Contact]
+    /// The contacts, read in the transaction ``read``.
+    private var contacts: [Contact] = []
+    private var read: StateTransaction?
     /// The keys of each Whisper2 account of a contact, and the id whose messages they sign.
     private var accounts: [WhisperID: (id: KeyID?, account: Whisper2Contact)] = [:]
     /// The contact that owns each Mercurio account.
     private var owners: [KeyID: KeyID] = [:]
 
     init(
-        _ form: Form, identity: Identity?, chats: [MessengerChat], signers: DemandedSigners
+        _ form: Form, identity: Identity?, chats: [MessengerChat], signers: DemandedSigners,
+        bare: [Whisper2Contact]
     ) throws {
+        self.bare = bare
         self.form = form
         self.identity = identity
         self.signers = signers
@@ -111,9 +118,8 @@ final class MessengerInput: MessageInput {
             hint: "open it with sotto decrypt")
     }
 
-    func mailbox(of content: Content) -> KeyID? { nil }
-
-    func needsContacts(_ content: Content) -> Bool {
+    /// Whether a contact may have to be found by its name in another messenger.
+    private func needsContacts(_ content: Content) -> Bool {
         switch content {
         case .record(_, let messenger): messenger != .shainy
         case .flow, .payload: true
@@ -121,7 +127,11 @@ final class MessengerInput: MessageInput {
         }
     }
 
-    func resolve(_ content: Content) throws -> ResolvedLine {
+    func resolve(_ content: Content, _ transaction: StateTransaction?) throws -> ResolvedLine {
+        if let transaction, transaction !== read, needsContacts(content) {
+            take(try transaction.allContacts())
+            read = transaction
+        }
         switch content {
         case .record(let record, let messenger):
             let envelope = try messenger.format.envelope(of: record, with: keys)
@@ -135,7 +145,9 @@ final class MessengerInput: MessageInput {
         case .payload(let content):
             guard let identity else { throw SuiteError.refused }
             let envelope = content.envelope(to: identity.id, from: try sender(nil, content))
-            return .envelope(ParsedEnvelope(envelope), waiting: content.file)
+            return .envelope(
+                ParsedEnvelope(envelope, digest: content.digest(of: envelope)),
+                waiting: content.file)
         case .ack(let ack):
             return .record([
                 "v": .integer(1), "type": .string("ack"), "id": .string(ack.messageID),
@@ -154,7 +166,11 @@ final class MessengerInput: MessageInput {
 
     private func foreign(_ envelope: MessengerEnvelope, waiting: JSONObject) -> ResolvedLine {
         .foreign(
-            ForeignMessage(envelope: envelope, waiting: waiting) { [keys, showsDetails] in
+            ForeignMessage(
+                id: envelope.id, time: envelope.time,
+                suite: SuiteName(rawValue: envelope.messenger.rawValue), digest: envelope.digest,
+                repeatID: envelope.repeatID, waiting: waiting
+            ) { [keys, showsDetails] in
                 let format = envelope.messenger.format
                 var message = try format.open(envelope, with: keys)
                 if showsDetails {
@@ -169,11 +185,11 @@ final class MessengerInput: MessageInput {
 
     // MARK: Senders
 
-    func take(_ known: KnownContacts) {
-        self.known = known
+    private func take(_ contacts: [Contact]) {
+        self.contacts = contacts
         (accounts, owners) = ([:], [:])
         var bindings: [WhisperID: AccountBinding] = [:]
-        for contact in known.contacts {
+        for contact in contacts {
             let profiles = contact.profiles
             if let account = profiles.whisper2 {
                 // Several contacts may have the account: the one with the strongest binding is used.
@@ -195,10 +211,12 @@ final class MessengerInput: MessageInput {
 
     /// Returns the keys of a Whisper2 account and the id whose messages it signs.
     private func account(_ id: WhisperID) -> (id: KeyID?, account: Whisper2Contact)? {
-        if let signer = signers.find(id), let account = signer.profiles.whisper2 {
+        if let signer = signers.all.first(where: { $0.profiles.whisper2?.id == id }),
+            let account = signer.profiles.whisper2
+        {
             return (signer.signerID(of: account), account)
         }
-        return accounts[id] ?? signers.bare.first { $0.id == id }.map { (nil, $0) }
+        return accounts[id] ?? bare.first { $0.id == id }.map { (nil, $0) }
     }
 
     /// Returns the correspondent or contact that owns a Mercurio account.
@@ -216,7 +234,7 @@ final class MessengerInput: MessageInput {
         if let name {
             if let id = KeyID(name) { return id }
             for person in signers.all where person.profiles.kecalek == name { return person.id }
-            for contact in known.contacts where contact.profiles.kecalek == name {
+            for contact in contacts where contact.profiles.kecalek == name {
                 return contact.id
             }
         }

@@ -1,5 +1,6 @@
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoMessengers
 import SottoState
 import SottoTool
@@ -31,7 +32,8 @@ struct MessengerSealing {
 
     init(_ target: MessengerTarget, attachment: Attachment?) throws {
         messenger = target.messenger
-        let book = AddressBook(target.identity.load, lockTimeout: target.lockTimeout)
+        let book = AddressBook(
+            target.identity.load, lockTimeout: target.lockTimeout, accounts: MessengerAccounts())
         // A chat needs no identity, so a user without one can write to it.
         let identity = messenger == .shainy ? nil : try book.identity()
         let group = try target.group.map {

@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoMessengers
 import SottoTool
 
@@ -86,12 +87,18 @@ struct RecordOpening {
         guard try !source.peek(1).isEmpty else {
             throw Failure(.no, reading.form.isText ? "" : "the input is empty")
         }
-        let book = reading.book()
+        let book = reading.book(accounts: MessengerAccounts())
         let chats = try chats.map { try MessengerChatFile.read($0) }
         let owner = try reading.owner(book, hasChats: !chats.isEmpty)
-        let senderPolicy = try reading.senderPolicy(book, owner: owner)
+        let bare = try reading.from.filter(RecipientArgument.isWhisper2).map {
+            (argument: $0, account: try book.whisper2(Pasted.text($0)))
+        }.filter { $0.account.signingKey == nil }
+        let senderPolicy = try reading.senderPolicy(book, owner: owner) { argument in
+            !bare.contains { $0.argument == argument }
+        }
         let lines = try MessengerInput(
-            form, identity: owner, chats: chats, signers: senderPolicy.signers)
+            form, identity: owner, chats: chats, signers: senderPolicy.signers,
+            bare: bare.map(\.account))
         try MessageReading(
             reading, lines, book: book, owner: owner, chats: chats.map(\.chat),
             senderPolicy: senderPolicy, input: input, source: source
@@ -111,7 +118,7 @@ struct Whisper2AttachmentOpening {
     func run() throws {
         let form = try AttachedFile.find(
             record, in: AddressBook(identity.load, lockTimeout: lockTimeout))
-        guard case .whisper2(let key) = form else {
+        guard case .foreign(let key) = form else {
             throw Failure(
                 .usage, "the attachment does not have Whisper2's format",
                 hint: "give the same arguments to sotto decrypt")

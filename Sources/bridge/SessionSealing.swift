@@ -1,5 +1,6 @@
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoMessengers
 import SottoState
 import SottoTool
@@ -30,7 +31,8 @@ struct SessionSealing {
 
     init(_ target: SessionTarget) throws {
         isFlow = target.isFlow
-        let book = AddressBook(target.identity.load, lockTimeout: target.lockTimeout)
+        let book = AddressBook(
+            target.identity.load, lockTimeout: target.lockTimeout, accounts: MessengerAccounts())
         let owner = try book.identity()
         store = try book.writableStore()
         let person = try book.find(target.to, for: .acting)
@@ -42,7 +44,7 @@ struct SessionSealing {
             tool: BridgeTool.toolName, target.session, classic: target.isClassic,
             quiet: target.quiet)
         try sessions.check([person])
-        _ = try sessions.prepare(person, store)
+        _ = try store.transaction { try sessions.prepare(person, $0) }
         peer = person.id
         names = (
             target.userID ?? owner.id.description, person.profiles.kecalek ?? peer.description

@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoState
 import SottoTool
 

@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoState
 import SottoTool
 
@@ -47,7 +48,7 @@ struct AcceptCommand: Program {
         }
         if let card {
             let outcome = try open.book.writableStore().transaction {
-                try $0.introduce(card, as: name)
+                try $0.introduce(card, as: name, accounts: open.book.accounts)
             }
             if case .changed(let contact, let replaced) = outcome {
                 throw Failure.changedKey(of: contact, replaced: replaced)

@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoMessengers
 import SottoState
 import SottoTool
@@ -42,7 +43,7 @@ struct AddCommand: Program {
             _ = try ContactName.checked(name ?? card.name)
         }
         let outcome = try open.book.writableStore().transaction {
-            try $0.introduce(card, as: name)
+            try $0.introduce(card, as: name, accounts: open.book.accounts)
         }
         try Self.report(outcome, givenName: name, what: "card", open, options)
     }

@@ -1,9 +1,9 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoState
 import SottoTool
-import SottoReports
 import SottoWire
 
 struct AddressCommand: Program {

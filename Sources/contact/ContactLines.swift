@@ -1,5 +1,7 @@
 import Sotto
 import SottoContacts
+import SottoMessages
+import SottoMessengers
 import SottoState
 import SottoTool
 
@@ -18,7 +20,7 @@ struct ContactLines {
 
     init(store: IdentityStore, isOurs: Bool) throws {
         self.store = store
-        contacts = ContactImport(isOurs: isOurs)
+        contacts = ContactImport(isOurs: isOurs, accounts: MessengerAccounts())
         output = try Output(path: "-", content: .text)
     }
 

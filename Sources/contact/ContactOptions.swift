@@ -1,6 +1,8 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoMessages
+import SottoMessengers
 import SottoState
 import SottoTool
 
@@ -26,7 +28,9 @@ struct OpenBook {
     let identity: Identity
 
     init(_ options: ContactOptions) throws {
-        book = AddressBook(options.identity.choice.load, lockTimeout: options.lock.timeout)
+        book = AddressBook(
+            options.identity.choice.load, lockTimeout: options.lock.timeout,
+            accounts: MessengerAccounts())
         identity = try book.identity()
     }
 
@@ -123,7 +127,9 @@ enum Newcomer {
 
     /// Reads an argument, a file or stdin, but not a terminal.
     init(_ argument: String?) throws {
-        if let argument, RecipientArgument.isWritten(argument) {
+        if let argument,
+            RecipientArgument.isWritten(argument) || RecipientArgument.isWhisper2(argument)
+        {
             self =
                 try Account(Array(Pasted.text(argument).utf8)).map { .account($0) }
                 ?? .card(RecipientArgument.card(argument))

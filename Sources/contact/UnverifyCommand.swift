@@ -1,6 +1,5 @@
 import Arguments
 import Sotto
-import SottoContacts
 import SottoState
 import SottoTool
 

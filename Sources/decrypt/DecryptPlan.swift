@@ -1,5 +1,7 @@
 import Arguments
+import SottoBytes
 import SottoContacts
+import SottoMessages
 import SottoTool
 
 /// A validated command line of `decrypt`.

@@ -1,7 +1,8 @@
-public import Arguments
+import Arguments
 import Sotto
 import SottoContacts
-public import SottoState
+import SottoMessages
+import SottoState
 import SottoTool
 
 @main

@@ -1,5 +1,6 @@
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoTool
 
 /// Verifies a minisign signature of the input by one of the `--from` signers.

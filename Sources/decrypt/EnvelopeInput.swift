@@ -1,5 +1,7 @@
 import Sotto
 import SottoContacts
+import SottoMessages
+import SottoState
 import SottoTool
 
 /// Parses the lines of `decrypt`: envelopes, bare texts of a chat and names of chats.
@@ -31,17 +33,11 @@ final class EnvelopeInput: MessageInput {
         return (try result { try content(of: record) }, record["id"]?.string)
     }
 
-    func mailbox(of content: Content) -> KeyID? {
-        envelope(of: content)?.envelope.to
-    }
-
     func envelope(of content: Content) -> ParsedEnvelope? {
         if case .envelope(let parsed) = content { parsed } else { nil }
     }
 
-    func take(_ known: KnownContacts) {}
-
-    func resolve(_ content: Content) throws -> ResolvedLine {
+    func resolve(_ content: Content, _ transaction: StateTransaction?) throws -> ResolvedLine {
         switch content {
         case .envelope(let parsed): return .envelope(parsed)
         case .bare(let text):
@@ -85,21 +81,10 @@ final class EnvelopeInput: MessageInput {
                 hint:
                     "add it with sotto contact add FILE, or show its key with sotto fingerprint FILE"
             )
-        case "new_message": throw Failure.foreign("flow", "this is a record of Message Flow")
-        case "send_message" where record["chatId"] != nil || record["payload"] != nil:
-            throw Failure.foreign("shainy", "this is a record of SHAiny")
-        case nil:
+        default:
             throw Failure(
                 .malformed, "the record is not an envelope",
                 hint: "open another messenger's record with sotto bridge open")
-        default: throw Failure(.malformed, "the record is not an envelope")
         }
-    }
-}
-
-extension Failure {
-    /// The failure for a record that `bridge` opens.
-    fileprivate static func foreign(_ format: String, _ message: String) -> Failure {
-        Failure(.usage, message, hint: "open it with sotto bridge open \(format)")
     }
 }

@@ -1,5 +1,6 @@
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoOpenSSL
 import SottoTool
 

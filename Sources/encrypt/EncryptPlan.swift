@@ -1,6 +1,6 @@
 import Arguments
 import Sotto
-import SottoContacts
+import SottoMessages
 import SottoOpenSSL
 import SottoState
 import SottoTool
@@ -97,7 +97,7 @@ enum EncryptPlan {
     private static func target(
         _ tool: EncryptTool, _ mode: EncryptMode
     ) throws -> MessageEncryption.Target {
-        let suite = try suite(tool)
+        let suite = tool.suite
         if let chat = tool.chat {
             guard suite == nil || suite == .phrase else {
                 throw UsageError("--chat is only for --suite phrase")
@@ -135,22 +135,6 @@ enum EncryptPlan {
                 try tool.given.refuse(option, with: "--suite sealed")
             }
             return .mailboxes(try mailboxes(tool, .sealed))
-        }
-    }
-
-    /// Returns the suite of `--suite`. Throws a failure with the command for a messenger's format.
-    private static func suite(_ tool: EncryptTool) throws -> Suite? {
-        switch tool.suite {
-        case nil: return nil
-        case .suite(let suite): return suite
-        case .bridge(let format):
-            let target =
-                format == .shainy
-                ? "--chat \(shellWord(tool.chat ?? "friends.chat")) --show-secret"
-                : tool.to.map { "--to " + shellWord($0) }.joined(separator: " ")
-            throw Failure(
-                .usage, "\(format.rawValue) is the format of another messenger, not a suite",
-                hint: "write its record: sotto bridge seal \(format.rawValue) \(target)")
         }
     }
 

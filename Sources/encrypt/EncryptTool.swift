@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoTool
 
 @main
@@ -99,7 +100,7 @@ struct EncryptTool: CoreProgram {
         help:
             "The encryption of a message, see SUITES. Default: the session if one exists, else sealed; "
             + "phrase with --chat.")
-    var suite: SuiteArgument?
+    var suite: Suite?
 
     @OptionGroup var session: SessionOptions
 

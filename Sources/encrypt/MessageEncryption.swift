@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoTool
 
 /// Encrypts messages to envelopes, or for a chat to bare texts.
@@ -65,7 +66,7 @@ struct MessageEncryption {
         try write(input, source, seal: recipients.seal) { lines, output in
             for line in lines { try output.writeRecord(serialized: line) }
         }
-        if let unreached = recipients.directory?.unreached { throw unreached }
+        if let unreached = recipients.unreached { throw unreached }
     }
 
     private func write<Sealed>(

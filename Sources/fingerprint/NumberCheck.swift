@@ -1,5 +1,6 @@
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoTool
 
 /// Compares the number of a key with a given one.

@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoState
 import SottoTool
 import SottoWire
@@ -11,17 +12,17 @@ struct CreateCommand: Program {
     enum Preset: String, CaseIterable, ExpressibleByArgument {
         /// Members write, admins change the group.
         case open
-        /// Only the creator renames and removes, as in Kecalek.
-        case kecalek
+        /// Only the creator renames and removes.
+        case creator
         /// Admins write, and all members read.
         case announcements
-        /// A phrase admits, and each author decides who reads their messages, as in SHAiny.
+        /// A phrase admits, and each author decides who reads their messages.
         case room
 
         var policy: GroupPolicy {
             switch self {
             case .open: GroupPolicy()
-            case .kecalek: GroupPolicy(add: .member, edit: .owner, post: .member, pin: .owner)
+            case .creator: GroupPolicy(add: .member, edit: .owner, post: .member, pin: .owner)
             case .announcements: GroupPolicy(post: .admin, pin: .admin, visibility: .global)
             case .room: GroupPolicy(visibility: .granted)
             }
@@ -36,7 +37,7 @@ struct CreateCommand: Program {
             group create --preset room [--phrase SOURCE] [--relay URL] [--nickname NAME] NAME [WHO ...]
             """,
         discussion: """
-            WHO are contacts. The presets are open (members write; admins invite, rename and remove), kecalek \
+            WHO are contacts. The presets are open (members write; admins invite, rename and remove), creator \
             (everybody invites; only the creator renames and removes), announcements (admins write, everybody reads, newcomers also what was written before) \
             and room. With the visibility granted, a later member reads your messages only after group grant.
 
@@ -46,7 +47,7 @@ struct CreateCommand: Program {
             """)
 
     @Option(
-        "--preset", value: "preset", help: "The rules: open, kecalek, announcements or room.")
+        "--preset", value: "preset", help: "The rules: open, creator, announcements or room.")
     var preset: Preset = .open
 
     @Option(

@@ -1,7 +1,6 @@
 import Arguments
 import Glibc
 import Sotto
-import SottoReports
 import SottoState
 import SottoTool
 import SottoWire

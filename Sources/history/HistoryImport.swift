@@ -1,5 +1,6 @@
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoState
 import SottoTool
 
@@ -23,13 +24,16 @@ struct HistoryImport {
     private var gone = 0
     private var hasHeader = false
 
-    /// The maximum number of lines in a transaction.
+    /// The maximum number of lines, and of their bytes, in a transaction. Parsed lines take many times their length in memory.
     private static let batchSize = 10_000
+    private static let batchBytes = 4 << 20
+    /// The bytes of the lines of the batch.
+    private var batchLength = 0
 
     init(_ store: IdentityStore, isOwn: Bool) throws {
         self.store = store
         self.isOwn = isOwn
-        contacts = ContactImport(isOurs: isOwn)
+        contacts = ContactImport(isOurs: isOwn, accounts: OpaqueAccounts())
         output = try Output(path: "-", content: .text)
     }
 
@@ -54,6 +58,7 @@ struct HistoryImport {
             return
         }
         if bytes.allSatisfy({ $0 <= 0x20 }) { return }
+        batchLength += bytes.count
         var id: String?
         do {
             let record = try JSON.object(parsing: bytes)
@@ -69,7 +74,7 @@ struct HistoryImport {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
             batch.append((number, id, .failure(failure)))
         }
-        if batch.count == Self.batchSize { try process() }
+        if batch.count == Self.batchSize || batchLength >= Self.batchBytes { try process() }
     }
 
     /// Takes a record of a group. Returns whether it is one. Another record ends the group before it.
@@ -137,6 +142,7 @@ struct HistoryImport {
 
     /// Imports the collected lines, and prints a record for each that failed.
     mutating func process() throws {
+        batchLength = 0
         guard !batch.isEmpty else { return }
         let lines = batch
         batch.removeAll()

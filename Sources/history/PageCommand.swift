@@ -2,6 +2,7 @@ import Arguments
 import Glibc
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoState
 import SottoTool
 

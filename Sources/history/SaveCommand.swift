@@ -1,7 +1,7 @@
 import Arguments
 import Glibc
 import Sotto
-import SottoContacts
+import SottoMessages
 import SottoState
 import SottoTool
 

@@ -1,6 +1,7 @@
 import Glibc
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoState
 import SottoTool
 

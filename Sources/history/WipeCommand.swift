@@ -2,7 +2,7 @@ import Arguments
 import Glibc
 import Sotto
 import SottoContacts
-import SottoReports
+import SottoMessages
 import SottoState
 import SottoTool
 
@@ -34,7 +34,7 @@ struct WipeCommand: Program {
         let store = try StateDirectory.existing().flatMap {
             try IdentityStore.existing(
                 in: $0, identity: identity, lockTimeout: options.lock.timeout,
-                report: StateDamage.say)
+                report: Terminal.note)
         }
         guard store != nil || !keepIdentity else {
             throw Failure(.no, options.quiet ? "" : "the identity has no state")

@@ -127,17 +127,21 @@ private struct Page {
         return "Sotto identity \u{2013} " + name.prefix(30) + (name.count > 30 ? "\u{2026}" : "")
     }
 
+    /// The longest member of the identity that is printed, in bytes.
+    private static let shortMember = 64
+
     /// The data that the words do not restore.
     private var missing: [String]? {
         var lines: [String] = []
         if identity.hasWordsPassphrase {
             lines.append("The passphrase of the words: without it they give different keys.")
         }
-        if identity.otherMembers["rsa"] != nil {
-            lines.append("The RSA key for Mercurio: sotto bridge export rsa -o FILE.")
-        }
-        if let id = identity.otherMembers["whisper2"]?.string {
-            lines.append("The name in Whisper2: \(id).")
+        for (name, value) in identity.otherMembers.members {
+            guard let text = value.string else { continue }
+            lines.append(
+                text.utf8.count <= Self.shortMember
+                    ? "For another messenger, \(name): \(text)."
+                    : "For another messenger, \(name): sotto bridge export \(name) -o FILE.")
         }
         return lines.isEmpty ? nil : lines
     }

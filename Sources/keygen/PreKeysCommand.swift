@@ -1,6 +1,5 @@
 import Arguments
 import Sotto
-import SottoReports
 import SottoState
 import SottoTool
 
@@ -38,7 +37,7 @@ struct PreKeysCommand: Program {
         let output = try Output(path: "-", content: .text)
         let store = try IdentityStore(
             directory: .standard(), identity: identity, lockTimeout: lock.timeout,
-            report: StateDamage.say)
+            report: Terminal.note)
         let count = bundle ? 1 : StateTransaction.batch
         let publication = try store.transaction { try $0.publication(oneTime: count) }
         if bundle {

@@ -1,7 +1,6 @@
 import Arguments
 import Sotto
 import SottoTool
-import SottoReports
 import SottoWire
 
 struct Public: Program {

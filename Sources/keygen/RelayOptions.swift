@@ -1,7 +1,6 @@
 import Arguments
 import Sotto
 import SottoTool
-import SottoReports
 import SottoWire
 
 /// The option for the relay of an identity.

@@ -1,5 +1,6 @@
 public import Arguments
 import Glibc
+import SottoBytes
 public import SottoQR
 import SottoProgram
 

@@ -1,3 +1,4 @@
+public import SottoBytes
 import SottoQR
 import SottoProgram
 

@@ -2,6 +2,7 @@ import Glibc
 import Sotto
 import SottoClient
 import SottoContacts
+import SottoMessages
 import SottoState
 import SottoTool
 import SottoWire

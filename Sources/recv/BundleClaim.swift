@@ -1,7 +1,7 @@
 import Sotto
 import SottoClient
 import SottoContacts
-import SottoReports
+import SottoMessages
 import SottoState
 import SottoTool
 import SottoWire
@@ -35,7 +35,7 @@ struct BundleClaim {
         let own = try book.identity()
         let store = try IdentityStore(
             directory: .standard(), identity: own, lockTimeout: lockTimeout,
-            report: StateDamage.say)
+            report: Terminal.note)
         let person = try book.find(owner, for: .reading)
         let relay = try address(of: person, fallback: own.relay)
         let id = try store.transaction { try $0.claim(for: person.id) }

@@ -1,6 +1,7 @@
 import Sotto
 import SottoClient
 import SottoContacts
+import SottoMessages
 import SottoState
 import SottoTool
 

@@ -1,7 +1,6 @@
 import Sotto
 import SottoClient
 import SottoDatabase
-import SottoReports
 import SottoState
 import SottoTool
 import SottoWire
@@ -53,7 +52,7 @@ struct MailReception {
             }
             store = try IdentityStore(
                 directory: directory, identity: identity, lockTimeout: lockTimeout,
-                report: StateDamage.say)
+                report: Terminal.note)
         }
     }
 

@@ -1,4 +1,4 @@
-import SottoReports
+import SottoBytes
 import SottoState
 import SottoTool
 
@@ -15,7 +15,7 @@ struct PrintedEnvelopes {
     func run() throws {
         let store = try IdentityStore(
             directory: .standard(), identity: identity.load(), lockTimeout: lockTimeout,
-            report: StateDamage.say)
+            report: Terminal.note)
         let output = try Output(path: nil, content: .text)
         let maximum = maximum ?? .max
         var number: Int64 = 0

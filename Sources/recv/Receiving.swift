@@ -1,3 +1,4 @@
+import SottoBytes
 import SottoClient
 import SottoState
 import SottoTool

@@ -1,4 +1,5 @@
 import Arguments
+import SottoBytes
 import SottoDatabase
 import SottoServer
 import SottoTool

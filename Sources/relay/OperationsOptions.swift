@@ -1,4 +1,5 @@
 import Arguments
+import SottoBytes
 import SottoServer
 import SottoTool
 import SottoWire

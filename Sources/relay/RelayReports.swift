@@ -1,11 +1,10 @@
 import Glibc
+public import SottoBytes
 import SottoDatabase
-import SottoDatabaseReports
-public import SottoProgram
+import SottoProgram
 public import SottoServer
 
 extension RelayError: FailureError {
-    /// The report.
     public var failure: Failure {
         switch self {
         case .store(let error): error.failure
@@ -25,7 +24,6 @@ extension RelayError: FailureError {
 }
 
 extension TLSFileError: FailureError {
-    /// The report.
     public var failure: Failure {
         switch self {
         case .noCertificate(let path): Self.failure("\(path) holds no certificate")
@@ -48,7 +46,6 @@ extension TLSFileError: FailureError {
 }
 
 extension StoreError: FailureError {
-    /// The report.
     public var failure: Failure {
         switch self {
         case .database(.damaged(let path)):

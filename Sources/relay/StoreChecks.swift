@@ -1,4 +1,5 @@
 import Glibc
+import SottoBytes
 import SottoDatabase
 import SottoServer
 import SottoTool

@@ -1,4 +1,5 @@
 import Dispatch
+import SottoBytes
 import SottoClient
 import SottoState
 import SottoTool

@@ -12,15 +12,16 @@ struct LayerTests {
         "CWordlists": 0,
         "SottoBytes": 1, "SottoPadding": 1, "Sotto": 1, "SottoDatabase": 1, "Arguments": 1,
         "SottoProgram": 2, "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
-        "SottoNetwork": 2, "SottoOpenSSL": 2, "SottoMessengers": 2, "SottoMedia": 2,
-        "SottoDatabaseReports": 3, "SottoReports": 3,
+        "SottoNetwork": 2, "SottoOpenSSL": 2, "SottoMedia": 2,
         "SottoClient": 3, "SottoServer": 3, "SottoContacts": 3, "SottoScan": 3,
+        "SottoMessages": 3, "SottoMessengers": 3,
     ]
 
     /// The targets of one layer that are built on each other: each may import those before it.
     static let orders = [
-        ["SottoBytes", "SottoPadding", "Sotto"], ["SottoProgram", "SottoTool"],
-        ["SottoDatabaseReports", "SottoReports", "SottoContacts", "SottoClient"],
+        ["SottoBytes", "SottoPadding", "Sotto"], ["SottoBytes", "SottoDatabase"],
+        ["SottoProgram", "SottoTool"],
+        ["SottoContacts", "SottoMessages"], ["SottoContacts", "SottoMessengers"],
     ]
 
     /// The targets that may import an external implementation.
@@ -159,6 +160,25 @@ struct LayerTests {
         #expect(shown == Self.layers)
     }
 
+    /// The folders of the large targets in DESIGN.md are those of the sources.
+    @Test func theFoldersAreShown() throws {
+        let root = Self.sources.deletingLastPathComponent()
+        let design = try String(
+            contentsOf: root.appendingPathComponent("DESIGN.md"), encoding: .utf8)
+        let lines = design.components(separatedBy: "\n").map {
+            $0.split(separator: " ").map(String.init)
+        }
+        for target in ["SottoState", "SottoServer", "SottoMessages"] {
+            let folders = Set(
+                Self.files.filter { $0.path.hasPrefix(target + "/") }
+                    .map { $0.path.split(separator: "/") }.filter { $0.count > 2 }
+                    .map { String($0[1]) })
+            #expect(
+                lines.contains { $0.first == target && Set($0.dropFirst()) == folders }, "\(target)"
+            )
+        }
+    }
+
     @Test func onlyTheOwnersImportAnImplementation() {
         for item in Self.imports {
             guard let owner = Self.owners.first(where: { $0.module == item.module }) else {
@@ -197,15 +217,28 @@ struct LayerTests {
     @Test func onlyTheCommandLineImportsTheArguments() {
         for item in Self.imports where item.module == "Arguments" {
             #expect(
-                ["SottoProgram", "SottoTool", "SottoContacts"].contains(item.target)
+                ["SottoProgram", "SottoTool", "SottoContacts", "SottoMessages"].contains(
+                    item.target)
                     || item.isProgram, "\(item)")
         }
     }
 
-    /// The other tools, the relay and the core know none of the messengers.
+    /// The other tools, the relay, the address book and the core know none of the messengers.
     @Test func onlyTheBridgeAndTheContactsImportTheMessengers() {
         for item in Self.imports where item.module == "SottoMessengers" {
-            #expect(["SottoContacts", "bridge", "contact"].contains(item.target), "\(item)")
+            #expect(["bridge", "contact"].contains(item.target), "\(item)")
+        }
+    }
+
+    /// Messengers are a plug-in: no name and no comment of another target names one.
+    @Test func onlyThePlugInNamesAMessenger() {
+        let names = ["kecalek", "shainy", "whisper", "mercurio", "message flow", "messageflow"]
+        for (path, lines) in Self.files
+        where !["SottoMessengers/", "bridge/", "contact/"].contains(where: path.hasPrefix) {
+            for (number, line) in lines.enumerated() {
+                let line = line.lowercased()
+                #expect(!names.contains(where: line.contains), "Sources/\(path):\(number + 1)")
+            }
         }
     }
 

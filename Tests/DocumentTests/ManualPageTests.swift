@@ -1,4 +1,5 @@
 import Foundation
+import SottoBytes
 import SottoTool
 import TestSupport
 import Testing

@@ -1,7 +1,6 @@
 import Glibc
 import Sotto
 import SottoProgram
-import SottoReports
 import SottoDatabase
 import TestSupport
 import Testing

@@ -3,7 +3,7 @@ import Sotto
 import TestSupport
 import Testing
 
-@testable import SottoContacts
+@testable import SottoMessages
 
 /// `encrypt --attach` and `decrypt --attachment` with the built programs.
 struct AttachmentTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import SottoContacts
+@testable import SottoMessages
 
 /// What is removed from pictures before they are sent.
 struct PictureMetadataTests {

@@ -1,4 +1,5 @@
 import Glibc
+import SottoBytes
 import SottoProgram
 import TestSupport
 import Testing

@@ -60,7 +60,7 @@ extension Message {
     /// Reads the message in the padded frame of a session's envelope. Throws ``RatchetError/authentication``.
     init(frame: [UInt8], of envelope: Envelope, from peer: KeyID) throws(RatchetError) {
         guard let bytes = try? Padding.unframe(frame),
-            let content = MessageContent(bytes, of: envelope)
+            let content = envelope.content(of: bytes)
         else { throw .authentication }
         self.init(
             id: content.id, from: peer, to: envelope.to, time: content.time, suite: .ratchet,

@@ -35,8 +35,8 @@ public struct Envelope: Sendable, Hashable {
     public let ttl: Int64?
     /// The output of the suite.
     public let payload: JSONObject
-    /// The form of the foreign record that the envelope was made from, or `nil`. It is not written.
-    package var foreignForm: ForeignForm?
+    /// Reads the plaintext in place of Sotto's own form; `nil` for an envelope of Sotto. It is not written.
+    package var decoder: PlaintextDecoder?
 
     /// The longest time to live: 365 days, in seconds.
     public static let maximumTTL: Int64 = 365 * 86_400
@@ -48,14 +48,6 @@ public struct Envelope: Sendable, Hashable {
     static func isTTL(_ seconds: Int64, of suite: Suite) -> Bool {
         let isOfSession = suite == .ratchet || suite == .group
         return ((isOfSession ? minimumSessionTTL : 0)...maximumTTL).contains(seconds)
-    }
-
-    /// A messenger's own record or file. Its plaintext may be plain text and not a message record.
-    package enum ForeignForm {
-        /// A record with an id and a time.
-        case record
-        /// A file without an id or a time. Those of the plaintext are used.
-        case file
     }
 
     /// Creates an envelope from its parts.
@@ -85,13 +77,11 @@ public struct Envelope: Sendable, Hashable {
 
     /// SHA-256 over the authenticated and the meaningful members: the envelope without unknown members, which an
     /// attacker may have added in transit.
-    ///
-    /// The digest of a file does not include the time, because a file is read at a different time each time.
     public var digest: [UInt8] {
         Self.digest(
             [
                 id, suite.rawValue, to?.description ?? "", from?.description ?? "",
-                foreignForm == .file ? "" : time.description,
+                time.description,
             ] + (ttl.map { ["\($0)"] } ?? []), suite.traits.payloadMembers, of: payload)
     }
 

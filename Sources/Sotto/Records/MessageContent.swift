@@ -1,9 +1,9 @@
 /// The record inside an envelope, before padding and encryption: the content, and copies of the envelope's `id`, `to`,
 /// `time` and `ttl`. The outer values are for delivery; an outer value that differs from the inner one is a forgery.
-struct MessageContent {
+package struct MessageContent {
     /// The message's id.
     let id: String
-    /// The time of creation, or `nil` for a file without one.
+    /// The time of creation, or `nil` without one.
     let time: Timestamp?
     /// The content.
     let body: JSONObject
@@ -29,30 +29,59 @@ struct MessageContent {
     }
 
     /// Reads the record inside `envelope`. Returns `nil` if it is malformed or belongs to another envelope.
-    init?(_ bytes: [UInt8], of envelope: Envelope) {
-        let parsed = try? JSON.object(parsing: bytes)
-        if envelope.foreignForm != nil, parsed?["type"]?.string != "message",
-            let text = String(validating: bytes, as: UTF8.self)
-        {
-            body = Message.textBody(text)
-            members = JSONObject()
-            id = envelope.id
-            time = envelope.foreignForm == .file ? nil : envelope.time
-            return
-        }
-        guard let record = parsed, record["v"] == .integer(1), let id = record["id"]?.string,
+    package init?(_ bytes: [UInt8], of envelope: Envelope) {
+        guard let record = try? JSON.object(parsing: bytes) else { return nil }
+        self.init(record: record, to: envelope.to)
+        guard id == envelope.id,
+            record["time"]?.string == envelope.time.description,
+            record["ttl"] == envelope.ttl.map({ .integer($0) })
+        else { return nil }
+    }
+
+    /// Reads a record for the mailbox `to`, or returns `nil`.
+    package init?(record: JSONObject, to: KeyID?) {
+        guard record["v"] == .integer(1), let id = record["id"]?.string,
             let time = record["time"]?.string.flatMap({ Timestamp($0) }),
-            record["to"]?.string == envelope.to?.description,
+            record["to"]?.string == to?.description,
             record["type"]?.string == "message", let body = record["body"]?.object
         else { return nil }
-        if envelope.foreignForm != .file {
-            guard id == envelope.id, record["time"]?.string == envelope.time.description,
-                record["ttl"] == envelope.ttl.map({ .integer($0) })
-            else { return nil }
-        }
-        self.id = id
-        self.time = time
-        self.body = body
+        (self.id, self.time, self.body) = (id, time, body)
         members = record
+    }
+
+    /// Creates the content of a plain text.
+    package init(text: String, id: String, time: Timestamp?) {
+        body = Message.textBody(text)
+        members = JSONObject()
+        (self.id, self.time) = (id, time)
+    }
+}
+
+/// Reads plaintexts that are not Sotto's records. Two decoders with one name are the same.
+package struct PlaintextDecoder: Sendable, Hashable {
+    /// The name of the form.
+    let name: String
+    /// Reads the plaintext of an envelope. Returns `nil` if it is malformed or belongs to another envelope.
+    let read: @Sendable (_ plaintext: [UInt8], _ envelope: Envelope) -> MessageContent?
+
+    /// Creates a decoder.
+    package init(
+        name: String,
+        read: @escaping @Sendable (_ plaintext: [UInt8], _ envelope: Envelope) -> MessageContent?
+    ) {
+        (self.name, self.read) = (name, read)
+    }
+
+    /// Compares the names.
+    package static func == (a: PlaintextDecoder, b: PlaintextDecoder) -> Bool { a.name == b.name }
+
+    /// Hashes the name.
+    package func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+extension Envelope {
+    /// Reads the decrypted plaintext. Returns `nil` if it is malformed or belongs to another envelope.
+    func content(of plaintext: [UInt8]) -> MessageContent? {
+        decoder.map { $0.read(plaintext, self) } ?? MessageContent(plaintext, of: self)
     }
 }

@@ -27,7 +27,7 @@ extension Envelope {
         var envelope = Envelope(
             id: id, suite: suite, to: identity.id, from: from, time: time, ttl: ttl,
             payload: payload)
-        envelope.foreignForm = foreignForm
+        envelope.decoder = decoder
         return envelope
     }
 }

@@ -34,7 +34,7 @@ public enum Suite: String, Sendable, CaseIterable {
 /// The properties of a suite.
 public struct SuiteTraits: Sendable {
     /// The members of a payload that the suite interprets.
-    let payloadMembers: [String]
+    package let payloadMembers: [String]
     /// Whether its messages are for all who know a phrase, and not for one recipient.
     public let isOfChat: Bool
     /// The protection in the order of ``columns``.

@@ -31,7 +31,7 @@ public enum PhraseSuite: MessageSuite {
         guard let id = envelope.payload["chat"] else { return try openBare(text, envelope, keys) }
         guard let chat = keys.chats.first(where: { id.string == hex($0.phrase.id) }),
             let frame = try? chat.phrase.open(text), let bytes = try? Padding.unframe(frame),
-            let content = MessageContent(bytes, of: envelope)
+            let content = envelope.content(of: bytes)
         else { throw SuiteError.refused }
         return Message(
             id: envelope.id, from: nil, to: envelope.to, time: envelope.time, suite: .phrase,

@@ -64,7 +64,7 @@ public enum Sealed {
         let file = try Fields<SealedError>(envelope.payload)["age"].bytes()
         guard envelope.to == identity.id else { throw .notForUs }
         let (signer, bytes) = try openFile(file, with: identity)
-        guard let content = MessageContent(bytes, of: envelope) else { throw .authentication }
+        guard let content = envelope.content(of: bytes) else { throw .authentication }
         let from = KeyID(publicKey: signer)
         guard envelope.from == nil || envelope.from == from else { throw .authentication }
         return Message(

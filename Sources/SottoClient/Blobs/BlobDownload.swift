@@ -4,7 +4,7 @@ import NIOHTTP1
 public import Sotto
 import SottoDatabase
 import SottoProgram
-public import SottoState
+import SottoState
 public import SottoWire
 
 /// Fetches a blob from a relay into a file of the state. An interrupted download continues where it ended.

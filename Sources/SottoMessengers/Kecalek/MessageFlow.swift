@@ -190,7 +190,18 @@ extension MessageFlowMessage {
     public func envelope(to owner: KeyID, from sender: KeyID) -> Envelope {
         content.envelope(
             id: Envelope.isID(id) ? id : Envelope.id(of: content.message.combined), to: owner,
-            from: sender, time: time, as: .record)
+            from: sender, time: time, decoder: Self.decoder)
+    }
+}
+
+extension MessageFlowMessage {
+    /// Reads a plaintext: a message record of the envelope, or plain text.
+    private static let decoder = PlaintextDecoder(name: "flow") { plaintext, envelope in
+        isRecord(plaintext)
+            ? MessageContent(plaintext, of: envelope)
+            : String(validating: plaintext, as: UTF8.self).map {
+                MessageContent(text: $0, id: envelope.id, time: envelope.time)
+            }
     }
 }
 
@@ -201,16 +212,43 @@ extension MessageFlowContent {
         to owner: KeyID, from sender: KeyID, at time: Timestamp = .now()
     ) -> Envelope {
         envelope(
-            id: Envelope.id(of: message.combined), to: owner, from: sender, time: time, as: .file)
+            id: Envelope.id(of: message.combined), to: owner, from: sender, time: time,
+            decoder: Self.decoder)
+    }
+
+    /// Returns the digest of the envelope of a file, without the time at which the file is read.
+    public func digest(of envelope: Envelope) -> [UInt8] {
+        Envelope.digest(
+            [
+                envelope.id, envelope.suite.rawValue, envelope.to?.description ?? "",
+                envelope.from?.description ?? "",
+            ], envelope.suite.traits.payloadMembers, of: envelope.payload)
+    }
+
+    /// Reads a plaintext: a message record, whose id and time count, or plain text, which has no time.
+    private static let decoder = PlaintextDecoder(name: "flow file") { plaintext, envelope in
+        guard isRecord(plaintext) else {
+            return String(validating: plaintext, as: UTF8.self).map {
+                MessageContent(text: $0, id: envelope.id, time: nil)
+            }
+        }
+        return (try? JSON.object(parsing: plaintext)).flatMap {
+            MessageContent(record: $0, to: envelope.to)
+        }
     }
 
     fileprivate func envelope(
         id: String, to owner: KeyID, from sender: KeyID, time: Timestamp,
-        as foreignForm: Envelope.ForeignForm
+        decoder: PlaintextDecoder
     ) -> Envelope {
         var envelope = Envelope(
             id: id, suite: .ratchet, to: owner, from: sender, time: time, payload: payload)
-        envelope.foreignForm = foreignForm
+        envelope.decoder = decoder
         return envelope
     }
+}
+
+/// Whether a plaintext is a message record, and no plain text.
+private func isRecord(_ plaintext: [UInt8]) -> Bool {
+    (try? JSON.object(parsing: plaintext))?["type"]?.string == "message"
 }

@@ -12,7 +12,7 @@ struct IncomingFrame: Sendable {
         case frame
         /// The envelope of a `send` frame.
         case envelope
-        /// The payload of an `ack` frame; `messageId` is Message Flow's form for one message.
+        /// The payload of an `ack` frame; `messageId` is the form for one message.
         case acknowledgement
         /// None: the frame comes from the head of an HTTP request.
         indirect case parsed(Content)

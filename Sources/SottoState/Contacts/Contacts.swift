@@ -151,3 +151,16 @@ public enum ContactError: Error, Sendable, Equatable {
     /// Another contact has this name.
     case nameTaken(String)
 }
+
+extension ContactError: FailureError {
+    public var failure: Failure {
+        switch self {
+        case .nameTaken(let name):
+            Failure(
+                .cannotCreate, "another contact already has the name \(name)",
+                hint:
+                    "rename the other contact first: sotto contact rename \(shellWord(name)) \(shellWord(name + "-2"))"
+            )
+        }
+    }
+}

@@ -1,4 +1,4 @@
-package import Sotto
+import Sotto
 import SottoDatabase
 
 /// The changes that the owner tells the members of a group, and the notes about the members.

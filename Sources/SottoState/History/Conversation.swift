@@ -218,6 +218,13 @@ struct ConversationRow {
     }
 }
 
+extension StateTransaction {
+    /// Returns all conversations, in no order.
+    package func allConversations() throws(StateError) -> [ConversationSummary] {
+        try store.conversationRows(connection).map(\.summary)
+    }
+}
+
 /// The conversations.
 extension IdentityStore {
     /// Returns all conversations: favourites first, then by their newest message, the latest first.

@@ -140,6 +140,17 @@ extension StateTransaction {
         return count
     }
 
+    /// Returns a body with a lifetime of `seconds` from reading, if it is a text, data or a file without a lifetime of its own and
+    /// the timer is set.
+    package static func limited(_ body: JSONObject, by seconds: Int64) -> JSONObject {
+        guard seconds > 0, body["expires"] == nil, let type = body["type"]?.string,
+            ["text", "data", "file"].contains(type)
+        else { return body }
+        var limited = body
+        limited["expires"] = .object(["after": .integer(seconds), "from": .string("read")])
+        return limited
+    }
+
     /// Returns the lifetime of new messages to a peer in seconds, or 0 for no limit.
     public func timer(for peer: KeyID) throws(StateError) -> Int64 {
         if let known = conversations[.peer(peer)] { return known.settings.timer }

@@ -291,3 +291,10 @@ struct StoredMessage {
 
     var context: IdentityStore.Context { .message(mark: mark, conversation: conversation) }
 }
+
+extension StateTransaction {
+    /// Returns the message with a number, or `nil`.
+    package func historyEntry(number: Int64) throws(StateError) -> HistoryEntry? {
+        try store.entries("WHERE number = ?", number, connection: connection).first
+    }
+}

@@ -62,9 +62,15 @@ struct SearchFilter: Sendable {
 
     /// Returns whether a match begins in the character at a place.
     private func begins(_ text: UnsafeRawBufferPointer, at place: Int) -> Bool {
-        guard text[place] >= 0x80, let (value, end) = Self.character(text, at: place),
-            base(of: value) == Self.several, let scalar = Unicode.Scalar(value)
-        else { return matches(text, from: place, after: 0) }
+        guard text[place] >= 0x80, let (value, end) = Self.character(text, at: place) else {
+            return matches(text, from: place, after: 0)
+        }
+        let base = base(of: value)
+        // No match begins with a combining mark; a text of many would be compared from each of them.
+        guard base != 0 else { return false }
+        guard base == Self.several, let scalar = Unicode.Scalar(value) else {
+            return matches(text, from: place, after: 0)
+        }
         // A match can begin with each base of the character.
         let all = foldedBases(scalar)
         return all.indices.contains { start in

@@ -1,4 +1,4 @@
-public import Sotto
+import Sotto
 
 /// The purpose of a name on the command line, which decides how much of the name is required.
 public enum NameUse: Sendable {

@@ -64,13 +64,13 @@ extension StateTransaction {
         guard try bundle.pqSignedPreKey == nil || admits(bundle) else {
             throw SessionError.notPairSigned(bundle.owner)
         }
+        let session = try PeerSession(by: owner, with: bundle)
         if let oneTime = bundle.oneTimePreKey {
             try connection.run(
                 "INSERT INTO spent (mark) VALUES (?) ON CONFLICT DO NOTHING",
                 store.mark(envelope: bundle.owner.description + hex(oneTime.key)))
             guard connection.changes == 1 else { throw SessionError.bundleUsed }
         }
-        let session = try PeerSession(by: owner, with: bundle)
         try add(session)
         try forgetBundle(of: bundle.owner)
         return session.origin
@@ -329,5 +329,54 @@ extension StateTransaction {
     private func markBegun(_ header: PreKeyHeader) throws(StateError) {
         try connection.run(
             "INSERT INTO begun (tag, prekey) VALUES (?, ?)", header.tag, header.signedPreKeyID)
+    }
+}
+
+extension SessionError: FailureError {
+    public var failure: Failure {
+        switch self {
+        case .nothingToSendWith(let peer):
+            Failure(
+                .noKey, "no session with the recipient, and no prekey bundle to begin one",
+                hint: "claim a bundle: sotto recv --bundle \(peer)")
+        case .unknownSession:
+            Failure(
+                .noKey, "the message belongs to a session that is not in this state",
+                hint:
+                    "this state is new or from a backup; send the sender a message, or ask for a new session"
+            )
+        case .preKeyGone:
+            Failure(
+                .noKey, "the message begins a session with a prekey that is not in this state",
+                hint:
+                    "a repeated message, or this state is new or from a backup; publish new prekeys: sotto keygen prekeys | sotto send"
+            )
+        case .begunBefore:
+            Failure(.replay, "the message begins a session that began before and was deleted")
+        case .noSender:
+            Failure(
+                .malformed, "the envelope does not name its sender, which its suite requires")
+        case .notPostQuantum:
+            Failure(
+                .untrusted, "the bundle has no post-quantum prekey",
+                hint:
+                    "it may have been removed by an attacker; use --classic to continue without it"
+            )
+        case .notPairSigned(let peer):
+            Failure(
+                .untrusted,
+                "the bundle has no signature over both prekeys, and an earlier bundle of the recipient had one",
+                hint: "an attacker may have changed it; claim another: sotto recv --bundle \(peer)")
+        case .noOneTimePreKey:
+            Failure(
+                .noKey, "the bundle has no one-time prekey",
+                hint: "try later, or omit --require-opk")
+        case .otherOwner:
+            Failure(.untrusted, "the bundle belongs to a different recipient")
+        case .bundleUsed:
+            Failure(
+                .noKey, "the bundle's one-time prekey has begun a session before",
+                hint: "claim another bundle with sotto recv --bundle")
+        }
     }
 }

@@ -458,7 +458,7 @@ import Testing
 
     @Test func theCreatorAloneRenamesInKecaleksPreset() throws {
         let circle = try Circle("alice", "bob")
-        try circle.team("alice", "bob", options: ["--preset", "kecalek"])
+        try circle.team("alice", "bob", options: ["--preset", "creator"])
         #expect(try circle["bob"].run("group", ["rename", "team", "mine"]).status == 12)
         #expect(try circle["bob"].run("group", ["remove", "team", "alice"]).status == 12)
         try circle.group("alice", "rename", "team", "crew")

@@ -73,4 +73,11 @@ struct SearchTextTests {
     func otherTextsAreNotFound(word: String, text: String) {
         #expect(!SearchText(word).occurs(in: text))
     }
+
+    /// A text of combining marks is compared once and not from each mark: with the square of its length this takes hours.
+    @Test func aTextOfMarksIsComparedOnce() {
+        let text = "e" + String(repeating: "\u{301}", count: 2_000_000)
+        #expect(!SearchFilter("ab", inJSON: true).mayOccur(in: text))
+        #expect(SearchFilter("eb", inJSON: true).mayOccur(in: text + "b"))
+    }
 }

@@ -237,18 +237,13 @@ struct ContactProfileTests {
         #expect(try list().isEmpty)
     }
 
-    @Test func aURLIsARecipientOfMessagesAndNotOfFiles() throws {
-        let url = try url("bob")
-        let file = try home.run("encrypt", ["-r", url], text: "x")
-        #expect(file.status == 64 && file.stderr.contains("whisper2:"), "\(file.stderr)")
-        // It is not mistaken for a file name.
-        let message = try home.run("encrypt", ["--to", url, "-i", "alice.key"], text: "x")
+    @Test(arguments: [["encrypt", "-r"], ["encrypt", "-i", "alice.key", "--to"], ["fingerprint"]])
+    func aURLIsACardOnlyForContactAndBridge(_ command: [String]) throws {
+        let run = try home.run(
+            command[0], Array(command.dropFirst()) + [try url("bob")], text: "x")
         #expect(
-            message.status == 10 && !message.stderr.contains("no such file"), "\(message.stderr)")
-        let known = try home.run("fingerprint", [url])
-        #expect(known.status == 0, "\(known.stderr)")
-        let unknown = try home.run("fingerprint", [withoutSigningKey(url)])
-        #expect(unknown.status == 65 && unknown.stderr.contains("&skey="))
+            run.status == 64 && run.stderr.contains("sotto contact add --name NAME URL"),
+            "\(run.stderr)")
     }
 
     // MARK: Kecalek

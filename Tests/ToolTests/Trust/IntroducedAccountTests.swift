@@ -113,6 +113,32 @@ struct IntroducedAccountTests {
         }
     }
 
+    // MARK: Accounts that other programs stored
+
+    /// Only `contact` and `bridge` prove accounts. What another program stored of them is proven before its first use, and
+    /// a comparison never covers it.
+    @Test func aFalseAccountThatAnotherProgramStoredIsNotUsed() throws {
+        // Mallory's own card names an account without the proof of its key.
+        var claimed = Profiles(whisper2: try whisper2(bob)).object
+        claimed["mercurio"] = nil
+        let card = mallory.identity.card(accounts: claimed)
+        let store = try IdentityStore(
+            directory: StateDirectory(path: home.files(alice.stateDirectory)),
+            identity: alice.identity,
+            lockTimeout: 10)
+        try store.transaction {
+            try $0.save(
+                Contact(name: "mallory", id: card.id, card: card, trust: .verified))
+        }
+        for policy in ["any", "first-use", "verified"] {
+            let run = try seal("whisper2", "--to", "mallory", "--trust", policy)
+            #expect(run.status == 11 && run.stdout.isEmpty, "\(policy): \(run.stderr)")
+        }
+        let record = try shown("mallory")
+        #expect(record["profiles"] == nil)
+        #expect(record["verified"] == .array([.string("id"), .string("card")]))
+    }
+
     // MARK: Files
 
     @Test func anImportedEntryNeverMakesAnotherKeyVerified() throws {

@@ -1,0 +1,105 @@
+import Sotto
+package import SottoState
+import SottoTool
+
+extension AddressBook {
+    /// Returns the group that a name or an id means, as ``NameRule`` says, or `nil`. The name is the local one, or the owner's for
+    /// the conversation.
+    ///
+    /// Throws a failure with status 64 if several groups match, and for a part of a name that `use` does not permit.
+    package func group(named text: String, for use: NameUse) throws -> StoredGroup? {
+        try view { state in
+            if let id = GroupID(text) { return try state.group(id) }
+            let known = try state.knownGroups()
+            return try meaning(of: text, among: known, for: use)?.group.flatMap {
+                try state.group($0)
+            }
+        } ?? nil
+    }
+
+    /// Returns the group that an argument names. Throws a failure with status 66 if none does.
+    package func requiredGroup(_ text: String, for use: NameUse) throws -> StoredGroup {
+        guard let group = try group(named: text, for: use) else {
+            throw Failure(
+                .noInput, "\(text) is not a group", hint: "list the groups: sotto group list")
+        }
+        return group
+    }
+}
+
+extension StateTransaction {
+    /// Returns the groups with their names.
+    fileprivate func knownGroups() throws -> [NameRule.Known] {
+        let (headers, names) = (try groupHeaders(), try groupNames())
+        let groups = headers.map { header in
+            NameRule.Known(
+                .group(header.id), id: header.id.description, name: names[header.id] ?? "")
+        }
+        return try groups + namedConversations().filter { $0.meaning.group != nil }
+    }
+
+    /// Returns the conversations to which the owner gave names.
+    fileprivate func namedConversations() throws(StateError) -> [NameRule.Known] {
+        try allConversations().compactMap { summary in
+            summary.settings.name.map {
+                NameRule.Known(summary.conversation, id: summary.conversation.id, name: $0)
+            }
+        }
+    }
+
+    /// Returns the names and ids of people, groups and chats.
+    package func knownNames() throws -> [NameRule.Known] {
+        let chats = try allConversations().compactMap { summary -> NameRule.Known? in
+            guard case .chat(let id) = summary.conversation else { return nil }
+            // An import can claim any name.
+            let name = try summary.isClaimed ? nil : historyEntry(number: summary.last)?.chatName
+            return NameRule.Known(summary.conversation, id: id, name: name ?? "")
+        }
+        let people = try allContacts().map(NameRule.Known.init)
+        return try people + knownGroups() + chats
+            + namedConversations().filter { $0.meaning.group == nil }
+    }
+}
+
+extension NameRule.Known {
+    /// Creates the name and id of a contact.
+    package init(_ contact: Contact) {
+        self.init(.peer(contact.id), id: contact.id.description, name: contact.name)
+    }
+}
+
+extension Conversation {
+    /// The id of the person, the group or the chat, or an empty text.
+    fileprivate var id: String {
+        switch self {
+        case .peer(let id): id.description
+        case .group(let id): id.description
+        case .chat(let id): id
+        case .unknown: ""
+        }
+    }
+}
+
+extension Failure {
+    /// The failure for a text that is not a name.
+    package init(_ error: NameError) {
+        func list(_ names: [String]) -> String {
+            names.prefix(8).joined(separator: ", ") + (names.count > 8 ? ", …" : "")
+        }
+        switch error {
+        case .severalBegin(let text, let names):
+            self.init(
+                .usage, "\(text) is the beginning of several names: \(list(names))",
+                hint: "write more of it")
+        case .notWhole(let text, let names):
+            self.init(
+                .usage,
+                "\(text) is only the beginning of a name; did you mean \(names.count == 1 ? "" : "one of ")\(list(names))?",
+                hint: "write the whole name: nothing is sent or changed for a part of it")
+        case .several(let text, let ids):
+            self.init(
+                .usage, "\(text) is the name of several: \(list(ids))",
+                hint: "list the ids: sotto history list")
+        }
+    }
+}

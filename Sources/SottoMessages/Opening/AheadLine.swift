@@ -1,0 +1,114 @@
+import Sotto
+import SottoState
+import SottoTool
+
+/// The work on a line of a session that needs no order: the threads decrypt the message, check its body, and encrypt its row
+/// for the history. The result is used only if the session and the decision about the sender are as expected. It is a class
+/// because copies of it are made often.
+final class AheadLine: Sendable {
+    let opened: OpenedAhead
+    /// Whether the body is well-formed and is not about a group.
+    let isPlain: Bool
+    /// The message with the expected name and trust of its sender, and its row; `nil` if it is not expected to be stored.
+    private let stored: (message: Message, row: HistoryRow)?
+
+    /// Returns the row of a message if its sender has the expected name and trust.
+    func row(of message: Message) -> HistoryRow? {
+        guard let stored, stored.message.name == message.name,
+            stored.message.trust == message.trust
+        else { return nil }
+        return stored.row
+    }
+
+    /// Does the work. Returns `nil` if the message is not authentic.
+    fileprivate init?(_ plan: AheadPlan, _ policy: SenderPolicy, _ store: IdentityStore) {
+        guard let opened = plan.place.open() else { return nil }
+        self.opened = opened
+        let envelope = plan.place.arrival.envelope
+        isPlain =
+            opened.message.body["type"]?.string != GroupBody.type
+            && opened.message.malformedBody == nil
+        var message = opened.message
+        let decision = try? policy.decide(
+            &message, contact: plan.contact, hasContacts: plan.hasContacts)
+        guard isPlain, decision == .accepted,
+            let row = store.row(
+                ofOpened: message, id: envelope.repeatID, digest: plan.digest,
+                in: plan.conversation, at: plan.time)
+        else {
+            stored = nil
+            return
+        }
+        stored = (message, row)
+    }
+}
+
+/// A line of a session before the work on it, with the values of the state that the work needs.
+private struct AheadPlan: Sendable {
+    let place: AheadPlace
+    let digest: [UInt8]
+    let contact: Contact?
+    let hasContacts: Bool
+    let conversation: ConversationPlace?
+    let time: Timestamp
+}
+
+extension MessageOpening {
+    /// The number of lines in a slice of a batch.
+    private static var slice: Int { 128 }
+
+    /// Opens the lines of a batch in their order. The threads of `pool` do the work that needs no order.
+    func open(
+        _ batch: [ReadLine<Input.Content>], _ pool: ThreadPool, _ transaction: StateTransaction,
+        _ printed: inout [String]
+    ) throws -> [OpenedLine] {
+        var results: [OpenedLine] = []
+        results.reserveCapacity(batch.count)
+        let store = transaction.store
+        try pool.inOrder(
+            batch.count, slice: Self.slice,
+            begin: { slice in
+                let time = Timestamp.now()
+                return try batch[slice].map { try plan($0, time, transaction) }
+            },
+            make: { [senderPolicy] plans in
+                plans.map { $0.flatMap { AheadLine($0, senderPolicy, store) } }
+            },
+            end: { slice in
+                for ahead in slice {
+                    let line = batch[results.count]
+                    results.append(try open(line, ahead: ahead, transaction, &printed))
+                }
+            })
+        return results
+    }
+
+    /// Returns the plan for a line, or `nil` if all work on it has to wait for its turn.
+    private func plan(
+        _ line: ReadLine<Input.Content>, _ time: Timestamp, _ transaction: StateTransaction
+    ) throws(StateError) -> AheadPlan? {
+        guard case .success(let content) = line.content,
+            let parsed = input.envelope(of: content)
+        else { return nil }
+        let arrived = try arrived(parsed, transaction)
+        let contact: Contact?
+        do throws(StateError) {
+            contact = try arrived.arrival.flatMap { arrival throws(StateError) in
+                try transaction.contact(id: arrival.peer)
+            }
+        } catch .unsealable {
+            // The line fails in its turn.
+            return nil
+        } catch {
+            throw error
+        }
+        guard let arrival = arrived.arrival, let place = try transaction.ahead(arrival) else {
+            return nil
+        }
+        return AheadPlan(
+            place: place, digest: arrived.digest,
+            contact: contact,
+            hasContacts: try transaction.hasContacts(),
+            conversation: try transaction.place(of: .peer(arrival.peer)), time: time)
+    }
+}

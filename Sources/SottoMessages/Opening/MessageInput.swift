@@ -1,0 +1,117 @@
+package import Sotto
+package import SottoState
+import SottoTool
+
+/// A line of the input with its parsed content.
+package struct ReadLine<Content: Sendable>: Sendable {
+    package let number: Int
+    /// The bytes of the line.
+    package let bytes: [UInt8]
+    /// The parsed content, or the failure of parsing it.
+    package let content: Result<Content, Failure>
+    /// The id that the line claims.
+    package let id: String?
+}
+
+/// The meaning of a line when the address book is known.
+package enum ResolvedLine {
+    /// An envelope, and the record that waits if it becomes a message request; `nil` for the envelope's own.
+    case envelope(ParsedEnvelope, waiting: JSONObject? = nil)
+    /// A message in a messenger's own format.
+    case foreign(ForeignMessage)
+    /// A record that is not a message.
+    case record(JSONObject)
+}
+
+/// An envelope with the values that need no state. It is a class because copies of it are made often.
+package final class ParsedEnvelope: Sendable {
+    package let envelope: Envelope
+    /// ``Envelope/digest``.
+    package let digest: [UInt8]
+    /// The parsed payload of an envelope of a session.
+    package let arrival: SessionArrival?
+
+    /// Creates the value; `digest` replaces the envelope's own digest.
+    package init(_ envelope: Envelope, digest: [UInt8]? = nil) {
+        self.envelope = envelope
+        self.digest = digest ?? envelope.digest
+        arrival = SessionArrival(envelope)
+    }
+}
+
+/// A message in a messenger's own format.
+package struct ForeignMessage {
+    package let id: String
+    package let time: Timestamp
+    /// The name of the messenger.
+    package let suite: SuiteName
+    /// The hash of what its format interprets.
+    package let digest: [UInt8]
+    /// The value that the message shares with its repeats.
+    package let repeatID: String
+    /// The record that waits if it becomes a message request.
+    package let waiting: JSONObject
+    package let open: () throws -> Message
+
+    package init(
+        id: String, time: Timestamp, suite: SuiteName, digest: [UInt8], repeatID: String,
+        waiting: JSONObject, open: @escaping () throws -> Message
+    ) {
+        (self.id, self.time, self.suite) = (id, time, suite)
+        (self.digest, self.repeatID, self.waiting) = (digest, repeatID, waiting)
+        self.open = open
+    }
+}
+
+/// The lines that a tool reads as messages.
+package protocol MessageInput: AnyObject, SendableMetatype {
+    associatedtype Content: Sendable
+    /// A parsed line, and the id that it claims.
+    typealias Parsed = (content: Result<Content, Failure>, id: String?)
+
+    /// Parses a line on any thread; `nil` if ``read(_:)`` must be called on one thread.
+    var parser: (@Sendable ([UInt8]) throws -> Parsed?)? { get }
+
+    /// Parses a line. Returns `nil` for white space.
+    func read(_ bytes: [UInt8]) throws -> Parsed?
+
+    /// Returns the envelope of a line that needs no contact to be understood, or `nil`.
+    func envelope(of content: Content) -> ParsedEnvelope?
+
+    /// Returns what a line means. `transaction` has the address book; it is `nil` without a state.
+    func resolve(_ content: Content, _ transaction: StateTransaction?) throws -> ResolvedLine
+
+    /// Takes the results of a batch after they were printed.
+    func finish(_ batch: [ReadLine<Content>], _ results: [OpenedLine]) throws
+}
+
+extension MessageInput {
+    package var parser: (@Sendable ([UInt8]) throws -> Parsed?)? { nil }
+
+    package func envelope(of content: Content) -> ParsedEnvelope? { nil }
+
+    package func finish(_ batch: [ReadLine<Content>], _ results: [OpenedLine]) throws {}
+}
+
+/// A message of an unknown sender, which waits for the user's decision.
+package struct WaitingRequest: Sendable {
+    let id: String
+    let from: KeyID
+    let time: Timestamp
+    let suite: String
+}
+
+/// The result of opening a line.
+package indirect enum OpenedLine: Sendable {
+    /// A message, and its number in the state if it is stored.
+    case message(Message, number: Int64?, seen: Bool)
+    case request(WaitingRequest)
+    /// A message of a blocked sender.
+    case dropped
+    /// A record that is not a message.
+    case record(JSONObject)
+    case failed(Failure, id: String?, isFinal: Bool)
+
+    /// Whether opening the same line again would give the same result.
+    var isFinal: Bool { if case .failed(_, _, let isFinal) = self { isFinal } else { true } }
+}

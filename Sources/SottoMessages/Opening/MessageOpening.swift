@@ -1,0 +1,386 @@
+import SottoContacts
+import Sotto
+import SottoState
+import SottoTool
+
+/// Opens one line.
+final class MessageOpening<Input: MessageInput> {
+    let input: Input
+    private let keys: SuiteKeys
+    private let identity: Identity?
+    let senderPolicy: SenderPolicy
+    let isPreview: Bool
+    /// The hashes of early envelopes that were opened without being read from the input. They may follow in the input.
+    private var openedLate: Set<[UInt8]> = []
+    /// The addresses of the owner, read in this transaction.
+    private var addresses: (read: StateTransaction, ids: Set<KeyID>)?
+    private var signals = SignalWindow()
+
+    init(
+        _ input: Input, identity: Identity?, chats: [Chat], senderPolicy: SenderPolicy,
+        isPreview: Bool
+    ) {
+        self.input = input
+        self.identity = identity
+        self.senderPolicy = senderPolicy
+        self.isPreview = isPreview
+        keys = SuiteKeys(identity: identity, chats: chats)
+    }
+
+    /// Opens a line without a state.
+    func open(_ line: ReadLine<Input.Content>) throws -> OpenedLine {
+        try caught(line, nil) { content in
+            var message: Message
+            switch content {
+            case .record(let record): return .record(record)
+            case .foreign(let foreign): message = try foreign.open()
+            case .envelope(let parsed, _):
+                let envelope = parsed.envelope
+                guard let suite = envelope.suite.messageSuite else {
+                    throw Failure(
+                        .usage, "a message of a session requires the state directory",
+                        hint: "omit --stateless")
+                }
+                message = try suite.open(envelope, with: keys)
+                guard try GroupBody(in: message) == nil else {
+                    throw Failure(
+                        .usage, "a message about a group requires the state directory",
+                        hint: "omit --stateless")
+                }
+                if envelope.ttl == 0 { try signals.take(envelope) }
+            }
+            _ = try senderPolicy.decide(&message, contact: nil, hasContacts: false)
+            try message.checkForm()
+            return .message(message, number: nil, seen: false)
+        }
+    }
+
+    /// Opens a line in a transaction. Appends to `printed` the id of an envelope that is completely handled. `ahead` is
+    /// the work on the line that was done before its turn.
+    func open(
+        _ line: ReadLine<Input.Content>, ahead: AheadLine? = nil, _ transaction: StateTransaction,
+        _ printed: inout [String]
+    ) throws -> OpenedLine {
+        // This early envelope was already printed after the message that it waited for.
+        if !openedLate.isEmpty, openedLate.remove(sha256(line.bytes)) != nil { return .dropped }
+        var id: String?
+        let result = try caught(line, transaction) { content in
+            let attempt: Attempt
+            switch content {
+            case .record(let record): return .record(record)
+            case .foreign(let foreign): attempt = Attempt(foreign)
+            case .envelope(let parsed, let waiting):
+                attempt = Attempt(try arrived(parsed, transaction), ahead) {
+                    waiting ?? parsed.envelope.record
+                }
+            }
+            id = attempt.id
+            return try open(attempt, line, transaction)
+        }
+        return try marked(result, id, line.bytes, transaction, &printed)
+    }
+
+    private func marked(
+        _ result: OpenedLine, _ id: String?, _ bytes: [UInt8], _ transaction: StateTransaction,
+        _ printed: inout [String]
+    ) throws(StateError) -> OpenedLine {
+        guard !isPreview, let id, result.isFinal,
+            try transaction.markOpened(id: id, envelope: bytes)
+        else { return result }
+        printed.append(id)
+        return result
+    }
+
+    /// Returns an envelope to one of our send addresses as its suite made it.
+    func arrived(
+        _ parsed: ParsedEnvelope, _ transaction: StateTransaction
+    ) throws(StateError) -> ParsedEnvelope {
+        guard let identity, let to = parsed.envelope.to, to != identity.id else { return parsed }
+        if addresses?.read !== transaction {
+            let own = try transaction.allContacts().flatMap(\.allAddresses)
+            addresses = (transaction, Set(own.map { $0.id(of: identity) }))
+        }
+        guard addresses?.ids.contains(to) == true else { return parsed }
+        return ParsedEnvelope(parsed.envelope.arrived(for: identity))
+    }
+
+    /// Opens the early envelopes of the inbox whose preceding messages were opened in this transaction. Forged ones are
+    /// deleted silently, because they were reported when they arrived.
+    func openReachable(
+        _ transaction: StateTransaction, _ printed: inout [String]
+    ) throws -> [OpenedLine] {
+        var tried: Set<String> = []
+        var opened: [OpenedLine] = []
+        while true {
+            let rows = try transaction.reachable(limit: 256, except: tried)
+            if rows.isEmpty { return opened }
+            for (id, bytes) in rows {
+                tried.insert(id)
+                guard let record = try? JSON.object(parsing: bytes),
+                    let envelope = try? Envelope(record: record)
+                else { continue }
+                let line = ReadLine<ParsedEnvelope>(
+                    number: 0, bytes: bytes,
+                    content: .success(try arrived(ParsedEnvelope(envelope), transaction)), id: id)
+                let result = try caught(id, line.content) { parsed in
+                    try open(Attempt(parsed) { parsed.envelope.record }, line, transaction)
+                }
+                let last = try marked(result, id, bytes, transaction, &printed)
+                if case .failed = last { continue }
+                openedLate.insert(sha256(bytes))
+                opened.append(last)
+            }
+        }
+    }
+
+    /// Keeps an envelope that arrived before more messages than a session can skip in the inbox, if it is there.
+    private func early(
+        _ envelope: Envelope, _ bytes: [UInt8], _ id: String?, _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        guard let failure = Failure(core: RatchetError.tooManySkipped) else {
+            throw RatchetError.tooManySkipped
+        }
+        guard !isPreview, let sender = envelope.from,
+            let message = try? RatchetMessage(payload: envelope.payload),
+            try transaction.markEarly(
+                id: envelope.id, envelope: bytes, from: sender, position: message.position)
+        else { return .failed(failure, id: id, isFinal: false) }
+        let waiting = Failure(
+            failure.status, failure.message,
+            hint:
+                "it waits in the inbox for \(StateTransaction.earlyDays) days and is opened after them; if they are lost, ask the sender to run sotto encrypt --new-session"
+        )
+        return .failed(waiting, id: id, isFinal: false)
+    }
+
+    private func caught(
+        _ line: ReadLine<Input.Content>, _ transaction: StateTransaction?,
+        _ body: (ResolvedLine) throws -> OpenedLine
+    ) throws -> OpenedLine {
+        try caught(line.id, line.content) { try body(try input.resolve($0, transaction)) }
+    }
+
+    /// A failure of a line is its result; an error of the state ends the whole run.
+    func caught<Content>(
+        _ id: String?, _ content: Result<Content, Failure>,
+        _ body: (Content) throws -> OpenedLine
+    ) throws -> OpenedLine {
+        let final: [ExitStatus] = [.malformed, .authentication, .replay]
+        do {
+            return try body(try content.get())
+        } catch let error as StateError {
+            // The mail that needs a damaged group, or another record that cannot be read, waits, and other mail is opened.
+            guard error.isOfOneRecord else { throw error }
+            return .failed(error.failure, id: id, isFinal: false)
+        } catch {
+            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
+            // A message that a suite refuses without a reason may open after another chat or contact is added.
+            let isRefused = (error as? SuiteError) == .refused
+            // The rules of a group refuse a message for good.
+            let isFinal =
+                [.refused, .tooManyInvitations].contains(error as? GroupError)
+                || final.contains(failure.status)
+            return .failed(failure, id: id, isFinal: !isRefused && isFinal)
+        }
+    }
+
+    // MARK: Messages
+
+    /// A message to open, with the values that recognise its repeats.
+    private struct Attempt {
+        let id: String
+        let time: Timestamp
+        let suite: String
+        let digest: [UInt8]
+        let repeatID: String
+        /// Returns the record that waits if the message becomes a request.
+        let waiting: () -> JSONObject
+        /// The envelope, or `nil` for a message in a messenger's own format.
+        let envelope: Envelope?
+        let foreign: (() throws -> Message)?
+        /// The work that was done before, or `nil`.
+        let ahead: AheadLine?
+
+        init(
+            _ parsed: ParsedEnvelope, _ ahead: AheadLine? = nil,
+            waiting: @escaping () -> JSONObject
+        ) {
+            let envelope = parsed.envelope
+            (id, time, suite) = (envelope.id, envelope.time, envelope.suite.rawValue)
+            (digest, repeatID) = (parsed.digest, envelope.repeatID)
+            self.waiting = waiting
+            self.envelope = envelope
+            self.ahead = ahead
+            foreign = nil
+        }
+
+        init(_ message: ForeignMessage) {
+            (id, time, suite) = (message.id, message.time, message.suite.rawValue)
+            (digest, repeatID) = (message.digest, message.repeatID)
+            waiting = { message.waiting }
+            envelope = nil
+            foreign = message.open
+            ahead = nil
+        }
+    }
+
+    private func open<Content>(
+        _ attempt: Attempt, _ line: ReadLine<Content>, _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        do {
+            return try open(attempt, transaction)
+        } catch RatchetError.tooManySkipped {
+            guard let envelope = attempt.envelope else { throw RatchetError.tooManySkipped }
+            return try early(envelope, line.bytes, line.id, transaction)
+        }
+    }
+
+    private func open(
+        _ attempt: Attempt, _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        if let envelope = attempt.envelope, envelope.suite == .group {
+            return try open(group: envelope, transaction) ?? .dropped
+        }
+        if let envelope = attempt.envelope, envelope.ttl == 0 {
+            return try open(signal: envelope, transaction)
+        }
+        var repeatID = attempt.repeatID
+        var earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
+        if let line = try repeated(earlier, transaction) { return line }
+        let step = try attempt.envelope.map {
+            try transaction.open($0, with: keys, ahead: attempt.ahead?.opened)
+        }
+        let ahead = step?.isOpenedAhead == true ? attempt.ahead : nil
+        guard var message = try step?.message ?? attempt.foreign?() else {
+            throw Failure(.bug, "a message was not opened")
+        }
+        if message.isUnproven, case .new = earlier {
+            // An attacker who removes the signature must not block the signed message.
+            repeatID = "unproven/" + repeatID
+            earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
+            if let line = try repeated(earlier, transaction) { return line }
+        }
+        var verdict = try decision(&message, step, attempt.id, transaction)
+        let body = ahead?.isPlain == true ? nil : try? GroupBody(in: message)
+        // A block or a request hides the messages of a member, but not the changes of a known group.
+        let isAdmitted = verdict == .accepted
+        if let body, let sender = message.from, try transaction.expects(body, from: sender) {
+            verdict = .accepted
+        }
+        // Tells the owner about messages of group members who are not contacts.
+        if verdict == .request, let sender = message.from,
+            try transaction.expectsReceipt(message.body, from: sender)
+        {
+            verdict = .accepted
+        }
+        if case .different = earlier {
+            throw Failure(
+                .replay, "a message with this id was opened before, with different content")
+        }
+        if verdict == .blocked { return .dropped }
+        if ahead?.isPlain != true, let failure = message.malformedBody {
+            // An authentic message cannot become well-formed later. Its session continues after it.
+            if !isPreview, verdict == .accepted, let step {
+                try transaction.keep(step)
+                try transaction.forgetRequest(id: attempt.id)
+            }
+            return .failed(failure, id: attempt.id, isFinal: true)
+        }
+        if let body, verdict == .accepted {
+            return try take(
+                body, message, isAdmitted: isAdmitted, step,
+                (attempt.id, repeatID, attempt.digest), transaction)
+        }
+        if isPreview { return .message(message, number: nil, seen: false) }
+        if verdict == .request, let sender = message.from {
+            if let step { try transaction.awaitPreKeys(of: step, id: attempt.id) }
+            guard
+                try transaction.request(
+                    attempt.waiting().serialized(), id: attempt.id, from: sender)
+            else {
+                throw Failure(
+                    .untrusted,
+                    "the sender is not a contact, and too many message requests wait already",
+                    hint:
+                        "list the requests: sotto contact requests, or delete all of them: sotto contact requests --drop-all"
+                )
+            }
+            return .request(
+                WaitingRequest(
+                    id: attempt.id, from: sender, time: attempt.time, suite: attempt.suite))
+        }
+        if let step { try transaction.keep(step) }
+        let number: Int64
+        if let row = ahead?.row(of: message) {
+            number = try transaction.record(row)
+        } else {
+            number = try transaction.recordOpened(
+                id: repeatID, digest: attempt.digest, message)
+        }
+        try transaction.forgetRequest(id: attempt.id)
+        return transaction.deletedOnArrival.contains(number)
+            ? .dropped : .message(message, number: number, seen: false)
+    }
+
+    /// Opens an envelope with a time to live of 0. The state does not record it. The message of a sender who is not a
+    /// contact is dropped.
+    private func open(
+        signal envelope: Envelope, _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        var message = try transaction.open(envelope, with: keys).message
+        if !isPreview { try signals.take(envelope) } else { try SignalWindow.check(envelope) }
+        let verdict = try senderPolicy.decide(
+            &message, contact: transaction.contact(of: message),
+            hasContacts: transaction.hasContacts())
+        guard verdict == .accepted else { return .dropped }
+        try message.checkForm()
+        return .message(message, number: nil, seen: false)
+    }
+
+    /// Decides about a message. A refused message may be read later with another policy, so the prekeys that it names
+    /// are kept until then.
+    private func decision(
+        _ message: inout Message, _ step: StateTransaction.Step?, _ id: String,
+        _ transaction: StateTransaction
+    ) throws -> SenderPolicy.Decision {
+        let contact = try transaction.contact(of: message)
+        let hasContacts = try transaction.hasContacts()
+        do throws(Failure) {
+            return try senderPolicy.decide(&message, contact: contact, hasContacts: hasContacts)
+        } catch {
+            if !isPreview, let step { try transaction.awaitPreKeys(of: step, id: id) }
+            throw error
+        }
+    }
+
+    /// Returns the result for an envelope that was opened before, with the current trust of its sender, or `nil` for
+    /// another envelope.
+    func repeated(
+        _ earlier: IdentityStore.Opened, _ transaction: StateTransaction
+    ) throws -> OpenedLine? {
+        switch earlier {
+        case .same(let number, let record):
+            let (message, verdict) = try senderPolicy.recall(record, transaction)
+            return verdict == .blocked ? .dropped : .message(message, number: number, seen: true)
+        case .deleted: return .dropped
+        case .new, .different: return nil
+        }
+    }
+}
+
+extension Message {
+    /// Whether the message is of a suite that can authenticate its sender, but does not. The messages of a chat have no
+    /// sender.
+    var isUnproven: Bool { !authenticated && details?["chat"] == nil }
+
+    /// The failure of a message whose body has a known type and malformed members.
+    var malformedBody: Failure? {
+        do {
+            try checkForm()
+            _ = try GroupBody(in: self)
+            return nil
+        } catch {
+            return (error as? Failure) ?? Failure(core: error)
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import SottoContacts
+package import Sotto
+import SottoState
+package import SottoTool
+
+/// Prints the results of opening envelopes: records, or with `--text` only the text of messages.
+package final class MessagePrinter {
+    private let output: Output
+    private let tool: String
+    private let form: MessageForm
+    private let quiet: Bool
+    /// The options of the identity, each after a space.
+    private let identity: String
+    private var lastSender: String?
+    private var strangers: Set<KeyID> = []
+
+    /// `tool` is the name in messages.
+    package init(
+        output: Output, tool: String, form: MessageForm, identity: IdentityChoice, quiet: Bool
+    ) {
+        self.output = output
+        self.tool = tool
+        self.form = form
+        self.quiet = quiet
+        self.identity = identity.identities.map { " -i " + shellWord($0) }.joined()
+    }
+
+    /// Whether records are printed, and not texts.
+    package var printsRecords: Bool { !form.isText }
+
+    /// Returns the record of a message. `number` is its number in the state; `nil` if it is not stored. `quotation` is
+    /// ``Quotation/name``.
+    static func record(
+        _ message: Message, number: Int64?, seen: Bool, quotation: String?
+    ) -> JSONObject {
+        var record = message.record
+        record["number"] = number.map { .integer($0) }
+        if seen { record["seen"] = .bool(true) }
+        record["quotation"] = quotation.map { .string($0) }
+        return record
+    }
+
+    /// Prints a message as ``record(_:number:seen:quotation:)``, or its text.
+    package func print(
+        _ message: Message, number: Int64?, seen: Bool, quotation: String?
+    ) throws {
+        guard form.isText else {
+            try output.writeRecord(
+                Self.record(message, number: number, seen: seen, quotation: quotation))
+            return
+        }
+        try reportSender(message)
+        let start = form.hasTime ? Self.prefix(message) : ""
+        let isForwarded =
+            (try? MessageBody(message.body, isLocal: true))?.content.forwarded != nil
+        let prefix = start + (isForwarded ? "[forwarded] " : "")
+        try print(text: message.body, prefix)
+        if let file = AttachedFile(message) {
+            try write(text: prefix + file.line(number: number, identity: identity))
+        }
+    }
+
+    /// Prints a body: its text or data, or a line that describes another kind.
+    private func print(text body: JSONObject, _ prefix: String) throws {
+        if let line = (try? MessageBody(body, isLocal: true))?.line {
+            try write(text: prefix + line)
+        } else if let text = body["text"]?.string {
+            try write(text: prefix + text)
+        } else if let data = try? Fields<FieldError>(body)["data"].bytes() {
+            if output.isTerminal || form.isMarked {
+                try write(text: prefix + "[\(data.count) bytes that are not text]")
+            } else {
+                try output.write(data)
+            }
+        }
+    }
+
+    /// Writes one text. With `--null` or `--time`, its end can be distinguished from a line feed in it.
+    private func write(text: String) throws {
+        if form.endsWithZero, !output.isTerminal {
+            // U+0000 ends a text; within a text it is replaced by U+FFFD.
+            let scalars = text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }
+            try output.write(Array(String(String.UnicodeScalarView(scalars)).utf8) + [0])
+        } else if form.hasTime, !output.isTerminal {
+            try output.write(Array((Self.lines(text).joined(separator: "\n\t\t") + "\n").utf8))
+        } else {
+            try output.writeParagraph(text)
+        }
+    }
+
+    /// Returns the time and the name of a message, each followed by a tab.
+    private static func prefix(_ message: Message) -> String {
+        let time = message.time?.description ?? "-"
+        let chat = message.details?["chat"]?.object
+        let name =
+            message.name ?? message.from?.description
+            ?? (chat?["name"] ?? chat?["id"])?.string.map { "[\($0)]" } ?? "-"
+        let plain = name.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }
+        return "\(time)\t\(String(String.UnicodeScalarView(plain)))\t"
+    }
+
+    /// Returns the lines of a text. A carriage return before a line feed belongs to its line.
+    private static func lines(_ text: String) -> [String] {
+        text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map {
+            String(Substring($0))
+        }
+    }
+
+    /// Prints a record that is not a message; with `--text`, the content of its body if it has one.
+    func print(_ record: JSONObject) throws {
+        guard form.isText else { return try output.writeRecord(record) }
+        if let body = record["body"]?.object {
+            try print(text: body, form.hasTime ? "-\t-\t" : "")
+        }
+    }
+
+    /// Prints a message request, which waits.
+    func print(_ request: WaitingRequest) throws {
+        if !form.isText {
+            try output.writeRecord(
+                JSONObject([
+                    ("v", .integer(1)), ("type", .string("request")),
+                    ("id", .string(request.id)), ("from", .string(request.from.description)),
+                    ("time", .string(request.time.description)),
+                    ("suite", .string(request.suite)),
+                ]))
+        }
+        if !quiet, strangers.insert(request.from).inserted {
+            Terminal.say("\(tool): note: a message request waits: sotto contact requests")
+        }
+    }
+
+    func print(error record: JSONObject) throws {
+        if !form.isText { try output.writeRecord(record) }
+    }
+
+    /// Returns a name, in quotation marks if it has a character that ends or imitates the words after it.
+    private static func quoted(_ name: String) -> String {
+        guard name.contains(where: { "(),'\"".contains($0) }) || name.utf8.count > 64 else {
+            return name
+        }
+        // A long run of spaces would move the rest of the line to the next one.
+        return shellWord(name.split(separator: " ").joined(separator: " "))
+    }
+
+    /// Reports on standard error the sender of the following text: once for consecutive messages, but on a terminal for
+    /// each message, so that a text that imitates this line is always below a real one.
+    private func reportSender(_ message: Message) throws {
+        guard !quiet else { return }
+        let sender: String
+        if let from = message.from {
+            // An account of another messenger that belongs to no contact is shown with its name there.
+            let account = message.details?["whisperId"]?.string
+            let group = message.details?["group"]?.object
+            let name: String
+            if let known = message.name ?? account {
+                name = Self.quoted(known)
+            } else if let nickname = group?["nickname"]?.string {
+                // A member chose it, so the id follows.
+                name = "\(shellWord(nickname)) \(from.short)…"
+            } else {
+                name = from.description
+            }
+            if message.details?["state"]?.string == "different" {
+                Terminal.say(
+                    "\(tool): warning: \(name) has the same changes of the group, but another state"
+                )
+            }
+            let place = group?["name"]?.string.map { " in \(Self.quoted($0))" } ?? ""
+            // A former member can have written it later.
+            let late = message.isLate ? ", late" : ""
+            sender = "from \(name)\(place) (\(message.trust.rawValue)\(late))"
+        } else {
+            let chat = message.details?["chat"]?.object
+            let name = (chat?["name"] ?? chat?["id"])?.string
+            sender =
+                (name.map { "in the chat \(Self.quoted($0)), " } ?? "")
+                + "from an unknown sender (not authenticated)"
+        }
+        guard lastSender != sender || output.isTerminal && !form.hasTime else { return }
+        lastSender = sender
+        // Texts before this line belong to the previous sender.
+        try output.flush()
+        Terminal.say("\(tool): \(sender)")
+    }
+}

@@ -1,0 +1,116 @@
+package import SottoContacts
+package import Sotto
+package import SottoState
+package import SottoTool
+
+/// The signers that `--from` requires.
+package struct DemandedSigners: Sendable {
+    package let all: [Correspondent]
+
+    package init(_ arguments: [String], _ book: AddressBook) throws {
+        all = try arguments.map { try book.find($0, for: .reading) }
+    }
+
+    package func find(_ signer: KeyID) -> Correspondent? { all.first { $0.id == signer } }
+
+    /// Throws unless `signer` is one of the required signers, or none is required.
+    package func check(_ signer: KeyID) throws(Failure) {
+        guard all.isEmpty || find(signer) != nil else {
+            throw Failure(
+                .untrusted, "signed by \(signer), which is not the required signer",
+                hint: "show the number of the signing key: sotto fingerprint \(signer)")
+        }
+    }
+}
+
+/// Decides whether a message is shown, depending on its sender.
+package struct SenderPolicy: Sendable {
+    /// The owner of the identity, whose messages to the own mailbox are accepted.
+    package let owner: KeyID?
+    package let signers: DemandedSigners
+    /// The policy of `--trust`.
+    package let policy: TrustPolicy?
+
+    package enum Decision: Sendable {
+        /// The message is shown.
+        case accepted
+        /// The message waits until the user decides about its sender.
+        case request
+        /// The message is dropped.
+        case blocked
+    }
+
+    package init(owner: KeyID?, signers: DemandedSigners, policy: TrustPolicy?) {
+        self.owner = owner
+        self.signers = signers
+        self.policy = policy
+    }
+
+    /// Decides about a message, and sets the name and trust of its sender in it.
+    ///
+    /// Without `--trust` and `--from`, messages of unknown senders become requests if the address book has contacts.
+    /// Throws a failure with status 12 for a known sender who does not satisfy the policy.
+    package func decide(
+        _ message: inout Message, contact: Contact?, hasContacts: Bool
+    ) throws(Failure) -> Decision {
+        if contact?.isBlocked == true { return .blocked }
+        guard let sender = message.from else { return try decideUnproven(&message) }
+        try signers.check(sender)
+        message.name = nil
+        message.trust = contact?.trust ?? .unverified
+        if let contact, !contact.name.isEmpty { message.name = contact.name }
+        if let signer = signers.find(sender) {
+            if message.name == nil, let name = signer.card?.name, !name.isEmpty {
+                message.name = name
+            }
+            if message.trust == .unverified { message.trust = .trusted }
+        }
+        if sender == owner {
+            message.name = message.name ?? "me"
+            message.trust = .verified
+        }
+        let policy =
+            policy ?? (signers.all.isEmpty && hasContacts ? .firstUse : TrustPolicy.any)
+        switch (policy, message.trust) {
+        case (.any, _), (.firstUse, .trusted), (.firstUse, .verified), (.verified, .verified):
+            return .accepted
+        case (.firstUse, .unverified): return .request
+        case (.verified, .unverified), (.verified, .trusted):
+            throw Failure(
+                .untrusted, "the sender's key, \(sender), has not been verified",
+                hint: "compare the safety number: sotto fingerprint --with \(sender)")
+        }
+    }
+
+    /// A message without an authenticated sender is shown unless `--from` or `--trust` requires one.
+    private func decideUnproven(_ message: inout Message) throws(Failure) -> Decision {
+        message.name = nil
+        message.trust = .unverified
+        guard signers.all.isEmpty, policy == nil || policy == .any else {
+            throw Failure(.untrusted, "the sender of the message is not authenticated")
+        }
+        return .accepted
+    }
+}
+
+extension SenderPolicy {
+    /// Returns the message of a record in the state, with the current trust of its sender.
+    package func recall(
+        _ record: JSONObject, _ transaction: StateTransaction
+    ) throws -> (message: Message, verdict: Decision) {
+        guard var message = Message(record: record) else {
+            throw Failure(.ioError, "a record in the state is damaged")
+        }
+        let verdict = try decide(
+            &message, contact: try transaction.contact(of: message), hasContacts: false)
+        return (message, verdict)
+    }
+}
+
+extension StateTransaction {
+    /// Returns the contact who sent a message if that is authenticated, else `nil`.
+    func contact(of message: Message) throws(StateError) -> Contact? {
+        guard let sender = message.from else { return nil }
+        return try contact(id: sender)
+    }
+}

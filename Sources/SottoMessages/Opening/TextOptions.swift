@@ -1,0 +1,41 @@
+import Arguments
+
+/// The options for the form of texts.
+package struct TextOptions: ArgumentGroup {
+    @Flag("--text", help: "Print only the text of messages, each with a line feed.")
+    package var text = false
+
+    @Flag(
+        "--time",
+        help:
+            "With --text: print time, name and text, separated by tabs; further lines begin with two tabs."
+    )
+    package var time = false
+
+    @Flag(
+        "-0", "--null", help: "With --text: end each text with a zero byte instead of a line feed.")
+    package var null = false
+
+    package init() {}
+
+    /// The plain value of these options.
+    package var form: MessageForm {
+        MessageForm(isText: text, hasTime: time, endsWithZero: null)
+    }
+
+    package func validate() throws {
+        guard text || !(time || null) else { throw UsageError("--time and --null require --text") }
+    }
+}
+
+/// The form of printed messages: records, or only their texts.
+package struct MessageForm: Sendable {
+    package let isText: Bool
+    /// Whether the time and the name precede a text.
+    let hasTime: Bool
+    /// Whether a zero byte ends a text, and no line feed.
+    let endsWithZero: Bool
+
+    /// Whether the end of a text can be distinguished from a line feed in it.
+    var isMarked: Bool { hasTime || endsWithZero }
+}

@@ -1,0 +1,145 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// A group that gets messages, and the routes to its members.
+struct GroupRoute {
+    /// The group.
+    let group: StoredGroup
+    /// The members with a route, without the owner.
+    let destinations: [KeyID: Destination]
+    /// The mailboxes of further members. They get copies, which need no session.
+    let mailboxes: [KeyID: MemberMailbox]
+    /// The relays to which mail of members who are no contacts may go.
+    let relays: ListedRelays
+
+    var id: GroupID { group.id }
+
+    /// Returns whether a member gets messages.
+    func reaches(_ member: KeyID) -> Bool {
+        destinations[member] != nil || mailboxes[member] != nil
+    }
+
+    /// Returns a copy's line.
+    func line(_ copy: Envelope, to member: KeyID) -> JSONObject? {
+        destinations[member]?.line(copy) ?? mailboxes[member]?.line(copy)
+    }
+}
+
+/// The mailbox of a member of a group who is no contact, from the member's card.
+struct MemberMailbox {
+    /// The address in place of the id, or `nil`.
+    let address: KeyID?
+    /// The relay to which the mail goes, or `nil`.
+    let relay: String?
+    /// Whether the card has a relay to which mail may not go.
+    let isUnlisted: Bool
+
+    /// Reads the mailbox of a card. Mail goes only to a relay among `relays`.
+    init(card: [UInt8], relays: ListedRelays) {
+        let card = try? JSON.object(parsing: card)
+        address = card?["address"]?.string.flatMap { KeyID($0) }
+        let noted = card?["relay"]?.string.flatMap { relay in
+            (1...Correspondent.relayLimit).contains(relay.utf8.count) ? relay : nil
+        }
+        relay = noted.flatMap { relays.address(of: $0) }
+        isUnlisted = noted != nil && relay == nil
+    }
+
+    /// Returns a copy's line.
+    func line(_ copy: Envelope) -> JSONObject {
+        var record = copy.record
+        if let address { record["to"] = .string(address.description) }
+        if let relay { record["relay"] = .string(relay) }
+        return record
+    }
+}
+
+extension RecipientDirectory {
+    /// Returns the group that a name or an id means, of which the owner is a member.
+    func memberGroup(_ name: String) throws -> StoredGroup {
+        guard store != nil else {
+            throw Failure(.usage, "a group requires the state directory", hint: "omit --stateless")
+        }
+        let group = try book.requiredGroup(name, for: .acting)
+        guard group.standing == .member else { throw GroupError.notMember }
+        return group
+    }
+
+    /// Returns the routes to the members of a group, by its name or id. Begins a session with each member who gets a change
+    /// before the message and whose bundle is stored. A member without a route is reported and left out.
+    func group(_ name: String, _ transaction: StateTransaction) throws -> GroupRoute {
+        if groups?.read !== transaction { groups = (transaction, [:]) }
+        if let known = groups?.routes[name] { return known }
+        let group = try memberGroup(name)
+        let sending = try transaction.prepareMessage(to: group, at: .now())
+        let told = Set(sending.bodies.map(\.to))
+        let relays = group.state.policy.relays(and: try book.identity().relay)
+        var unlisted = 0
+        var destinations: [KeyID: Destination] = [:]
+        var mailboxes: [KeyID: MemberMailbox] = [:]
+        for member in group.members.map(\.id) where member != own {
+            let contact = try transaction.readableContact(id: member)
+            let note = sending.notes[member]
+            if contact == nil, !told.contains(member), admitsMembers, let note {
+                let mailbox = MemberMailbox(card: note.cardBytes, relays: relays)
+                if mailbox.isUnlisted { unlisted += 1 } else { mailboxes[member] = mailbox }
+                continue
+            }
+            switch try result({ try self.member(member, note, relays, transaction) }) {
+            case .success(let destination) where destination.isUnlisted: unlisted += 1
+            case .success(let destination): destinations[member] = destination
+            case .failure(let failure):
+                let name = contact?.name ?? note?.card?.name ?? member.description
+                warn("\(name) does not get the message: \(failure.message)")
+            }
+        }
+        noteUnlisted(unlisted)
+        let route = GroupRoute(
+            group: group, destinations: destinations, mailboxes: mailboxes, relays: relays)
+        groups?.routes[name] = route
+        // The messages of --group name it by its id.
+        groups?.routes[group.id.description] = route
+        return route
+    }
+
+    /// Returns the route to a member of a group. Mail of one who is no contact goes only to `relays`.
+    func member(
+        _ member: KeyID, _ note: GroupMemberNote?, _ relays: ListedRelays,
+        _ transaction: StateTransaction
+    ) throws -> Destination {
+        let contact = try transaction.readableContact(id: member)
+        let person = Correspondent(id: member, card: contact?.card ?? note?.card, contact: contact)
+        var destination = try self.member(person, transaction)
+        if contact == nil { destination.relays = relays }
+        return destination
+    }
+
+    /// Reports once that the policy of a group entitles no other member to read the owner's messages.
+    func noteUnread(_ group: StoredGroup) {
+        guard group.members.count > 1, notedUnread.insert(group.id).inserted else { return }
+        let command = "sotto group grant \(group.id.short) WHO | sotto encrypt | sotto send"
+        warn("no other member of \(group.name) reads your messages yet; to show them: \(command)")
+    }
+
+    /// Reports a record with keys for a person who may not have them any more.
+    func noteLostRights() {
+        warn(
+            "a record has keys of a group that its recipient may not have any more: they are left out"
+        )
+    }
+
+    /// Reports a member for whom the key of a group or its changes could not be encrypted. They get them with a later message.
+    func noteUnreached(_ name: String, _ failure: Failure) {
+        warn("\(name) cannot read the message until a later one reaches them: \(failure.message)")
+    }
+
+    /// Reports the members who get the key of a group in a sealed message.
+    func noteSealed(_ names: [String]) {
+        guard let first = names.first else { return }
+        let who = names.count == 1 ? first : "\(names.count) members"
+        warn(
+            "the key of the group goes to \(who) without forward secrecy: no session exists")
+    }
+}

@@ -1,0 +1,311 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// Encryption of a batch of messages. The calling thread takes the places of the messages in the sessions and stores their
+/// rows, both in the order of the input. The threads of the pool encrypt the messages and their rows.
+extension Recipients {
+    /// The number of messages in a slice of a batch.
+    private static let slice = 128
+
+    /// Returns the lines of each message or its failure. `transaction` is `nil` if no message is recorded.
+    func seal(
+        _ jobs: [Result<Job, Failure>], _ transaction: StateTransaction?
+    ) throws -> [Result<[[UInt8]], Failure>] {
+        var sealed: [Result<[[UInt8]], Failure>] = []
+        sealed.reserveCapacity(jobs.count)
+        var start = 0
+        for (place, job) in jobs.enumerated() {
+            guard let job = try? job.get(), job.changesLater else { continue }
+            try seal(jobs[start..<place], transaction, &sealed)
+            sealed.append(try result { try seal(alone: job, transaction) })
+            start = place + 1
+        }
+        try seal(jobs[start...], transaction, &sealed)
+        return sealed
+    }
+
+    /// Encrypts messages that do not change each other, on all threads.
+    private func seal(
+        _ jobs: ArraySlice<Result<Job, Failure>>, _ transaction: StateTransaction?,
+        _ sealed: inout [Result<[[UInt8]], Failure>]
+    ) throws {
+        let (keys, store) = (keys, store)
+        try pool.inOrder(
+            jobs.count, slice: Self.slice,
+            begin: { slice in
+                try jobs.dropFirst(slice.lowerBound).prefix(slice.count).map { job in
+                    try result { try plan(job.get(), transaction) }
+                }
+            },
+            make: { plans in
+                plans.map { plan in
+                    Result { try result { try plan.get().encrypted(keys, store) } }
+                }
+            },
+            end: { results in
+                for encrypted in results {
+                    sealed.append(
+                        try result {
+                            let encrypted = try encrypted.get().get()
+                            return try record(encrypted, transaction)
+                        })
+                }
+            })
+    }
+
+    /// Encrypts a message after all messages before it are stored, and before the next one is planned.
+    private func seal(alone job: Job, _ transaction: StateTransaction?) throws -> [[UInt8]] {
+        if let group = job.group {
+            guard let transaction else {
+                throw Failure(.bug, "a message to a group has no transaction")
+            }
+            return try seal(job, to: group, transaction)
+        }
+        if job.isAboutGroup {
+            // The body can contain keys, so the history does not have it.
+            let body = try GroupBody(job.message.body)
+            return try job.destinations.flatMap { destination in
+                var body = body
+                if let person = destination.id, let transaction,
+                    try transaction.removeLostRights(from: &body, of: person)
+                {
+                    directory?.noteLostRights()
+                }
+                return try tell(body, job, to: destination, job.isRecorded ? transaction : nil)
+                    .map { $0.serialized() }
+            }
+        }
+        return try record(plan(job, transaction).encrypted(keys, store), transaction)
+    }
+
+    /// Stores the rows of a message. Returns its lines. The recipients who do not get it are reported.
+    private func record(
+        _ encrypted: EncryptedMessage, _ transaction: StateTransaction?
+    ) throws(StateError) -> [[UInt8]] {
+        for row in encrypted.rows { try transaction?.record(row) }
+        for (name, failure) in encrypted.failures { directory?.noteFailed(name, failure) }
+        return encrypted.lines
+    }
+
+    /// Encrypts a body about a group for a person. Returns the envelope's line, after the record of the blob that it needs if that
+    /// is new.
+    private func tell(
+        _ body: GroupBody, _ job: Job, to destination: Destination,
+        _ transaction: StateTransaction?
+    ) throws -> [JSONObject] {
+        var body = body
+        var upload: (blob: BlobRecord, isNew: Bool)?
+        if var file = body.file, file.pointer.place == nil {
+            guard let groupFiles, transaction != nil else {
+                throw Failure(
+                    .usage, "a file with changes of a group needs the state and a relay of your own"
+                )
+            }
+            upload = try groupFiles.place(&file)
+            body.file = file
+        }
+        let draft = Draft(
+            body: body.record, extra: job.message.extra, milliseconds: Timestamp.milliseconds(),
+            ttl: job.ttl)
+        let envelope = try plan(draft, destination.route, transaction).envelope(keys)
+        if let member = destination.id { try transaction?.noteSealed(body, to: member) }
+        var line = destination.line(envelope)
+        guard let upload else { return [line] }
+        line["blob"] = .string(upload.blob.name)
+        return (upload.isNew ? [upload.blob.record] : []) + [line]
+    }
+
+    /// Takes the places of a message in the sessions with its recipients.
+    private func plan(_ job: Job, _ transaction: StateTransaction?) throws -> PlannedMessage {
+        let milliseconds = Timestamp.milliseconds()
+        var bodies = try job.destinations.map { try job.body(to: $0, transaction) }
+        let uploads = try job.destinations.indices.map {
+            try job.upload(to: job.destinations[$0], &bodies[$0])
+        }
+        let copies = try zip(job.destinations, bodies).map { destination, body in
+            let draft = Draft(
+                body: body, extra: job.message.extra, milliseconds: milliseconds, ttl: job.ttl)
+            return try result { try plan(draft, destination.route, transaction) }
+        }
+        var places: [ConversationPlace?]?
+        if let transaction, job.isRecorded, !job.isAboutGroup {
+            places = try job.destinations.map {
+                try transaction.place(of: conversation(with: $0, transaction.owner.id))
+            }
+        }
+        return PlannedMessage(
+            message: job.message, time: Timestamp(seconds: milliseconds / 1000),
+            destinations: job.destinations, bodies: bodies, uploads: uploads, copies: copies,
+            places: places)
+    }
+
+    private func conversation(
+        with destination: Destination, _ owner: KeyID
+    ) -> Conversation {
+        if let chat = keys.chats.first?.details["id"]?.string { return .chat(chat) }
+        return .peer(destination.id ?? owner)
+    }
+
+    private func plan(
+        _ draft: Draft, _ route: Destination.Route, _ transaction: StateTransaction?
+    ) throws -> PlannedMessage.Copy {
+        switch route {
+        case .suite(let suite, let recipient): return .suite(suite, recipient, draft)
+        case .session(let peer):
+            guard let transaction else { throw SessionError.nothingToSendWith(peer) }
+            return .session(try transaction.prepare(draft, to: peer))
+        }
+    }
+
+    /// Encrypts a message for the members of a group. Before it, members get the chain and the changes that they lack.
+    private func seal(
+        _ job: Job, to route: GroupRoute, _ transaction: StateTransaction
+    ) throws -> [[UInt8]] {
+        guard let group = try transaction.group(route.id) else {
+            throw GroupError.unknown
+        }
+        let milliseconds = Timestamp.milliseconds()
+        var body = group.sendable(job.message.body)
+        if case .timer(let seconds)? = group.state.values["timer"] {
+            body = StateTransaction.limited(body, by: seconds)
+        }
+        let blob = try job.upload(fromOwner: relay, &body)?.record(to: transaction.owner.id)
+        let sending = try transaction.prepareMessage(
+            to: group, at: Timestamp(seconds: milliseconds / 1000))
+        var lines: [JSONObject] = blob.map { [$0.record] } ?? []
+        var sealedNames: [String] = []
+        var failed: Set<KeyID> = []
+        // The message is encrypted first: if it is refused, no member is told anything.
+        let readers = sending.readers.filter(route.reaches)
+        let draft = Draft(
+            body: body, extra: job.message.extra, milliseconds: milliseconds, ttl: job.ttl)
+        let sealed = try transaction.seal(draft, sending, to: readers)
+        for (member, body) in sending.bodies {
+            guard route.reaches(member), let directory else { continue }
+            // After a failure the member gets nothing more, so that all of it comes with the next message.
+            guard !failed.contains(member) else { continue }
+            var name = member.description
+            switch try result({
+                // A message before this one in the batch can have changed who is told something.
+                let destination =
+                    try route.destinations[member]
+                    ?? directory.member(member, sending.notes[member], route.relays, transaction)
+                name = destination.recipient?.name ?? name
+                let told = try tell(body, .empty, to: destination, transaction)
+                if body.chain != nil, case .suite = destination.route { sealedNames.append(name) }
+                return told
+            }) {
+            case .success(let told): lines += told
+            case .failure(let failure):
+                failed.insert(member)
+                directory.noteUnreached(name, failure)
+            }
+        }
+        try transaction.noteWaiting(Array(failed), in: group)
+        directory?.noteSealed(sealedNames)
+        if sending.readers.isEmpty { directory?.noteUnread(group) }
+        for (member, envelope) in zip(readers, sealed.envelopes) {
+            guard var line = route.line(envelope, to: member) else { continue }
+            if let blob { line["blob"] = .string(blob.name) }
+            lines.append(line)
+        }
+        try transaction.recordSent(sealed.message)
+        return lines.map { $0.serialized() }
+    }
+}
+
+extension Recipients.Job {
+    /// Whether the message is about a group, for one member.
+    fileprivate var isAboutGroup: Bool { message.body["type"]?.string == GroupBody.type }
+
+    /// A job without a message, for what a member is told before a message to the group.
+    fileprivate static let empty = Recipients.Job(
+        message: MessageText(body: [:], extra: []), ttl: nil, destinations: [], upload: nil,
+        composed: nil)
+
+    /// Whether the message changes how later ones are encrypted: a timer sets their lifetimes, and a message to or about a
+    /// group has its own order of chain, changes and notes.
+    fileprivate var changesLater: Bool {
+        group != nil || isAboutGroup || message.body["type"]?.string == "timer"
+    }
+}
+
+/// A message that has its places in the sessions, before its encryption.
+private struct PlannedMessage: Sendable {
+    /// A copy of the message for one recipient.
+    enum Copy: Sendable {
+        case suite(any MessageSuite.Type, Recipient, Draft)
+        case session(PeerSession.Prepared)
+
+        func envelope(_ keys: SuiteKeys) throws -> Envelope {
+            switch self {
+            case .suite(let suite, let recipient, let draft):
+                try suite.seal(draft, to: recipient, with: keys)
+            case .session(let prepared): prepared.envelope()
+            }
+        }
+    }
+
+    let message: MessageText
+    let time: Timestamp
+    let destinations: [Destination]
+    let bodies: [JSONObject]
+    let uploads: [Destination.Upload?]
+    /// The copies for the recipients. One that fails does not keep the message from the others.
+    let copies: [Result<Copy, Failure>]
+    /// The places of the conversations with the recipients; `nil` for a message that is not recorded.
+    let places: [ConversationPlace?]?
+
+    /// Encrypts the message and its rows, on any thread. Call it once: a session's key must not encrypt twice.
+    ///
+    /// Throws the failure of the first copy if all fail.
+    func encrypted(_ keys: SuiteKeys, _ store: IdentityStore?) throws -> EncryptedMessage {
+        var envelopes: [Envelope?] = []
+        var failures: [(name: String, failure: Failure)] = []
+        for (destination, copy) in zip(destinations, copies) {
+            switch try result({ try copy.get().envelope(keys) }) {
+            case .success(let envelope): envelopes.append(envelope)
+            case .failure(let failure):
+                envelopes.append(nil)
+                failures.append((destination.recipient?.name ?? "the chat", failure))
+            }
+        }
+        if failures.count == copies.count, let first = failures.first { throw first.failure }
+        let lines = envelopes.enumerated().flatMap { index, envelope in
+            envelope.map { destinations[index].lines($0, uploads[index]) } ?? []
+        }.map { $0.serialized() }
+        return EncryptedMessage(
+            lines: lines, rows: rows(envelopes, keys, store), failures: failures)
+    }
+
+    /// Returns the rows of the message for the history: one for each recipient, but one for a chat.
+    private func rows(
+        _ envelopes: [Envelope?], _ keys: SuiteKeys, _ store: IdentityStore?
+    ) -> [HistoryRow] {
+        guard let store, let places else { return [] }
+        let chat = keys.chats.first.map { JSON.object($0.details) }
+        var rows: [HistoryRow] = []
+        for (index, envelope) in envelopes.enumerated() {
+            guard let envelope else { continue }
+            let isOfChat = envelope.suite.traits.isOfChat
+            if isOfChat, index > 0 { continue }
+            let sent = Message(
+                id: envelope.id, from: store.owner.id, to: destinations[index].id,
+                time: envelope.time, suite: SuiteName(envelope.suite), authenticated: true,
+                trust: .verified, details: isOfChat ? chat.map { ["chat": $0] } : nil,
+                body: bodies[index], members: JSONObject(message.extra.map { ($0.name, $0.value) }))
+            rows.append(store.row(ofSent: sent, in: places[index], at: time))
+        }
+        return rows
+    }
+}
+
+/// An encrypted message: its serialized lines, and its rows for the history.
+private struct EncryptedMessage: Sendable {
+    let lines: [[UInt8]]
+    let rows: [HistoryRow]
+    /// The recipients for whom the message could not be encrypted, although it was for others.
+    let failures: [(name: String, failure: Failure)]
+}

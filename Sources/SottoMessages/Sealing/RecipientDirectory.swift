@@ -1,0 +1,275 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// A mailbox or a chat that gets messages, and how they are encrypted for it.
+struct Destination {
+    /// The encryption of messages to one recipient.
+    enum Route {
+        case suite(any MessageSuite.Type, Recipient)
+        case session(KeyID)
+    }
+
+    /// The recipient, or `nil` for a chat alone.
+    let recipient: Correspondent?
+    let route: Route
+    /// The relays to which mail of a member of a group may go, or `nil` for any. Otherwise a member could make all others
+    /// connect to an address.
+    var relays: ListedRelays?
+
+    /// The relay on the recipient's card, if mail may go there.
+    private var relay: String? {
+        guard let relay = recipient?.notedRelay, let relays else { return recipient?.notedRelay }
+        return relays.address(of: relay)
+    }
+
+    /// Whether mail may not go to the relay on the recipient's card.
+    var isUnlisted: Bool { recipient?.notedRelay != nil && relay == nil }
+
+    /// A chat without an address.
+    static var chat: Destination {
+        Destination(recipient: nil, route: .suite(PhraseSuite.self, .chat))
+    }
+
+    var id: KeyID? { recipient?.id }
+
+    /// A blob that `send` uploads for the recipient.
+    struct Upload {
+        let id: [UInt8]
+        let size: Int64
+        let digest: [UInt8]
+        let relay: String?
+
+        /// Returns the record for `send`.
+        func record(to mailbox: KeyID) -> BlobRecord {
+            BlobRecord(id: id, to: mailbox, size: size, digest: digest, relay: relay)
+        }
+    }
+
+    /// Returns the lines of an envelope, after the record of the blob that it needs.
+    func lines(_ envelope: Envelope, _ upload: Upload?) -> [JSONObject] {
+        var line = line(envelope)
+        guard let upload, let to = line["to"]?.string.flatMap({ KeyID($0) }) else {
+            return [line]
+        }
+        let blob = upload.record(to: to)
+        line["blob"] = .string(blob.name)
+        return [blob.record, line]
+    }
+
+    /// Returns an envelope's line: addressed to the mailbox on the recipient's card, with the relay for `send` that a
+    /// signed card names. A `sotto:` URI does not authenticate a relay.
+    func line(_ envelope: Envelope) -> JSONObject {
+        var record = (recipient?.card.map { envelope.addressed(to: $0) } ?? envelope).record
+        if let relay { record["relay"] = .string(relay) }
+        return record
+    }
+}
+
+/// Finds recipients and the routes to them. People are found once in a run, groups once in a transaction. It begins sessions
+/// where the options allow it.
+final class RecipientDirectory {
+    private struct Key: Hashable {
+        let id: KeyID
+        let isShort: Bool
+    }
+
+    private let mailboxes: Mailboxes
+    let book: AddressBook
+    let store: IdentityStore?
+    private let sessions: SessionPlan
+    private let plan: RoutePlan
+    let own: KeyID
+    /// The groups that were looked up in a transaction.
+    var groups: (read: StateTransaction, routes: [String: GroupRoute])?
+    /// The recipients whose sessions were begun or continued.
+    private var begun: Set<Key> = []
+    /// The groups already reported as having no member who can read the owner.
+    var notedUnread: Set<GroupID> = []
+    private var people: [String: Result<Correspondent, Failure>] = [:]
+    /// The relays to which mail of people may go who are members of groups and no contacts.
+    private var memberRelays: [KeyID: ListedRelays] = [:]
+    private var known: [Key: Result<Destination, Failure>] = [:]
+    private var hasNotedURI = false
+    private var hasNotedUnlisted = false
+    /// The failure to exit with, because some recipients did not get a message that others got.
+    private(set) var unreached: Failure?
+
+    init(
+        _ mailboxes: Mailboxes, _ book: AddressBook, _ store: IdentityStore?, own: KeyID
+    ) throws {
+        self.mailboxes = mailboxes
+        self.book = book
+        self.store = store
+        self.own = own
+        sessions = try SessionPlan(
+            tool: "encrypt", mailboxes.session, classic: mailboxes.isClassic,
+            quiet: mailboxes.quiet)
+        plan = RoutePlan(
+            method: mailboxes.method, own: own, sessions: sessions, quiet: mailboxes.quiet)
+    }
+
+    /// Finds the recipients of the command line. Throws if one of them, or the session with one, cannot be used.
+    func people(_ to: [String], ttl: Int64?) throws -> [Correspondent] {
+        let people = try to.map { try book.find($0, for: .acting) }
+        try sessions.check(people)
+        for person in people {
+            let route = try route(to: person, isShort: ttl.isShortTTL)
+            if case .session = route { _ = try book.view { try sessions.bundle(for: person, $0) } }
+            known[Key(id: person.id, isShort: ttl.isShortTTL)] = .success(
+                Destination(recipient: person, route: route))
+        }
+        return people
+    }
+
+    /// Returns the destination of a message to a recipient, and begins the session if it does not exist. `transaction` is `nil` if
+    /// the message is not recorded.
+    func destination(
+        _ person: Correspondent, ttl: Int64?, _ transaction: StateTransaction?
+    ) throws -> Destination {
+        let key = Key(id: person.id, isShort: ttl.isShortTTL)
+        let found =
+            try known[key]
+            ?? result {
+                Destination(
+                    recipient: person, route: try route(to: person, isShort: key.isShort),
+                    relays: memberRelays[person.id])
+            }
+        known[key] = found
+        let destination = try found.get()
+        if !begun.contains(key) {
+            try begin(destination, key.isShort ? nil : transaction)
+            begun.insert(key)
+        }
+        return destination
+    }
+
+    /// Returns the destination of a message to a member of a group. The group vouches for a member who is not a contact.
+    func member(_ person: Correspondent, _ transaction: StateTransaction) throws -> Destination {
+        let trust = person.contact == nil ? mailboxes.trust ?? .any : mailboxes.trust
+        let destination = Destination(
+            recipient: person, route: try route(to: person, isShort: false, trust, isMember: true))
+        try begin(destination, transaction)
+        return destination
+    }
+
+    /// Whether a member of a group who is no contact gets messages without further checks.
+    var admitsMembers: Bool {
+        guard mailboxes.session.isAutomatic else { return false }
+        return mailboxes.trust == nil || mailboxes.trust == .any
+    }
+
+    /// Reports members who get nothing, because no group lists their relays.
+    func noteUnlisted(_ count: Int) {
+        guard count > 0, !hasNotedUnlisted else { return }
+        hasNotedUnlisted = true
+        warn(
+            "\(count == 1 ? "a member gets" : "\(count) members get") nothing: their relay is not listed by the group; list it: sotto group policy GROUP relays=URL,URL | sotto encrypt | sotto send"
+        )
+    }
+
+    /// Reports a recipient who does not get a message that others get.
+    func noteFailed(_ name: String, _ failure: Failure) {
+        warn("\(name) does not get the message: \(failure.message)")
+        unreached = Failure(
+            .partial, "a message was not encrypted to \(name): \(failure.message)",
+            hint: failure.hint)
+    }
+
+    /// Prints a note on standard error.
+    func warn(_ text: String) {
+        if !mailboxes.quiet { Terminal.note(text) }
+    }
+
+    /// Returns the recipient that a record names: an id, a contact, `me`, or a URI. A record selects no files.
+    func person(named to: String) throws -> Correspondent {
+        if let known = people[to] { return try known.get() }
+        let found = try result { try lookUp(to) }
+        people[to] = found
+        return try found.get()
+    }
+
+    private func lookUp(_ to: String) throws -> Correspondent {
+        let to = RecipientArgument.pasted(to)
+        if RecipientArgument.isWritten(to) || ContactName.meansOwner(to) {
+            return try book.find(to, for: .acting)
+        }
+        if KeyID(to) == own {
+            return Correspondent(
+                id: own, card: try book.identity().card(), contact: nil, isOwn: true)
+        }
+        if let contact = try book.lookUp(to, for: .acting) {
+            return Correspondent(id: contact.id, card: contact.card, contact: contact)
+        }
+        guard let id = KeyID(to) else {
+            throw Failure(
+                .noInput, "the recipient in the record is not a contact",
+                hint: "list the contacts: sotto contact list")
+        }
+        guard let member = try book.view({ try $0.groupCard(of: id) }) ?? nil else {
+            return Correspondent(id: id, card: nil, contact: nil)
+        }
+        let own = [try book.identity().relay].compactMap(\.self)
+        memberRelays[id] = ListedRelays(own + member.policies.flatMap(\.relays))
+        return Correspondent(id: id, card: member.card, contact: nil)
+    }
+
+    // MARK: Routes
+
+    private func route(
+        to person: Correspondent, isShort: Bool, _ trust: TrustPolicy? = nil,
+        isMember: Bool = false
+    ) throws -> Destination.Route {
+        let suite = try plan.suite(for: person, in: book, isShort: isShort, isMember: isMember)
+        try book.check(person, suite: suite, trust ?? mailboxes.trust)
+        guard let type = suite.messageSuite else { return .session(person.id) }
+        guard person.card != nil || suite != .sealed else {
+            throw Failure(
+                .noKey, "no card of \(person.name) is known",
+                hint: "get the card: \(cardLookupCommand(person.id))")
+        }
+        return .suite(type, Recipient(id: person.id, card: person.card))
+    }
+
+    /// Begins the session of a route if it does not exist, and reports the suite. Without a transaction nothing begins.
+    private func begin(_ destination: Destination, _ transaction: StateTransaction?) throws {
+        guard let person = destination.recipient else { return }
+        var isSealed = false
+        if case .suite(let type, _) = destination.route { isSealed = type == Sealed.self }
+        if isSealed, !mailboxes.quiet, !mailboxes.isClassic, !hasNotedURI,
+            person.card?.hybrid == nil
+        {
+            hasNotedURI = true
+            Terminal.note(
+                "a sotto: URI has no post-quantum key; use the signed card instead")
+        }
+        // The suite of a message with a short time to live says nothing about the next message.
+        guard let transaction else { return }
+        switch destination.route {
+        case .session:
+            let hasBegun = try sessions.prepare(person, transaction)
+            plan.noteSuite(.ratchet, of: person, transaction, isReported: hasBegun)
+        case .suite:
+            if isSealed { plan.noteSuite(.sealed, of: person, transaction, isReported: false) }
+        }
+    }
+}
+
+extension Int64? {
+    /// Whether a time to live is too short for a message of a session.
+    package var isShortTTL: Bool { self.map { $0 < Envelope.minimumSessionTTL } ?? false }
+}
+
+extension Correspondent {
+    /// The maximum length of a relay address on an envelope's line.
+    static let relayLimit = 512
+
+    /// The relay on the card, if the card is signed by its owner.
+    var notedRelay: String? {
+        guard let card, card.record != nil, let relay = card.relay,
+            (1...Self.relayLimit).contains(relay.utf8.count)
+        else { return nil }
+        return relay
+    }
+}

@@ -1,0 +1,326 @@
+import Glibc
+import Sotto
+package import SottoBytes
+import SottoContacts
+import SottoState
+package import SottoTool
+
+/// The mailboxes that get each message, and the keys for it.
+package struct Mailboxes {
+    /// The protection of the messages.
+    package enum Method {
+        /// A session if one exists or can begin, else `sealed`.
+        case best
+        case sealed
+        case ratchet
+        /// `phrase`, for the chat in this file.
+        case phrase(chat: String)
+    }
+
+    /// Cards, ids and names of contacts.
+    package let to: [String]
+    /// The group that gets the messages, or `nil`.
+    package let group: String?
+    /// The time to live at the relay, in seconds, or `nil`.
+    let ttl: Int64?
+    let method: Method
+    let session: SessionBeginning
+    /// Whether classic keys are used in place of post-quantum ones.
+    let isClassic: Bool
+    let trust: TrustPolicy?
+    let identity: IdentityChoice
+    /// Seconds to wait for another process that uses the state; `nil` if no state is used.
+    let lockTimeout: Double?
+    let quiet: Bool
+
+    package init(
+        to: [String], group: String?, ttl: Int64?, method: Method, session: SessionBeginning,
+        isClassic: Bool, trust: TrustPolicy?, identity: IdentityChoice, lockTimeout: Double?,
+        quiet: Bool
+    ) {
+        (self.to, self.group, self.ttl, self.method) = (to, group, ttl, method)
+        (self.session, self.isClassic, self.trust) = (session, isClassic, trust)
+        (self.identity, self.lockTimeout, self.quiet) = (identity, lockTimeout, quiet)
+    }
+
+    /// Whether the messages need the state, also without a history.
+    var needsState: Bool {
+        if case .ratchet = method { return true }
+        return !session.bundles.isEmpty
+    }
+}
+
+/// A chat that gets each message without an address, and the history that records it.
+package struct ChatTarget {
+    /// The chat's file.
+    let path: String
+    let identity: IdentityChoice
+    /// Seconds to wait for another process that uses the state; `nil` if no state is used.
+    let lockTimeout: Double?
+
+    package init(path: String, identity: IdentityChoice, lockTimeout: Double?) {
+        (self.path, self.identity, self.lockTimeout) = (path, identity, lockTimeout)
+    }
+}
+
+/// The recipients of messages, and the encryption for them.
+package struct Recipients {
+    /// The recipients that the command line names.
+    private enum Named {
+        case chat
+        case mailboxes([Correspondent])
+        case group(GroupID)
+        /// None: each message names its own.
+        case none
+    }
+
+    let keys: SuiteKeys
+    private let ttl: Int64?
+    /// The owner's own relay, or `nil`.
+    let relay: String?
+    let store: IdentityStore?
+    private let named: Named
+    let directory: RecipientDirectory?
+    /// The blobs of composed messages; `nil` without a state.
+    private let blobs: BlobFolder?
+    /// The uploads of files about groups; `nil` without a state or a relay of the owner.
+    let groupFiles: GroupFileUploads?
+    /// The threads that encrypt, besides the calling one.
+    let pool = ThreadPool(threads: ThreadPool.size - 1)
+
+    /// A chat needs no identity, so a user without one can write to it. The history has the messages if an identity can
+    /// be read without a prompt.
+    package init(_ chat: ChatTarget) throws {
+        keys = SuiteKeys(identity: nil, chats: [try ChatFile.read(chat.path)])
+        (ttl, relay) = (nil, nil)
+        let book = AddressBook(chat.identity.load, lockTimeout: chat.lockTimeout)
+        store = chat.lockTimeout == nil ? nil : try book.storeWithoutPrompt(chat.identity)
+        named = .chat
+        directory = nil
+        blobs = nil
+        groupFiles = nil
+    }
+
+    package init(_ mailboxes: Mailboxes) throws {
+        let book = AddressBook(mailboxes.identity.load, lockTimeout: mailboxes.lockTimeout)
+        let identity = try book.identity()
+        var chats: [Chat] = []
+        if case .phrase(let path) = mailboxes.method { chats = [try ChatFile.read(path)] }
+        keys = SuiteKeys(identity: identity, chats: chats, classic: mailboxes.isClassic)
+        ttl = mailboxes.ttl
+        relay = identity.relay
+        let usesState = mailboxes.lockTimeout != nil || mailboxes.needsState
+        store = usesState ? try book.writableStore() : nil
+        let directory = try RecipientDirectory(mailboxes, book, store, own: identity.id)
+        let find: () throws -> Named = {
+            if let group = mailboxes.group { return .group(try directory.memberGroup(group).id) }
+            return mailboxes.to.isEmpty
+                ? .none : .mailboxes(try directory.people(mailboxes.to, ttl: mailboxes.ttl))
+        }
+        named = try store.map { try $0.preview { try book.reading(in: $0, find) } } ?? find()
+        self.directory = directory
+        let blobs = store == nil ? nil : try BlobFolder(directory: .standard())
+        self.blobs = blobs
+        groupFiles = blobs.flatMap { blobs in
+            identity.relay.map { GroupFileUploads(blobs, to: $0, of: identity.id) }
+        }
+    }
+
+    /// The failure to exit with, because some recipients did not get a message that others got; else `nil`.
+    package var unreached: Failure? { directory?.unreached }
+
+    /// A message with its recipients.
+    struct Job {
+        let message: MessageText
+        let ttl: Int64?
+        let destinations: [Destination]
+        /// The group that gets the message in place of ``destinations``.
+        var group: GroupRoute?
+        /// Makes the ids of the blob that `send` uploads; `nil` without one.
+        let upload: BlobIDs?
+        /// The digest of the blob if `compose file` stored it.
+        let composed: [UInt8]?
+        /// A message with a time to live of 0 is not recorded.
+        var isRecorded: Bool { ttl != 0 }
+
+        /// Returns the upload of the message's blob for a recipient, and sets its place in the body; `nil` without one.
+        func upload(
+            to destination: Destination, _ body: inout JSONObject
+        ) throws(Failure) -> Destination.Upload? {
+            guard upload != nil else { return nil }
+            guard destination.id != nil else {
+                throw Failure(.bug, "a chat has no mailbox for a blob")
+            }
+            return try upload(at: destination.recipient?.notedRelay, &body)
+        }
+
+        /// Returns the upload of the blob of a message to a group: to the owner's own relay, once for all members. Sets its place
+        /// in the body; `nil` without one.
+        func upload(
+            fromOwner relay: String?, _ body: inout JSONObject
+        ) throws(Failure) -> Destination.Upload? {
+            guard upload != nil else { return nil }
+            guard let relay else {
+                throw Failure(
+                    .usage, "a file for a group needs a relay of your own",
+                    hint: "make a relay yours: sotto keygen set --relay URL")
+            }
+            return try upload(at: relay, &body)
+        }
+
+        private func upload(
+            at relay: String?, _ body: inout JSONObject
+        ) throws(Failure) -> Destination.Upload {
+            guard let ids = upload, var blob = body["blob"]?.object,
+                let size = blob["size"]?.integer,
+                let digest = blob["digest"]?.string.flatMap({ Base64.standard.decode($0) })
+            else { throw Failure(.bug, "the message has no blob to upload") }
+            let id = ids.make()
+            blob["id"] = .base64(id)
+            blob["relay"] = relay.map { .string($0) }
+            body["blob"] = .object(blob)
+            return Destination.Upload(id: id, size: size, digest: digest, relay: relay)
+        }
+
+        /// Returns the body for a recipient: with the lifetime that the timer of the conversation sets.
+        func body(
+            to destination: Destination, _ transaction: StateTransaction?
+        ) throws(StateError) -> JSONObject {
+            guard let transaction, isRecorded, let peer = destination.id else {
+                return message.body
+            }
+            return StateTransaction.limited(
+                message.body, by: try transaction.timer(for: peer))
+        }
+    }
+
+    /// Returns the serialized lines of each message, for each recipient one, or two with a blob, or its failure. The
+    /// messages are in the history when this returns, except those with a time to live of 0. A thrown error ends the whole
+    /// run: nothing was encrypted.
+    package func seal(_ messages: [MessageText]) throws -> [Result<[[UInt8]], Failure>] {
+        let isAnyRecorded = messages.contains { self.ttl(of: $0) != 0 }
+        guard let store, isAnyRecorded else {
+            return try seal(messages.map { message in try result { try job(message, nil) } }, nil)
+        }
+        let namesGroup = messages.contains { $0.group != nil }
+        if namesGroup || isForGroup { try store.takeGroupFiles() }
+        let (sealed, composed) = try store.transaction { transaction in
+            try reading(in: transaction) {
+                let jobs = try messages.map { message in
+                    try result { try job(message, transaction) }
+                }
+                return (try seal(jobs, transaction), jobs.compactMap { try? $0.get() })
+            }
+        }
+        try groupFiles?.finish()
+        for job in composed {
+            guard let digest = job.composed, let ids = job.upload else { continue }
+            try blobs?.name(composed: digest, ids.all)
+        }
+        return sealed
+    }
+
+    private func reading<T>(
+        in transaction: StateTransaction, _ body: () throws -> T
+    ) rethrows -> T {
+        guard let directory else { return try body() }
+        return try directory.book.reading(in: transaction, body)
+    }
+
+    /// The time to live of a message, in seconds, or `nil`.
+    private func ttl(of message: MessageText) -> Int64? {
+        message.ttl ?? ttl ?? message.typicalTTL
+    }
+
+    private var isForGroup: Bool { if case .group = named { true } else { false } }
+
+    /// Returns the digest of the message's blob if `compose file` stored it and no place in a relay is known.
+    private func composedBlob(_ message: MessageText) -> [UInt8]? {
+        guard message.upload == nil, let blobs, let blob = message.body["blob"]?.object,
+            blob["id"] == nil, let digest = blob["digest"]?.string,
+            let bytes = Base64.standard.decode(digest),
+            access(blobs.composed(bytes), R_OK) == 0
+        else { return nil }
+        return bytes
+    }
+
+    private func job(
+        _ message: MessageText, ttl: Int64?, to destinations: [Destination]
+    ) -> Job {
+        let composed = destinations.allSatisfy { $0.id != nil } ? composedBlob(message) : nil
+        return Job(
+            message: message, ttl: ttl, destinations: destinations,
+            upload: composed == nil ? message.upload : BlobIDs(), composed: composed)
+    }
+
+    private func job(_ message: MessageText, _ transaction: StateTransaction?) throws -> Job {
+        let ttl = ttl(of: message)
+        guard let directory else {
+            if message.to != nil { throw Failure.otherRecipient }
+            return job(message, ttl: ttl, to: [.chat])
+        }
+        if let name = try group(of: message) {
+            guard !ttl.isShortTTL else {
+                throw Failure(
+                    .usage,
+                    "a message to a group needs a time to live of at least \(Envelope.minimumSessionTTL) seconds"
+                )
+            }
+            guard let transaction else {
+                throw Failure(
+                    .usage, "a group requires the state directory", hint: "omit --stateless")
+            }
+            var job = job(message, ttl: ttl, to: [])
+            job.group = try directory.group(name, transaction)
+            return job
+        }
+        let destinations: [Destination]
+        switch (named, message.to) {
+        case (.mailboxes(let known), let to):
+            if let to {
+                let person = try directory.person(named: to)
+                guard known.map(\.id) == [person.id] else { throw Failure.otherRecipient }
+            }
+            destinations = try known.map {
+                try directory.destination($0, ttl: ttl, transaction)
+            }
+        case (_, let to?):
+            let destination = try directory.destination(
+                directory.person(named: to), ttl: ttl, transaction)
+            if destination.isUnlisted, message.body["type"]?.string == GroupBody.type {
+                // The person is told after the group lists the relay.
+                directory.noteUnlisted(1)
+                return job(message, ttl: ttl, to: [])
+            }
+            destinations = [destination]
+        case (_, nil):
+            throw Failure(
+                .malformed, "the record names no recipient",
+                hint: "write messages with sotto compose, or name the recipient: --to CARD")
+        }
+        return job(message, ttl: ttl, to: destinations)
+    }
+
+    /// Returns the name or id of the group that a message is for, or `nil`.
+    private func group(of message: MessageText) throws -> String? {
+        switch (named, message.group) {
+        case (.group(let group), let name):
+            let isSame = try name.map { try directory?.memberGroup($0).id == group } ?? true
+            guard message.to == nil, isSame else { throw Failure.otherRecipient }
+            return group.description
+        case (.none, let name?):
+            guard message.to == nil else {
+                throw Failure(.malformed, "the record names both a recipient and a group")
+            }
+            return name
+        case (_, nil): return nil
+        case (_, _?): throw Failure.otherRecipient
+        }
+    }
+}
+
+extension Failure {
+    fileprivate static let otherRecipient = Failure(
+        .malformed, "the record names another recipient than the command line",
+        hint: "omit the recipient on the command line")
+}
