@@ -69,6 +69,7 @@ extension ClientError {
 }
 
 extension ClientError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .unreachable(let relay, let cause):

@@ -17,6 +17,7 @@ public enum RelayAddressError: Error, Equatable {
 }
 
 extension RelayAddressError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .missing: Self.failure("no relay is given")

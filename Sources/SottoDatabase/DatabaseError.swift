@@ -25,6 +25,7 @@ public enum DatabaseError: Error, Sendable, Equatable {
 }
 
 extension DatabaseError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .locked(let what):

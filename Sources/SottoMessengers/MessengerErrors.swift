@@ -5,6 +5,7 @@ import SottoTool
 // MARK: Keys and codes
 
 extension ECP1Error: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .form: Failure(.malformed, "not an ECP1 key file")
@@ -18,6 +19,7 @@ extension ECP1Error: FailureError {
 }
 
 extension MercurioKeyError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .encoding: Failure(.malformed, "not an RSA key in PKCS #8 PEM format")
@@ -30,6 +32,7 @@ extension MercurioKeyError: FailureError {
 }
 
 extension MercurioKeyBundleError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .member(let name):
@@ -42,6 +45,7 @@ extension MercurioKeyBundleError: FailureError {
 }
 
 extension Whisper2ChallengeError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .message:
@@ -59,6 +63,7 @@ extension Whisper2ChallengeError: FailureError {
 }
 
 extension Whisper2AddURLError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .scheme: Failure(.malformed, "not a whisper2://add URL")
@@ -72,6 +77,7 @@ extension Whisper2AddURLError: FailureError {
 }
 
 extension Whisper2RecordError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .member(let name):
@@ -87,6 +93,7 @@ extension Whisper2RecordError: FailureError {
 }
 
 extension KecalekQRError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .version: Failure(.malformed, "not a Kecalek code: its first byte is not 1")
@@ -103,6 +110,7 @@ extension KecalekQRError: FailureError {
 }
 
 extension ProfileError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .malformed:
@@ -119,6 +127,7 @@ extension ProfileError: FailureError {
 // MARK: Messages
 
 extension MessageFlowError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .member(let name):
@@ -131,6 +140,7 @@ extension MessageFlowError: FailureError {
 }
 
 extension MessengerError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .textOnly: Failure(.malformed, "the format carries only text")

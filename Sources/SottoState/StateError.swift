@@ -37,6 +37,7 @@ extension StateError: DatabaseFailure {
 package typealias StateConnection = Connection<StateError>
 
 extension StateError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .database(.damaged(let path)):

@@ -5,6 +5,7 @@ import SottoProgram
 public import SottoServer
 
 extension RelayError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .store(let error): error.failure
@@ -24,6 +25,7 @@ extension RelayError: FailureError {
 }
 
 extension TLSFileError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .noCertificate(let path): Self.failure("\(path) holds no certificate")
@@ -46,6 +48,7 @@ extension TLSFileError: FailureError {
 }
 
 extension StoreError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .database(.damaged(let path)):

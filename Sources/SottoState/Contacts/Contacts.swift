@@ -153,6 +153,7 @@ public enum ContactError: Error, Sendable, Equatable {
 }
 
 extension ContactError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .nameTaken(let name):

@@ -427,6 +427,7 @@ package enum GroupError: Error, Sendable, Equatable {
 }
 
 extension GroupError: FailureError {
+    /// The message, the hint and the exit status.
     package var failure: Failure {
         switch self {
         case .unknown: Failure(.noInput, "the group is not in this state")

@@ -333,6 +333,7 @@ extension StateTransaction {
 }
 
 extension SessionError: FailureError {
+    /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
         case .nothingToSendWith(let peer):
