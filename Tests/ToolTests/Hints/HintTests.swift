@@ -70,6 +70,8 @@ struct HintTests {
             "needs 1,000 groups, and has a name to fill in",
         "… nothing: their relay is not listed by the group; list it: sotto group policy GROUP relays=URL,URL | sotto encrypt | sotto send":
             "has names to fill in; c19TheRelayOfAMemberMustBeListed changes the policy",
+        "make another member owner first: sotto group role … WHO owner | sotto encrypt | sotto send":
+            "has a name to fill in; GroupToolTests run it",
         "leave it first: sotto group leave … | sotto encrypt | sotto send":
             "needs members at a relay; c15AFloodOfInvitationsIsDropped leaves and forgets a group",
         "accept or decline them: sotto group list":
