@@ -288,6 +288,141 @@ import Testing
         #expect(try store.preview { try $0.freshBundle(of: people[1].id) } != nil)
     }
 
+    // MARK: Mailboxes
+
+    /// A relay for one identity. `push` gets the number of the subscription on this connection and pushes envelopes.
+    private func relay(
+        of owner: Identity, acks: Mutex<Int>? = nil,
+        push: @escaping @Sendable (HostileRelay.Connection) -> Void
+    ) -> HostileRelay {
+        let name = Mutex("")
+        let relay = HostileRelay { connection in
+            while let line = connection.line() {
+                guard let frame = try? Frame(parsing: line), let request = try? Request(frame)
+                else { return }
+                let response: Response
+                switch request {
+                case .challenge:
+                    response = .challenge(
+                        nonce: randomBytes(32), names: [name.withLock { $0 }])
+                case .login: response = .session(nil, token: nil)
+                case .subscribe:
+                    connection.write(Response.subscribed.line(requestID: frame.requestID))
+                    push(connection)
+                    continue
+                case .ack(let ids, _, _):
+                    acks?.withLock { $0 += ids.count }
+                    response = .acked
+                default: response = .error(Refusal(.unknownType))
+                }
+                connection.write(response.line(requestID: frame.requestID))
+            }
+        }
+        name.withLock { $0 = relay.address }
+        return relay
+    }
+
+    /// Returns lines that push `count` new envelopes.
+    private static func pushes(to owner: KeyID, _ count: Int) -> [UInt8] {
+        Array(
+            (0..<count).map { number in
+                Response.newMessage(
+                    Delivered(
+                        sequence: Int64(number + 1),
+                        envelope: Sample.record(Envelope.newID(), to: owner).serialized())
+                ).line()
+            }.joined())
+    }
+
+    /// A relay that pushes without end grew the state to 405 MB in half a minute: the inbox was only tidied at the start.
+    @Test(arguments: [false, true])
+    func aFloodFillsTheInboxToItsLimit(_ follows: Bool) throws {
+        let owner = Sample.identity()
+        let store = try IdentityStore(directory: directory(), identity: owner, lockTimeout: 5)
+        let acknowledged = Mutex(0)
+        let relay = relay(of: owner, acks: acknowledged) { connection in
+            connection.write(Self.pushes(to: owner.id, 500))
+        }
+        var reception = Reception(identity: owner, relay: try relay.url(), store: store)
+        reception.follow = follows
+        reception.inboxLimit = InboxLimit(count: 100, bytes: 1 << 20)
+        var got: [[UInt8]] = []
+        let ending = try reception.run(.print { got += $0 })
+        #expect(ending.error == .inboxFull && ending.received == 100 && got.count == 100)
+        #expect(ending.error?.failure.status == .tryAgain)
+        #expect(try store.count(.unfinished) == 100)
+        // The others stay on the relay.
+        #expect(acknowledged.withLock { $0 } == 100)
+        // After some were opened there is room again.
+        try store.transaction { state in
+            for line in got.prefix(30) {
+                let id = Sample.id(String(decoding: line, as: UTF8.self))
+                #expect(try state.markOpened(id: id, envelope: line))
+            }
+        }
+        try store.finish(got.prefix(30).map { Sample.id(String(decoding: $0, as: UTF8.self)) })
+        let next = try reception.run(.print { got += $0 })
+        #expect(next.error == .inboxFull && next.received == 30 && got.count == 130)
+    }
+
+    /// A full inbox still acknowledges what it knows, and has a limit of bytes too.
+    @Test func aFullInboxKnowsItsEnvelopes() throws {
+        let store = try IdentityStore(
+            directory: directory(), identity: Sample.identity(), lockTimeout: 5)
+        let limit = InboxLimit(count: 10, bytes: 3_000)
+        func receive(_ ids: [String]) throws -> [IdentityStore.Received] {
+            try store.receive(
+                ids.map { ($0, [UInt8](repeating: 0x20, count: 1_000)) }, to: .print, limit: limit)
+        }
+        #expect(try receive(["a", "b"]) == [.new, .new])
+        #expect(try receive(["c", "d", "a"]) == [.new, .full, .waiting])
+        try store.markPrinted(["a", "b", "c"])
+        #expect(try receive(["a", "e"]) == [.handled, .full])
+        try store.markHandled(["a"])
+        #expect(try receive(["a", "e", "f"]) == [.handled, .new, .full])
+        let small = InboxLimit(count: 1, bytes: 3_000)
+        for _ in 0..<IdentityStore.failureLimit {
+            for id in ["b", "c"] { _ = try store.markFailed(id, limit: small) }
+        }
+        #expect(try store.kept(.dead, after: 0, limit: 9).map(\.id) == ["c"])
+    }
+
+    /// `recv` waited for ever for a relay that delivers a little, again and again, and never says that the mailbox is empty.
+    @Test(arguments: [true, false])
+    func aRelayThatNeverSaysEmptyEnds(_ closes: Bool) throws {
+        let owner = Sample.identity()
+        let store = try IdentityStore(directory: directory(), identity: owner, lockTimeout: 5)
+        let relay = relay(of: owner) { connection in
+            connection.write(Self.pushes(to: owner.id, 2))
+            if closes { shutdown(connection.descriptor, Int32(SHUT_WR)) }
+        }
+        var reception = Reception(identity: owner, relay: try relay.url(), store: store)
+        if !closes { reception.pace = TransferPace(period: 1, leastRate: 100_000) }
+        let ending = try reception.run(.print { _ in })
+        #expect(ending.error == .tooSlow(relay: reception.relay.description))
+        #expect(ending.received >= (closes ? 2 * MailboxPace.mostInterruptions : 2))
+    }
+
+    @Test func onlyTheTimeOfWaitingForARelayCounts() {
+        var pace = MailboxPace(TransferPace(period: 10, leastRate: 100, total: 60))
+        for _ in 0..<5 {
+            pace.waited(9)
+            #expect(!pace.isTooSlow)
+            pace.received(1_000)
+        }
+        pace.waited(10)
+        #expect(pace.isTooSlow)
+        pace.noteEmpty()
+        #expect(!pace.isTooSlow)
+        for _ in 1..<MailboxPace.mostInterruptions { pace.interrupted(after: 1) }
+        #expect(!pace.isTooSlow)
+        pace.interrupted(after: WireLimits.window)
+        for _ in 1..<MailboxPace.mostInterruptions { pace.interrupted(after: 0) }
+        #expect(!pace.isTooSlow)
+        pace.interrupted(after: 9)
+        #expect(pace.isTooSlow)
+    }
+
     // MARK: Prekeys
 
     /// A relay for one identity that answers a publication with `publication`, or not at all, and pushes an envelope.
