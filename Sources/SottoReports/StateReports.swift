@@ -35,6 +35,10 @@ extension StateError: FailureError {
             Failure(
                 .ioError, "the group \(id) cannot be read: its changes in \(path) are damaged",
                 hint: "restore a backup; the other groups are not concerned")
+        case .unknownItem(let id):
+            Failure(
+                .ioError, "the item \(id) in the outbox is of an unknown kind",
+                hint: "delete it: sotto send --drop \(shellWord(id))")
         }
     }
 

@@ -16,13 +16,15 @@ public enum StateError: Error, Sendable, Equatable {
     case unsealable(path: String)
     /// A change of a group in `path` is damaged. `id` is the beginning of the group's id.
     case damagedGroup(id: String, path: String)
+    /// An item of the outbox is of an unknown kind. `id` is its id.
+    case unknownItem(id: String)
 }
 
 extension StateError {
     /// Whether only the work that needs one record fails, and not the work on others.
     public var isOfOneRecord: Bool {
         switch self {
-        case .unsealable, .damagedGroup: true
+        case .unsealable, .damagedGroup, .unknownItem: true
         case .database, .noHome, .notUTF8, .notPrivate, .shared: false
         }
     }

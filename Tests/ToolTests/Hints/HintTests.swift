@@ -57,6 +57,8 @@ struct HintTests {
             "the line about an attached file; BlobProgramTests run its commands",
         "decrypt its envelopes: sotto recv --again | sotto decrypt; or receive with --stateless":
             "needs an inbox of 10,000 envelopes",
+        "delete it: sotto send --drop …":
+            "needs a damaged outbox; aRowOfAnUnknownKindEndsItsDeliveryOnly runs it",
         "to try again: sotto send < /dev/null":
             "needs the relay that is not there; RelayOfIdentityTests run it",
         "whisper2: decrypt the input, an attachment, with the key in this message record, or in the message with this number.":
