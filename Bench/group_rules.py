@@ -85,7 +85,7 @@ class Fold:
                 self.grants.setdefault(who, []).append(number)
             if change.takes(who) is not None:
                 self.cutters.setdefault(who, []).append(number)
-        if change.act in ("join", "door-join"):
+        if change.act in ("create", "join", "door-join"):
             self.joins.setdefault(change.by, []).append(number)
         if change.act == "leave":
             self.leaves.setdefault(change.by, []).append(number)

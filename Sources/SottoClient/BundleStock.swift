@@ -1,6 +1,6 @@
 import NIOCore
 import NIOPosix
-import Sotto
+public import Sotto
 import SottoDatabase
 public import SottoState
 import SottoWire
@@ -18,13 +18,19 @@ public final class BundleStock: Sendable {
 
     private let store: IdentityStore
     private let authorities: String?
+    private let report: @Sendable (KeyID, _ relay: String) -> Void
     private let lookAt = Mutex(-Double.infinity)
 
     /// Creates a stock for the contacts in `store`. `authorities` is as in
-    /// ``RelayAddress/find(_:authorities:fallback:)``.
-    public init(_ store: IdentityStore, authorities: String?) {
+    /// ``RelayAddress/find(_:authorities:fallback:)``. `report` is called, on any thread, with the owner and the relay of a
+    /// bundle that is not stored because it lacks the signature over both prekeys.
+    public init(
+        _ store: IdentityStore, authorities: String?,
+        report: @escaping @Sendable (KeyID, _ relay: String) -> Void = { _, _ in }
+    ) {
         self.store = store
         self.authorities = authorities
+        self.report = report
     }
 
     /// Claims bundles for all contacts that need them, at several relays at once, within about `seconds`. Contacts for whom no
@@ -79,9 +85,10 @@ public final class BundleStock: Sendable {
                 claims, at: relay, on: group, timeout: min(seconds, Self.relaySeconds))
         else { return false }
         if !bundles.isEmpty {
-            try store.transaction { state in
-                for bundle in bundles { try state.keep(bundle) }
+            let stripped = try store.transaction { state in
+                try bundles.filter { try !state.keep($0) }
             }
+            for bundle in stripped { report(bundle.owner, relay.description) }
         }
         return true
     }

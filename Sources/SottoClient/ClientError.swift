@@ -43,6 +43,10 @@ public enum ClientError: Error, Sendable, Equatable {
     case forgedBlob(relay: String)
     /// Another consumer took over the mailbox.
     case replaced
+    /// The inbox has no room; the relay keeps the envelopes.
+    case inboxFull
+    /// The relay sends or takes too few bytes in a long time.
+    case tooSlow(relay: String)
     /// The relay's certificate is not trusted.
     case untrusted(relay: String, CertificateFlaw)
     /// The relay's key is not the pinned one.
@@ -59,10 +63,10 @@ extension ClientError {
     /// Whether a later attempt may succeed without a change by the user.
     public var isTransient: Bool {
         switch self {
-        case .unreachable, .lost, .busy, .relayFull: true
+        case .unreachable, .lost, .busy, .relayFull, .tooSlow: true
         case .otherName, .loginRefused, .notAdmitted, .notARelay, .refused, .noCard, .forgedCard,
             .noRoom, .forgedRoom, .noBundle, .forgedBundle, .noBlob, .forgedBlob, .replaced,
-            .untrusted, .otherKey, .certificates, .noCertificates, .state:
+            .inboxFull, .untrusted, .otherKey, .certificates, .noCertificates, .state:
             false
         }
     }
@@ -125,6 +129,13 @@ extension ClientError: FailureError {
             Failure(
                 .tryAgain, "another recv with this identity took over its mailbox",
                 hint: "run only one sotto recv, and use the identity on one machine only")
+        case .inboxFull:
+            Failure(
+                .tryAgain, "the inbox is full; the relay keeps the other envelopes",
+                hint:
+                    "decrypt its envelopes: sotto recv --again | sotto decrypt; or receive with --stateless"
+            )
+        case .tooSlow(let relay): Failure(.unavailable, "\(relay) is too slow")
         case .untrusted(let relay, let flaw): flaw.failure(of: relay)
         case .otherKey(let relay):
             Failure(

@@ -78,16 +78,16 @@ public final class Deliveries: Sendable {
     public func submit(_ items: [Outbox.Item], to relay: RelayURL) throws(StateError) -> Bool {
         guard let delivery = try delivery(to: relay, of: relay.text) else {
             let kept = items.filter { $0.kind != .signal }
-            _ = try outbox.append(kept, relay: relay.text, url: relay.text)
+            _ = try outbox.append(kept, relay: relay.text)
             try outbox.release(relay: relay.text)
             return false
         }
         // Earlier envelopes for these recipients that had no relay go first.
-        if try outbox.assign(relay.text, url: relay.text, to: items) { delivery.wake() }
+        if try outbox.assign(relay.text, to: items) { delivery.wake() }
         let blobs = items.filter { $0.kind == .blob }
         if !blobs.isEmpty {
             // An envelope for another relay can follow, and must find the blob in the outbox.
-            let numbers = try outbox.append(blobs, relay: relay.text, url: relay.text)
+            let numbers = try outbox.append(blobs, relay: relay.text)
             delivery.submit(stored: Array(zip(numbers, blobs)))
         }
         let others = items.filter { $0.kind != .blob }
@@ -144,7 +144,7 @@ public final class Deliveries: Sendable {
         }
         guard withRest, state.withLock({ $0.deliveries.isEmpty }) else { return }
         if let relay = choice.chosen {
-            _ = try outbox.assign(relay.text, url: relay.text)
+            _ = try outbox.assign(relay.text)
         }
         // Above the limit, the queues of addresses that never answer do not always come first.
         for queue in try outbox.queues().shuffled() {
@@ -156,7 +156,8 @@ public final class Deliveries: Sendable {
     /// Sends until all items are stored on their relays or cannot be delivered now.
     ///
     /// `body` is called with the results of envelopes, like the closure of ``Delivery/run(_:)``. After ``wake()`` it is
-    /// called with an empty array. An error of `body` ends the run at once.
+    /// called with an empty array. An error of `body` ends the run at once; an error of the outbox ends the delivery to one
+    /// relay.
     public func run(_ body: ([DeliveryResult]) throws -> Void) throws -> [Ending] {
         var endings: [Ending] = []
         while true {

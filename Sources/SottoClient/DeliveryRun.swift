@@ -18,7 +18,7 @@ extension Delivery {
         private var backoff = Backoff()
         private var connectAt = 0.0
         private var lastError: ClientError?
-        private var inputEnded = false
+        private(set) var inputEnded = false
         private var wasGiven = false
         private var lockSince: Double?
         private var lastHeard = 0.0
@@ -31,7 +31,7 @@ extension Delivery {
         private var signals: [Outbox.Item] = []
         private var lastSignal: Int64 = 0
         /// The number of batches for which ``Delivery/submit(_:)`` still waits.
-        private var heldBatches = 0
+        private(set) var heldBatches = 0
         /// Items for which the relay requires a proof of work first.
         private var awaitingWork: [Int64] = []
         /// The puzzles that were solved on this connection.
@@ -48,12 +48,19 @@ extension Delivery {
         private var retryAt: Double?
         private var uploads: Uploads
         private var outcomes: [(number: Int64, outcome: String)] = []
+        /// The own items of ``outcomes``.
+        private var settling: [(Int64, Outbox.Item)] = []
         private var results: [DeliveryResult] = []
 
         init(delivery: Delivery, group: MultiThreadedEventLoopGroup) {
             self.delivery = delivery
             self.group = group
             uploads = Uploads(delivery, group)
+        }
+
+        /// The items of this process without a recorded outcome.
+        var unfinished: [Outbox.Item] {
+            (own.map { ($0.key, $0.value) } + settling).sorted { $0.0 < $1.0 }.map(\.1) + signals
         }
 
         private var relayName: String { delivery.relay.description }
@@ -84,7 +91,7 @@ extension Delivery {
                 signals += items.filter { $0.kind == .signal }
                 let kept = items.filter { $0.kind != .signal }
                 let numbers = try delivery.outbox.append(
-                    kept, relay: outboxName, url: delivery.relay.text)
+                    kept, relay: outboxName)
                 add(Array(zip(numbers, kept)))
             case .stored(let items): add(items)
             case .other:
@@ -219,7 +226,7 @@ extension Delivery {
             _ refusal: Refusal? = nil
         ) {
             if item.kind != .signal {
-                own[number] = nil
+                if own.removeValue(forKey: number) != nil { settling.append((number, item)) }
                 outcomes.append((number, DeliveryOutcome(status, refusal).text))
             }
             results.append(result(item, status, refusal))
@@ -267,7 +274,7 @@ extension Delivery {
         /// Records the known outcomes in the outbox and returns the results to report.
         mutating func settle() throws(StateError) -> [DeliveryResult] {
             try delivery.outbox.settle(outcomes)
-            outcomes = []
+            (outcomes, settling) = ([], [])
             uploads.removeFiles()
             defer { results = [] }
             return results

@@ -46,6 +46,8 @@ struct MailboxSession {
     /// Pushes that arrived together with the response to a request.
     var early: [RelayLink.Event] = []
     var waitingForAcks = 0
+    /// Whether a connection has ended.
+    var isLost = false
     /// The open mailboxes, the identity's first.
     private(set) var mailboxes: [KeyID] = []
 

@@ -27,6 +27,10 @@ public struct Reception {
 
     /// Seconds to wait at the end for the relay to store published prekeys.
     var publicationSeconds = 10.0
+    /// The limit of the inbox.
+    var inboxLimit = InboxLimit.standard
+    /// The least rate of a relay that has not said yet that the mailbox is empty, without `follow`.
+    var pace = TransferPace.mailbox
 
     /// An invitation code that makes the owner a member of the relay.
     public var invitation: InvitationCode?

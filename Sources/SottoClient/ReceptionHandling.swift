@@ -55,7 +55,7 @@ extension Reception.Run {
             // Known envelopes do not count, so several rounds may be needed.
             let some = Array(rest.prefix(left))
             rest = rest.dropFirst(some.count)
-            let known = try store.receive(some, to: deliveryMode)
+            let known = try store.receive(some, to: deliveryMode, limit: plan.inboxLimit)
             var fresh: [(id: String, envelope: [UInt8])] = []
             var done: [String] = []
             var dead: [String] = []
@@ -69,6 +69,8 @@ extension Reception.Run {
                     }
                 case .handled: done.append(item.id)
                 case .dead: dead.append(item.id)
+                // It is not acknowledged, so the relay keeps it.
+                case .full: isInboxFull = true
                 }
             }
             if case .print = handling { done += fresh.map(\.id) }
@@ -82,6 +84,7 @@ extension Reception.Run {
         _ envelopes: [(id: String, envelope: [UInt8])], acknowledging: Bool
     ) throws {
         guard !envelopes.isEmpty else { return }
+        pace.received(envelopes.reduce(0) { $0 + Int64($1.envelope.count) })
         switch handling {
         case .print(let body):
             try body(envelopes.map(\.envelope))
@@ -171,14 +174,14 @@ extension Reception.Run {
     mutating func finish() {
         let start = Monotonic.seconds()
         let deadline = start + 5
-        waiting: while session?.waitingForAcks ?? 0 > 0 {
+        waiting: while let session, !session.isLost, session.waitingForAcks > 0 {
             let left = deadline - Monotonic.seconds()
-            let events = left > 0 ? session?.take(timeout: left) ?? [] : []
+            let events = left > 0 ? self.session?.take(timeout: left) ?? [] : []
             if events.isEmpty { break }
             for event in events {
                 switch event {
                 case .response(.acked, _), .response(.deferred, _):
-                    session?.waitingForAcks -= 1
+                    self.session?.waitingForAcks -= 1
                 case .closed: break waiting
                 case .response: break
                 }

@@ -39,10 +39,17 @@ extension Reception {
         private static let silentSeconds = 60.0
         /// When the work in parallel with the reading begins again.
         private var aheadAt = 0.0
+        /// Whether an envelope was left on the relay because the inbox has no room for it.
+        var isInboxFull = false
+        /// The progress of the relay, without `follow`.
+        var pace: MailboxPace
+        /// The number of mailboxes that are empty, as the relay said on this connection.
+        private var empties = 0
 
         init(plan: Reception, handling: Handling) {
             self.plan = plan
             self.handling = handling
+            pace = MailboxPace(plan.pace)
         }
 
         var deliveryMode: IdentityStore.DeliveryMode {
@@ -103,14 +110,17 @@ extension Reception {
                 }
                 replenish()
                 let end = try drain()
+                let wasEmpty = isEmpty
                 finish()
                 guard let end else { break }
-                let hasProgressed = ending.received + ending.failed > before
+                let progress = ending.received + ending.failed - before
+                let hasProgressed = progress > 0
                 if hasProgressed { deadline = Monotonic.seconds() + plan.wait }
-                guard end.isTransient,
+                if !wasEmpty { pace.interrupted(after: progress) }
+                guard end.isTransient, !isTooSlow,
                     plan.follow || hasProgressed || Monotonic.seconds() < deadline
                 else {
-                    ending.error = end
+                    ending.error = isTooSlow ? .tooSlow(relay: plan.relay.description) : end
                     break
                 }
                 if !hasProgressed { try pause(backoff.next()) }
@@ -118,6 +128,11 @@ extension Reception {
             ending.failed += retries.count
             return ending
         }
+
+        /// Whether the relay has said that all mailboxes are empty.
+        private var isEmpty: Bool { empties >= session?.mailboxes.count ?? 0 }
+
+        private var isTooSlow: Bool { !plan.follow && pace.isTooSlow }
 
         private mutating func reportDisconnected(_ error: ClientError) {
             guard plan.follow, !isDisconnected else { return }
@@ -286,18 +301,19 @@ extension Reception {
         /// Takes pushed envelopes until the mailbox is empty and none arrived within the wait, until the maximum is
         /// reached (`nil`), or until the connection ends.
         private mutating func drain() throws -> ClientError? {
-            var empties = 0
+            empties = 0
             var heardAt = Monotonic.seconds()
-            var isEmpty: Bool { empties >= session?.mailboxes.count ?? 0 }
             while !isFull {
                 let untilRenewal = max(0, renewal - Monotonic.seconds())
                 let timeout =
                     plan.follow
                     ? min(untilRenewal, Self.addressSeconds)
-                    : isEmpty ? plan.wait : Self.silentSeconds
+                    : isEmpty ? plan.wait : min(Self.silentSeconds, pace.left)
                 let untilRetry = retries.next.map { max(0, $0 - Monotonic.seconds()) }
+                let start = Monotonic.seconds()
                 guard let events = session?.take(timeout: min(timeout, untilRetry ?? timeout))
                 else { return nil }
+                pace.waited(Monotonic.seconds() - start)
                 try retryDue()
                 workAhead()
                 if events.isEmpty {
@@ -307,6 +323,7 @@ extension Reception {
                     {
                         continue
                     }
+                    if isTooSlow { return .tooSlow(relay: plan.relay.description) }
                     return isEmpty && !plan.follow ? nil : .lost(relay: plan.relay.description)
                 }
                 var batch: [(id: String, envelope: [UInt8])] = []
@@ -338,13 +355,18 @@ extension Reception {
                     case .response(.acked, _), .response(.deferred, _):
                         self.session?.waitingForAcks -= 1
                     case .response(.replaced, _): end = end ?? .replaced
-                    case .closed(let error): end = end ?? error
+                    case .closed(let error):
+                        end = end ?? error
+                        self.session?.isLost = true
                     case .response: break
                     }
                 }
                 try take(batch)
                 try take(signals: signals)
+                if isInboxFull { return .inboxFull }
                 if let end { return end }
+                if isEmpty { pace.noteEmpty() }
+                if isTooSlow { return .tooSlow(relay: plan.relay.description) }
                 if isEmpty { try noteReceived() }
                 let now = Monotonic.seconds()
                 // Prekeys are renewed after some hours of constant mail too.

@@ -45,7 +45,7 @@ package final class ConversationNames {
 
     /// Returns the displayed name of a group.
     private func name(of id: GroupID) throws -> String {
-        let given = try store.preview { try $0.readableGroup(id)?.name } ?? ""
+        let given = try store.preview { try $0.groupHeader(id)?.name } ?? ""
         // A program that follows the history hears of new names.
         if groups.given[id] != given {
             groups = try store.preview { transaction in

@@ -62,6 +62,9 @@ final class Operations: Sendable {
                             ? .known : admission.isOpen ? .unknown : .foreign
                     }
                     then(eligibilities)
+                } catch .full {
+                    // No wake-ups are sent until the store has space again.
+                    then([:])
                 } catch {
                     services.onFailure(error)
                 }

@@ -1,5 +1,13 @@
 public import SottoWire
 
+/// What the operator of a running relay should know.
+public enum RelayNotice: Sendable, Equatable {
+    /// The store has no space for messages.
+    case storeFull
+    /// The store has space again.
+    case storeUsable
+}
+
 /// The configuration of a relay.
 public struct RelayConfiguration: Sendable {
     /// The address to listen on, `host:port`; port 0 takes any.
@@ -45,6 +53,8 @@ public struct RelayConfiguration: Sendable {
     var limitsLoopback = false
     /// Origins of web pages that may use the relay in addition to its own, such as `https://chat.example.org`.
     public var allowedOrigins: [String] = []
+    /// Called, on any thread, with what the operator should know.
+    public var onNotice: @Sendable (RelayNotice) -> Void = { _ in }
     /// The system's clock, in seconds since 1970; tests replace it.
     var wall: @Sendable () -> Double = RelayClock.system
     /// Seconds within which a line must be complete.

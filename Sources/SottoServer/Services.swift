@@ -42,7 +42,8 @@ struct Services: Sendable {
         signals = Signals(subscribers, store)
         writer = Writer(
             store: store, subscribers: subscribers, clock: clock, counters: policy.counters,
-            admission: policy.admission, rates: policy.rates, onFailure: onFailure)
+            admission: policy.admission, rates: policy.rates, onNotice: configuration.onNotice,
+            onFailure: onFailure)
         let limits = configuration.blobs
         blobs = limits.total > 0 ? try store.openBlobs(limits) : nil
         blobThreads = NIOThreadPool(numberOfThreads: Self.blobThreadCount)

@@ -54,13 +54,13 @@ extension IdentityStore {
             case .request(let id): Array("request".utf8) + Array(id.utf8)
             case .skipped(let chain, let place): Array("skipped \(place) ".utf8) + chain
             case .reader(let mark): Array("reader".utf8) + mark
-            case .group(let mark): Array("group log".utf8) + mark
-            case .groupChange(let mark): Array("group change".utf8) + mark
-            case .groupMember(let group, let mark): Array("group member \(group) ".utf8) + mark
+            case .group(let mark): Array("log".utf8) + mark
+            case .groupChange(let mark): Array("change".utf8) + mark
+            case .groupMember(let group, let mark): Array("member \(group) ".utf8) + mark
             case .ownChain(let group): Array("own chain \(group) ".utf8)
-            case .groupChain(let tag): Array("group chain".utf8) + tag
-            case .groupRoom(let group): Array("group room \(group) ".utf8)
-            case .groupFile(let mark): Array("group file".utf8) + mark
+            case .groupChain(let tag): Array("chain".utf8) + tag
+            case .groupRoom(let group): Array("room \(group) ".utf8)
+            case .groupFile(let mark): Array("file".utf8) + mark
             case .heldMessage(let mark): Array("held message \(mark) ".utf8)
             }
         }

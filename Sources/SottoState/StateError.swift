@@ -17,13 +17,15 @@ public enum StateError: Error, Sendable, Equatable {
     case unsealable(path: String)
     /// A change of a group in `path` is damaged. `id` is the beginning of the group's id.
     case damagedGroup(id: String, path: String)
+    /// An item of the outbox is of an unknown kind. `id` is its id.
+    case unknownItem(id: String)
 }
 
 extension StateError {
     /// Whether only the work that needs one record fails, and not the work on others.
     public var isOfOneRecord: Bool {
         switch self {
-        case .unsealable, .damagedGroup: true
+        case .unsealable, .damagedGroup, .unknownItem: true
         case .database, .noHome, .notUTF8, .notPrivate, .shared: false
         }
     }
@@ -67,6 +69,10 @@ extension StateError: FailureError {
             Failure(
                 .ioError, "the group \(id) cannot be read: its changes in \(path) are damaged",
                 hint: "restore a backup; the other groups are not concerned")
+        case .unknownItem(let id):
+            Failure(
+                .ioError, "the item \(id) in the outbox is of an unknown kind",
+                hint: "delete it: sotto send --drop \(shellWord(id))")
         }
     }
 

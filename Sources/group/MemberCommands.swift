@@ -291,7 +291,7 @@ struct RoleCommand: Program {
         discussion: """
             The ranks are owner, admin (changes the rules), moderator (removes members, deletes messages), member \
             (writes) and reader. You give ranks below your own; an owner makes others owner too, and cannot take that \
-            back.
+            back. You can step down; the last owner cannot.
             """)
 
     @OptionGroup var group: ChangeArgument
@@ -305,11 +305,26 @@ struct RoleCommand: Program {
     func execute() throws {
         let (groups, found) = try group.open()
         let who = try groups.members([who], of: found)[0]
+        let argument = try groups.argument(of: found)
         try groups.change(found) { group, transaction in
+            guard who != groups.owner.id || rank == .owner || group.hasOtherOwner else {
+                throw Failure(
+                    .usage, "the group needs an owner, and you are the only one",
+                    hint:
+                        "make another member owner first: sotto group role \(argument) WHO owner | sotto encrypt | sotto send"
+                )
+            }
             let changed = try transaction.write(.role(who, rank), in: group)
             guard changed.state.ranks[who] == rank else { throw GroupError.refused }
             return changed
         }
+    }
+}
+
+extension StoredGroup {
+    /// Whether the group has an owner if this member is none any more, or has none now.
+    fileprivate var hasOtherOwner: Bool {
+        rank < .owner || members.filter { $0.rank == .owner }.count > 1
     }
 }
 

@@ -37,12 +37,11 @@ struct ListCommand: Program {
     /// A conversation with what the list adds.
     private struct Listed {
         let summary: ConversationSummary
-        /// The group, or `nil`.
-        let group: StoredGroup?
+        /// The group, or `nil`. Its log is not read.
+        let group: GroupHeader?
         let pinned: Int
 
-        /// Whether only admins and owners post, so that the others only read.
-        var isAnnouncements: Bool { group.map { $0.state.policy.post >= .admin } ?? false }
+        var isAnnouncements: Bool { group?.isAnnouncements ?? false }
     }
 
     /// Returns the conversations in the order of the list.
@@ -50,7 +49,7 @@ struct ListCommand: Program {
         let summaries = try history.store.conversations()
         let groups = try history.store.preview { transaction in
             try summaries.map { summary in
-                try summary.conversation.group.flatMap { try transaction.readableGroup($0) }
+                try summary.conversation.group.flatMap { try transaction.groupHeader($0) }
             }
         }
         let listed = try zip(summaries, groups).map { summary, group in
@@ -64,7 +63,7 @@ struct ListCommand: Program {
     private func record(_ listed: Listed, _ history: OpenHistory) throws -> JSONObject {
         let summary = listed.summary
         var record = try summary.record(name: history.name(of: summary))
-        record["members"] = listed.group.map { .integer(Int64($0.members.count)) }
+        record["members"] = listed.group.map { .integer(Int64($0.memberCount)) }
         record["announcements"] = listed.isAnnouncements ? .bool(true) : nil
         record["pinned"] = .integer(Int64(listed.pinned))
         if let last = try history.store.historyEntry(number: summary.last) {
@@ -105,7 +104,7 @@ struct ListCommand: Program {
         if listed.isAnnouncements { marks.append("announcements") }
         if settings.isFavourite { marks.append("favourite") }
         if settings.isMuted { marks.append("muted") }
-        if let group = listed.group { marks.append(counted(group.members.count, "member")) }
+        if let group = listed.group { marks.append(counted(group.memberCount, "member")) }
         if listed.pinned > 0 { marks.append("\(listed.pinned) pinned") }
         if settings.timer > 0 {
             marks.append("messages end after \(Lifetime(seconds: settings.timer))")

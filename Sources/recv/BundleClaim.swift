@@ -41,9 +41,16 @@ struct BundleClaim {
         let id = try store.transaction { try $0.claim(for: person.id) }
         let bundle = try PreKeyClaim(owner: person.id, id: id, address: person.card?.address)
             .run(at: relay)
-        try store.transaction { try $0.keep(bundle) }
+        if try !store.transaction({ try $0.keep(bundle) }) {
+            Terminal.say(Self.note(person.id, relay.description))
+        }
         try output.writeLine(bundle.record)
         try output.finish()
+    }
+
+    /// Returns the note about a bundle that is not kept.
+    static func note(_ owner: KeyID, _ relay: String) -> String {
+        "recv: note: the prekeys of \(owner) at \(relay) have no signature over both prekeys, and earlier ones had it; they are not kept"
     }
 
     /// Returns the relay to ask: `--relay`, else the one on the owner's signed card, else `$SOTTO_RELAY`, else

@@ -61,7 +61,10 @@ struct MailReception {
         guard let inbox, !receiving.isOfDead else { return nil }
         let authorities = relay.authorities
         return AheadWork(
-            claimsAhead ? BundleStock(inbox.store, authorities: authorities) : nil,
+            claimsAhead
+                ? BundleStock(inbox.store, authorities: authorities) { [receiving] owner, relay in
+                    if !receiving.quiet { Terminal.say(BundleClaim.note(owner, relay)) }
+                } : nil,
             GroupFileFetch(
                 inbox.store, authorities: authorities,
                 into: try BlobFolder(directory: .standard())))

@@ -77,7 +77,8 @@ struct RelayTool: Program {
     var quiet = false
 
     mutating func execute() throws {
-        let plan = try plan()
+        var plan = try plan()
+        plan.onNotice = Self.tell
         // Threads inherit this mask: only sigwait(3) below takes these signals. Dispatch's sources lose one in a
         // thousand.
         var ends = sigset_t()
@@ -228,6 +229,15 @@ struct RelayTool: Program {
 
     private func warnAboutCertificate() {
         if let warning = tls.warning { Terminal.say("relay: warning: \(warning)") }
+    }
+
+    private static func tell(_ notice: RelayNotice) {
+        let text =
+            switch notice {
+            case .storeFull: "the store has no space; new messages are deferred"
+            case .storeUsable: "the store has space again; messages are stored"
+            }
+        Terminal.say("relay: warning: \(text)")
     }
 
     private func announce(_ address: String) throws(Failure) {

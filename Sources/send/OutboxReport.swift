@@ -81,7 +81,7 @@ extension Outbox.Waiting {
     /// The relay's address without a pin.
     private var address: String? {
         guard !relay.isEmpty else { return nil }
-        return (url ?? relay).split(separator: "#").first.map(String.init) ?? relay
+        return relay.split(separator: "#").first.map(String.init) ?? relay
     }
 
     private var kindName: String {
@@ -90,6 +90,7 @@ extension Outbox.Waiting {
         case .prekeys: "prekeys"
         case .record: "card"
         case .blob: "blob"
+        case nil: "unknown"
         }
     }
 

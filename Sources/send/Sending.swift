@@ -76,6 +76,11 @@ struct Sending {
     /// Returns the failure of a delivery that left items in the outbox.
     private static func failure(_ end: Deliveries.Ending) -> Failure? {
         let ending = end.ending
+        if case .state? = ending.error, let failure = ending.error?.failure {
+            return Failure(
+                failure.status, "cannot send to \(end.relay): \(failure.message)",
+                hint: failure.hint)
+        }
         guard ending.left > 0 || ending.wasLocked else { return nil }
         let why =
             ending.wasLocked

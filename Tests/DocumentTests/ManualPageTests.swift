@@ -93,7 +93,7 @@ struct ManualPageTests {
     private static func meanings() throws -> [Int32: String] {
         var meanings: [Int32: String] = [:]
         var comment = ""
-        for line in try Repository.text("Sources/SottoProgram/ExitStatus.swift")
+        for line in try Repository.text("Sources/SottoBytes/ExitStatus.swift")
             .components(separatedBy: "\n")
         {
             if let match = line.firstMatch(of: #/^    \/\/\/ (.*)$/#) {

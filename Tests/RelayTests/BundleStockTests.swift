@@ -1,7 +1,6 @@
 import Dispatch
 import Glibc
 import Sotto
-import SottoState
 import SottoWire
 import Synchronization
 import TestSupport
@@ -9,6 +8,7 @@ import Testing
 
 @testable import SottoClient
 @testable import SottoServer
+@testable import SottoState
 
 /// A relay that answers each request with a closure, one connection after another.
 private final class AnsweringRelay: Sendable {
@@ -103,6 +103,36 @@ private final class AnsweringRelay: Sendable {
         #expect(bundles.map(\.owner) == people.dropLast().map(\.id))
         #expect(bundles.allSatisfy { $0.oneTimePreKey?.id == 1 })
         #expect(try store.preview { try $0.bundleWishes() }.isEmpty)
+    }
+
+    /// A relay that removes the signature over both prekeys is named, and its bundle is not kept.
+    @Test func aStrippedBundleIsReported() throws {
+        let line = Mutex<[UInt8]?>(nil)
+        let relay = AnsweringRelay { request in
+            guard case .claims = request else { return .error(Refusal(.unknownType)) }
+            return .bundles([line.withLock { $0 }])
+        }
+        let person = try #require(try contacts(1, at: relay.url).first)
+        let owner = try IdentityStore(
+            directory: StateDirectory(path: scratch.path), identity: person, lockTimeout: 5)
+        let publication = try owner.transaction { try $0.publication() }
+        var record = try publication.bundle(oneTime: nil).record
+        let whole = try PreKeyBundle(record: record)
+        #expect(whole.pairSignature != nil)
+        let isKept = try store.transaction { state in
+            let isKept = try state.keep(whole)
+            try state.forgetBundle(of: person.id)
+            return isKept
+        }
+        #expect(isKept)
+        record["pairSignature"] = nil
+        line.withLock { $0 = record.serialized() }
+        let reported = Mutex<[String]>([])
+        try BundleStock(store, authorities: nil) { owner, relay in
+            reported.withLock { $0.append("\(owner) \(relay)") }
+        }.fill(within: 10)
+        #expect(reported.withLock { $0 } == ["\(person.id) \(relay.url)"])
+        #expect(try bundles(of: [person]).isEmpty)
     }
 
     @Test func forgedBundlesOfABatchAreOmitted() throws {

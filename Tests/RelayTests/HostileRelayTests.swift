@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Sotto
 import SottoDatabase
@@ -286,6 +287,285 @@ import Testing
         #expect(good.client().publish(Sample.preKeys(of: people[1], oneTime: 1..<3)) == .stored)
         try BundleStock(store, authorities: nil).fill(within: 1)
         #expect(try store.preview { try $0.freshBundle(of: people[1].id) } != nil)
+    }
+
+    /// An upload had no least rate: a relay that confirms a piece and then delays the next one held `send` for any time.
+    @Test(arguments: [false, true])
+    func anUploadToASlowRelayEnds(_ closes: Bool) throws {
+        let relay = HostileRelay { connection in
+            func head() -> String {
+                var text = ""
+                while let line = connection.line(), line.count > 1 {
+                    text += String(decoding: line, as: UTF8.self) + "\n"
+                }
+                return text
+            }
+            var count = 0
+            while true {
+                let request = head()
+                if request.isEmpty { return }
+                if request.hasPrefix("HEAD") {
+                    connection.write(
+                        Array("HTTP/1.1 404 Not Found\r\nUpload-Offset: 0\r\n\r\n".utf8))
+                    continue
+                }
+                var left = WireLimits.blobPieceBytes
+                var byte: UInt8 = 0
+                while left > 0, read(connection.descriptor, &byte, 1) == 1 { left -= 1 }
+                count += 1
+                if count > 1 {
+                    while !closes, connection.isOpen() {}
+                    return
+                }
+                connection.write(Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8))
+            }
+        }
+        let bytes = randomBytes(8 * WireLimits.blobPieceBytes)
+        scratch.write("blob", bytes)
+        let record = BlobRecord(
+            id: randomBytes(32), to: Sample.identityID(), size: Int64(bytes.count),
+            digest: sha256(bytes), relay: nil)
+        let group = RelayLink.makeGroup()
+        let uploader = BlobUploader(
+            to: try relay.url(), group: group, pace: TransferPace(period: 1, leastRate: 1_048_576))
+        var progress: [Int64] = []
+        func upload() -> BlobUploader.Ending {
+            uploader.upload(record, from: scratch("blob")) { progress.append($0) }
+        }
+        guard case .failed(let error, let hasProgressed) = upload() else {
+            Issue.record("it did not end")
+            return
+        }
+        #expect(progress == [Int64(WireLimits.blobPieceBytes)])
+        let url = try relay.url()
+        if closes {
+            #expect(error == .lost(relay: url.description) && hasProgressed)
+            // The same bytes again are no progress.
+            guard case .failed(_, false) = upload() else {
+                Issue.record("it progressed")
+                return
+            }
+            #expect(progress.count == 1)
+        } else {
+            #expect(error == .tooSlow(relay: url.description) && !hasProgressed)
+        }
+    }
+
+    @Test func theRateOfAnUploadCountsOverAllAttempts() {
+        var progress = UploadProgress(id: [], pace: TransferPace(period: 60, leastRate: 100))
+        func attempt(_ start: Double, _ confirmed: Int64?, seconds: Double) -> (Bool, Bool) {
+            progress.begin(at: start)
+            let isMore = confirmed.map { progress.confirm($0, at: start + seconds) } ?? false
+            return (isMore, progress.fail(at: start + seconds))
+        }
+        // The pauses between the attempts do not count.
+        for number in 1...5 {
+            #expect(attempt(Double(number * 1_000), Int64(number), seconds: 11) == (true, false))
+            #expect(progress.left(at: Double(number * 1_000 + 11)) == Double(60 - 11 * number))
+        }
+        #expect(attempt(9_000, 6, seconds: 5) == (true, true))
+        // After an attempt without progress the time counts anew.
+        #expect(attempt(10_000, 6, seconds: 30) == (false, false))
+        progress.begin(at: 11_000)
+        #expect(progress.left(at: 11_000) == 60)
+        let isMore = progress.confirm(60_000, at: 11_030)
+        #expect(isMore && progress.left(at: 11_030) == 60)
+    }
+
+    // MARK: The outbox
+
+    /// A row that a later version wrote, or that is damaged, ended `send` for all relays.
+    @Test func aRowOfAnUnknownKindEndsItsDeliveryOnly() throws {
+        let good = try RunningRelay()
+        let world = World(address: good.relay.address)
+        let outbox = try Outbox(
+            directory: StateDirectory(path: world.scratch("state")), lockTimeout: 5)
+        let (unknown, beside) = (item(), item())
+        _ = try outbox.append([unknown, beside], relay: "tcp://127.0.0.1:1")
+        try outbox.write { connection throws(StateError) in
+            try connection.run("UPDATE outbox SET kind = 77 WHERE id = ?", unknown.id)
+        }
+        let waiting = item(to: world.bob.id)
+        _ = try outbox.append([waiting], relay: "tcp://\(good.relay.address)")
+        #expect(world.run("send", output: "sent", relay: "") == 74)
+        #expect(world.ids("sent") == [waiting.id] && world.statuses("sent") == ["stored"])
+        #expect(
+            world.errors.contains(
+                "cannot send to tcp://127.0.0.1:1: the item \(unknown.id) in the outbox is of an unknown kind"
+            ), "\(world.errors)")
+        #expect(world.errors.contains("sotto send --drop \(unknown.id)"))
+        #expect(world.run("send", ["--list"], output: "list") == 0)
+        #expect(world.run("send", ["--drop", unknown.id], output: "dropped") == 0)
+        #expect(world.run("send", output: "sent", relay: "") == 75)
+        #expect(world.errors.contains("1 envelope is queued"))
+    }
+
+    /// After an error of the outbox the envelopes that follow are kept, and the input is not blocked.
+    @Test func itemsAfterAnErrorOfTheOutboxAreKept() throws {
+        let relay = RelayURL(host: "127.0.0.1", port: 1)
+        let outbox = try Outbox(directory: directory(), lockTimeout: 5)
+        let unknown = item()
+        _ = try outbox.append([unknown], relay: relay.text)
+        try outbox.write { connection throws(StateError) in
+            try connection.run("UPDATE outbox SET kind = 77")
+        }
+        let items = (0..<20).map { _ in item() }
+        let deliveries = Deliveries(
+            outbox: try Outbox(directory: directory(), lockTimeout: 5),
+            choice: try RelayChoice(nil), lockTimeout: 5)
+        DispatchQueue(label: "input").async {
+            #expect(throws: Never.self) {
+                for item in items { #expect(try deliveries.submit([item], to: relay)) }
+                try deliveries.finish(withRest: true)
+            }
+        }
+        var results: [DeliveryResult] = []
+        let endings = try deliveries.run { results += $0 }
+        #expect(results.map(\.id) == items.map(\.id))
+        #expect(results.allSatisfy { $0.status == .queued })
+        #expect(endings.map(\.ending.error) == [.state(.unknownItem(id: unknown.id))])
+        #expect(endings.map(\.ending.left) == [21])
+        #expect(try outbox.list().count == 21)
+    }
+
+    // MARK: Mailboxes
+
+    /// A relay for one identity. `push` gets the number of the subscription on this connection and pushes envelopes.
+    private func mailbox(
+        of owner: Identity, onAck: @escaping @Sendable (Int) -> Void = { _ in },
+        push: @escaping @Sendable (HostileRelay.Connection) -> Void
+    ) -> HostileRelay {
+        let name = Mutex("")
+        let relay = HostileRelay { connection in
+            while let line = connection.line() {
+                guard let frame = try? Frame(parsing: line), let request = try? Request(frame)
+                else { return }
+                let response: Response
+                switch request {
+                case .challenge:
+                    response = .challenge(
+                        nonce: randomBytes(32), names: [name.withLock { $0 }])
+                case .login: response = .session(nil, token: nil)
+                case .subscribe:
+                    connection.write(Response.subscribed.line(requestID: frame.requestID))
+                    push(connection)
+                    continue
+                case .ack(let ids, _, _):
+                    onAck(ids.count)
+                    response = .acked
+                default: response = .error(Refusal(.unknownType))
+                }
+                connection.write(response.line(requestID: frame.requestID))
+            }
+        }
+        name.withLock { $0 = relay.address }
+        return relay
+    }
+
+    /// Returns lines that push `count` new envelopes.
+    private static func pushes(to owner: KeyID, _ count: Int) -> [UInt8] {
+        Array(
+            (0..<count).map { number in
+                Response.newMessage(
+                    Delivered(
+                        sequence: Int64(number + 1),
+                        envelope: Sample.record(Envelope.newID(), to: owner).serialized())
+                ).line()
+            }.joined())
+    }
+
+    /// A relay that pushes without end grew the state to 405 MB in half a minute: the inbox was only tidied at the start.
+    @Test(arguments: [false, true])
+    func aFloodFillsTheInboxToItsLimit(_ follows: Bool) throws {
+        let owner = Sample.identity()
+        let store = try IdentityStore(directory: directory(), identity: owner, lockTimeout: 5)
+        let acknowledged = Mutex(0)
+        let relay = mailbox(of: owner) { count in
+            acknowledged.withLock { $0 += count }
+        } push: { connection in
+            connection.write(Self.pushes(to: owner.id, 500))
+        }
+        var reception = Reception(identity: owner, relay: try relay.url(), store: store)
+        reception.follow = follows
+        reception.inboxLimit = InboxLimit(count: 100, bytes: 1 << 20)
+        var got: [[UInt8]] = []
+        let ending = try reception.run(.print { got += $0 })
+        #expect(ending.error == .inboxFull && ending.received == 100 && got.count == 100)
+        #expect(ending.error?.failure.status == .tryAgain)
+        #expect(try store.count(.unfinished) == 100)
+        // The others stay on the relay.
+        #expect(acknowledged.withLock { $0 } == 100)
+        // After some were opened there is room again.
+        try store.transaction { state in
+            for line in got.prefix(30) {
+                let id = Sample.id(String(decoding: line, as: UTF8.self))
+                let isMarked = try state.markOpened(id: id, envelope: line)
+                #expect(isMarked)
+            }
+        }
+        try store.finish(got.prefix(30).map { Sample.id(String(decoding: $0, as: UTF8.self)) })
+        let next = try reception.run(.print { got += $0 })
+        #expect(next.error == .inboxFull && next.received == 30 && got.count == 130)
+    }
+
+    /// A full inbox still acknowledges what it knows, and has a limit of bytes too.
+    @Test func aFullInboxKnowsItsEnvelopes() throws {
+        let store = try IdentityStore(
+            directory: directory(), identity: Sample.identity(), lockTimeout: 5)
+        let limit = InboxLimit(count: 10, bytes: 3_000)
+        func receive(_ ids: [String]) throws -> [IdentityStore.Received] {
+            try store.receive(
+                ids.map { ($0, [UInt8](repeating: 0x20, count: 1_000)) }, to: .print, limit: limit)
+        }
+        #expect(try receive(["a", "b"]) == [.new, .new])
+        #expect(try receive(["c", "d", "a"]) == [.new, .full, .waiting])
+        try store.markPrinted(["a", "b", "c"])
+        #expect(try receive(["a", "e"]) == [.handled, .full])
+        try store.markHandled(["a"])
+        #expect(try receive(["a", "e", "f"]) == [.handled, .new, .full])
+        let small = InboxLimit(count: 1, bytes: 3_000)
+        for _ in 0..<IdentityStore.failureLimit {
+            for id in ["b", "c"] { _ = try store.markFailed(id, limit: small) }
+        }
+        #expect(try store.kept(.dead, after: 0, limit: 9).map(\.id) == ["c"])
+    }
+
+    /// `recv` waited for ever for a relay that delivers a little, again and again, and never says that the mailbox is empty.
+    @Test(arguments: [true, false])
+    func aRelayThatNeverSaysEmptyEnds(_ closes: Bool) throws {
+        let owner = Sample.identity()
+        let store = try IdentityStore(directory: directory(), identity: owner, lockTimeout: 5)
+        let relay = mailbox(
+            of: owner,
+            push: { connection in
+                connection.write(Self.pushes(to: owner.id, 2))
+                if closes { shutdown(connection.descriptor, Int32(SHUT_WR)) }
+            })
+        var reception = Reception(identity: owner, relay: try relay.url(), store: store)
+        if !closes { reception.pace = TransferPace(period: 1, leastRate: 100_000) }
+        let ending = try reception.run(.print { _ in })
+        #expect(ending.error == .tooSlow(relay: reception.relay.description))
+        #expect(ending.received >= (closes ? 2 * MailboxPace.mostInterruptions : 2))
+    }
+
+    @Test func onlyTheTimeOfWaitingForARelayCounts() {
+        var pace = MailboxPace(TransferPace(period: 10, leastRate: 100, total: 60))
+        for _ in 0..<5 {
+            pace.waited(9)
+            #expect(!pace.isTooSlow)
+            pace.received(1_000)
+        }
+        pace.waited(10)
+        #expect(pace.isTooSlow)
+        pace.noteEmpty()
+        #expect(!pace.isTooSlow)
+        for _ in 1..<MailboxPace.mostInterruptions { pace.interrupted(after: 1) }
+        #expect(!pace.isTooSlow)
+        pace.interrupted(after: WireLimits.window)
+        for _ in 1..<MailboxPace.mostInterruptions { pace.interrupted(after: 0) }
+        #expect(!pace.isTooSlow)
+        pace.interrupted(after: 9)
+        #expect(pace.isTooSlow)
     }
 
     // MARK: Prekeys

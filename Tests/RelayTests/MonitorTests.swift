@@ -182,6 +182,35 @@ import Testing
         #expect(times.histogram.counts.reduce(0, +) == 1)
     }
 
+    /// The operator is told once that the store is full, and once that it has space again.
+    @Test func aFullStoreIsToldOnce() {
+        let times = CommitTimes()
+        #expect(times.note([.stored], at: 1_000) == nil)
+        #expect(times.note([.stored, .diskFull], at: 1_001) == .storeFull)
+        // On a disk that is nearly full, short messages are stored in between.
+        for second in 0..<100 {
+            #expect(times.note([.stored], at: 1_002 + Double(second)) == nil)
+            #expect(times.note([.diskFull], at: 1_002.5 + Double(second)) == nil)
+        }
+        #expect(times.note([.acknowledged(removed: 9)], at: 1_900) == nil)
+        #expect(times.note([.stored], at: 1_901) == .storeUsable)
+        #expect(times.note([.stored], at: 1_902) == nil)
+        #expect(times.note([.diskFull], at: 1_903) == .storeFull)
+    }
+
+    /// A read that fails because the server of the database has no space ended the relay.
+    @Test func aReadWithoutSpaceEndsNothing() throws {
+        let relay = try Relay(
+            RelayConfiguration(listen: RelayURL(host: "127.0.0.1", port: 0), store: ""),
+            store: StubStore(readFailure: .full(name: "database"))
+        ) { Issue.record("failed: \($0)") }
+        defer { try? relay.stop() }
+        let client = RawClient(relay.address)
+        #expect(client.ask(.lookup(bob.id)) == .deferred(Refusal(.diskFull)))
+        #expect(client.ask(.room(bob.id)) == .deferred(Refusal(.diskFull)))
+        #expect(client.ask(.send(Sample.envelope(to: bob.id))) == .stored)
+    }
+
     @Test func theHistogramCountsEachTimeOnce() {
         var histogram = CommitTimes.Histogram()
         for seconds in [0, 0.0005, 0.0006, 9.9, 10, 11] { histogram.add(seconds) }

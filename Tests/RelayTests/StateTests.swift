@@ -224,9 +224,13 @@ import Testing
             try connection.run("UPDATE outbox SET kind = 9")
         }
         try database.close()
-        let error = StateError.database(.damaged(path: path))
-        #expect(throws: error) { try outbox.waiting(relay: "r", after: 0, limit: 10) }
-        #expect(throws: error) { try outbox.list() }
+        #expect(throws: StateError.unknownItem(id: "a")) {
+            try outbox.waiting(relay: "r", after: 0, limit: 10)
+        }
+        // It is listed, and can be dropped.
+        #expect(try outbox.list().map(\.kind) == [nil])
+        #expect(try outbox.drop(id: "a", outcome: "dropped") == 1)
+        #expect(try outbox.list().isEmpty)
     }
 
     @Test(arguments: [

@@ -10,9 +10,13 @@ import TestSupport
 final class StubStore: Store {
     let outcome = Mutex(Outcome.stored)
     private let failure: StoreError?
+    private let readFailure: StoreError?
 
-    /// Creates a store whose commits fail with `failure`, if that is not `nil`.
-    init(failure: StoreError? = nil) { self.failure = failure }
+    /// Creates a store whose commits fail with `failure`, and whose reads of accounts and rooms with `readFailure`, if they are
+    /// not `nil`.
+    init(failure: StoreError? = nil, readFailure: StoreError? = nil) {
+        (self.failure, self.readFailure) = (failure, readFailure)
+    }
 
     /// The error of a disk that fails.
     static let diskError = StoreError.database(.inputOutput(path: "relay.db", code: 1034))
@@ -31,11 +35,17 @@ final class StubStore: Store {
 
     func preKeys(of owner: KeyID) throws(StoreError) -> PreKeyStatus? { nil }
 
-    func account(of id: KeyID) throws(StoreError) -> RelayAccount? { nil }
+    func account(of id: KeyID) throws(StoreError) -> RelayAccount? {
+        if let readFailure { throw readFailure }
+        return nil
+    }
 
     func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation? { nil }
 
-    func room(of door: KeyID) throws(StoreError) -> [UInt8]? { nil }
+    func room(of door: KeyID) throws(StoreError) -> [UInt8]? {
+        if let readFailure { throw readFailure }
+        return nil
+    }
 
     func directoryUse() throws(StoreError) -> Int64 { 0 }
 

@@ -95,7 +95,7 @@ class Fold:
         if act in ("create", "door-join"):
             return True
         joins = [j for j in self.change
-                 if self.change[j]["act"] in ("join", "door-join") and self.change[j]["by"] == who]
+                 if self.change[j]["act"] in ("create", "join", "door-join") and self.change[j]["by"] == who]
         leaves = [l for l in self.change
                   if self.change[l]["act"] == "leave" and self.change[l]["by"] == who]
         for j in joins:
@@ -325,11 +325,31 @@ def group_message():
             "time": time, "tag": keys[:16].hex(), "box": box.hex()}
 
 
+def logs_of_creators():
+    """Logs in which the creator of a group gets another rank."""
+    def log(*lines):
+        made = []
+        for by, parents, act, who, rank in [("p0", [], "create", "", 0), ("p0", [0], "invite", "p1", 2),
+                                            ("p1", [1], "join", "", 0), ("p0", [2], "role", "p1", 5), *lines]:
+            made.append({"id": "c%d" % len(made), "by": by, "parents": ["c%d" % p for p in parents], "act": act,
+                         "who": who, "rank": rank, "add": 4 if act == "create" else 0, "door": ""})
+        return made
+
+    return [
+        # The creator steps down, and another owner gives ownership back.
+        log(("p0", [3], "role", "p0", 4), ("p0", [4], "set", "", 0)),
+        log(("p0", [3], "role", "p0", 4), ("p0", [4], "set", "", 0), ("p1", [5], "role", "p0", 5)),
+        # A role after the creator left needs a join.
+        log(("p0", [3], "leave", "", 0), ("p1", [4], "role", "p0", 4)),
+        log(("p0", [3], "leave", "", 0), ("p1", [4], "role", "p0", 4), ("p0", [5], "join", "", 0)),
+        # Another owner removes the creator at the same time.
+        log(("p0", [3], "role", "p0", 2), ("p1", [3], "remove", "p0", 0)),
+    ]
+
+
 def vectors():
-    logs = []
-    for seed in range(1_000_000, 1_000_060):
-        log = random_log(seed)
-        logs.append({"log": log, "result": Fold(log).result()})
+    random_logs = [random_log(seed) for seed in range(1_000_000, 1_000_060)]
+    logs = [{"log": log, "result": Fold(log).result()} for log in random_logs + logs_of_creators()]
     return {"comment": "Made by group.py: a log of signed changes with its state, a message, and random logs with their folds.",
             "signed": signed_changes(), "chain": group_message(), "logs": logs}
 

@@ -68,7 +68,9 @@ package struct GroupFold: Sendable {
             grants[gives.rawValue].append((member, grant))
         }
         switch change.act {
-        case .create: grant(author, .owner, needsConsent: false)
+        case .create:
+            grant(author, .owner, needsConsent: false)
+            members[author].joins.append(number)
         case .invite(let invited, let rank): for member in invited { grant(member, rank) }
         case .join: members[author].joins.append(number)
         case .doorJoin:

@@ -35,10 +35,13 @@ package struct GroupGraph: Sendable {
 
     /// Returns some changes and those before them.
     package func past(of changes: [Int]) -> ChangeSet {
-        var past = ChangeSet()
-        // The past of a late change usually has the others.
-        for change in changes.sorted(by: >) where !past.contains(change) {
-            precondition(change < count)
+        let latest = changes.sorted(by: >)
+        guard let last = latest.first else { return ChangeSet() }
+        precondition(last < count)
+        // The past of the last change usually has the others.
+        var past = ancestors[last]
+        past.insert(last)
+        for change in latest.dropFirst() where !past.contains(change) {
             past.insert(change)
             past.formUnion(ancestors[change])
         }

@@ -34,31 +34,43 @@ final class BlobUploader {
     private var window = TransferWindow()
     /// The most bytes of a piece, which are fewer on a slow line.
     private var pieceBytes = Int64.max
+    private let pace: TransferPace
+    /// The progress of the last blob.
+    private var progress: UploadProgress
 
-    init(to relay: RelayURL, group: MultiThreadedEventLoopGroup) {
-        (self.relay, self.group) = (relay, group)
+    init(
+        to relay: RelayURL, group: MultiThreadedEventLoopGroup, pace: TransferPace = .upload
+    ) {
+        (self.relay, self.group, self.pace) = (relay, group, pace)
+        progress = UploadProgress(id: [], pace: pace)
     }
 
     deinit { link?.close() }
 
-    /// Uploads the blob in the file at `path`. Calls `progress` with the number of bytes that the relay has.
+    /// Uploads the blob in the file at `path`. Calls `progress` with the number of bytes that the relay has. Fails with
+    /// ``ClientError/tooSlow(relay:)`` if the attempts for this blob fall below the pace.
     func upload(
         _ record: BlobRecord, from path: String, progress: (Int64) -> Void
     ) -> Ending {
-        var hasProgressed = false
+        if self.progress.id != record.id {
+            self.progress = UploadProgress(id: record.id, pace: pace)
+        }
+        self.progress.begin(at: Monotonic.seconds())
         do throws(ClientError) {
             return try attempt(record, path) { have in
-                hasProgressed = true
-                progress(have)
+                if self.progress.confirm(have, at: Monotonic.seconds()) { progress(have) }
             }
         } catch {
+            let hasProgressed = self.progress.hasProgressed
             if link != nil, !hasProgressed {
                 pieceBytes = max(
                     Self.leastPieceBytes, min(pieceBytes, TransferWindow.pieceBytes) / 2)
             }
             link?.close()
             link = nil
-            return .failed(error, hasProgressed: hasProgressed)
+            return self.progress.fail(at: Monotonic.seconds())
+                ? .failed(.tooSlow(relay: relay.description), hasProgressed: false)
+                : .failed(error, hasProgressed: hasProgressed)
         }
     }
 
@@ -117,7 +129,8 @@ final class BlobUploader {
                 inFlight += count
                 next = end
             }
-            let answer = try link.response(timeout: Self.patience)
+            let answer = try link.response(
+                timeout: min(Self.patience, self.progress.left(at: Monotonic.seconds())))
             let first = sent.removeFirst()
             inFlight -= first.count
             let time = Monotonic.seconds() - first.at

@@ -18,6 +18,10 @@ public struct TransferPace: Sendable {
     public static let asked = TransferPace(period: 30, leastRate: 1_024)
     /// A transfer in parallel with the reading of `recv --follow`: ten minutes, at 4 KiB a second.
     public static let parallel = TransferPace(period: 15, leastRate: 4_096, total: 600)
+    /// The envelopes of a mailbox without `--follow`: a day, at 1 KiB a second.
+    static let mailbox = TransferPace(period: 300, leastRate: 1_024, total: 86_400)
+    /// An upload: any time, at 1 KiB a second.
+    static let upload = TransferPace(period: 60, leastRate: 1_024)
     /// A transfer after the last envelope of `recv`: 20 seconds, at 16 KiB a second.
     public static let last = TransferPace(period: 5, leastRate: 16_384, total: 20)
 }

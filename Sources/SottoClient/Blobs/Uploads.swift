@@ -165,7 +165,8 @@ extension Delivery {
                     if hasProgressed { backoff.reset() }
                     let now = Monotonic.seconds()
                     attemptAt = now + backoff.next()
-                    if isLast, !isProgressing(now) { self.error = error }
+                    var isSlow: Bool { if case .tooSlow = error { true } else { false } }
+                    if isLast, isSlow || !isProgressing(now) { self.error = error }
                 }
             case .stored, .rejected:
                 backoff.reset()

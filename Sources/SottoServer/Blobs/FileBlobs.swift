@@ -164,6 +164,7 @@ final class FileBlobs: BlobStore {
     func put(_ bytes: [UInt8], at offset: Int64, of key: [UInt8], _ header: BlobHeader)
         throws(BlobStoreError) -> BlobOutcome
     {
+        _ = try whole(key)
         switch state.withLock({ begin(bytes.count, at: offset, of: key, header, &$0) }) {
         case .answer(let outcome): return outcome
         case .write(var entry):
@@ -301,13 +302,29 @@ final class FileBlobs: BlobStore {
 
     // MARK: Downloads
 
-    func state(ofKey key: [UInt8], at minute: Int64) -> BlobState? {
-        state.withLock { state in
-            state.entries[key].flatMap { entry in
-                entry.isRemoving || entry.header.until <= minute
-                    ? nil : BlobState(size: entry.header.size, have: entry.have)
-            }
+    func state(ofKey key: [UInt8], at minute: Int64) throws(BlobStoreError) -> BlobState? {
+        guard let entry = try whole(key), !entry.isRemoving, entry.header.until > minute else {
+            return nil
         }
+        return BlobState(size: entry.header.size, have: entry.have)
+    }
+
+    /// Returns the entry of a blob. If another program removed or cut the file of a complete blob, deletes the blob and returns
+    /// `nil`: nobody is told that it is there.
+    private func whole(_ key: [UInt8]) throws(BlobStoreError) -> Entry? {
+        guard let entry = state.withLock({ $0.entries[key] }) else { return nil }
+        guard entry.isComplete, entry.isIdle else { return entry }
+        var status = stat()
+        let isThere = lstat(path(key, isComplete: true), &status) == 0
+        guard isThere || errno == ENOENT else {
+            throw .unavailable(
+                .database(.inputOutput(path: path(key, isComplete: true), code: errno)))
+        }
+        if isThere, Int64(status.st_size) == entry.header.size + Int64(BlobHeader.size) {
+            return entry
+        }
+        remove { state in state.entries[key]?.number == entry.number ? [key] : [] }
+        return nil
     }
 
     func read(key: [UInt8], offset: Int64, count: Int, at minute: Int64) throws(BlobStoreError)

@@ -277,6 +277,8 @@ extension ClientConnection: ConnectionEffects {
             do throws(StoreError) {
                 let result = try query.run(services.store, services.policy.clock)
                 loop.execute { self.resume { $0.take(result, at: $1, to: self) } }
+            } catch .full {
+                loop.execute { self.resume { $0.take(.full(query), at: $1, to: self) } }
             } catch {
                 services.onFailure(error)
             }

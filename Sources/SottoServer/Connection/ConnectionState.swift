@@ -306,7 +306,14 @@ struct ConnectionState {
         _ result: StoreQuery.Result, at now: Double, to sink: some ConnectionEffects
     ) {
         if case .push(let mailbox, let page) = result { return push(page, of: mailbox, to: sink) }
+        if case .full(.push) = result { return close(sink) }
         pending -= 1
+        if case .full(let query) = result {
+            pendingBytes -= query.weight
+            if query.pauses { isPaused = false }
+            guard !isClosing else { return }
+            return sink.perform(.respond(Outcome.diskFull.response, to: query.requestID))
+        }
         if case .response(let response, let requestID, let weight, let change) = result {
             pendingBytes -= weight
             if let change { sink.perform(.note(change)) }

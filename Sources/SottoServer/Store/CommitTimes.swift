@@ -46,6 +46,8 @@ final class CommitTimes: Sendable {
         var histogram = Histogram()
         var begun: Double?
         var fullSince: Double?
+        /// When a commit last found the store full, after the operator was told.
+        var toldFull: Double?
         var hasFailed = false
     }
 
@@ -69,11 +71,23 @@ final class CommitTimes: Sendable {
         return try body()
     }
 
-    /// Notes whether a commit found the store full.
-    func note(_ outcomes: [Outcome]) {
+    /// Notes whether a commit found the store full. Returns what the operator should know: that it is full, and that it has
+    /// been usable for ``fullSeconds``, each once.
+    @discardableResult
+    func note(_ outcomes: [Outcome], at now: Double = Monotonic.seconds()) -> RelayNotice? {
         let isFull = outcomes.contains(.diskFull)
-        guard isFull || outcomes.contains(.stored) else { return }
-        state.withLock { $0.fullSince = isFull ? Monotonic.seconds() : nil }
+        guard isFull || outcomes.contains(.stored) else { return nil }
+        return state.withLock { state in
+            state.fullSince = isFull ? now : nil
+            let told = state.toldFull
+            if isFull {
+                state.toldFull = now
+                return told == nil ? .storeFull : nil
+            }
+            guard let told, now - told >= Self.fullSeconds else { return nil }
+            state.toldFull = nil
+            return .storeUsable
+        }
     }
 
     /// Notes that the store has failed.

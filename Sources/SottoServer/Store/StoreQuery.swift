@@ -30,6 +30,8 @@ enum StoreQuery: Sendable {
         case publish(Change, of: KeyID, RelayAccount?, isKnown: Bool, space: Int64, to: String?)
         case session(KeyID, PreKeyStatus?, RelayAccount?, token: String, minute: Int64, to: String?)
         case push(KeyID, Page)
+        /// The store has no space, which a read of a database server can need.
+        case full(StoreQuery)
     }
 
     /// The approximate number of bytes of the response.
@@ -39,6 +41,17 @@ enum StoreQuery: Sendable {
         case .card: WireLimits.cardBytes
         case .room: WireLimits.roomBytes
         case .login, .resume, .publish, .session, .push: 0
+        }
+    }
+
+    /// The id of the request; `nil` for a push.
+    var requestID: String? {
+        switch self {
+        case .messages(_, _, _, _, let id), .card(_, let id), .room(_, let id),
+            .login(_, _, let id),
+            .resume(_, let id), .publish(_, _, let id), .session(_, _, let id):
+            id
+        case .push: nil
         }
     }
 

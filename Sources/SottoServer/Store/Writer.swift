@@ -34,6 +34,7 @@ final class Writer: Sendable {
     private let counters: Counters
     private let admission: Admission
     private let rates: MailboxRates
+    private let onNotice: @Sendable (RelayNotice) -> Void
     private let onFailure: @Sendable (StoreError) -> Void
     private let queue = DispatchQueue(label: "relay.writer")
     /// The time at which the clock state was last stored.
@@ -45,6 +46,7 @@ final class Writer: Sendable {
         store: any Store, subscribers: SubscriberRegistry, clock: RelayClock, counters: Counters,
         admission: Admission = Admission(AdmissionPlan()),
         rates: MailboxRates = MailboxRates(perMinute: 0),
+        onNotice: @escaping @Sendable (RelayNotice) -> Void = { _ in },
         onFailure: @escaping @Sendable (StoreError) -> Void
     ) {
         self.store = store
@@ -53,6 +55,7 @@ final class Writer: Sendable {
         self.counters = counters
         self.admission = admission
         self.rates = rates
+        self.onNotice = onNotice
         self.onFailure = onFailure
     }
 
@@ -213,7 +216,7 @@ final class Writer: Sendable {
                 replies.append((connection, [reply]))
             }
         }
-        counters.commits.note(outcomes)
+        if let notice = counters.commits.note(outcomes) { onNotice(notice) }
         counters.add(.deferred, outcomes.count { $0 == .diskFull || $0 == .mailboxFull })
         counters.add(.storedBytes, bytes)
         counters.add(.stored, outcomes.count { $0 == .stored })

@@ -88,12 +88,12 @@ extension StateTransaction {
     /// Folds the log of a group after changes were stored.
     func fold(_ group: inout StoredGroup) throws(StateError) {
         let before = group.state
-        let name = group.name
+        let header = GroupHeader(group)
         let known = groups[group.id]?.log
         noteForks(in: group)
         group.state = group.log.fold()
         groups[group.id] = group
-        if group.name != name { try writeHeader(of: group) }
+        if GroupHeader(group) != header { try writeHeader(of: group) }
         try draw(in: &group)
         try endGrants(of: group, since: before, known)
     }
@@ -173,11 +173,8 @@ extension StateTransaction {
         guard try connection.integer("SELECT count(*) FROM group_log") < Self.mostGroups else {
             throw GroupError.tooMany
         }
-        let mark = store.mark(log.group)
         try connection.run(
-            "INSERT INTO group_log (mark, sealed) VALUES (?, ?)", mark,
-            store.seal(
-                GroupHeader(id: log.group).encoded, .group(mark: mark)))
+            "INSERT INTO group_log (mark, sealed) VALUES (?, x'')", store.mark(log.group))
         return try begin(log, number: connection.lastRow)
     }
 
@@ -187,13 +184,20 @@ extension StateTransaction {
             number: number, owner: owner.id, log: log, state: log.fold(), places: [:])
         group.places[log.group] = try store(log.changes[0], of: group.number, aside: false, .now())
         groups[group.id] = group
+        try writeHeader(of: group)
         return group
     }
 
     /// Returns the place of the next change of a group.
     func nextPlace(of number: Int64) throws(StateError) -> Int64 {
+        // Two look-ups in the index; one for both kinds of changes would read all entries of the group.
         try connection.integer(
-            "SELECT coalesce(max(place), 0) + 1 FROM group_change WHERE group_id = ?", number)
+            """
+            SELECT max(place) + 1 FROM (
+                SELECT coalesce(max(place), 0) AS place FROM group_change
+                WHERE group_id = ?1 AND aside = 0
+                UNION ALL SELECT max(place) FROM group_change WHERE group_id = ?1 AND aside = 1)
+            """, number)
     }
 
     /// Stores a change; a change that waited becomes a stored one. Returns its place.

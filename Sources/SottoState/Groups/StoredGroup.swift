@@ -155,10 +155,14 @@ package struct StoredGroup: Sendable {
 }
 
 /// A group without its log, which takes longer to read.
-package struct GroupHeader: Sendable {
+package struct GroupHeader: Sendable, Equatable {
     package let id: GroupID
     /// The name, or an empty text.
     package let name: String
+    /// The number of members.
+    package let memberCount: Int
+    /// Whether only admins and owners post, so that the others only read.
+    package let isAnnouncements: Bool
     let isDeclined: Bool
     /// ``StoredGroup/question``.
     let question: [UInt8]?
@@ -169,22 +173,21 @@ package struct GroupHeader: Sendable {
     private static let declined: UInt8 = 1
     private static let asks: UInt8 = 2
     private static let newcomer: UInt8 = 4
-
-    /// Creates the header of a group without a name, which has no other marks.
-    init(id: GroupID) {
-        (self.id, name, isDeclined, question, isNewcomer) = (id, "", false, nil, false)
-        drawn = []
-    }
+    private static let announcements: UInt8 = 8
 
     init(_ group: StoredGroup) {
         (id, name, isDeclined) = (group.id, group.name, group.isDeclined)
+        memberCount = group.state.ranks.count
+        isAnnouncements = group.state.policy.post >= .admin
         (question, isNewcomer, drawn) = (group.question, group.isNewcomer, group.drawn)
     }
 
     /// Reads ``encoded``, or returns `nil`.
     init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes[...])
-        guard let id = reader.bytes(32), let marks = reader.byte() else { return nil }
+        guard let id = reader.bytes(32), let marks = reader.byte(),
+            let memberCount = reader.integer(UInt32.self)
+        else { return nil }
         var drawn: [KeyID] = []
         if marks & Self.asks != 0 {
             guard let number = reader.bytes(GroupBody.questionBytes),
@@ -200,20 +203,23 @@ package struct GroupHeader: Sendable {
         }
         self.drawn = drawn
         isNewcomer = marks & Self.newcomer != 0
+        isAnnouncements = marks & Self.announcements != 0
+        self.memberCount = Int(memberCount)
         guard let name = String(validating: reader.remaining, as: UTF8.self) else { return nil }
         self.id = GroupID(Array(id))
         (self.name, isDeclined) = (name, marks & Self.declined != 0)
     }
 
-    /// id (32) ‖ marks (1): 1 for a declined group, 2 for one with ``question``, 4 for a newcomer ‖ if it is there, ``question``
-    /// (16), the number of ``drawn`` (2) and their public keys (32 each) ‖ name.
+    /// id (32) ‖ marks (1): 1 for a declined group, 2 for one with ``question``, 4 for a newcomer, 8 for announcements ‖
+    /// ``memberCount`` (4) ‖ if it is there, ``question`` (16), the number of ``drawn`` (2) and their public keys (32 each) ‖ name.
     var encoded: [UInt8] {
         let marks =
             (isDeclined ? Self.declined : 0) | (question == nil ? 0 : Self.asks)
-            | (isNewcomer ? Self.newcomer : 0)
+            | (isNewcomer ? Self.newcomer : 0) | (isAnnouncements ? Self.announcements : 0)
         let asked =
             question.map { $0 + UInt16(drawn.count).bigEndianBytes + drawn.flatMap(\.publicKey) }
-        return id.bytes + [marks] + (asked ?? []) + Array(name.utf8)
+        return id.bytes + [marks] + UInt32(memberCount).bigEndianBytes + (asked ?? [])
+            + Array(name.utf8)
     }
 }
 
@@ -283,6 +289,18 @@ extension StateTransaction {
     /// Returns the headers of all groups, in the order in which they were stored. A damaged one is left out.
     package func groupHeaders() throws(StateError) -> [GroupHeader] {
         try readHeaders().compactMap { $0 }
+    }
+
+    /// Returns the header of a group, or `nil`, also for a damaged one.
+    package func groupHeader(_ id: GroupID) throws(StateError) -> GroupHeader? {
+        let mark = store.mark(id)
+        let sealed = try connection.first("SELECT sealed FROM group_log WHERE mark = ?", mark) {
+            $0.bytes(0)
+        }
+        guard let sealed else { return nil }
+        return try store.readable(.group, mark) { () throws(StateError) in
+            try store.header(sealed, mark: mark)
+        }
     }
 
     /// Returns the headers of all groups, and `nil` for each damaged one.

@@ -36,6 +36,8 @@ extension IdentityStore {
         case handled
         /// Its delivery failed too often; it is not tried again.
         case dead
+        /// Unknown, and the inbox has no room for it: it was not stored.
+        case full
     }
 
     /// Selects envelopes of the inbox.
@@ -53,9 +55,6 @@ extension IdentityStore {
 
     /// Days for which an id is remembered: longer than a relay keeps mail.
     private static let knownDays: Int64 = 60
-    /// The maximum number of envelopes that are not done. Above it, the oldest are deleted. Their age does not matter,
-    /// because a clock may be wrong.
-    private static let keptCount: Int64 = 10_000
 
     static var today: Int64 { Timestamp.now().seconds / 86_400 }
 
@@ -75,25 +74,31 @@ extension IdentityStore {
     }
 
     /// Stores envelopes in the inbox, to be delivered next, in one transaction, durable when this returns. Returns for
-    /// each, in order, its state before.
+    /// each, in order, its state before. After the first ``Received/full`` no other unknown one is stored.
     public func receive(
-        _ envelopes: [(id: String, envelope: [UInt8])], to mode: DeliveryMode
+        _ envelopes: [(id: String, envelope: [UInt8])], to mode: DeliveryMode,
+        limit: InboxLimit = .standard
     ) throws(StateError) -> [Received] {
         guard !envelopes.isEmpty else { return [] }
         return try database.transaction { connection throws(StateError) in
+            var room = try Self.room(within: limit, connection)
             var results: [Received] = []
             for (id, envelope) in envelopes {
-                try connection.run(
-                    """
-                    INSERT INTO inbox (id, day, failures, envelope, state) VALUES (?, ?, 0, ?, ?)
-                    ON CONFLICT (id) DO NOTHING
-                    """, id, Self.today, envelope, mode.state.rawValue)
-                if connection.changes == 1 {
-                    results.append(.new)
+                let known = try connection.rows("SELECT state FROM inbox WHERE id = ?", id) {
+                    InboxState(rawValue: $0.integer(0))
+                }
+                guard let state = known.first else {
+                    let isStored = room.take(envelope.count)
+                    results.append(isStored ? .new : .full)
+                    guard isStored else { continue }
+                    try connection.run(
+                        """
+                        INSERT INTO inbox (id, day, failures, envelope, state)
+                        VALUES (?, ?, 0, ?, ?)
+                        """, id, Self.today, envelope, mode.state.rawValue)
                     continue
                 }
-                let state = try connection.integer("SELECT state FROM inbox WHERE id = ?", id)
-                switch InboxState(rawValue: state) {
+                switch state {
                 case .waiting, .printing:
                     results.append(.waiting)
                     try Self.markForDelivery(id, mode, connection)
@@ -103,6 +108,19 @@ extension IdentityStore {
             }
             return results
         }
+    }
+
+    /// Returns the room that the envelopes leave which are neither done nor dead. Early ones have a limit of their own.
+    private static func room(
+        within limit: InboxLimit, _ connection: StateConnection
+    ) throws(StateError) -> InboxLimit {
+        let used = try connection.rows(
+            """
+            SELECT count(*), coalesce(sum(length(envelope)), 0) FROM inbox
+            WHERE envelope IS NOT NULL AND chain IS NULL AND state <> ?
+            """, InboxState.dead.rawValue
+        ) { (count: $0.integer(0), bytes: $0.integer(1)) }[0]
+        return InboxLimit(count: limit.count - used.count, bytes: limit.bytes - used.bytes)
     }
 
     /// Records that waiting or dead envelopes are delivered next.
@@ -174,9 +192,9 @@ extension IdentityStore {
             "UPDATE inbox SET envelope = NULL, chain = NULL, state = 3 WHERE id = ? AND state = 2")
     }
 
-    /// Deletes ids that no relay will repeat, and envelopes that were not opened: early ones above the limits of
-    /// ``StateTransaction/markEarly(id:envelope:from:position:)``, and the oldest if there are too many. Also deletes
-    /// keys of skipped messages that no relay keeps any longer. Returns the number of deleted early envelopes.
+    /// Deletes ids that no relay will repeat, and early envelopes above the limits of
+    /// ``StateTransaction/markEarly(id:envelope:from:position:)``. Also deletes keys of skipped messages that no relay keeps
+    /// any longer. Returns the number of deleted early envelopes.
     @discardableResult
     public func forgetOld(at time: Timestamp = .now()) throws(StateError) -> Int {
         try database.transaction { connection throws(StateError) in
@@ -184,31 +202,63 @@ extension IdentityStore {
             let early = try transaction.forgetEarly(at: time)
             try transaction.forgetOldSkipped(at: transaction.settledTime(at: time))
             try connection.run(
-                """
-                UPDATE inbox SET envelope = NULL, chain = NULL, state = 3
-                WHERE envelope IS NOT NULL AND chain IS NULL AND state NOT IN (0, 5)
-                AND number <= (
-                    SELECT number FROM inbox
-                    WHERE envelope IS NOT NULL AND chain IS NULL AND state NOT IN (0, 5)
-                    ORDER BY number DESC LIMIT 1 OFFSET ?)
-                """, Self.keptCount)
-            try connection.run(
                 "DELETE FROM inbox WHERE envelope IS NULL AND day < ?", Self.today - Self.knownDays)
             return early
         }
     }
 
-    /// Records that the delivery of an envelope failed. Returns whether it will be tried again.
-    public func markFailed(_ id: String) throws(StateError) -> Bool {
+    /// Records that the delivery of an envelope failed. Returns whether it will be tried again. If the dead letters are
+    /// above `limit`, the oldest are deleted.
+    public func markFailed(
+        _ id: String, limit: InboxLimit = .standard
+    ) throws(StateError) -> Bool {
         try database.transaction { connection throws(StateError) in
             try connection.run(
                 """
                 UPDATE inbox SET failures = failures + 1,
                     state = CASE WHEN failures + 1 < ? THEN 0 ELSE 4 END WHERE id = ?
                 """, Self.failureLimit, id)
-            return try connection.exists(
+            let isKept = try connection.exists(
                 "SELECT 1 FROM inbox WHERE id = ? AND state = ?", id, InboxState.waiting.rawValue)
+            if !isKept { try Self.forgetDead(above: limit, connection) }
+            return isKept
         }
+    }
+
+    private static func forgetDead(
+        above limit: InboxLimit, _ connection: StateConnection
+    ) throws(StateError) {
+        try connection.run(
+            """
+            UPDATE inbox SET envelope = NULL, chain = NULL, state = 3 WHERE number IN (
+                SELECT number FROM (
+                    SELECT number, row_number() OVER newest AS place,
+                        sum(length(envelope)) OVER newest AS bytes
+                    FROM inbox WHERE envelope IS NOT NULL AND state = 4
+                    WINDOW newest AS (ORDER BY number DESC))
+                WHERE place > ? OR bytes > ?)
+            """, limit.count, limit.bytes)
+    }
+}
+
+/// The envelopes that an inbox keeps, apart from early ones. Dead letters have the same limit for themselves.
+public struct InboxLimit: Sendable, Equatable {
+    /// The number of envelopes.
+    var count: Int64
+    /// The bytes of all envelopes.
+    var bytes: Int64
+
+    /// The limit of the programs.
+    public static let standard = InboxLimit(count: 10_000, bytes: 256 << 20)
+
+    /// Creates a limit.
+    package init(count: Int64, bytes: Int64) { (self.count, self.bytes) = (count, bytes) }
+
+    /// Takes room for an envelope. Without room for it, no later one gets any.
+    fileprivate mutating func take(_ size: Int) -> Bool {
+        count -= 1
+        bytes -= Int64(size)
+        return count >= 0 && bytes >= 0
     }
 }
 

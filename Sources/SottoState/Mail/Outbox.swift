@@ -80,7 +80,7 @@ public final class Outbox: Sendable {
     static let migrations = [
         """
         CREATE TABLE outbox (
-            number INTEGER PRIMARY KEY AUTOINCREMENT, relay TEXT NOT NULL, url TEXT, owner TEXT,
+            number INTEGER PRIMARY KEY AUTOINCREMENT, relay TEXT NOT NULL, owner TEXT,
             day INTEGER NOT NULL, kind INTEGER NOT NULL, id TEXT NOT NULL,
             recipient TEXT NOT NULL, envelope BLOB, expires INTEGER, needs TEXT, outcome TEXT,
             holder INTEGER, held INTEGER
@@ -119,11 +119,8 @@ public final class Outbox: Sendable {
     }
 
     /// Adds items for a relay in one transaction, durable when this returns. Returns their numbers, which increase in
-    /// the order of sending. `url` is the relay's full address, with which a later process can reach it. No item may be
-    /// a ``Item/Kind/signal``.
-    public func append(_ items: [Item], relay: String, url: String? = nil) throws(StateError)
-        -> [Int64]
-    {
+    /// the order of sending. `relay` is the relay's full address. No item may be a ``Item/Kind/signal``.
+    public func append(_ items: [Item], relay: String) throws(StateError) -> [Int64] {
         precondition(items.allSatisfy { $0.kind != .signal })
         guard !items.isEmpty else { return [] }
         return try database.transaction { connection throws(StateError) in
@@ -133,17 +130,17 @@ public final class Outbox: Sendable {
                 try connection.run(
                     """
                     INSERT INTO outbox
-                        (relay, owner, day, id, recipient, envelope, kind, url, expires, needs)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        (relay, owner, day, id, recipient, envelope, kind, expires, needs)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """, relay, owner, day, item.id, item.to, item.envelope, item.kind.rawValue,
-                    url, item.expires?.seconds, item.needs)
+                    item.expires?.seconds, item.needs)
                 numbers.append(connection.lastRow)
             }
             return numbers
         }
     }
 
-    /// Adds items whose relay is not known yet, in one transaction, durable when this returns. ``assign(_:url:to:)`` gives
+    /// Adds items whose relay is not known yet, in one transaction, durable when this returns. ``assign(_:to:)`` gives
     /// them a relay. Items that wait there already are not added again. No item may be a ``Item/Kind/signal``.
     public func append(unassigned items: [Item]) throws(StateError) {
         precondition(items.allSatisfy { $0.kind != .signal })
@@ -164,9 +161,7 @@ public final class Outbox: Sendable {
     /// Moves the items without a relay to the queue of `relay`: those for the recipients of `items`, or all for `nil`, with
     /// the blobs that they need. An item of `items` itself is removed, because it is sent now. Returns whether items
     /// were moved.
-    public func assign(
-        _ relay: String, url: String, to items: [Item]? = nil
-    ) throws(StateError) -> Bool {
+    public func assign(_ relay: String, to items: [Item]? = nil) throws(StateError) -> Bool {
         guard
             try !read("SELECT 1 FROM outbox WHERE relay = '' LIMIT 1", row: { $0.integer(0) })
                 .isEmpty
@@ -174,7 +169,7 @@ public final class Outbox: Sendable {
         return try database.transaction { connection throws(StateError) in
             guard let items else {
                 try connection.run(
-                    "UPDATE outbox SET relay = ?, url = ? WHERE relay = ''", relay, url)
+                    "UPDATE outbox SET relay = ? WHERE relay = ''", relay)
                 return connection.changes > 0
             }
             var count = 0
@@ -185,14 +180,14 @@ public final class Outbox: Sendable {
                 guard item.kind == .envelope else { continue }
                 try connection.run(
                     """
-                    UPDATE outbox SET relay = ?1, url = ?2 WHERE relay = '' AND kind = 4 AND id IN
-                        (SELECT needs FROM outbox WHERE relay = '' AND kind = 0 AND recipient = ?3)
-                    """, relay, url, item.to)
+                    UPDATE outbox SET relay = ?1 WHERE relay = '' AND kind = 4 AND id IN
+                        (SELECT needs FROM outbox WHERE relay = '' AND kind = 0 AND recipient = ?2)
+                    """, relay, item.to)
                 try connection.run(
                     """
-                    UPDATE outbox SET relay = ?1, url = ?2
-                    WHERE relay = '' AND kind = 0 AND recipient = ?3
-                    """, relay, url, item.to)
+                    UPDATE outbox SET relay = ?1
+                    WHERE relay = '' AND kind = 0 AND recipient = ?2
+                    """, relay, item.to)
                 count += connection.changes
             }
             return count > 0
@@ -265,19 +260,14 @@ public final class Outbox: Sendable {
         Set(try read("SELECT number FROM outbox WHERE relay = ?", relay) { $0.integer(0) })
     }
 
+    /// Reads an item. Throws for an unknown kind, because it tells how the item is sent.
     private func item(_ row: PreparedStatement<StateError>) throws(StateError) -> Item {
-        Item(
-            id: row.text(1), to: row.text(2), envelope: row.bytes(3),
-            kind: try kind(row.integer(4)),
-            expires: row.isNull(5) ? nil : Timestamp(seconds: row.integer(5)))
-    }
-
-    /// Returns the kind with this number. Throws for an unknown one, because it tells how the item is sent.
-    func kind(_ number: Int64) throws(StateError) -> Item.Kind {
-        guard let kind = Item.Kind(rawValue: number) else {
-            throw StateError.database(.damaged(path: path))
+        guard let kind = Item.Kind(rawValue: row.integer(4)) else {
+            throw .unknownItem(id: row.text(1))
         }
-        return kind
+        return Item(
+            id: row.text(1), to: row.text(2), envelope: row.bytes(3), kind: kind,
+            expires: row.isNull(5) ? nil : Timestamp(seconds: row.integer(5)))
     }
 
     /// Removes items whose outcome is known. For an item of another process, the outcome is stored for it. The outcome of

@@ -10,64 +10,53 @@ extension Outbox {
 
     /// A relay for which items wait.
     public struct Queue: Sendable, Equatable {
-        /// The relay's name, as ``append(_:relay:url:)`` was given it. It is empty for items whose relay is not known.
+        /// The relay's address, as ``append(_:relay:)`` was given it. It is empty for items whose relay is not known.
         public let relay: String
-        /// The relay's full address; `nil` if it is not known.
-        public let url: String?
         /// The number of items that wait.
         public let count: Int
     }
 
     /// An item that waits.
     public struct Waiting: Sendable {
-        /// The kind of the item.
-        public let kind: Item.Kind
+        /// The kind of the item; `nil` for an unknown one, which cannot be sent.
+        public let kind: Item.Kind?
         /// The envelope's id; for a publication, its owner's id.
         public let id: String
         /// The envelope's recipient; for a publication, its owner.
         public let to: String
-        /// The relay's name, or empty if it is not known.
+        /// The relay's address, or empty if it is not known.
         public let relay: String
-        /// The relay's full address; `nil` if it is not known.
-        public let url: String?
         /// Midnight (UTC) of the day on which the item was queued.
         public let since: Timestamp
         /// The item's length in bytes.
         public let count: Int
     }
 
-    /// Returns the relays for which items wait that are not held, in the order of their oldest item. If a relay has several
-    /// addresses, the newest is returned.
+    /// Returns the relays for which items wait that are not held, in the order of their oldest item.
     public func queues() throws(StateError) -> [Queue] {
         try read(
             """
-            SELECT relay, count(*), (SELECT newest.url FROM outbox AS newest
-                WHERE newest.relay = outbox.relay AND newest.url IS NOT NULL
-                AND newest.outcome IS NULL ORDER BY newest.number DESC LIMIT 1)
-            FROM outbox WHERE outcome IS NULL AND held IS NULL GROUP BY relay ORDER BY min(number)
+            SELECT relay, count(*) FROM outbox
+            WHERE outcome IS NULL AND held IS NULL GROUP BY relay ORDER BY min(number)
             """
-        ) { row in
-            Queue(
-                relay: row.text(0), url: row.isNull(2) ? nil : row.text(2),
-                count: Int(row.integer(1)))
-        }
+        ) { row in Queue(relay: row.text(0), count: Int(row.integer(1))) }
     }
 
     /// Returns all waiting items in the order of sending.
     public func list() throws(StateError) -> [Waiting] {
         try read(
             """
-            SELECT kind, id, recipient, relay, url, day,
+            SELECT kind, id, recipient, relay, day,
                 CASE kind WHEN 4 THEN json_extract(CAST(envelope AS TEXT), '$.size')
                     ELSE length(envelope) END
             FROM outbox
             WHERE outcome IS NULL ORDER BY number
             """
-        ) { row throws(StateError) in
+        ) { row in
             Waiting(
-                kind: try kind(row.integer(0)), id: row.text(1),
-                to: row.text(2), relay: row.text(3), url: row.isNull(4) ? nil : row.text(4),
-                since: Timestamp(seconds: row.integer(5) * 86_400), count: Int(row.integer(6)))
+                kind: Item.Kind(rawValue: row.integer(0)), id: row.text(1), to: row.text(2),
+                relay: row.text(3), since: Timestamp(seconds: row.integer(4) * 86_400),
+                count: Int(row.integer(5)))
         }
     }
 

@@ -30,11 +30,12 @@ extension StateTransaction {
     }
 
     /// Stores a bundle, claimed at `time`, until it begins a session. A bundle without the signature over both prekeys is
-    /// not stored if an earlier one of its owner had it.
+    /// not stored if an earlier one of its owner had it. Returns whether it was stored.
+    @discardableResult
     public func keep(
         _ bundle: PreKeyBundle, at time: Timestamp = .now()
-    ) throws(StateError) {
-        guard try admits(bundle) else { return }
+    ) throws(StateError) -> Bool {
+        guard try admits(bundle) else { return false }
         let mark = store.mark(bundle.owner)
         try connection.run(
             """
@@ -43,6 +44,7 @@ extension StateTransaction {
             """, mark, Envelope.newID(), store.seal(bundle.record.serialized(), .bundle(peer: mark))
         )
         try setNote(.bundleKept, mark: mark, to: time.seconds)
+        return true
     }
 
     /// Returns the stored bundle of a peer, or `nil` if none is stored.

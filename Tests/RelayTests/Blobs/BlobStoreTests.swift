@@ -218,6 +218,31 @@ import Testing
         #expect(try upload(bytes, cut, to: blobs) == state(200_000, 200_000))
     }
 
+    /// The file of a complete blob that another program cut, or removed, is not announced: a download had 200 and a broken body.
+    /// It can be uploaded again.
+    @Test(arguments: [true, false])
+    func aCutBlobIsNotAnnounced(_ isRemoved: Bool) throws {
+        let blobs = try open(.sqlite)
+        let bytes = randomBytes(200_000)
+        let piece = template(bytes)
+        let whole = state(200_000, 200_000)
+        let path = fixture.scratch("relay.db-blobs") + "/" + hex(sha256(piece.id))
+        func cut() { if isRemoved { unlink(path) } else { truncate(path, 100_000) } }
+        #expect(try upload(bytes, piece, to: blobs) == whole)
+        #expect(try blobs.state(of: piece.id, at: minute)?.isComplete == true)
+        cut()
+        #expect(try blobs.state(of: piece.id, at: minute) == nil)
+        #expect(try blobs.read(piece.id, offset: 0, count: 9, at: minute) == nil)
+        #expect(try blobs.usage() == BlobUsage())
+        #expect(try upload(bytes, piece, to: blobs) == whole)
+        cut()
+        // A client that does not ask first is not told that the blob is there.
+        #expect(try upload(bytes, piece, to: blobs) == whole)
+        #expect(
+            try blobs.read(piece.id, offset: 150_000, count: 9, at: minute)
+                == Array(bytes[150_000..<150_009]))
+    }
+
     @Test func manyUploadsAtOnceStayWithinTheLimit() throws {
         let blobs = try open(.sqlite) { $0.mailbox = 1_000_000 }
         let pieces = (0..<40).map { _ in

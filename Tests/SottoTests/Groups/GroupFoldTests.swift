@@ -227,7 +227,7 @@ struct GroupFoldTests {
     @Test func theKnownLogsAreFolded() throws {
         let object = try JSON.object(parsing: Vectors.file("group.json"))
         let logs = try #require(object["logs"]?.array)
-        #expect(logs.count == 60)
+        #expect(logs.count == 65)
         for (number, log) in logs.enumerated() {
             let lines = try #require(log.object?["log"]?.array).compactMap(\.object)
             let result = try #require(log.object?["result"]?.object)

@@ -49,7 +49,7 @@ final class NaiveRules {
         let joins = changes.indices.filter { number in
             guard changes[number].author == member else { return false }
             switch changes[number].act {
-            case .join, .doorJoin: return true
+            case .create, .join, .doorJoin: return true
             default: return false
             }
         }

@@ -547,7 +547,7 @@ import Testing
             try connection.run(
                 """
                 UPDATE group_change SET sealed = zeroblob(80) WHERE number = (
-                    SELECT max(number) FROM group_change WHERE team = 1)
+                    SELECT max(number) FROM group_change WHERE group_id = 1)
                 """)
         }
         let list = try circle.must("bob", "group", ["list"])

@@ -173,6 +173,35 @@ import Testing
         #expect(try circle["bob"].run("group", ["avatar", "team"]).status == 1)
     }
 
+    /// The creator of a group is a member without a join, also with a lower rank. The last owner keeps the rank.
+    @Test func theCreatorStepsDown() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        let refused = try circle["alice"].run("group", ["role", "team", "me", "admin"])
+        #expect(refused.status == 64 && refused.stdout.isEmpty)
+        let hint = "sotto group role team WHO owner | sotto encrypt | sotto send"
+        #expect(refused.stderr.contains(hint), "\(refused.stderr)")
+        try circle.group("alice", "role", "team", "bob", "owner")
+        try circle.settle()
+        func rank(_ seen: String) throws -> JSON? {
+            let id = circle["alice"].identity.id.description
+            return try circle.must(seen, "group", ["participants", "--json", "team"]).records
+                .first { $0["id"]?.string == id }?["role"]
+        }
+        for (by, role) in [("alice", "member"), ("bob", "owner"), ("alice", "admin")] {
+            let who = by == "alice" ? "me" : circle["alice"].identity.id.description
+            try circle.group(by, "role", "team", who, role)
+            try circle.settle()
+            for name in ["alice", "bob", "carol"] { #expect(try rank(name) == .string(role)) }
+        }
+        // An admin still removes members and writes.
+        try circle.say("alice", "hello")
+        try circle.group("alice", "remove", "team", "carol")
+        try circle.settle()
+        #expect(try circle.history("bob") == ["hello"])
+        #expect(try circle.state("alice") == circle.state("bob"))
+    }
+
     /// A stolen owner cannot be removed, so the others continue without them.
     @Test func aGroupIsContinued() throws {
         let circle = try Circle("alice", "bob", "carol", "mallory")

@@ -130,7 +130,7 @@ import Testing
         }
         #expect(try wanted() == 1)
         try bob.state { connection throws(StateError) in
-            try connection.run("UPDATE group_change SET sealed = zeroblob(80) WHERE team = 1")
+            try connection.run("UPDATE group_change SET sealed = zeroblob(80) WHERE group_id = 1")
         }
         try circle.say("alice", "one", to: "second")
         #expect(try circle.texts("bob") == ["one"])

@@ -601,7 +601,7 @@ import Testing
             try connection.run(
                 """
                 UPDATE group_change SET sealed = zeroblob(length(sealed))
-                WHERE number = (SELECT min(number) FROM group_change WHERE team = 1)
+                WHERE number = (SELECT min(number) FROM group_change WHERE group_id = 1)
                 """)
         }
         let run = try circle["alice"].run("history", ["export", "--backup", "-o", "part.age"])

@@ -55,6 +55,10 @@ struct HintTests {
         "sotto decrypt": "the beginning of the line about an attached file",
         "to save it: sotto recv… --blob … | … --attachment … -o .":
             "the line about an attached file; BlobProgramTests run its commands",
+        "decrypt its envelopes: sotto recv --again | sotto decrypt; or receive with --stateless":
+            "needs an inbox of 10,000 envelopes",
+        "delete it: sotto send --drop …":
+            "needs a damaged outbox; aRowOfAnUnknownKindEndsItsDeliveryOnly runs it",
         "to try again: sotto send < /dev/null":
             "needs the relay that is not there; RelayOfIdentityTests run it",
         "whisper2: decrypt the input, an attachment, with the key in this message record, or in the message with this number.":
@@ -70,6 +74,8 @@ struct HintTests {
             "needs 1,000 groups, and has a name to fill in",
         "… nothing: their relay is not listed by the group; list it: sotto group policy GROUP relays=URL,URL | sotto encrypt | sotto send":
             "has names to fill in; c19TheRelayOfAMemberMustBeListed changes the policy",
+        "make another member owner first: sotto group role … WHO owner | sotto encrypt | sotto send":
+            "has a name to fill in; GroupToolTests run it",
         "leave it first: sotto group leave … | sotto encrypt | sotto send":
             "needs members at a relay; c15AFloodOfInvitationsIsDropped leaves and forgets a group",
         "accept or decline them: sotto group list":

@@ -1,4 +1,6 @@
 import Sotto
+import SottoDatabase
+import SottoState
 import TestSupport
 import Testing
 
@@ -98,6 +100,14 @@ struct ConversationListTests {
         try circle.group("alice", "remove", "team", "carol")
         try circle.settle()
         #expect(try list()[1]["members"] == .integer(2))
+        // The list reads no changes.
+        try circle["bob"].state { connection throws(StateError) in
+            try connection.run("UPDATE group_change SET sealed = x'00'")
+        }
+        let damaged = try circle.must("bob", "history", ["list"])
+        #expect(try damaged.stderr.isEmpty && damaged.records.count == 2)
+        #expect(try list()[1]["members"] == .integer(2))
+        #expect(try circle["bob"].run("group", ["show", "team"]).status != 0)
     }
 
     @Test func thePinnedMessagesAreCounted() throws {
