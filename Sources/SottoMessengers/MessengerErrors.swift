@@ -1,5 +1,4 @@
 public import SottoBytes
-public import SottoMessengers
 import SottoTool
 
 // MARK: Keys and codes

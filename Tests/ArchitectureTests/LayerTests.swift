@@ -251,7 +251,8 @@ struct LayerTests {
     @Test func sottoToolImportsOnlyTheCoreAndArguments() {
         for item in Self.imports where item.target == "SottoTool" {
             #expect(
-                ["Sotto", "SottoProgram", "Arguments", "CKeyutils", "Glibc"].contains(item.module),
+                ["SottoBytes", "Sotto", "SottoProgram", "Arguments", "CKeyutils", "Glibc"]
+                    .contains(item.module),
                 "\(item)")
         }
         for item in Self.imports where item.target == "SottoProgram" {

@@ -150,7 +150,7 @@ package final class MessagePrinter {
         let sender: String
         if let from = message.from {
             // An account of another messenger that belongs to no contact is shown with its name there.
-            let account = message.details?["whisperId"]?.string
+            let account = message.details?["account"]?.string
             let group = message.details?["group"]?.object
             let name: String
             if let known = message.name ?? account {

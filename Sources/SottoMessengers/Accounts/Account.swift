@@ -1,7 +1,6 @@
 public import Sotto
 public import SottoBytes
 public import SottoContacts
-public import SottoMessengers
 public import SottoState
 import SottoTool
 

@@ -1,5 +1,4 @@
 public import Sotto
-public import SottoMessengers
 public import SottoState
 
 /// The binding between an account in another messenger and its contact, from the weakest to the strongest.

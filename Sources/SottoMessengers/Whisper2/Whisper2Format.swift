@@ -112,7 +112,7 @@ public enum Whisper2Format: MessengerFormat {
     ) -> JSONObject {
         let hints = message.untrusted
         let signed: [(String, JSON?)] = [
-            ("whisperId", .string(message.frame.from.description)),
+            ("account", .string(message.frame.from.description)),
             ("group", message.group.map { .string($0) }),
         ]
         let untrusted = JSONObject(

@@ -43,7 +43,7 @@ struct HintTests {
     static let exempt: [String: String] = [
         "sotto fingerprint -i FILE": "printed on paper",
         "sotto qr scan PHOTO | sotto keygen recover… -o FILE": "printed on paper",
-        "The RSA key for Mercurio: sotto bridge export rsa -o FILE.": "printed on paper",
+        "For another messenger, …: sotto bridge export … -o FILE.": "printed on paper",
         "sotto qr scan --camera /dev/video0 | sotto contact verify … --scan": "needs a camera",
         "scan the contact's code: sotto qr scan --camera /dev/video0 | sotto contact verify … --scan":
             "needs a camera",
@@ -51,7 +51,7 @@ struct HintTests {
         "cameras are usually /dev/video0 and so on: ls /dev/video*": "needs a camera",
         "qr drew no code": "an error message",
         "sotto relay": "the name in a certificate",
-        "sotto bridge open whisper2": "the beginning of the line about an attached file",
+        "sotto bridge open …": "the beginning of the line about an attached file",
         "sotto decrypt": "the beginning of the line about an attached file",
         "to save it: sotto recv… --blob … | … --attachment … -o .":
             "the line about an attached file; BlobProgramTests run its commands",
@@ -64,6 +64,8 @@ struct HintTests {
         "whisper2: decrypt the input, an attachment, with the key in this message record, or in the message with this number.":
             "the help of an option",
         "make a relay yours: sotto keygen set --relay URL": "has an address to fill in",
+        "an account in another messenger becomes a contact: sotto contact add --name NAME URL":
+            "has a name and a URL to fill in",
         "convert an Ed25519 key: ssh-keygen -i -f FILE": "has the name of a file to fill in",
         "to send it: sotto send --relay tcp://host:port < /dev/null":
             "has an address to fill in; RelayOfIdentityTests run it",

@@ -159,28 +159,6 @@ extension HintTests {
                     text: "x")
             }),
         HintCase(
-            "write its record: sotto bridge seal … …",
-            typed: { _ in "hello" },
-            situation: { world in
-                for (name, id) in [
-                    ("alice", "WSP-YS3T-HJGR-KQBZ"), ("bob", "WSP-WI7U-4VDX-HXY2"),
-                ] {
-                    try world.must(name, "bridge", ["set", "-q", "--whisper-id", id])
-                }
-                try world.home.files.write(
-                    "bob.card", Array(world.must("bob", "bridge", ["card", "whisper2"]).utf8))
-                return try world.run(
-                    "encrypt", ["--to", "bob.card", "--suite", "whisper2"], text: "x")
-            },
-            result: { (world, run) throws in
-                world.home.files.write("record", run.stdout)
-                let own = try world.must("bridge", ["account", "whisper2"])
-                let alice = own.split(separator: "\n").map(String.init)[0]
-                let text = try world.must(
-                    "bob", "bridge", ["open", "whisper2", "--text", "--from", alice, "record"])
-                #expect(text == "hello\n")
-            }),
-        HintCase(
             "create it: sotto keygen chat -o …",
             typed: { _ in "seventeen quiet herons by the canal\n" },
             situation: { world in

@@ -215,7 +215,7 @@ struct FlawTests {
         #expect(record["authenticated"] == .bool(false) && record["from"] == nil)
         #expect(record["trust"] == .string("unverified"))
         #expect(record.at("body", "text") == .string("hello"))
-        #expect(record.at("details", "untrusted", "whisperId") == .string(id))
+        #expect(record.at("details", "untrusted", "account") == .string(id))
         let allowed = try other.run(
             "bridge", ["open", "whisper2", "--from", url, "--allow-unverified"],
             stdin: lines([line]))
