@@ -11,10 +11,10 @@ extension AddressBook {
         _ person: Correspondent, messenger: Messenger, _ policy: TrustPolicy?
     ) throws {
         if person.isOwn { return }
-        try checkKeyChange(person)
-        try checkTrust(person, policy)
         // What other programs stored of an account is proven here, before its first use.
         if let card = person.card { _ = try card.profiles() }
+        try checkKeyChange(person)
+        try checkTrust(person, policy)
         _ = try knownView { try $0.check(person.profiles, of: person.id) }
         guard person.contact != nil else { return }
         if messenger == .whisper2, let account = person.profiles.whisper2 {
