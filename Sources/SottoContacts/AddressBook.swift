@@ -95,15 +95,16 @@ public final class AddressBook {
     package func reading<T>(
         in transaction: StateTransaction, _ body: () throws -> T
     ) rethrows -> T {
+        let former = self.transaction
         self.transaction = transaction
-        defer { self.transaction = nil }
+        defer { self.transaction = former }
         return try body()
     }
 
     /// Returns the result of `body` with the state, or `nil` if there is no state or no identity.
     package func view<T>(_ body: (StateTransaction) throws -> T) throws -> T? {
         if let transaction { return try body(transaction) }
-        return try store()?.preview(body)
+        return try store()?.preview { state in try reading(in: state) { try body(state) } }
     }
 
     /// Returns the result of `body` like ``view(_:)``, but `nil` if the identity has not been read yet.

@@ -57,12 +57,19 @@ struct MemberMailbox {
 }
 
 extension RecipientDirectory {
-    /// Returns the group that a name or an id means, of which the owner is a member.
+    /// Returns the group that a name or an id means, of which the owner is a member. It is read again only after a change.
     func memberGroup(_ name: String) throws -> StoredGroup {
-        guard store != nil else {
+        let found = try book.view { state -> StoredGroup? in
+            if let seen = seenGroups[name] { return try state.group(seen.group, readAt: seen.last) }
+            let group = try book.requiredGroup(name, for: .acting)
+            seenGroups[name] = (group, try state.lastPlace(of: group.id))
+            seenGroups[group.id.description] = seenGroups[name]
+            return group
+        }
+        guard let found else {
             throw Failure(.usage, "a group requires the state directory", hint: "omit --stateless")
         }
-        let group = try book.requiredGroup(name, for: .acting)
+        guard let group = found else { throw GroupError.unknown }
         guard group.standing == .member else { throw GroupError.notMember }
         return group
     }

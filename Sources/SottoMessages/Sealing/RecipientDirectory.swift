@@ -83,6 +83,8 @@ final class RecipientDirectory {
     let own: KeyID
     /// The groups that were looked up in a transaction.
     var groups: (read: StateTransaction, routes: [String: GroupRoute])?
+    /// The groups by name and id, each with the place of its last change when it was read.
+    var seenGroups: [String: (group: StoredGroup, last: Int64)] = [:]
     /// The recipients whose sessions were begun or continued.
     private var begun: Set<Key> = []
     /// The groups already reported as having no member who can read the owner.
