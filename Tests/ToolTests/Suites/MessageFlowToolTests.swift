@@ -184,7 +184,7 @@ struct MessageFlowToolTests {
         #expect(all.lines == ["first", "three", "two", "one"], "\(all.text)")
         // Each tool names the other for what it does not read.
         let flow = try accounts.bob.run("decrypt", [], stdin: lines(first))
-        #expect(flow.status == 64 && flow.stderr.contains("bridge open flow"), "\(flow.stderr)")
+        #expect(flow.status == 65 && flow.stderr.contains("sotto bridge open"), "\(flow.stderr)")
         let envelope = try accounts.bob.run("bridge", ["open", "flow"], stdin: lines(second))
         #expect(envelope.status == 64 && envelope.stderr.contains("decrypt"), "\(envelope.stderr)")
     }
