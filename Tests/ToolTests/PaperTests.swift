@@ -55,7 +55,7 @@ struct PaperTests {
         let page = String(
             decoding: try home.output("keygen", ["paper", "-o", "-", "n.key"]), as: UTF8.self)
         #expect(page.contains("R&amp;D &lt;b&gt;]]&gt;"))
-        #expect(texts(page).contains { $0.contains("RSA key") })
+        #expect(texts(page).contains { $0.contains("sotto bridge export rsa") })
         #expect(texts(page).contains { $0.contains("passphrase of the words") })
         #expect(
             !String(
