@@ -16,7 +16,7 @@ public final class Delivery: Sendable {
         case end
         /// Another relay got a blob, or the delivery to it ended.
         case other
-        case connected(Result<RelayLink, ClientError>)
+        case connected(Result<RelayLink, ClientError>, generation: Int)
         case link(RelayLink.Event, generation: Int)
         case uploaded(Int64, BlobUploader.Ending)
     }
@@ -101,51 +101,7 @@ public final class Delivery: Sendable {
     func run(
         on group: MultiThreadedEventLoopGroup, _ report: ([DeliveryResult]) throws -> Void
     ) throws -> Ending {
-        var state = Run(delivery: self, group: group)
-        defer { state.finish() }
-        do {
-            while true {
-                for event in events.take(timeout: state.timeout) {
-                    try state.take(event)
-                }
-                try report(try state.settle())
-                let ending = try state.advance()
-                let results = try state.settle()
-                if ending != nil || !results.isEmpty { try report(results) }
-                if let ending { return ending }
-            }
-        } catch let error as StateError {
-            return try end(state, error, report)
-        }
-    }
-
-    /// Ends a run after an error of the outbox. The items that are still added are kept in the outbox if it takes them.
-    private func end(
-        _ state: Run, _ error: StateError, _ report: ([DeliveryResult]) throws -> Void
-    ) throws -> Ending {
-        try report(state.unfinished.map { DeliveryResult($0, .queued, relay: relay.description) })
-        for _ in 0..<state.heldBatches { room.signal() }
-        var hasEnded = state.inputEnded
-        while !hasEnded {
-            for event in events.take(timeout: nil) {
-                switch event {
-                case .items(let items):
-                    room.signal()
-                    let kept = items.filter { $0.kind != .signal }
-                    guard (try? outbox.append(kept, relay: queue)) != nil else { continue }
-                    try report(
-                        items.map {
-                            DeliveryResult(
-                                $0, $0.kind == .signal ? .dropped : .queued,
-                                relay: relay.description)
-                        })
-                case .end: hasEnded = true
-                case .stored, .other, .connected, .link, .uploaded: break
-                }
-            }
-        }
-        try? outbox.release(relay: queue)
-        lock.unlock()
-        return Ending(left: (try? outbox.count(relay: queue)) ?? 0, error: .state(error))
+        var run = Run(delivery: self, group: group)
+        return try run.run(report)
     }
 }

@@ -38,26 +38,19 @@ import Testing
         let other = try Outbox(directory: directory, lockTimeout: 20)
         let lock = try other.lock(of: relay.text)
         #expect(lock.tryLock())
+        let outbox = try Outbox(directory: directory, lockTimeout: 20)
         let delivery = try Delivery(
-            outbox: Outbox(directory: directory, lockTimeout: 20), queue: relay.text,
-            relay: relay, lockTimeout: 20, blobs: nil, progress: { _, _, _ in }, waits: nil)
+            outbox: outbox, queue: relay.text, relay: relay, lockTimeout: 20, blobs: nil,
+            progress: { _, _, _ in }, waits: nil)
         let items = ["a", "b", "c"].map {
             Outbox.Item(id: $0, to: "bob", envelope: Array($0.utf8))
         }
-        var results: [DeliveryResult] = []
-        delivery.submit(items)
+        let numbers = try outbox.append(items, relay: relay.text)
+        try other.settle(Array(zip(numbers, ["stored", "teleported", "dropped"])))
+        delivery.submit(stored: Array(zip(numbers, items)))
         delivery.finish()
-        var isSettled = false
-        let ending = try delivery.run(on: RelayLink.makeGroup()) { batch in
-            results += batch
-            // This is called once the items are in the outbox.
-            guard !isSettled else { return }
-            isSettled = true
-            let numbers = try other.waiting(relay: relay.text, after: 0, limit: 9)
-                .map(\.number)
-            #expect(numbers.count == 3)
-            try other.settle(Array(zip(numbers, ["stored", "teleported", "dropped"])))
-        }
+        var results: [DeliveryResult] = []
+        let ending = try delivery.run(on: RelayLink.makeGroup()) { results += $0 }
         #expect(ending.left == 0)
         #expect(results.map(\.id) == ["a", "b", "c"])
         #expect(results.map(\.status) == [.stored, .unknown, .dropped])
