@@ -176,10 +176,10 @@ extension StateTransaction {
         else { return false }
         var isLess = false
         let note = try note(of: person, in: group)
+        let isSuspended = try suspended(in: group).contains(person)
         if body.chain != nil || !body.history.isEmpty,
-            group.rank == .nobody || group.isDoubtful
+            group.rank == .nobody || group.isDoubtful || isSuspended
                 || !Self.isEntitled(person, in: group, note)
-                || suspended(in: group).contains(person)
         {
             (body.chain, body.history) = (nil, [])
             isLess = true
