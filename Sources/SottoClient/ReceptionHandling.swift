@@ -46,7 +46,9 @@ extension Reception.Run {
     /// Takes pushed envelopes, up to the remaining maximum.
     mutating func take(_ pushed: [(id: String, envelope: [UInt8])]) throws {
         // After a reconnection the relay pushes unacknowledged envelopes again.
-        let batch = pushed.filter { !retries.contains($0.id) }
+        // A hostile relay pushes one many times.
+        var ids: Set<String> = []
+        let batch = pushed.filter { !retries.contains($0.id) && ids.insert($0.id).inserted }
         guard let store = plan.store else {
             return try handle(Array(batch.prefix(left)), acknowledging: true)
         }

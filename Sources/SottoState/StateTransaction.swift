@@ -34,7 +34,7 @@ public final class StateTransaction {
     var hasEvents: Bool?
     /// Whether an event waits for its target, after it was looked up.
     var hasWaiting: Bool?
-    /// The numbers of the messages that were erased when they were stored, because their deletion had arrived before.
+    /// The numbers of the messages that were erased when they were stored, because the deletion by their author had arrived before.
     package internal(set) var deletedOnArrival: Set<Int64> = []
     /// Whether the inbox has a row, after it was looked up. Only another transaction adds one.
     var hasInbox: Bool?

@@ -114,6 +114,33 @@ import Testing
         #expect(try outbox.queues().count == relays.count)
     }
 
+    /// An envelope that a relay pushes many times at once is delivered once, with an inbox and without.
+    @Test(arguments: [true, false]) func anEnvelopeThatIsPushedManyTimesIsDeliveredOnce(
+        _ hasInbox: Bool
+    ) throws {
+        let owner = Sample.identity()
+        let store =
+            hasInbox
+            ? try IdentityStore(directory: directory(), identity: owner, lockTimeout: 5) : nil
+        let reception = Reception(
+            identity: owner, relay: try RelayURL("tcp://127.0.0.1:1"), store: store)
+        var count = 0
+        for handling: Reception.Handling in [
+            .print { count += $0.count },
+            .run { _ in
+                count += 1
+                return true
+            },
+        ] {
+            let id = Envelope.newID()
+            let envelope = Sample.record(id, to: owner.id).serialized()
+            var run = Reception.Run(plan: reception, handling: handling)
+            count = 0
+            try run.take(Array(repeating: (id: id, envelope: envelope), count: 50))
+            #expect(count == 1 && run.ending.received == 1)
+        }
+    }
+
     // MARK: Deliveries
 
     /// A card with another scheme or a wrong pin for the same host and port takes nothing from the mail of others.

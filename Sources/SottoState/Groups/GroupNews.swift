@@ -122,7 +122,9 @@ extension StateTransaction {
     private func show(
         _ messages: [JSONObject], of author: KeyID, in group: StoredGroup, at time: Timestamp
     ) throws(StateError) -> JSONObject? {
-        guard !messages.isEmpty, author != owner.id else { return nil }
+        guard !messages.isEmpty, author != owner.id,
+            try readableContact(id: author)?.isBlocked != true
+        else { return nil }
         let wanted = Set(try messageRequests(of: author, in: group))
         var count: Int64 = 0
         for message in messages {
@@ -147,7 +149,7 @@ extension StateTransaction {
         guard let rank = group.state.ranks[author],
             let place = (try? fields["place"].object()).flatMap({ GroupContent.Place($0) }),
             let written = try? fields["time"].time(), let content = message["body"]?.object,
-            let body = MessageBody(local: content)
+            let body = try? MessageBody(content)
         else { return false }
         let id = place.id(group.id, author)
         if wanted.contains(id) {

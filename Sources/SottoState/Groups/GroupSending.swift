@@ -79,7 +79,7 @@ extension StateTransaction {
     ) throws -> GroupSending {
         let dues = try dues(in: group, at: time)
         try Self.checkWriting(to: group, dues.notes)
-        let readers = Self.entitled(group, dues.notes)
+        let readers = try entitled(group, dues.notes)
         let own = try currentChain(of: group, readers, dues.notes, at: time)
         var bodies: [(to: KeyID, body: GroupBody)] = []
         for reader in readers {
@@ -90,7 +90,7 @@ extension StateTransaction {
             }
             bodies += parts.map { (to: reader, body: $0) }
         }
-        let present = Set(readers)
+        let present = try Set(readers).union(suspended(in: group))
         // Nobody who gets no message because of a doubt has lost the right to it for certain.
         let former = dues.notes.values.filter {
             !group.isDoubtful && $0.unreadUntil != nil && !present.contains($0.id)
@@ -106,7 +106,7 @@ extension StateTransaction {
     package func readers(of group: StoredGroup) throws -> [KeyID] {
         let notes = try notes(of: group)
         try Self.checkWriting(to: group, notes)
-        return Self.entitled(group, notes)
+        return try entitled(group, notes)
     }
 
     /// Notes that members may read the messages from the next one on, although they did not get the chain. They can ask for
@@ -134,13 +134,28 @@ extension StateTransaction {
 
     /// Returns the members who may read what the owner writes, without the owner. The first member who confirms a group that was
     /// restored is not among them, and nobody who came after the backup: they can have been removed, and have brought in others.
-    static func entitled(
+    func entitled(
         _ group: StoredGroup, _ notes: [KeyID: GroupMemberNote]
-    ) -> [KeyID] {
-        let readers = group.members.map(\.id).filter { isEntitled($0, in: group, notes[$0]) }
+    ) throws(StateError) -> [KeyID] {
+        let suspended = try suspended(in: group)
+        let readers = group.members.map(\.id).filter {
+            Self.isEntitled($0, in: group, notes[$0]) && !suspended.contains($0)
+        }
         guard group.isDoubtful else { return readers }
         let confirmed = group.witnesses.subtracting(group.confirmers(notes.values))
         return readers.filter { confirmed.contains($0) }
+    }
+
+    /// Returns the members whom a change removes that waits for others, if its author has the power for it now. The removed
+    /// person can withhold the others.
+    private func suspended(in group: StoredGroup) throws(StateError) -> Set<KeyID> {
+        let ranks = group.state.ranks
+        var suspended: Set<KeyID> = []
+        for change in try waitingChanges(of: group) {
+            guard let rank = ranks[change.by], rank >= .moderator else { continue }
+            suspended.formUnion(change.act.removed.filter { ranks[$0].map { $0 < rank } ?? false })
+        }
+        return suspended
     }
 
     private static func isEntitled(
@@ -161,8 +176,9 @@ extension StateTransaction {
         else { return false }
         var isLess = false
         let note = try note(of: person, in: group)
+        let isSuspended = try suspended(in: group).contains(person)
         if body.chain != nil || !body.history.isEmpty,
-            group.rank == .nobody || group.isDoubtful
+            group.rank == .nobody || group.isDoubtful || isSuspended
                 || !Self.isEntitled(person, in: group, note)
         {
             (body.chain, body.history) = (nil, [])

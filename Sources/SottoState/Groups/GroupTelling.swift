@@ -41,7 +41,7 @@ extension StateTransaction {
             dues.messageRequests = try messageRequests(in: group, dues.notes)
             if asksForKeys { dues.chainRequests = try chainRequests(in: group, dues.notes) }
         }
-        let readers = Set(Self.entitled(group, dues.notes))
+        let readers = Set(try entitled(group, dues.notes))
         let own = dues.isMember && !group.isDoubtful ? try ownChain(of: group) : nil
         var news: [(to: KeyID, body: GroupBody)] = []
         for member in group.members.map(\.id) where member != owner.id {

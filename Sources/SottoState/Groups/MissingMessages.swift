@@ -225,9 +225,9 @@ extension StateTransaction {
         let row = try row(of: .group(group.id))
         let last = try store.entries(
             """
-            WHERE conversation = ? AND sent = 1 AND sealed IS NOT NULL
+            WHERE conversation = ? AND sent = 1 AND sealed IS NOT NULL AND state <> ?
             ORDER BY place DESC, number DESC LIMIT 1
-            """, row.number, connection: connection)
+            """, row.number, HistoryEntry.State.claimed.rawValue, connection: connection)
         return last.first?.id ?? GroupMemberNote.nothing
     }
 }

@@ -52,9 +52,9 @@ extension StateTransaction {
         } while intake.pending.count < count && !intake.pending.isEmpty && intake.mayFold
         group = intake.group
         failedEntries[id] = intake.failedEntries
-        try setAside(intake.pending, in: group, time)
-        let waitingIDs = Set(intake.pending.map(\.id))
-        let missing = Set(intake.pending.flatMap(\.parents)).filter {
+        let kept = try setAside(intake.pending, in: group, time)
+        let waitingIDs = Set(kept.map(\.id))
+        let missing = Set(kept.flatMap(\.parents)).filter {
             !group.log.contains($0) && !waitingIDs.contains($0)
         }
         return (stored, missing.sorted())
@@ -156,22 +156,30 @@ extension StateTransaction {
         return left
     }
 
-    /// Keeps changes that wait, the newest ``mostAside`` of a group for ``asideDays``.
+    /// Keeps changes that wait, at most ``mostAside`` of a group, each for ``asideDays``. Returns those that wait now.
     private func setAside(
         _ changes: [GroupChange], in group: StoredGroup, _ time: Timestamp
-    ) throws(StateError) {
-        let kept = try Set(waitingChanges(of: group).map(\.id))
-        // The newest ones are kept.
-        for change in changes.suffix(Int(Self.mostAside)) where !kept.contains(change.id) {
+    ) throws(StateError) -> [GroupChange] {
+        waitingChanges[group.number] = nil
+        try connection.run(
+            "DELETE FROM group_change WHERE group_id = ? AND aside = 1 AND time < ?",
+            group.number, time.seconds - Self.asideDays * Self.day)
+        let waiting = try waitingChanges(of: group)
+        let known = Set(waiting.map(\.id))
+        let new = changes.filter { !known.contains($0.id) }
+        guard !new.isEmpty else { return waiting }
+        let kept = ChangeIntake.kept(waiting + new, most: Int(Self.mostAside), in: group)
+        let ids = Set(kept.map(\.id))
+        for change in waiting where !ids.contains(change.id) {
+            try connection.run(
+                "DELETE FROM group_change WHERE mark = ? AND aside = 1",
+                store.mark(change: change.id))
+        }
+        for change in new where ids.contains(change.id) {
             _ = try store(change, of: group.number, aside: true, time)
         }
         waitingChanges[group.number] = nil
-        try connection.run(
-            """
-            DELETE FROM group_change WHERE group_id = ?1 AND aside = 1 AND (time < ?2 OR place <= (
-                SELECT place FROM group_change WHERE group_id = ?1 AND aside = 1
-                ORDER BY place DESC LIMIT 1 OFFSET ?3))
-            """, group.number, time.seconds - Self.asideDays * Self.day, Self.mostAside)
+        return kept
     }
 }
 
@@ -254,21 +262,30 @@ struct ChangeIntake {
                 && !join.parents.allSatisfy(group.log.contains) && failedEntries[join.id] != count
         }
         guard !joins.isEmpty else { return }
-        for join in joins.shuffled() where !named.contains(join.id) {
-            let past = Self.past(of: [join.id], among: pending)
-            let needed = pending.filter { past.contains($0.id) }
-            guard mayFold, entryFolds < Self.mostEntryFolds,
-                needed.flatMap(\.parents).allSatisfy({ past.contains($0) || group.log.contains($0) }
-                )
-            else { continue }
+        let complete = completeChanges()
+        for join in joins.shuffled() where complete.contains(join.id) && !named.contains(join.id) {
+            guard mayFold, entryFolds < Self.mostEntryFolds else { return }
             folds += 1
             entryFolds += 1
-            if group.log.adding(needed)?.ranks[join.by] != nil {
+            let past = Self.past(of: [join.id], among: pending)
+            if group.log.adding(pending.filter { past.contains($0.id) })?.ranks[join.by] != nil {
                 named.formUnion(past)
             } else {
                 failedEntries[join.id] = count
             }
         }
+    }
+
+    /// Returns the pending changes of which no earlier change is missing. Each pending change comes after its parents.
+    private func completeChanges() -> Set<GroupID> {
+        var complete: Set<GroupID> = []
+        for change in pending {
+            let isComplete = change.parents.allSatisfy {
+                group.log.contains($0) || complete.contains($0)
+            }
+            if isComplete { complete.insert(change.id) }
+        }
+        return complete
     }
 
     /// Whether another member than its author names a change.
@@ -318,6 +335,30 @@ struct ChangeIntake {
         } else if rank.map({ $0 >= .moderator }) ?? true {
             cutters.insert(change.by)
         }
+    }
+
+    /// Returns those of some waiting changes that are kept; the oldest come first. Changes of people with a higher rank precede
+    /// those with a lower one, and changes of people whom the log names precede those of others. Among equals, all authors
+    /// keep the same number, and each the newest.
+    static func kept(
+        _ changes: [GroupChange], most: Int, in group: StoredGroup
+    ) -> [GroupChange] {
+        guard changes.count > most else { return changes }
+        var counts: [KeyID: Int] = [:]
+        let places = changes.indices.reversed().map { index in
+            let author = changes[index].by
+            counts[author, default: 0] += 1
+            return (
+                index: index, later: counts[author] ?? 0,
+                rank: group.state.ranks[author] ?? .nobody, isNamed: group.log.names(author)
+            )
+        }
+        let first = places.sorted {
+            if $0.rank != $1.rank { return $0.rank > $1.rank }
+            if $0.isNamed != $1.isNamed { return $0.isNamed }
+            return ($0.later, $1.index) < ($1.later, $0.index)
+        }
+        return first.prefix(most).map(\.index).sorted().map { changes[$0] }
     }
 
     /// Returns changes, each after its parents.

@@ -37,7 +37,7 @@ extension StateTransaction {
         try eraseBlobs(of: row)
         try connection.run(
             """
-            UPDATE message SET sealed = NULL, state = ?, changed = ?, expires = NULL
+            UPDATE message SET sealed = NULL, state = ?, changed = ?, expires = NULL, \(Self.erasedMark)
             WHERE conversation = ? AND sealed IS NOT NULL
             """, HistoryEntry.State.deleted.rawValue, time.seconds, row.number)
         let count = connection.changes
@@ -80,13 +80,21 @@ extension StateTransaction {
             """, row.number, row.read.rank, row.read.number)
     }
 
+    /// Gives the tombstone of a claim the mark ``erasedClaim(_:)``.
+    private static let erasedMark =
+        "mark = CASE state WHEN \(HistoryEntry.State.claimed.rawValue) THEN ~mark ELSE mark END"
+
+    /// Returns the mark of the tombstone that an imported message with a claimed author leaves. It keeps out the same claim, and
+    /// not an authentic message with the id.
+    static func erasedClaim(_ mark: Int64) -> Int64 { ~mark }
+
     @discardableResult
     func erase(
         _ number: Int64, _ state: HistoryEntry.State, at time: Timestamp
     ) throws(StateError) -> Bool {
         try connection.run(
             """
-            UPDATE message SET sealed = NULL, state = ?, changed = ?, expires = NULL
+            UPDATE message SET sealed = NULL, state = ?, changed = ?, expires = NULL, \(Self.erasedMark)
             WHERE number = ? AND sealed IS NOT NULL
             """, state.rawValue, time.seconds, number)
         erased += connection.changes

@@ -149,14 +149,14 @@ extension StateTransaction {
             state.rawValue, store.mark(sent: id), row.number)
     }
 
-    /// Returns whether the author of a new message has deleted it already: the deletion arrived first.
-    func isDeleted(
-        _ id: String, in row: ConversationRow, by author: KeyID?, at time: Timestamp,
+    /// Returns the people who deleted a new message: its author, or moderators. Their deletions arrived first.
+    func earlyDeletions(
+        of id: String, in row: ConversationRow, by author: KeyID?, at time: Timestamp,
         isImported: Bool = false
-    ) throws(StateError) -> Bool {
-        guard let author else { return false }
+    ) throws(StateError) -> [KeyID] {
+        guard let author else { return [] }
         if hasEvents == nil { hasEvents = try connection.exists("SELECT 1 FROM event LIMIT 1") }
-        guard hasEvents == true else { return false }
+        guard hasEvents == true else { return [] }
         let isModerated = row.conversation.isModerated && !isImported
         if !isModerated {
             guard
@@ -164,15 +164,16 @@ extension StateTransaction {
                     "SELECT 1 FROM event WHERE target = ? AND author = ?",
                     store.mark(target: id, conversation: row.number),
                     store.mark(author: author, isImported: isImported))
-            else { return false }
+            else { return [] }
         }
         let first = time.seconds - Self.waitingDays * Self.day
-        return try store.events(on: id, in: row, connection).contains { event in
-            guard case .delete = event.body?.kind else { return false }
+        return try store.events(on: id, in: row, connection).compactMap { event in
+            guard case .delete = event.body?.kind, event.isImported == isImported,
+                event.received.map({ $0.seconds >= first }) ?? false
+            else { return nil }
+            let deleter = event.author(owner.id)
             let isByModerator = isModerated && event.body?.target?.from == author
-            return (event.author(owner.id) == author || isByModerator)
-                && event.isImported == isImported
-                && event.received.map { $0.seconds >= first } ?? false
+            return deleter == author || isByModerator ? deleter : nil
         }
     }
 }

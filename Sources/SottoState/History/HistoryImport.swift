@@ -232,10 +232,14 @@ extension StateTransaction {
     private func compare(
         _ message: ImportedMessage, mark: Int64, isOwn: Bool
     ) throws(StateError) -> (Imported, number: Int64)? {
-        let found = try store.entries("WHERE mark = ?", mark, connection: connection).first
+        let isClaim = isClaim(message.record)
+        let found = try store.entries(
+            "WHERE mark IN (?, ?)", mark, isClaim ? Self.erasedClaim(mark) : mark,
+            connection: connection
+        ).first
         guard let found else { return nil }
         guard !found.isGone else { return (.gone, found.number) }
-        if isOwn, found.isImported, !isClaim(message.record) {
+        if isOwn, found.isImported, !isClaim {
             try removeClaim(mark)
             return nil
         }

@@ -55,8 +55,11 @@ extension StateTransaction {
     func insert(
         _ message: NewMessage, sealed: SealedContent? = nil, at now: Timestamp
     ) throws(StateError) -> Int64 {
-        if replaced.remove(message.mark) != nil { try removeClaim(message.mark) }
         let (direction, author) = (message.direction, message.author)
+        // The members of a group know the ids of the owner's next messages to it, and can claim them.
+        let isOwnOfGroup =
+            direction == .sent && message.origin == nil && message.conversation.group != nil
+        if replaced.remove(message.mark) != nil || isOwnOfGroup { try removeClaim(message.mark) }
         var row = try row(of: message.conversation)
         var content = sealed ?? store.sealed(message, in: row.number)
         if content.conversation != row.number { content = store.sealed(message, in: row.number) }
@@ -81,14 +84,15 @@ extension StateTransaction {
                 row.last = place
                 row.time = message.time?.seconds ?? row.time
             }
-            var isDeleted = false
+            var deletions: [KeyID] = []
             if let id = message.id {
                 try endWaiting(for: id, in: row)
-                isDeleted = try self.isDeleted(
-                    id, in: row, by: author, at: time, isImported: message.isClaimed)
+                deletions = try earlyDeletions(
+                    of: id, in: row, by: author, at: time, isImported: message.isClaimed)
             }
-            if isDeleted {
-                deletedOnArrival.insert(number)
+            if !deletions.isEmpty {
+                // Members know the ids of messages before these are written: a moderator can delete one that nobody read.
+                if deletions.contains(where: { $0 == author }) { deletedOnArrival.insert(number) }
                 try erase(number, .deleted, at: time)
             } else if isOver {
                 try erase(number, .expired, at: time)
@@ -117,10 +121,13 @@ extension StateTransaction {
         return number
     }
 
-    /// Removes an imported message with a claimed author, so that an authentic one with its id replaces it.
+    /// Removes an imported message with a claimed author, if one has the mark, so that an authentic one replaces it.
     func removeClaim(_ mark: Int64) throws(StateError) {
         guard
-            let claim = try store.entries("WHERE mark = ?", mark, connection: connection).first
+            let claim = try store.entries(
+                "WHERE mark = ? AND state = ?", mark, HistoryEntry.State.claimed.rawValue,
+                connection: connection
+            ).first
         else { return }
         for table in ["event", "waiting"] {
             try connection.run("DELETE FROM \(table) WHERE message = ?", claim.number)

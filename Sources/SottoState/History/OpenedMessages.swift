@@ -67,6 +67,10 @@ extension StateTransaction {
             isOfGroup ? store.mark(groupMessage: id) : store.mark(envelope: id)
         ) { StoredMessage($0) }
         guard let found else { return .new }
+        if found.state == HistoryEntry.State.claimed.rawValue {
+            replaced.insert(found.mark)
+            return .new
+        }
         // An envelope whose message cannot be read any more is not opened again.
         guard
             let conversation = try store.conversationRow(number: found.conversation, connection)?
@@ -79,10 +83,6 @@ extension StateTransaction {
         }
         guard let (known, record) = content else { return .deleted }
         let hasNoDigest = known.allSatisfy { $0 == 0 }
-        if record["imported"] == .bool(true), hasNoDigest {
-            replaced.insert(found.mark)
-            return .new
-        }
         if isOfGroup, hasNoDigest { return .same(number: found.number, record: record) }
         guard known.elementsEqual(digest.prefix(StoredMessage.digestLength)) else {
             return .different

@@ -432,6 +432,25 @@ import Testing
                 .status != 0)
     }
 
+    /// A moderator can delete a message before anybody reads it: members know the ids of the next messages. It is printed all the
+    /// same.
+    @Test func c7AnEarlyDeletionByAModeratorHidesNothing() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.group("alice", "role", "team", "carol", "moderator")
+        try circle.settle()
+        try circle.say("bob", "early")
+        try circle.settle()
+        try circle.say("bob", "late")
+        let late = circle.take("alice")
+        try circle.settle()
+        try circle.compose("carol", ["delete", "-1", "--with", "team"])
+        try circle.settle()
+        let run = try circle.read("alice", late)
+        #expect(try run.records.compactMap { $0.body["text"]?.string } == ["late"], "\(run)")
+        #expect(try circle.history("alice") == ["early"])
+    }
+
     /// A member says in a deletion that the message of another is their own.
     @Test func c7ADeletionWithAFalseAuthorChangesNothing() throws {
         let circle = try Circle("alice", "bob", "carol")

@@ -483,6 +483,52 @@ import Testing
         #expect(try texts(store) == ["real"])
     }
 
+    /// The members of a group know the ids of its next messages. Neither a claim with such an id nor what the claim leaves
+    /// stops the message.
+    @Test(arguments: [true, false]) func aClaimStopsNoMessageOfAGroup(_ isSent: Bool) throws {
+        let store = try store()
+        let author = isSent ? me : bob
+        let endings: [HistoryEntry.State?] = [nil, .deleted, .expired, .new]
+        for ending in endings {
+            let group = GroupID(randomBytes(32))
+            let id = Envelope.newID()
+            func made(_ words: String) -> Message {
+                var message = Message(
+                    id: id, from: author.id, to: nil, time: at(20), suite: .group,
+                    authenticated: true, trust: .unverified, body: text(words))
+                message.group = group.description
+                return message
+            }
+            var record = made("forged").record
+            record["imported"] = .bool(true)
+            // The lifetime of the last one is over, and it is not erased yet.
+            let claim = ImportedMessage(
+                record: record, direction: isSent ? .sent : .received, state: .new,
+                received: at(10), expires: ending == .new ? at(60) : nil, isUnread: false,
+                number: 0, digest: [])
+            _ = try store.transaction { try $0.add(claim, isOwn: false, at: at(15)) }
+            if let ending, ending != .new {
+                let entry = try #require(
+                    store.history(conversation: .group(group), limit: 9).first)
+                #expect(try store.transaction { try $0.delete(entry, ending) })
+                #expect(try add([claim], store, isOwn: false) == [.gone])
+            }
+            try store.transaction { transaction in
+                let digest = sha256(Array(id.utf8))
+                if isSent {
+                    try transaction.recordSent(made("real"), at: at(20))
+                } else {
+                    #expect(
+                        try transaction.opened(id: id, digest: digest, isOfGroup: true) == .new)
+                    try transaction.recordOpened(
+                        id: id, digest: digest, made("real"), at: at(20))
+                }
+            }
+            #expect(try texts(store, .group(group)).last == "real", "\(ending as Any)")
+            #expect(try add([claim], store, isOwn: false) != [.added])
+        }
+    }
+
     /// A file from elsewhere does not block the owner's backup.
     @Test func aBackupReplacesAClaim() throws {
         let store = try store()
