@@ -24,7 +24,7 @@ import Testing
     func pageSession() throws {
         let session = try DocumentSession(
             page: try ManualPage("man/sotto.7").section("THE SESSION"))
-        #expect(session.promises.count >= 9)
+        #expect(session.promises.count >= 8)
         play(TestScript(steps: session.steps), "man/sotto.7")
     }
 

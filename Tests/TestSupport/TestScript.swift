@@ -15,9 +15,9 @@
 package struct TestScript: Sendable {
     /// A line that does something.
     package struct Step: Sendable {
-        let line: Int
+        package let line: Int
         let text: String
-        let action: Action
+        package let action: Action
 
         package init(line: Int, text: String, _ action: Action) {
             (self.line, self.text, self.action) = (line, text, action)
@@ -47,7 +47,7 @@ package struct TestScript: Sendable {
 
     /// A line that is not part of this language.
     package struct SyntaxError: Error, CustomStringConvertible {
-        let line: Int
+        package let line: Int
         let text: String
         package var description: String { "line \(line) is not understood: \(text)" }
     }
