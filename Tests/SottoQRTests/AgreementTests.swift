@@ -5,7 +5,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// Other programs agree with ours on random bytes: for every length up to 1,000 if SOTTO_PEERS is set, as in CI, else
+/// Other programs agree with ours on random bytes: for every length up to 1,000 if all peers are required, as in CI, else
 /// for some lengths.
 @Suite(.needs(.qrencode, .zbarimg))
 struct AgreementTests {

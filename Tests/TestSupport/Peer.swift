@@ -15,7 +15,7 @@ package struct Peer: Sendable {
     }
 
     /// A peer that is not a program in `PATH`.
-    init(_ name: String, path: String, isInstalled: Bool) {
+    package init(_ name: String, path: String, isInstalled: Bool) {
         (self.name, self.path, self.isInstalled) = (name, path, isInstalled)
     }
 
@@ -58,16 +58,16 @@ package struct Peer: Sendable {
     package static let areRequired = environment("SOTTO_PEERS") != nil
 
     /// Whether a test with these peers runs. Throws if one is missing although all are required.
-    static func arePresent(_ peers: [Peer], required: Bool) throws(Missing) -> Bool {
+    package static func arePresent(_ peers: [Peer], required: Bool) throws(Missing) -> Bool {
         let missing = peers.filter { !$0.isInstalled }.map(\.name)
         if required, !missing.isEmpty { throw Missing(names: missing) }
         return missing.isEmpty
     }
 
     /// Peers that are required and missing.
-    struct Missing: Error, CustomStringConvertible {
+    package struct Missing: Error, CustomStringConvertible {
         let names: [String]
-        var description: String {
+        package var description: String {
             "\(names.joined(separator: ", ")) missing: run Scripts/deps and Scripts/peers"
         }
     }
