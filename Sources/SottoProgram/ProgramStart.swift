@@ -21,9 +21,9 @@ package struct ProgramStart {
     /// The process group of the program.
     package enum Group: Sendable {
         case inherited
-        /// A group of its own, which one signal ends.
+        /// A new group, so that one signal ends the program and its children.
         case separate
-        /// A session of its own. The first terminal that it opens becomes its controlling terminal.
+        /// A new session. The first terminal that it opens becomes its controlling terminal.
         case session
     }
 
@@ -46,7 +46,7 @@ package struct ProgramStart {
     package var defaultSignals: [Int32] = []
     package var group = Group.inherited
 
-    /// A program with the words of its command line, the first of which is its name.
+    /// A program with the words of its command line: first its name, then its arguments.
     package init(_ place: Place, _ words: [String]) {
         (self.place, self.words) = (place, words)
     }

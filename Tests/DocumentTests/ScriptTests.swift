@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What users type: the scripts of Tests/Scripts, and the sessions of the documents.
+/// The scripts of Tests/Scripts, and the sessions of the documents.
 @Suite("Scripts", .needs(.bash, .jq)) struct ScriptTests {
     @Test(
         "go as written",

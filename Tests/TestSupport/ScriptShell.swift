@@ -48,7 +48,7 @@ final class ScriptShell {
             stderr: String(decoding: try streams.read("stderr"), as: UTF8.self))
     }
 
-    /// Reads an exit status. A line that ends the shell has none.
+    /// Reads an exit status. Throws if the line ended the shell.
     private func ending() throws -> Int32 {
         var digits: [UInt8] = []
         var byte: UInt8 = 0

@@ -6,7 +6,7 @@
 ///     alice$ COMMAND           a line of shell of alice, with a separate directory and home; it must exit with 0
 ///     ! alice$ COMMAND         it must fail
 ///     !11 alice$ COMMAND       it must exit with 11
-///     stdout PATTERN           the output of the last command contains a match; also `stderr PATTERN`
+///     stdout PATTERN           the output of the last command contains a match, as for `stderr PATTERN`
 ///     ! stdout PATTERN         it contains none
 ///     cmp FILE FILE            two files are equal; `stdout` and `stderr` are those of the last command
 ///     -- FILE --               the lines below it are the content of a file
@@ -24,7 +24,7 @@ package struct TestScript: Sendable {
         }
     }
 
-    /// What a step does or expects.
+    /// The command or the expectation of a step.
     package enum Action: Sendable {
         case startRelay
         case stopRelay
@@ -49,7 +49,7 @@ package struct TestScript: Sendable {
     package struct SyntaxError: Error, CustomStringConvertible {
         package let line: Int
         let text: String
-        package var description: String { "line \(line) is not understood: \(text)" }
+        package var description: String { "line \(line) is no step: \(text)" }
     }
 
     package let steps: [Step]
