@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(
-        "of another language are not understood", arguments: ["alice: true", "stdout [", "cmp a"])
+        "are refused in another language", arguments: ["alice: true", "stdout [", "cmp a"])
     func syntaxErrors(_ line: String) {
         #expect(throws: TestScript.SyntaxError.self) { _ = try TestScript("\n" + line) }
     }
