@@ -37,8 +37,8 @@ deps:
 
 ## build: release programs in .build-release/release, and the shells' completions
 build: deps
-	@# One by one: a release build of everything would take in what only the tests use.
-	for p in $(TOOLS) $(HELPERS) sotto relay-load ratchet-bench history-bench group-bench; do $(SWIFT) build $(RELEASE_FLAGS) --product $$p || exit 1; done
+	@# Not everything: that would take in what only the tests use.
+	$(SWIFT) build $(RELEASE_FLAGS) --target programs
 	install -m 755 share/chat/sotto-chat $(RELEASE)/
 	rm -rf $(MADE_COMPLETIONS)
 	completions/generate $(RELEASE) $(MADE_COMPLETIONS)
@@ -59,6 +59,7 @@ check: deps
 
 ## bench: start-up, throughput, the relay, the ratchet and codes, each with a peer in the same run
 bench: build
+	$(SWIFT) build $(RELEASE_FLAGS) --target benchmarks
 	Scripts/bench $(RELEASE)
 
 ## faults: the relay broken in each way that it must survive, half an hour; FAULTS_FLAGS="--row NAME" for some
@@ -69,7 +70,7 @@ faults: build
 ## soak: two people, two relays, kills and clock jumps; SOAK_SECONDS of it, with the programs of a debug build
 SOAK_SECONDS ?= 7200
 soak: deps
-	for p in $(TOOLS) $(HELPERS); do $(SWIFT) build --product $$p || exit 1; done
+	$(SWIFT) build --target programs
 	python3 Bench/soak.py .build/debug $(SOAK_SECONDS)
 
 ## properties: PROPERTY_ROUNDS mutated records of each kind through every path, and each row of the state damaged in two ways
@@ -82,7 +83,7 @@ properties: deps
 ## simulation: twenty members of a group, two relays, loss and kills; ACTIONS random actions, with the programs of a debug build
 ACTIONS ?= 5000
 simulation: deps
-	for p in group encrypt decrypt send recv relay keygen contact history; do $(SWIFT) build --product $$p || exit 1; done
+	$(SWIFT) build --target programs
 	python3 Bench/group_simulation.py --actions $(ACTIONS) $(SIMULATION_FLAGS) .build/debug
 
 ## fuzz: libFuzzer on every parser, FUZZ_SECONDS each

@@ -211,7 +211,8 @@ let package = Package(
 
         .target(name: "Arguments", swiftSettings: strict),
         .target(
-            name: "SottoProgram", dependencies: ["SottoBytes", "SottoPadding", "Arguments"],
+            name: "SottoProgram",
+            dependencies: ["SottoBytes", "SottoPadding", "Arguments", "CLinux"],
             swiftSettings: strict),
         .target(
             name: "SottoTool",
@@ -280,7 +281,8 @@ let package = Package(
         .target(
             name: "SottoServer",
             dependencies: [
-                "Sotto", "SottoDatabase", "SottoWire", "SottoNetwork", "CPostgres", "CLinux",
+                "Sotto", "SottoDatabase", "SottoProgram", "SottoWire", "SottoNetwork", "CPostgres",
+                "CLinux",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -309,7 +311,7 @@ let package = Package(
         // Reads pictures for `qr`, in a restricted process. It stays relocatable, because it reads hostile input.
         .executableTarget(
             name: "qr-scan",
-            dependencies: ["SottoMedia", "SottoQR", "SottoScan", "CSottoSandbox"],
+            dependencies: ["SottoBytes", "SottoMedia", "SottoQR", "SottoScan", "CSottoSandbox"],
             swiftSettings: strict, linkerSettings: staticCPlusPlus + stripped),
         program("send", clients, link: packed),
         program(
@@ -317,6 +319,17 @@ let package = Package(
         program(
             "relay", ["SottoServer", "SottoDatabase", "SottoWire"],
             link: packed),
+        // For `make build` and `make bench`: one build plans once, and uses all processors.
+        .target(
+            name: "programs",
+            dependencies: [
+                "bridge", "compose", "contact", "decrypt", "encrypt", "fingerprint", "group",
+                "history", "keygen", "pad", "qr", "qr-scan", "recv", "relay", "send", "sotto",
+            ], swiftSettings: strict),
+        .target(
+            name: "benchmarks",
+            dependencies: ["group-bench", "history-bench", "ratchet-bench", "relay-load"],
+            path: "Bench/benchmarks", swiftSettings: strict),
         // A load generator for `make bench`; not installed.
         .executableTarget(
             name: "relay-load",
@@ -346,7 +359,8 @@ let package = Package(
         // Makes large groups and long logs for `make bench`; not installed.
         .executableTarget(
             name: "group-bench",
-            dependencies: ["Sotto", "SottoState", "SottoTool"], path: "Bench/group-bench",
+            dependencies: ["Sotto", "SottoState", "SottoTool", "TestHarness"],
+            path: "Bench/group-bench",
             swiftSettings: strict),
         // Takes steps with known secrets, and waits until a test has searched its memory; not installed.
         .executableTarget(
@@ -376,7 +390,8 @@ let package = Package(
         // The code that the tests and `relay-faults` share: programs, files, clients, samples, servers. TestSupport
         // exports it.
         .target(
-            name: "TestHarness", dependencies: ["CSodium", "Sotto", "SottoWire", "CTestSupport"],
+            name: "TestHarness",
+            dependencies: ["CSodium", "Sotto", "SottoProgram", "SottoWire", "CTestSupport"],
             path: "Tests/TestHarness", swiftSettings: strict),
         .systemLibrary(
             name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "zlib",
@@ -390,7 +405,8 @@ let package = Package(
             ],
             path: "Fuzz/Parsers", swiftSettings: core),
         .target(
-            name: "TestSupport", dependencies: ["Sotto", "TestHarness", "CTestSupport"],
+            name: "TestSupport",
+            dependencies: ["Sotto", "SottoProgram", "TestHarness", "CTestSupport"],
             path: "Tests/TestSupport",
             swiftSettings: strict),
         .testTarget(

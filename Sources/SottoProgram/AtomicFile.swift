@@ -52,7 +52,8 @@ final class AtomicFile {
     /// rename(2) keeps both names of one file.
     func commit() throws(Failure) {
         guard !isCommitted else { return }
-        guard fsync(descriptor) == 0 else { throw Failure(errno: errno, "write", path) }
+        let synced = synchronizeFile(descriptor)
+        guard synced == 0 else { throw Failure(errno: synced, "write", path) }
         if let temporary {
             if replacing {
                 guard rename(temporary, path) == 0 else {

@@ -1,4 +1,4 @@
-public import Glibc
+import Glibc
 
 /// Handles SIGPIPE, which ends a tool after its output pipe was closed, as it ends cat(1).
 ///
@@ -36,13 +36,6 @@ public enum ClosedPipe {
         raise(SIGPIPE)
     }
 
-    /// Sets attributes for a child process, so that it gets the signal setting that this process got.
-    public static func restore(in attributes: inout posix_spawnattr_t) {
-        guard !isIgnoredByParent else { return }
-        var defaults = sigset_t()
-        sigemptyset(&defaults)
-        sigaddset(&defaults, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &defaults)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-    }
+    /// The signals that get their default action in a child process, so that it gets the setting that this process got.
+    static var restoredSignals: [Int32] { isIgnoredByParent ? [] : [SIGPIPE] }
 }

@@ -32,41 +32,27 @@ public final class HelperProcess {
                 hint: "install it in the directory of this program, or in libexec/sotto next to it")
         }
         let (input, output) = (try PipeEnds(), try PipeEnds())
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, input.reading, 0)
-        posix_spawn_file_actions_adddup2(&actions, output.writing, 1)
-        // The process reports errors in records. Other text would come from a library or from a file.
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        let words = ([program] + arguments).map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
+        var start = ProgramStart(.path(path), [program] + arguments)
+        start.descriptors = [
+            (0, .descriptor(input.reading)), (1, .descriptor(output.writing)),
+            // The process reports errors in records. Other text would come from a library or from a file.
+            (2, .file("/dev/null", O_WRONLY)),
+        ]
         // A crash report is not useful, because the restricted process cannot make one.
         setenv("SWIFT_BACKTRACE", "enable=no", 1)
-        var child: pid_t = 0
-        let code = posix_spawn(&child, path, &actions, nil, words, environ)
+        do throws(ProgramStart.NotStarted) {
+            process = try start.start()
+        } catch {
+            throw Failure(errno: error.code, "run", path)
+        }
         input.closeReading()
         output.closeWriting()
-        guard code == 0 else { throw Failure(errno: code, "run", path) }
-        process = child
         requests = input
         replies = LineReader(PipeSource(output), limit: limit)
     }
 
     /// Writes a request. If the process has ended, the next line is missing.
-    public func send(_ bytes: [UInt8]) {
-        bytes.withUnsafeBytes { bytes in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = write(
-                    requests.writing, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count
-                )
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return }
-                rest = rest.dropFirst(count)
-            }
-        }
-    }
+    public func send(_ bytes: [UInt8]) { _ = writeAll(bytes, to: requests.writing) }
 
     /// Returns the next line of an answer without its line feed; `nil` at the end and if the line is too long.
     public func nextLine() -> [UInt8]? {
@@ -86,12 +72,12 @@ public final class HelperProcess {
         }
         if !isEnded {
             kill(process, SIGKILL)
-            while waitpid(process, nil, 0) < 0, errno == EINTR {}
+            _ = ProgramEnd(of: process)
             return .crashed
         }
-        return switch (status & 0x7F, status >> 8 & 0xFF) {
-        case (SIGXCPU, _), (SIGKILL, _): .killed
-        case (0, 127): .unlinked
+        return switch ProgramEnd(waitStatus: status) {
+        case .killed(by: SIGXCPU), .killed(by: SIGKILL): .killed
+        case .exited(127): .unlinked
         default: .crashed
         }
     }

@@ -217,15 +217,10 @@ public final class Output {
     static func writeAll(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, name: String
     ) throws(Failure) {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
-            if count < 0 {
-                if errno == EINTR { continue }
-                if errno == EPIPE { throw .closedPipe }
-                throw Failure(errno: errno, "write", name)
-            }
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        switch SottoBytes.writeAll(bytes, to: descriptor) {
+        case 0: return
+        case EPIPE: throw .closedPipe
+        case let code: throw Failure(errno: code, "write", name)
         }
     }
 }

@@ -51,11 +51,8 @@ public struct ToolRun {
         stderr.closeWriting()
         var transfer = PipeTransfer(input, to: stdin, from: [stdout, stderr])
         transfer.run()
-        var status: Int32 = 0
-        while waitpid(child, &status, 0) < 0, errno == EINTR {}
-        let signal = status & 0x7F
         return Result(
-            status: signal == 0 ? status >> 8 & 0xFF : 128 + signal, output: transfer.received[0],
+            status: ProgramEnd(of: child).status, output: transfer.received[0],
             messages: transfer.received[1])
     }
 
@@ -71,29 +68,18 @@ public struct ToolRun {
         _ stdin: PipeEnds, _ stdout: PipeEnds, _ stderr: PipeEnds
     ) throws(Failure) -> pid_t {
         let secretPipe = try secret.map { secret throws(Failure) in try PipeEnds(holding: secret) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, stdin.reading, 0)
-        if !showsOutput { posix_spawn_file_actions_adddup2(&actions, stdout.writing, 1) }
-        if collectsMessages { posix_spawn_file_actions_adddup2(&actions, stderr.writing, 2) }
-        if let secretPipe { posix_spawn_file_actions_adddup2(&actions, secretPipe.reading, 3) }
-        let words = ([tool] + arguments).map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        ClosedPipe.restore(in: &attributes)
-        var child: pid_t = 0
-        let code =
-            if let path = Sibling.path(of: tool) {
-                posix_spawn(&child, path, &actions, &attributes, words, environ)
-            } else {
-                posix_spawnp(
-                    &child, "sotto-\(tool)", &actions, &attributes, words, environ)
-            }
-        guard code == 0 else { throw Failure.notInstalled(tool) }
-        return child
+        let place = Sibling.path(of: tool).map { ProgramStart.Place.path($0) }
+        var start = ProgramStart(place ?? .name("sotto-\(tool)"), [tool] + arguments)
+        start.descriptors = [(0, .descriptor(stdin.reading))]
+        if !showsOutput { start.descriptors.append((1, .descriptor(stdout.writing))) }
+        if collectsMessages { start.descriptors.append((2, .descriptor(stderr.writing))) }
+        if let secretPipe { start.descriptors.append((3, .descriptor(secretPipe.reading))) }
+        start.defaultSignals = ClosedPipe.restoredSignals
+        do throws(ProgramStart.NotStarted) {
+            return try start.start()
+        } catch {
+            throw Failure.notInstalled(tool)
+        }
     }
 }
 

@@ -42,9 +42,8 @@ extension TLSFiles {
         guard descriptor >= 0 else {
             throw .tls(errno == EEXIST ? .exists(path) : .cannotCreate(path))
         }
-        let bytes = Array(text.utf8)
-        let written = Glibc.write(descriptor, bytes, bytes.count)
-        let isDone = written == bytes.count && fsync(descriptor) == 0
+        let isDone =
+            writeAll(Array(text.utf8), to: descriptor) == 0 && synchronizeFile(descriptor) == 0
         close(descriptor)
         guard isDone else {
             unlink(path)

@@ -35,6 +35,28 @@ struct TargetOptions: ArgumentGroup {
     }
 }
 
+/// The target of a subcommand for one message, with the option ``TargetOptions/with``.
+struct OneTarget: ArgumentGroup {
+    @OptionGroup var options: TargetOptions
+
+    @Argument("target", help: "The message, such as -1.", values: .any)
+    var text: String
+
+    /// Returns the message.
+    func target(_ context: ComposeContext) throws -> Target {
+        try options.targets([text], context)[0]
+    }
+
+    /// Prints the message that refers to the target, for the target's conversation.
+    func print(
+        _ body: (_ shared: SharedTarget, _ context: ComposeContext) throws -> MessageBody
+    ) throws {
+        let context = try options.options.open()
+        let shared = try SharedTarget(target(context), owner: context.owner)
+        try context.print([ComposedMessage(in: shared.conversation, body(shared, context))])
+    }
+}
+
 /// The address book and the history. A command only reads them.
 struct ComposeContext {
     let book: AddressBook

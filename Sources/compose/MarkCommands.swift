@@ -11,10 +11,7 @@ struct ReactCommand: Program {
         abstract: "Write a reaction. The same emoji again removes it, and another replaces it.",
         usage: "compose react [--with WHO] TARGET EMOJI")
 
-    @OptionGroup var target: TargetOptions
-
-    @Argument("target", help: "The message, such as -1.", values: .any)
-    var text: String
+    @OptionGroup var target: OneTarget
 
     @Argument("emoji", help: "One emoji.")
     var emoji: String
@@ -22,16 +19,11 @@ struct ReactCommand: Program {
     func execute() throws {
         let emoji = emoji.filter { !$0.isWhitespace }
         guard Emoji.isEmoji(emoji) else { throw TargetError.notEmoji }
-        let context = try target.options.open()
-        let shared = try SharedTarget(
-            target.targets([text], context)[0], owner: context.owner)
-        let own = shared.target.view.reactions.first { $0.from == context.owner }
-        let isSame = own.map { Emoji.areSame($0.emoji, emoji) } ?? false
-        try context.print([
-            ComposedMessage(
-                in: shared.conversation,
-                MessageBody(.reaction(shared.reference, emoji: isSame ? "" : emoji)))
-        ])
+        try target.print { shared, context in
+            let own = shared.target.view.reactions.first { $0.from == context.owner }
+            let isSame = own.map { Emoji.areSame($0.emoji, emoji) } ?? false
+            return MessageBody(.reaction(shared.reference, emoji: isSame ? "" : emoji))
+        }
     }
 }
 
@@ -71,10 +63,7 @@ struct PinCommand: Program {
     @Option("--until", value: "time", help: "End of the pin, such as \"2026-12-24 18:00\".")
     var until: Timestamp?
 
-    @OptionGroup var target: TargetOptions
-
-    @Argument("target", help: "The message, such as -1.", values: .any)
-    var text: String
+    @OptionGroup var target: OneTarget
 
     func validate() throws {
         guard until.map({ $0 > .now() }) ?? true else {
@@ -83,13 +72,7 @@ struct PinCommand: Program {
     }
 
     func execute() throws {
-        let context = try target.options.open()
-        let shared = try SharedTarget(
-            target.targets([text], context)[0], owner: context.owner)
-        try context.print([
-            ComposedMessage(
-                in: shared.conversation, MessageBody(.pin(shared.reference, until: until)))
-        ])
+        try target.print { shared, _ in MessageBody(.pin(shared.reference, until: until)) }
     }
 }
 
@@ -99,18 +82,10 @@ struct UnpinCommand: Program {
         name: "unpin", abstract: "Remove the pin of a message for both sides.",
         usage: "compose unpin [--with WHO] TARGET")
 
-    @OptionGroup var target: TargetOptions
-
-    @Argument("target", help: "The message, such as -1.", values: .any)
-    var text: String
+    @OptionGroup var target: OneTarget
 
     func execute() throws {
-        let context = try target.options.open()
-        let shared = try SharedTarget(
-            target.targets([text], context)[0], owner: context.owner)
-        try context.print([
-            ComposedMessage(in: shared.conversation, MessageBody(.unpin(shared.reference)))
-        ])
+        try target.print { shared, _ in MessageBody(.unpin(shared.reference)) }
     }
 }
 
@@ -127,18 +102,15 @@ struct ForwardCommand: Program {
     @Option("--to", value: "who", help: "A recipient: a contact, an id, or me; may be repeated.")
     var to: [String] = []
 
-    @OptionGroup var target: TargetOptions
-
-    @Argument("target", help: "The message, such as -1.", values: .any)
-    var text: String
+    @OptionGroup var target: OneTarget
 
     func validate() throws {
         guard !to.isEmpty else { throw UsageError("no recipient is given: --to WHO") }
     }
 
     func execute() throws {
-        let context = try target.options.open()
-        let target = try target.targets([text], context)[0]
+        let context = try target.options.options.open()
+        let target = try target.target(context)
         let recipients = try to.map { try context.conversation($0) }
         let body = try forwarded(target, owner: context.owner)
         try context.print(recipients.map { ComposedMessage(in: $0, body) })

@@ -43,18 +43,14 @@ struct ReplyCommand: Program {
             some time is not quoted, and in a group with the visibility granted no message is.
             """)
 
-    @OptionGroup var target: TargetOptions
-
-    @Argument("target", help: "The message, such as -1.", values: .any)
-    var text: String
+    @OptionGroup var target: OneTarget
 
     func execute() throws {
-        let context = try target.options.open()
-        let shared = try SharedTarget(
-            target.targets([text], context)[0], owner: context.owner)
-        var body = try readContent()
-        body.content.reply = try shared.quotation(context.history())
-        try context.print([ComposedMessage(in: shared.conversation, body)])
+        try target.print { shared, context in
+            var body = try readContent()
+            body.content.reply = try shared.quotation(context.history())
+            return body
+        }
     }
 }
 
@@ -65,20 +61,13 @@ struct EditCommand: Program {
         usage: "compose edit [--with WHO] TARGET",
         discussion: "The other side keeps the earlier versions, and history show prints them.")
 
-    @OptionGroup var target: TargetOptions
-
-    @Argument("target", help: "Your message, such as -1.", values: .any)
-    var text: String
+    @OptionGroup var target: OneTarget
 
     func execute() throws {
-        let context = try target.options.open()
-        let shared = try SharedTarget(
-            target.targets([text], context)[0], owner: context.owner)
-        guard shared.author == context.owner else { throw TargetError.editOfAnother }
-        let body = try edited(shared.target, readContent())
-        try context.print([
-            ComposedMessage(in: shared.conversation, MessageBody(.edit(shared.reference, body)))
-        ])
+        try target.print { shared, context in
+            guard shared.author == context.owner else { throw TargetError.editOfAnother }
+            return MessageBody(.edit(shared.reference, try edited(shared.target, readContent())))
+        }
     }
 
     /// Returns the message with another text. The rest of it, such as a file, stays as it was.
@@ -90,7 +79,7 @@ struct EditCommand: Program {
             return MessageBody(new.kind, target.body.content)
         }
         if case .data = target.body.kind { return MessageBody(new.kind, target.body.content) }
-        guard var record = target.view.body else { throw TargetError.deleted(self.text) }
+        guard var record = target.view.body else { throw TargetError.deleted(self.target.text) }
         record["text"] = .string(text)
         return try MessageBody(record)
     }

@@ -1,5 +1,6 @@
 import CSottoSandbox
 import Glibc
+import SottoBytes
 import SottoMedia
 import SottoQR
 import SottoScan
@@ -124,15 +125,6 @@ enum ReplyStream {
 
     /// Writes bytes, or ends the process if its reader has ended.
     static func write(bytes: [UInt8]) {
-        bytes.withUnsafeBytes { bytes in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = Glibc.write(
-                    1, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { _exit(0) }
-                rest = rest.dropFirst(count)
-            }
-        }
+        if writeAll(bytes, to: 1) != 0 { _exit(0) }
     }
 }

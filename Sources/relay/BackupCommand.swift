@@ -139,9 +139,9 @@ private final class TemporaryName {
         guard descriptor >= 0 else { throw Failure(errno: errno, "open", path) }
         defer { close(descriptor) }
         var status = stat()
-        guard fsync(descriptor) == 0, fstat(descriptor, &status) == 0 else {
-            throw Failure(errno: errno, "write", output)
-        }
+        let synced = synchronizeFile(descriptor)
+        guard synced == 0 else { throw Failure(errno: synced, "write", output) }
+        guard fstat(descriptor, &status) == 0 else { throw Failure(errno: errno, "write", output) }
         guard rename(path, output) == 0 else { throw Failure(errno: errno, "create", output) }
         let slash = output.lastIndex(of: "/")
         let directory = slash.map { $0 == output.startIndex ? "/" : String(output[..<$0]) } ?? "."

@@ -33,7 +33,7 @@ struct LayerTests {
         ("CryptoExtras", ["Sotto", "SottoMessengers"]),
         ("CQREncode", ["SottoQR", "SottoScan"]), ("CPNG", ["SottoQR", "SottoScan"]),
         ("CZBar", ["SottoScan"]), ("CMagic", ["SottoScan"]), ("CSndFile", ["SottoScan"]),
-        ("CLinux", ["SottoServer"]),
+        ("CLinux", ["SottoProgram", "SottoServer"]),
         ("CJPEG", []), ("CSottoJPEG", ["SottoScan"]),
         ("CSeccomp", []), ("CSottoSandbox", ["qr-scan"]), ("CPostgres", ["SottoServer"]),
         ("CSQLite", ["SottoDatabase"]), ("X509", ["SottoServer"]),
@@ -202,8 +202,9 @@ struct LayerTests {
         }
         for item in Self.imports where item.target == "qr-scan" {
             #expect(
-                ["CSottoSandbox", "Glibc", "SottoMedia", "SottoQR", "SottoScan"].contains(
-                    item.module), "\(item)")
+                [
+                    "CSottoSandbox", "Glibc", "SottoBytes", "SottoMedia", "SottoQR", "SottoScan",
+                ].contains(item.module), "\(item)")
         }
     }
 
@@ -257,7 +258,7 @@ struct LayerTests {
         }
         for item in Self.imports where item.target == "SottoProgram" {
             #expect(
-                ["SottoBytes", "SottoPadding", "Arguments", "Glibc", "Synchronization"]
+                ["SottoBytes", "SottoPadding", "Arguments", "CLinux", "Glibc", "Synchronization"]
                     .contains(item.module), "\(item)")
         }
     }
@@ -328,7 +329,7 @@ struct LayerTests {
 
     /// The names in a directory are written to disk by one function, whose error each caller reports.
     @Test func directoriesAreSynchronizedInOnePlace() {
-        for (path, lines) in Self.files where path != "SottoBytes/DirectorySync.swift" {
+        for (path, lines) in Self.files where path != "SottoBytes/SystemFiles.swift" {
             for (number, line) in lines.enumerated() {
                 let isOpened = line.contains("open(") && line.contains("O_DIRECTORY")
                 let isIgnored =
@@ -336,6 +337,19 @@ struct LayerTests {
                 #expect(!isOpened && !isIgnored, "Sources/\(path):\(number + 1)")
             }
         }
+    }
+
+    /// Processes start, folders are read and files are synchronized in one place each.
+    @Test(
+        arguments: [
+            ("posix_spawn(", "SottoProgram/ProgramStart.swift"),
+            ("posix_spawnp(", "SottoProgram/ProgramStart.swift"),
+            ("opendir(", "SottoBytes/SystemFiles.swift"),
+            ("fsync(", "SottoBytes/SystemFiles.swift"),
+        ])
+    func systemCallsAreInOnePlace(_ call: String, _ place: String) {
+        let files = Self.files.filter { $0.lines.contains { $0.contains(call) } }.map(\.path)
+        #expect(files == [place])
     }
 
     /// One call links the regular expression engine into a program, which makes each start slower.

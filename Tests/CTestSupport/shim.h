@@ -1,10 +1,8 @@
-#include <spawn.h>
 #include <unistd.h>
 #include <zlib.h>
 
 // What Swift's import of glibc leaves out, because the headers want _GNU_SOURCE for it.
 int pipe2(int ends[2], int flags);
-int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
 int posix_openpt(int flags);
 int grantpt(int descriptor);
 int unlockpt(int descriptor);

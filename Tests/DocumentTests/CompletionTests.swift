@@ -2,15 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Completions")
+@Suite("Completions", .needs(.bash, .jq))
 struct CompletionTests {
     /// The completions that completions/generate makes from the built programs.
     private static let made = Result {
         let made = TemporaryDirectory()
-        let bash = try #require(Programs.find("bash"))
-        try #require(Programs.find("jq") != nil, "install jq")
         let programs = (Programs.path("sotto") as NSString).deletingLastPathComponent
-        let run = try runInRepository(bash, ["completions/generate", programs, made.path])
+        let run = try runInRepository(
+            Peer.bash.path, ["completions/generate", programs, made.path])
         try #require(run.status == 0, "\(run.stderr)")
         return made
     }
@@ -44,14 +43,14 @@ struct CompletionTests {
         }
     }
 
-    @Test("are accepted by their shell", arguments: ["bash", "zsh", "fish"])
-    func areAccepted(_ shell: String) throws {
-        guard let path = Programs.find(shell) else {
-            print("\(shell) is not installed; its completions were not checked")
-            return
-        }
-        for file in try Self.names(of: shell) {
-            let run = try runInRepository(path, ["-n", Self.made.get()("\(shell)/\(file)")])
+    @Test("are accepted by bash", .needs(.bash)) func inBash() throws { try accept(.bash) }
+    @Test("are accepted by zsh", .needs(.zsh)) func inZsh() throws { try accept(.zsh) }
+    @Test("are accepted by fish", .needs(.fish)) func inFish() throws { try accept(.fish) }
+
+    private func accept(_ shell: Peer) throws {
+        for file in try Self.names(of: shell.name) {
+            let run = try runInRepository(
+                shell.path, ["-n", Self.made.get()("\(shell.name)/\(file)")])
             #expect(run.status == 0, "\(file): \(run.stderr)")
         }
     }
@@ -70,7 +69,6 @@ struct CompletionTests {
             ("sotto help deco", ""), ("sotto help decr", "decrypt"),
         ])
     func bash(_ line: String, _ expected: String) throws {
-        guard let bash = Programs.find("bash") else { return }
         let words = line.split(separator: " ").map(String.init)
         let tool = words[0].replacingOccurrences(of: "sotto-", with: "")
         let script = """
@@ -80,7 +78,7 @@ struct CompletionTests {
             \(tool == "sotto" ? "_sotto" : "_sotto_" + tool)
             echo "${COMPREPLY[*]}"
             """
-        let run = try runInRepository(bash, ["-c", script])
+        let run = try runInRepository(Peer.bash.path, ["-c", script])
         #expect(run.text == expected + "\n", "\(run.stderr)")
     }
 
@@ -92,7 +90,6 @@ struct CompletionTests {
             ("fingerprint --with car", "carol"),
         ])
     func names(_ line: String, _ expected: String) throws {
-        guard let bash = Programs.find("bash") else { return }
         let home = try Home(people: "alice", "bob", "carol")
         for name in ["bob", "carol"] {
             let run = try home.run("contact", ["add", "-q", "-i", "alice.key", "\(name).card"])
@@ -112,7 +109,8 @@ struct CompletionTests {
         environment["SOTTO_IDENTITY"] = home.files("alice.key")
         // The files bob.key and bob.card exist here too: contact names come first.
         let run = try Command(
-            path: bash, ["-c", script], environment: environment, directory: home.files.path
+            path: Peer.bash.path, ["-c", script], environment: environment,
+            directory: home.files.path
         ).run()
         #expect(
             run.text.split(whereSeparator: \.isWhitespace).first.map(String.init) == expected,
@@ -120,7 +118,7 @@ struct CompletionTests {
     }
 
     @Test(
-        "complete in fish",
+        "complete in fish", .needs(.fish),
         arguments: [
             ("encrypt --cl", "--classic"), ("sotto-encrypt --cl", "--classic"),
             ("sotto encrypt --cl", "--classic"), ("sotto enc", "encrypt"),
@@ -129,7 +127,6 @@ struct CompletionTests {
             ("keygen export mini", "minisign"), ("sotto in", "init"),
         ])
     func fish(_ line: String, _ expected: String) throws {
-        guard let fish = Programs.find("fish") else { return }
         // fish completes only programs that it finds.
         let home = Home()
         for tool in Repository.tools + ["sotto"] {
@@ -145,7 +142,8 @@ struct CompletionTests {
         var environment = home.environment
         environment["PATH"] = "\(home.files.path):/usr/bin:/bin"
         let run = try Command(
-            path: fish, ["-c", script], environment: environment, directory: home.files.path
+            path: Peer.fish.path, ["-c", script], environment: environment,
+            directory: home.files.path
         ).run()
         #expect(run.lines == [expected], "\(run.stderr)")
     }

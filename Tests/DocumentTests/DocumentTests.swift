@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import TestSupport
 import Testing
 
@@ -45,69 +44,5 @@ struct DocumentTests {
         for tool in Repository.tools {
             #expect(text.contains("(\(Repository.page(of: tool)))"), "\(tool)")
         }
-    }
-
-    @Test("the session of README works as typed")
-    func readmeSession() throws {
-        let block = try #require(
-            try Markdown("README.md").blocks("sh").first { $0.contains("relay --") })
-        let run = try session(block.components(separatedBy: "\n"), options: "-euo")
-        #expect(run.status == 0, "\(run.stderr)")
-        #expect(run.lines.contains("hello, bob"))
-        // The output that a comment promises is printed.
-        for match in block.matches(of: #/#\ prints:\ (.*)/#) {
-            #expect(run.lines.contains(String(match.1)), "\(match.1)")
-        }
-    }
-
-    @Test("the session of sotto(7) works as typed, and prints what the page shows")
-    func pageSession() throws {
-        let page = try ManualPage("man/sotto.7")
-        let lines = page.section("THE SESSION")
-        let run = try session(page.commands(of: "THE SESSION"), options: "-uo")
-        var isLiteral = false
-        var shown: [String] = []
-        for line in lines {
-            if line.hasPrefix(".") {
-                isLiteral = line.hasPrefix(".Bd ")
-            } else if isLiteral, !line.hasPrefix("$ ") {
-                shown.append(line)
-            }
-        }
-        #expect(shown.count >= 4)
-        let printed = (run.text + run.stderr).components(separatedBy: "\n")
-        for line in shown { #expect(printed.contains(line), "\(line): \(run.stderr)") }
-    }
-
-    /// Runs lines in a shell with a separate home and a free port.
-    private func session(_ lines: [String], options: String) throws -> Run {
-        let home = Home()
-        let script = lines.joined(separator: "\n")
-            .replacingOccurrences(of: "7667", with: "\(try freePort())")
-        let programs = (Programs.path("sotto") as NSString).deletingLastPathComponent
-        var environment = home.environment
-        environment["PATH"] = "\(programs):/usr/bin:/bin"
-        let bash = try #require(Programs.find("bash"))
-        return try Command(
-            path: bash, [options, "pipefail", "-c", script], environment: environment,
-            directory: home.files.path
-        ).run()
-    }
-
-    /// Returns a port that was free a moment ago.
-    private func freePort() throws -> UInt16 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 && getsockname(descriptor, $0, &size) == 0
-            }
-        }
-        guard isBound else { throw SystemError("bind") }
-        return UInt16(bigEndian: address.sin_port)
     }
 }

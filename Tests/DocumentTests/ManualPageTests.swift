@@ -16,13 +16,10 @@ struct ManualPageTests {
         }
     }
 
-    @Test("are mdoc without a warning", arguments: try Repository.pages())
+    @Test("are mdoc without a warning", .needs(.mandoc), arguments: try Repository.pages())
     func lint(_ page: String) throws {
-        guard let mandoc = Programs.find("mandoc") else {
-            print("mandoc is not installed; \(page) was not checked")
-            return
-        }
-        let run = try runInRepository(mandoc, ["-T", "lint", "-W", "warning", page])
+        let run = try runInRepository(
+            Peer.mandoc.path, ["-T", "lint", "-W", "warning", page])
         #expect(run.status == 0 && run.stdout.isEmpty, "\(run.text)\(run.stderr)")
     }
 

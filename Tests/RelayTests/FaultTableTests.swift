@@ -15,7 +15,7 @@ import Testing
         return (status, scratch.lines("rows"))
     }
 
-    @Test func everyFaultIsSurvived() {
+    @Test(.needs(.postgres, .compiler)) func everyFaultIsSurvived() {
         let (status, lines) = run(["--scale", "small"])
         #expect(status == 0)
         #expect(lines.filter { $0.contains("| MISSED |") } == [])

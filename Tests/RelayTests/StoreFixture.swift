@@ -13,13 +13,24 @@ enum StoreKind: String, Sendable, CaseIterable {
     /// Two PostgreSQL databases behind a PL/Proxy database.
     case partitions
 
-    /// The kinds that this machine has, or must have.
+    /// The kinds that this machine has, or must have. ``StoreKindTests`` show which are left out.
     static let available = allCases.filter { kind in
         switch kind {
         case .sqlite: true
-        case .postgres: PostgresCluster.isExpected
-        case .partitions: PostgresCluster.expectsProxy
+        case .postgres: Peer.areRequired || PostgresCluster.programs != nil
+        case .partitions: Peer.areRequired || PostgresCluster.hasProxy
         }
+    }
+}
+
+/// The tests of every store leave out the stores that are not installed. Then these are skipped too.
+struct StoreKindTests {
+    @Test(.needs(.postgres)) func postgresIsTested() {
+        #expect(StoreKind.available.contains(.postgres))
+    }
+
+    @Test(.needs(.postgres, .plproxy)) func partitionsAreTested() {
+        #expect(StoreKind.available.contains(.partitions))
     }
 }
 

@@ -211,12 +211,7 @@ struct TransportTests {
 
     // MARK: Other programs
 
-    @Test func curlWorksAsTheManualPageSays() throws {
-        let curl = "/usr/bin/curl"
-        guard access(curl, X_OK) == 0 else {
-            print("curl is not installed: its test is skipped")
-            return
-        }
+    @Test(.needs(.curl)) func curlWorksAsTheManualPageSays() throws {
         let relay = try SecureRelay()
         let world = relay.world
         let base = "https://\(relay.relay.address)/api"
@@ -224,7 +219,8 @@ struct TransportTests {
         func ask(_ arguments: [String]) throws -> JSONObject {
             let name = "curl\(Int.random(in: 0..<1_000_000))"
             #expect(
-                world.command(curl, tls + arguments, output: name).wait() == 0, "\(world.errors)")
+                world.command(Peer.curl.path, tls + arguments, output: name).wait() == 0,
+                "\(world.errors)")
             return try JSON.object(parsing: TemporaryDirectory.contents(world.scratch(name)))
         }
         let ids = world.envelopes("one", 1)
@@ -327,21 +323,16 @@ struct TransportTests {
         #expect(relay.command.wait() == 0)
     }
 
-    @Test func theWebsocketsLibraryInteroperates() throws {
+    @Test(.needs(.pythonPackages)) func theWebsocketsLibraryInteroperates() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
-        let python = root.appendingPathComponent(".build-peers/bin/python").path
-        guard access(python, X_OK) == 0 || getenv("SOTTO_PEERS") != nil else {
-            print(".build-peers is not installed: the websockets test is skipped")
-            return
-        }
         let relay = try SecureRelay()
         let world = relay.world
         let ids = world.envelopes("in", 20)
         let script = root.appendingPathComponent("Tests/Peers/websocket_client.py").path
         for (scheme, name) in [("ws", "plain"), ("wss", "secure")] {
             let code = world.command(
-                python,
+                Peer.pythonPackages.path,
                 [
                     script, "\(scheme)://\(relay.relay.address)/", relay.scratch("cert.pem"),
                 ], input: "in", output: name

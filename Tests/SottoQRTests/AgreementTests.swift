@@ -5,12 +5,12 @@ import Sotto
 import TestSupport
 import Testing
 
-/// Other programs agree with ours on random bytes: for every length up to 1,000 if SOTTO_PEERS is set, as in CI, else
+/// Other programs agree with ours on random bytes: for every length up to 1,000 if all peers are required, as in CI, else
 /// for some lengths.
-@Suite(.enabled(if: peersArePresent, "qrencode or zbarimg is missing: run make deps"))
+@Suite(.needs(.qrencode, .zbarimg))
 struct AgreementTests {
     static let lengths = Array(
-        stride(from: 1, through: 1000, by: environment("SOTTO_PEERS") == nil ? 41 : 1))
+        stride(from: 1, through: 1000, by: Peer.areRequired ? 1 : 41))
 
     /// Returns random bytes of each length.
     private static func contents(_ stream: UInt64) -> [[UInt8]] {
@@ -48,7 +48,7 @@ struct AgreementTests {
         }
         // Its output has no separator between two codes; their lengths separate them.
         let run = try Command(
-            path: try #require(Programs.find("zbarimg")),
+            path: Peer.zbarimg.path,
             ["-q", "--raw", "--oneshot", "-Sdisable", "-Sqrcode.enable", "-Sbinary"] + pictures
         ).run()
         #expect(run.status == 0, "\(run.stderr)")
@@ -64,7 +64,7 @@ struct AgreementTests {
     @Test func qrReadsWhatQrencodeMakes() async throws {
         let folder = TemporaryDirectory()
         let contents = Self.contents(0x72)
-        let program = try #require(Programs.find("qrencode"))
+        let program = Peer.qrencode.path
         let pictures = try await Self.make(contents, in: folder, program: program) {
             ["-8", "-l", "M", "-s", "3", "-r", $0, "-o", $1]
         }
@@ -81,7 +81,7 @@ struct AgreementTests {
 
     /// The modules are the same, not only the content: version, level and mask.
     @Test func theCodeIsThatOfQrencode() async throws {
-        let program = try #require(Programs.find("qrencode"))
+        let program = Peer.qrencode.path
         for content in Self.contents(0x73).enumerated().filter({ $0.offset % 20 == 0 }).map(
             \.element)
         {
@@ -94,9 +94,3 @@ struct AgreementTests {
         }
     }
 }
-
-/// Whether the programs are installed. With SOTTO_PEERS set, this is true, so that the tests fail instead of being
-/// skipped.
-private let peersArePresent =
-    environment("SOTTO_PEERS") != nil
-    || (Programs.find("qrencode") != nil && Programs.find("zbarimg") != nil)

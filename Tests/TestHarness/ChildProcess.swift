@@ -1,4 +1,5 @@
 package import Glibc
+import SottoProgram
 
 /// A process of a built program or of a system program.
 package struct ChildProcess {
@@ -38,9 +39,10 @@ package struct ChildProcess {
     @discardableResult
     package func wait() -> Int32 {
         guard let child else { return Self.notStarted }
-        var status: Int32 = 0
-        while waitpid(child, &status, 0) < 0, errno == EINTR {}
-        return status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
+        return switch ProgramEnd(of: child) {
+        case .exited(let status): status
+        case .killed(let signal): -signal
+        }
     }
 
     /// The same as ``wait()``; returns `nil` if the process does not end within `seconds`.

@@ -1,6 +1,7 @@
 import CTestSupport
 import Foundation
 package import Glibc
+package import SottoProgram
 
 /// A program to run, with the arguments of exec(3).
 package struct Command: Sendable {
@@ -19,51 +20,24 @@ package struct Command: Sendable {
         self.directory = directory
     }
 
-    /// The source of a child's descriptor.
-    package enum Stream {
-        case descriptor(Int32)
-        case file(String, Int32)
-    }
+    package typealias Stream = ProgramStart.Source
 
     /// Starts the program with these descriptors. With `newSession`, it runs in a new session whose controlling
     /// terminal is the first `.file` that is a terminal.
     package func spawn(_ streams: [(Int32, Stream)], newSession: Bool = false) throws -> pid_t {
         ignoreBrokenPipes()
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        for (number, stream) in streams {
-            switch stream {
-            case .descriptor(let source):
-                posix_spawn_file_actions_adddup2(&actions, source, number)
-            case .file(let path, let flags):
-                posix_spawn_file_actions_addopen(&actions, number, path, flags, 0o600)
-            }
-        }
-        posix_spawn_file_actions_addchdir_np(&actions, directory)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
+        var start = ProgramStart(.path(path), [path] + arguments)
+        start.environment = environment.map { "\($0)=\($1)" }
+        start.directory = directory
+        start.descriptors = streams.map { (number: $0.0, source: $0.1) }
         // A test run in the background ignores SIGINT; its children must not.
-        var standard = sigset_t()
-        sigemptyset(&standard)
-        for signal in [SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT] { sigaddset(&standard, signal) }
-        posix_spawnattr_setsigdefault(&attributes, &standard)
-        // Glibc defines POSIX_SPAWN_SETSID only with a feature macro.
-        let setSession: Int32 = 0x80
-        let flags =
-            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (newSession ? setSession : 0)
-        posix_spawnattr_setflags(&attributes, Int16(flags))
-        var argv = ([path] + arguments).map { strdup($0) } + [nil]
-        var envp = environment.map { strdup("\($0)=\($1)") } + [nil]
-        defer { for pointer in argv + envp { free(pointer) } }
-        var pid: pid_t = 0
-        let code = posix_spawn(&pid, path, &actions, &attributes, &argv, &envp)
-        guard code == 0 else { throw SystemError("start \(path)", code: code) }
-        return pid
+        start.defaultSignals = [SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+        if newSession { start.group = .session }
+        do throws(ProgramStart.NotStarted) {
+            return try start.start()
+        } catch {
+            throw SystemError("start \(path)", code: error.code)
+        }
     }
 }
 

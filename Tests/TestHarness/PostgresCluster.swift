@@ -17,24 +17,12 @@ package final class PostgresCluster: Sendable {
         return String(last.dropLast("/initdb".count))
     }()
 
-    /// Whether the PostgreSQL tests run: PostgreSQL is installed, or `SOTTO_PEERS` requires it.
-    package static let isExpected: Bool = {
-        if programs != nil || getenv("SOTTO_PEERS") != nil { return true }
-        print("PostgreSQL is not installed: its tests are skipped")
-        return false
-    }()
-
-    /// Whether the PL/Proxy tests run.
-    package static let expectsProxy: Bool = {
-        guard isExpected else { return false }
-        if getenv("SOTTO_PEERS") != nil { return true }
+    /// Whether PostgreSQL and its extension PL/Proxy are installed.
+    package static let hasProxy: Bool = {
         var found = glob_t()
         defer { globfree(&found) }
-        if glob("/usr/share/postgresql/*/extension/plproxy.control", 0, nil, &found) == 0 {
-            return true
-        }
-        print("PL/Proxy is not installed: its test is skipped")
-        return false
+        return programs != nil
+            && glob("/usr/share/postgresql/*/extension/plproxy.control", 0, nil, &found) == 0
     }()
 
     /// The server that most tests share.
@@ -50,17 +38,15 @@ package final class PostgresCluster: Sendable {
         if geteuid() == 0, let user = getpwnam("postgres") {
             chown(path, user.pointee.pw_uid, user.pointee.pw_gid)
         }
-        var ends: [Int32] = [0, 0]
-        pipe(&ends)
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        lifeline = ends[1]
+        guard let watcher = try? makePipe() else { return nil }
+        lifeline = watcher.write
         _ = ChildProcess(
             "/bin/sh",
             [
                 "-c",
                 "read line <&3; \(Self.command("pg_ctl", [])) -D \(path)/data -m immediate stop; rm -rf \(path)",
-            ], descriptor: ends[0])
-        close(ends[0])
+            ], descriptor: watcher.read)
+        close(watcher.read)
         if let primary {
             guard
                 run(
@@ -168,7 +154,7 @@ package final class PostgresCluster: Sendable {
                 \(options.joined(separator: ", ")));
             CREATE USER MAPPING FOR PUBLIC SERVER sotto OPTIONS (user 'postgres');
             """, in: proxy)
-        sql(Self.file("share/postgresql/plproxy.sql"), in: proxy)
+        sql(Self.schema + Self.file("share/postgresql/plproxy.sql"), in: proxy)
         return (proxy, parts)
     }
 

@@ -12,20 +12,18 @@ package struct RelayProcess {
         _ scratch: TemporaryDirectory, listen: String = "127.0.0.1:0", _ options: [String] = [],
         store: String? = nil, environment: [String: String] = [:]
     ) {
-        var ends: [Int32] = [0, 0]
-        pipe(&ends)
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        guard let ready = try? makePipe() else { return nil }
         command = ChildProcess(
             "relay",
             [
                 "--listen", listen, "--store", store ?? scratch("relay.db"), "--ready-fd", "3",
             ] + options, environment: environment, errors: scratch("relay.log"),
-            descriptor: ends[1])
-        close(ends[1])
-        defer { close(ends[0]) }
+            descriptor: ready.write)
+        close(ready.write)
+        defer { close(ready.read) }
         var line: [UInt8] = []
         var byte: UInt8 = 0
-        while read(ends[0], &byte, 1) == 1, byte != 0x0A { line.append(byte) }
+        while read(ready.read, &byte, 1) == 1, byte != 0x0A { line.append(byte) }
         guard !line.isEmpty else {
             command.wait()
             return nil

@@ -8,10 +8,13 @@ package final class Home: Sendable {
     package init() {}
 
     /// The complete environment of every program.
-    package var environment: [String: String] {
+    package var environment: [String: String] { Self.environment(of: files.path) }
+
+    /// Returns the environment of a program whose home is `path`.
+    static func environment(of path: String) -> [String: String] {
         [
-            "HOME": files.path, "SOTTO_HOME": files("state"), "XDG_CONFIG_HOME": files("config"),
-            "XDG_STATE_HOME": files("xdg-state"), "TMPDIR": files.path, "PATH": "/usr/bin:/bin",
+            "HOME": path, "SOTTO_HOME": path + "/state", "XDG_CONFIG_HOME": path + "/config",
+            "XDG_STATE_HOME": path + "/xdg-state", "TMPDIR": path, "PATH": "/usr/bin:/bin",
             "LC_ALL": "C", "SWIFT_BACKTRACE": "enable=no", "TERM": "dumb",
         ]
     }

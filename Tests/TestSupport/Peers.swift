@@ -1,21 +1,11 @@
 import Foundation
-package import Testing
 
 /// Other implementations in Python, in the environment that Scripts/peers creates.
 package enum Peers {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    private static let python = root.appendingPathComponent(".build-peers/bin/python").path
-
-    /// Whether the environment exists. With SOTTO_PEERS set, as in CI, this is true, so that the tests fail instead of
-    /// being skipped.
-    package static let arePresent =
-        environment("SOTTO_PEERS") != nil || FileManager.default.isExecutableFile(atPath: python)
-
-    /// The reason for skipping a test.
-    package static let hint: Comment =
-        ".build-peers with PyNaCl, cryptography, mnemonic, jsonschema and Pillow is missing: run Scripts/peers"
+    static let python = root.appendingPathComponent(".build-peers/bin/python").path
 
     /// Sends requests to the peer and returns one answer each: texts by name, bytes in base64.
     package static func ask(_ requests: [[String: String]]) throws -> [Answer] {

@@ -1,4 +1,5 @@
 import Glibc
+import SottoProgram
 
 /// The exit status and the output of a program.
 package struct Run: Sendable {
@@ -125,11 +126,8 @@ package final class Pipeline {
         endInput()
         try pump(nil) { false }
         let results = children.enumerated().map { index, child in
-            var status: Int32 = 0
-            while waitpid(child, &status, 0) < 0, errno == EINTR {}
-            let signal = status & 0x7F
-            return Run(
-                status: signal == 0 ? status >> 8 & 0xFF : 128 + signal,
+            Run(
+                status: ProgramEnd(of: child).status,
                 stdout: index == children.count - 1 ? collected : [],
                 stderr: String(decoding: said[index], as: UTF8.self))
         }

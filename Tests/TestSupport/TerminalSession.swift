@@ -1,5 +1,6 @@
 import CTestSupport
 import Glibc
+import SottoProgram
 
 /// A program on a pseudo-terminal. It can show prompts there, and the terminal's content is recorded.
 ///
@@ -70,17 +71,15 @@ package final class TerminalSession {
     /// Waits for the end. The stdout of the result is all text that the terminal showed, with LF line ends.
     package func finish() throws -> Run {
         while try readMore() {}
-        var status: Int32 = 0
-        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        let end = ProgramEnd(of: child)
         isWaitedFor = true
-        let signal = status & 0x7F
         var text: [UInt8] = []
         for (index, byte) in shown.enumerated() {
             if byte == 0x0D, index + 1 < shown.count, shown[index + 1] == 0x0A { continue }
             text.append(byte)
         }
         return Run(
-            status: signal == 0 ? status >> 8 & 0xFF : 128 + signal, stdout: text,
+            status: end.status, stdout: text,
             stderr: String(decoding: text, as: UTF8.self))
     }
 

@@ -4,10 +4,7 @@ import Testing
 
 /// Interoperation with the program `age` in both directions. Debian's age 1.1 has no post-quantum recipients:
 /// AgeVectorTests covers those.
-@Suite(
-    .enabled(
-        if: Programs.find("age") != nil && Programs.find("age-keygen") != nil,
-        "age is not installed: apt-get install age"))
+@Suite(.needs(.age, .ageKeygen))
 struct AgeInteropTests {
     let home: Home
     let age: String
@@ -15,7 +12,7 @@ struct AgeInteropTests {
 
     init() throws {
         home = try Home(people: "bob")
-        age = Programs.find("age") ?? ""
+        age = Peer.age.path
         home.files.write("plain", plain)
     }
 
@@ -27,7 +24,7 @@ struct AgeInteropTests {
 
     /// Returns the identity file of `age-keygen` and its recipient.
     func makeAgeKey() throws -> String {
-        let run = try home.other(Programs.find("age-keygen") ?? "", ["-o", "age.key"]).run()
+        let run = try home.other(Peer.ageKeygen.path, ["-o", "age.key"]).run()
         #expect(run.status == 0)
         return try #require(run.stderr.split(separator: " ").last).trimming()
     }

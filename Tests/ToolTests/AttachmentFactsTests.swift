@@ -51,7 +51,7 @@ struct AttachmentFactsTests {
     }
 
     @Test(
-        .enabled(if: Peers.arePresent, Peers.hint), arguments: ["photo.jpg", "drawing.png"])
+        .needs(.pythonPackages), arguments: ["photo.jpg", "drawing.png"])
     func aPictureIsTurnedAsItIsShown(_ name: String) throws {
         #expect(try Peers.run("pictures.py", ["make", files.path]).status == 0)
         let body = try send(["--attach", name])[0]

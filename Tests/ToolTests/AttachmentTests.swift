@@ -193,7 +193,7 @@ struct AttachmentTests {
 
     /// Pillow makes pictures with a place, a name and a camera, and looks at what arrives.
     @Test(
-        .enabled(if: Peers.arePresent, Peers.hint),
+        .needs(.pythonPackages),
         arguments: ["photo.jpg", "scan.jpg", "drawing.png"])
     func aPictureArrivesWithoutItsMetadata(_ name: String) throws {
         let made = try Peers.run("pictures.py", ["make", files.path])

@@ -33,27 +33,27 @@ struct DetachedSignatureTests {
 
     // MARK: minisign
 
-    @Test(.enabled(if: KeyPrograms.minisign != nil, "no minisign"), arguments: [0, 1, 300_000])
+    @Test(.needs(.minisign), arguments: [0, 1, 300_000])
     func minisignVerifiesWhatWeSign(_ count: Int) throws {
         home.files.write("file", Array(plain.prefix(count)))
         try sign("--trusted-comment", "the third draft")
         _ = try home.output(
             "keygen", ["export", "minisign", "--public-key", "-o", "alice.pub", "alice.key"])
         let run = try home.other(
-            try #require(KeyPrograms.minisign), ["-V", "-p", "alice.pub", "-m", "file"]
+            Peer.minisign.path, ["-V", "-p", "alice.pub", "-m", "file"]
         ).run()
         #expect(run.status == 0, "\(run.stderr)")
         #expect(String(decoding: run.stdout, as: UTF8.self).contains("the third draft"))
     }
 
     @Test(
-        .enabled(if: KeyPrograms.minisign != nil, "no minisign"),
+        .needs(.minisign),
         arguments: [[], ["-l"]] as [[String]])
     func weVerifyMinisignSignaturesExceptLegacyOnes(_ form: [String]) throws {
         _ = try home.output(
             "keygen", ["export", "minisign", "--unprotected", "-o", "alice.sec", "alice.key"])
         let signed = try home.other(
-            try #require(KeyPrograms.minisign),
+            Peer.minisign.path,
             ["-S", "-W", "-s", "alice.sec", "-t", "from minisign", "-m", "file"] + form
         ).run()
         #expect(signed.status == 0, "\(signed.stderr)")

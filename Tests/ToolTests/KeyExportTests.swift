@@ -3,14 +3,6 @@ import Sotto
 import TestSupport
 import Testing
 
-/// The programs whose key files `keygen export` writes.
-enum KeyPrograms {
-    static let age = Programs.find("age")
-    static let ageKeygen = Programs.find("age-keygen")
-    static let minisign = Programs.find("minisign")
-    static let sshKeygen = Programs.find("ssh-keygen")
-}
-
 /// Tests of the output of `keygen export` for age, OpenSSH and minisign.
 struct KeyExportTests {
     let home: Home
@@ -33,23 +25,23 @@ struct KeyExportTests {
     }
 
     /// Returns the output of another program, which must succeed.
-    func other(_ program: String?, _ arguments: [String]) throws -> String {
-        let run = try home.other(try #require(program), arguments).run()
+    func other(_ program: Peer, _ arguments: [String]) throws -> String {
+        let run = try home.other(program.path, arguments).run()
         try #require(run.status == 0, "\(arguments): \(run.stderr)")
         return String(decoding: run.stdout, as: UTF8.self)
     }
 
     // MARK: age
 
-    @Test(.enabled(if: KeyPrograms.age != nil && KeyPrograms.ageKeygen != nil, "no age"))
+    @Test(.needs(.age, .ageKeygen))
     func ageOpensAFileWithTheExportedIdentity() throws {
         home.files.write("plain", randomBytes(1000))
         _ = try export("age", "--classic", "-o", "alice.age")
         let recipient = try text("age", "--classic", "--public-key")
-        #expect(try other(KeyPrograms.ageKeygen, ["-y", "alice.age"]) == recipient)
+        #expect(try other(.ageKeygen, ["-y", "alice.age"]) == recipient)
         try home.files.write(
             "file", home.output("encrypt", ["--classic", "-r", "alice.card", "plain"]))
-        _ = try other(KeyPrograms.age, ["-d", "-i", "alice.age", "-o", "out", "file"])
+        _ = try other(.age, ["-d", "-i", "alice.age", "-o", "out", "file"])
         #expect(try home.files.read("out") == home.files.read("plain"))
     }
 
@@ -70,23 +62,22 @@ struct KeyExportTests {
 
     // MARK: OpenSSH
 
-    @Test(.enabled(if: KeyPrograms.sshKeygen != nil, "no ssh-keygen"))
+    @Test(.needs(.sshKeygen))
     func sshKeygenFindsTheSamePublicKeyInTheExportedPrivateKey() throws {
         _ = try export("ssh", "-o", "id_alice")
         let line = try text("ssh", "--public-key")
         #expect(line.hasPrefix("ssh-ed25519 ") && line.hasSuffix(" alice\n"))
-        #expect(try other(KeyPrograms.sshKeygen, ["-y", "-f", "id_alice"]) == line)
+        #expect(try other(.sshKeygen, ["-y", "-f", "id_alice"]) == line)
     }
 
-    @Test(.enabled(if: KeyPrograms.sshKeygen != nil, "no ssh-keygen"))
+    @Test(.needs(.sshKeygen))
     func sshKeygenSignsWithTheExportedKey() throws {
         _ = try export("ssh", "-o", "id_alice")
         home.files.write("file", Array("hello".utf8))
-        _ = try other(
-            KeyPrograms.sshKeygen, ["-Y", "sign", "-f", "id_alice", "-n", "file", "file"])
+        _ = try other(.sshKeygen, ["-Y", "sign", "-f", "id_alice", "-n", "file", "file"])
         home.files.write("signers", Array(("alice " + (try text("ssh", "--public-key"))).utf8))
         let verified = try home.other(
-            try #require(KeyPrograms.sshKeygen),
+            Peer.sshKeygen.path,
             ["-Y", "verify", "-f", "signers", "-I", "alice", "-n", "file", "-s", "file.sig"]
         ).run(stdin: .whole(Array("hello".utf8)))
         #expect(verified.status == 0, "\(verified.stderr)")
@@ -100,31 +91,31 @@ struct KeyExportTests {
 
     // MARK: minisign
 
-    @Test(.enabled(if: KeyPrograms.minisign != nil, "no minisign"))
+    @Test(.needs(.minisign))
     func minisignSignsWithTheExportedKeyAndVerifiesWithThePublicOne() throws {
         home.files.write("file", randomBytes(100_000))
         _ = try export("minisign", "--unprotected", "-o", "alice.sec")
         _ = try export("minisign", "--public-key", "-o", "alice.pub")
-        _ = try other(KeyPrograms.minisign, ["-S", "-W", "-s", "alice.sec", "-m", "file"])
-        _ = try other(KeyPrograms.minisign, ["-V", "-p", "alice.pub", "-m", "file"])
+        _ = try other(.minisign, ["-S", "-W", "-s", "alice.sec", "-m", "file"])
+        _ = try other(.minisign, ["-V", "-p", "alice.pub", "-m", "file"])
         // The public key that minisign itself derives from the secret key.
-        _ = try other(KeyPrograms.minisign, ["-R", "-W", "-s", "alice.sec", "-p", "again.pub"])
+        _ = try other(.minisign, ["-R", "-W", "-s", "alice.sec", "-p", "again.pub"])
         #expect(try home.files.read("again.pub") == home.files.read("alice.pub"))
     }
 
-    @Test(.enabled(if: KeyPrograms.minisign != nil, "no minisign"))
+    @Test(.needs(.minisign))
     func minisignOpensTheExportedKeyWithItsPassword() throws {
         home.files.write("file", Array("hello".utf8))
         home.files.write("password", Array("correct horse\n".utf8))
         _ = try export("minisign", "--password", "@FILE:password", "-o", "alice.sec")
         _ = try export("minisign", "--public-key", "-o", "alice.pub")
         let signed = try home.other(
-            try #require(KeyPrograms.minisign), ["-S", "-s", "alice.sec", "-m", "file"]
+            Peer.minisign.path, ["-S", "-s", "alice.sec", "-m", "file"]
         ).run(stdin: .whole(Array("correct horse\n".utf8)))
         #expect(signed.status == 0, "\(signed.stderr)")
-        _ = try other(KeyPrograms.minisign, ["-V", "-p", "alice.pub", "-m", "file"])
+        _ = try other(.minisign, ["-V", "-p", "alice.pub", "-m", "file"])
         let wrong = try home.other(
-            try #require(KeyPrograms.minisign), ["-S", "-s", "alice.sec", "-m", "file"]
+            Peer.minisign.path, ["-S", "-s", "alice.sec", "-m", "file"]
         ).run(stdin: .whole(Array("wrong horse\n".utf8)))
         #expect(wrong.status != 0)
     }

@@ -83,7 +83,7 @@ struct PassphraseChangeTests {
         #expect(try id("one").status == 0)
     }
 
-    @Test(.enabled(if: KeyPrograms.sshKeygen != nil, "no ssh-keygen"))
+    @Test(.needs(.sshKeygen))
     func anOpenSSHKeyIsLeftToSSHKeygen() throws {
         try home.run("keygen", ["export", "ssh", "-o", "id_alice", "alice.key"])
         let run = try home.run("keygen", ["passwd", "--passphrase", "@FILE:one", "id_alice"])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tests of files for Ed25519 SSH keys, with the programs `age` and `ssh-keygen`.
-@Suite(.enabled(if: KeyPrograms.sshKeygen != nil, "ssh-keygen is not installed"))
+@Suite(.needs(.sshKeygen))
 struct SSHRecipientTests {
     let home: Home
     let plain = randomBytes(100_000)
@@ -17,13 +17,13 @@ struct SSHRecipientTests {
     /// Creates `id` and `id.pub`.
     func makeKey(_ arguments: [String] = ["-t", "ed25519", "-N", ""]) throws {
         let run = try home.other(
-            try #require(KeyPrograms.sshKeygen), ["-q", "-C", "a comment", "-f", "id"] + arguments
+            Peer.sshKeygen.path, ["-q", "-C", "a comment", "-f", "id"] + arguments
         ).run()
         try #require(run.status == 0, "\(run.stderr)")
     }
 
     func age(_ arguments: [String], stdin: [UInt8] = []) throws -> [UInt8] {
-        let run = try home.other(try #require(KeyPrograms.age), arguments).run(stdin: .whole(stdin))
+        let run = try home.other(Peer.age.path, arguments).run(stdin: .whole(stdin))
         #expect(run.status == 0, "\(run.stderr)")
         return run.stdout
     }
@@ -32,7 +32,7 @@ struct SSHRecipientTests {
         String(decoding: try home.files.read("id.pub").dropLast(), as: UTF8.self)
     }
 
-    @Test(.enabled(if: KeyPrograms.age != nil, "age is not installed"))
+    @Test(.needs(.age))
     func ageOpensWhatWeEncryptToAnSSHKey() throws {
         try makeKey()
         for arguments in [["-r", try line()], ["-r", "id.pub"], ["-a", "-R", "id.pub"]] {
@@ -41,7 +41,7 @@ struct SSHRecipientTests {
         }
     }
 
-    @Test(.enabled(if: KeyPrograms.age != nil, "age is not installed"))
+    @Test(.needs(.age))
     func weOpenWhatAgeEncryptsToAnSSHKey() throws {
         try makeKey()
         for arguments in [["-r", try line()], ["-R", "id.pub"]] {

@@ -21,6 +21,10 @@ struct UnlockTests {
     }()
     static let hint: Comment = "this system has no user keyring"
 
+    /// Whether this process may create a user namespace.
+    static let hasNamespaces =
+        (try? Home().other(Peer.unshare.path, ["-Ur", "/bin/true"]).run().status) == 0
+
     init() throws {
         home = try Home(people: "alice")
         home.files.write("p", Array("correct horse\n".utf8))
@@ -150,41 +154,36 @@ struct UnlockTests {
     }
 
     /// All identities of a user, in a user namespace with a separate keyring.
-    @Test(.enabled(if: hasKeyring, hint))
+    @Test(
+        .needs(.unshare), .enabled(if: hasKeyring, hint),
+        .enabled(if: hasNamespaces, "a user namespace cannot be created here"))
     func allAreLockedAtOnce() throws {
         try home.makePerson("bob")
         try home.run("keygen", ["passwd", "-q", "--passphrase", "@FILE:p", "bob.key"])
-        let unshare = try #require(Programs.find("unshare"))
         let keygen = Programs.path("keygen")
         let script = """
             for name in alice bob; do \(keygen) unlock -q --identity-passphrase @FILE:p $name.key; done
             \(keygen) public bob.key > /dev/null && \(keygen) lock --all && echo locked
             \(keygen) public alice.key; \(keygen) public bob.key; \(keygen) lock --all; echo $?
             """
-        let run = try home.other(unshare, ["-Ur", "/bin/sh", "-c", script]).run()
-        guard !run.stderr.contains("unshare") else { return }
+        let run = try home.other(Peer.unshare.path, ["-Ur", "/bin/sh", "-c", script]).run()
         #expect(run.text == "locked\n1\n", "\(run.text)\(run.stderr)")
     }
 
-    /// The library that refuses keys, like some containers; `nil` without a C compiler.
-    private static let refusal: String? = {
-        guard let compiler = Programs.find("cc") ?? Programs.find("clang") else { return nil }
-        let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("Keyring/no_keyring.c").path
-        let library = folder("no_keyring.so")
-        let run = try? Command(
-            path: compiler, ["-shared", "-fPIC", "-o", library, source],
-            environment: ["PATH": environment("PATH") ?? "/usr/bin:/bin"]
-        ).run()
-        return run?.status == 0 ? library : nil
-    }()
+    /// The library that refuses keys, like some containers.
+    private static let refusal = Result {
+        try Compiler.library(
+            folder("no_keyring.so"),
+            URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+                .appendingPathComponent("Keyring/no_keyring.c").path)
+    }
     private static let folder = TemporaryDirectory()
 
     @Test(
-        .enabled(if: refusal != nil),
+        .needs(.compiler),
         arguments: [(ENOSYS, 78), (EPERM, 78), (EDQUOT, 74)] as [(Int32, Int32)])
     func aMissingKeyringIsNamedAndToolsAskAsBefore(_ code: Int32, _ status: Int32) throws {
-        let library = try #require(Self.refusal)
+        let library = try Self.refusal.get()
         let environment = ["LD_PRELOAD": library, "KEYRING_ERRNO": "\(code)"]
         let run = try home.run(
             "keygen", ["unlock", "--identity-passphrase", "@FILE:p", "alice.key"],

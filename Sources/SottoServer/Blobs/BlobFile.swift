@@ -84,14 +84,14 @@ final class BlobFile: Sendable {
         descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor < 0 else { return }
         if errno == ENOENT { return nil }
-        throw Self.error(path)
+        throw Self.error(errno, path)
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Returns the store's error for `errno`.
-    private static func error(_ path: String) -> StoreError {
-        switch errno {
+    /// Returns the store's error for an error number.
+    private static func error(_ code: Int32, _ path: String) -> StoreError {
+        switch code {
         case ENOSPC, EDQUOT: .full(name: path)
         case let code: .database(.inputOutput(path: path, code: code))
         }
@@ -100,7 +100,7 @@ final class BlobFile: Sendable {
     /// The number of bytes of the blob in the file.
     func count() throws(StoreError) -> Int64 {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw Self.error(path) }
+        guard fstat(descriptor, &status) == 0 else { throw Self.error(errno, path) }
         return Int64(status.st_size) - Int64(BlobHeader.size)
     }
 
@@ -125,17 +125,8 @@ final class BlobFile: Sendable {
     private static let writeBehindBytes = 128 << 10
 
     private func writeFully(_ bytes: [UInt8], at offset: Int64) throws(StoreError) {
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes {
-                pwrite(
-                    descriptor, $0.baseAddress! + written, bytes.count - written,
-                    Int(offset) + written)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw Self.error(path) }
-            written += count
-        }
+        let code = writeAll(bytes, to: descriptor, at: offset)
+        guard code == 0 else { throw Self.error(code, path) }
     }
 
     /// Reads `count` bytes of the blob, fewer at its end.
@@ -174,6 +165,7 @@ final class BlobFile: Sendable {
 
     /// Writes the file's data to disk.
     func synchronize() throws(StoreError) {
-        guard fsync(descriptor) == 0 else { throw Self.error(path) }
+        let code = synchronizeFile(descriptor)
+        guard code == 0 else { throw Self.error(code, path) }
     }
 }

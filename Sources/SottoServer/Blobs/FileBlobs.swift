@@ -92,19 +92,11 @@ final class FileBlobs: BlobStore {
 
     /// Returns the names of the files in a folder of blobs. A folder that does not exist has no files.
     static func names(in folder: String) throws(StoreError) -> [String] {
-        guard let directory = opendir(folder) else {
-            if errno == ENOENT { return [] }
-            throw .database(.cannotOpen(path: folder, code: errno))
+        let (names, code) = directoryNames(folder)
+        guard code == 0 || code == ENOENT else {
+            throw .database(.cannotOpen(path: folder, code: code))
         }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if key(ofName: name) != nil { names.append(name) }
-        }
-        return names
+        return names.filter { key(ofName: $0) != nil }
     }
 
     /// Returns the names of the complete blobs in a folder.

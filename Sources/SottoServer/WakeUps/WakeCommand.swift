@@ -1,8 +1,8 @@
-import CLinux
 import Glibc
 import NIOCore
 import NIOPosix
 import Sotto
+import SottoProgram
 import Synchronization
 
 /// Runs a program for each wake-up, with the mailbox and the number of messages in its environment.
@@ -61,42 +61,23 @@ final class WakeCommand: WakeTarget {
         limit.cancel()
         return running.withLock { running in
             running.children.remove(child)
-            var status: Int32 = 0
-            while waitpid(child, &status, 0) < 0 {
-                guard errno == EINTR else { return false }
-            }
-            return status == 0
+            return ProgramEnd(of: child) == .exited(0)
         }
     }
 
     /// Starts the program in its own process group, so that a kill ends its children too.
     private func spawn(_ wakeUp: WakeUp) -> pid_t? {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        var start = ProgramStart(.name(words[0]), words)
+        start.environment = Self.environment(wakeUp)
+        start.descriptors = [
+            (0, .file("/dev/null", O_RDONLY)), (1, .file("/dev/null", O_WRONLY)),
+        ]
         // NIO's sockets would be inherited, and stay open after their clients are gone.
-        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
+        start.closesOthers = true
         // A child would inherit the relay's ignored signals.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        for signal in [SIGPIPE, SIGTERM, SIGINT] { sigaddset(&signals, signal) }
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
-        posix_spawnattr_setflags(&attributes, Int16(flags))
-        posix_spawnattr_setpgroup(&attributes, 0)
-        let arguments = words.map { strdup($0) } + [nil]
-        let environment = Self.environment(wakeUp).map { strdup($0) } + [nil]
-        defer { for word in arguments + environment { free(word) } }
-        var child: pid_t = 0
-        let code = posix_spawnp(
-            &child, words[0], &actions, &attributes, arguments, environment)
-        return code == 0 ? child : nil
+        start.defaultSignals = [SIGPIPE, SIGTERM, SIGINT]
+        start.group = .separate
+        return try? start.start()
     }
 
     /// The relay's environment, and the variables of this wake-up.

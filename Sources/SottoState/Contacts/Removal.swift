@@ -20,25 +20,13 @@ extension IdentityStore {
         guard let slash = database.path.lastIndex(of: "/") else { return }
         let directory = String(database.path[..<slash])
         let name = String(database.path[database.path.index(after: slash)...])
-        for file in Self.files(in: directory) where file == name || file.hasPrefix(name + "-") {
+        for file in directoryNames(directory).names
+        where file == name || file.hasPrefix(name + "-") {
             unlink(directory + "/" + file)
         }
         unlink("\(directory)/\(owner.id).recv-lock")
         guard access(database.path, F_OK) != 0 else {
             throw .database(.cannotOpen(path: database.path, code: EACCES))
         }
-    }
-
-    private static func files(in directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            names.append(
-                withUnsafePointer(to: entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                })
-        }
-        return names
     }
 }

@@ -64,22 +64,15 @@ public struct BlobFolder: Sendable {
         let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .database(.cannotOpen(path: file, code: errno)) }
         defer { close(descriptor) }
-        var written = 0
-        while written < blob.count {
-            let some = blob.withUnsafeBytes {
-                write(descriptor, $0.baseAddress! + written, blob.count - written)
-            }
-            if some < 0, errno == EINTR { continue }
-            guard some > 0 else { throw failure(of: file) }
-            written += some
-        }
-        guard fsync(descriptor) == 0 else { throw failure(of: file) }
+        let code = writeAll(blob, to: descriptor)
+        guard code == 0 else { throw failure(code, of: file) }
+        let synced = synchronizeFile(descriptor)
+        guard synced == 0 else { throw failure(synced, of: file) }
         try keep(file, digest: digest)
     }
 
     /// Removes a file that cannot be written, and returns the error.
-    private func failure(of file: String) -> StateError {
-        let code = errno
+    private func failure(_ code: Int32, of file: String) -> StateError {
         unlink(file)
         return .database(
             code == ENOSPC ? .full(path: file) : .inputOutput(path: file, code: code))
@@ -131,18 +124,7 @@ public struct BlobFolder: Sendable {
     }
 
     /// The names of the files.
-    private var names: [String] {
-        guard let folder = opendir(path) else { return [] }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names
-    }
+    private var names: [String] { directoryNames(path).names.filter { !$0.hasPrefix(".") } }
 }
 
 /// A blob that was fetched completely. It is locked: a program that fetches it does not write to it any more.

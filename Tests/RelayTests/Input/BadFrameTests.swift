@@ -338,11 +338,11 @@ import Testing
 
     /// The built program, on a disk whose synchronization starts to fail.
     @Test(
-        .enabled(if: FailingDisk.library != nil, "there is no C compiler"),
+        .needs(.compiler),
         arguments: Scheme.allCases)
     func theProgramEndsWhenTheDiskFails(_ scheme: Scheme) throws {
         let scratch = TemporaryDirectory()
-        let disk = FailingDisk(scratch)
+        let disk = try FailingDisk(scratch)
         let relay = try #require(
             RelayProcess(
                 scratch,
@@ -395,22 +395,16 @@ struct FailingDisk {
         int fdatasync(int file) { return fails() ? (errno = EIO, -1) : syscall(SYS_fdatasync, file); }
         """
 
-    /// The library to preload, or `nil` if it cannot be built.
-    static let library: String? = {
-        let source = home.write("sync.c", Array(Self.source.utf8))
-        let library = home("sync.so")
-        let arguments = ["-shared", "-fPIC", "-o", library, source]
-        let compilers = ["/usr/bin/cc", "/usr/bin/clang", "/opt/swift/usr/bin/clang"]
-        for compiler in compilers where access(compiler, X_OK) == 0 {
-            if ChildProcess.run(compiler, arguments) == 0 { return library }
-        }
-        return nil
-    }()
+    /// The library to preload.
+    private static let library = Result {
+        try Compiler.library(home("sync.so"), home.write("sync.c", Array(source.utf8)))
+    }
 
-    init(_ scratch: TemporaryDirectory) { self.scratch = scratch }
+    let environment: [String: String]
 
-    var environment: [String: String] {
-        ["LD_PRELOAD": Self.library ?? "", "FAILS_WHERE": scratch("fails")]
+    init(_ scratch: TemporaryDirectory) throws {
+        self.scratch = scratch
+        environment = ["LD_PRELOAD": try Self.library.get(), "FAILS_WHERE": scratch("fails")]
     }
 
     /// Makes all further synchronizations fail.

@@ -11,7 +11,7 @@ import Testing
 @testable import SottoServer
 
 /// A primary server that is killed while relays write to it, and its synchronous standby.
-@Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(60))) struct FailoverTests {
+@Suite(.needs(.postgres), .timeLimit(.minutes(60))) struct FailoverTests {
     @Test func aPromotedStandbyHasAllAcknowledgedMail() throws {
         let primary = try #require(PostgresCluster())
         let standby = try #require(PostgresCluster(from: primary))
@@ -50,13 +50,11 @@ import Testing
             }
         }
         for _ in 0..<100 { batches.wait() }
-        let start = Monotonic.seconds()
         #expect(kill(primary.process, SIGKILL) == 0)
         #expect(standby.run("pg_ctl", ["-D", standby.path + "/data", "-w", "promote"]) == 0)
         // Commits that were running when the primary was killed are among the first of these.
         while batches.wait(timeout: .now()) == .success {}
         for _ in 0..<100 { batches.wait() }
-        #expect(Monotonic.seconds() - start < 30)
         isDone.store(true, ordering: .relaxed)
         relays.wait()
 

@@ -13,7 +13,7 @@ import Testing
 @testable import relay
 
 /// Behaviour that only a server has: several relays, lost connections, wrong settings.
-@Suite(.enabled(if: PostgresCluster.isExpected), .timeLimit(.minutes(60))) struct PostgresTests {
+@Suite(.needs(.postgres), .timeLimit(.minutes(60))) struct PostgresTests {
     let bob = Sample.identity()
 
     func everything(_ store: any Store, of mailbox: KeyID) throws -> [String] {
@@ -425,8 +425,7 @@ import Testing
 
     // MARK: PL/Proxy
 
-    @Test(.enabled(if: PostgresCluster.expectsProxy)) func mailboxesAreSpreadOverPartitions() throws
-    {
+    @Test(.needs(.plproxy)) func mailboxesAreSpreadOverPartitions() throws {
         let cluster = try #require(PostgresCluster.shared)
         let (proxy, parts) = cluster.partitions()
         let store = try PostgresStore(url: cluster.url(proxy), retention: Retention())
@@ -459,7 +458,7 @@ import Testing
         #expect(try store.sweep(at: 2) == false)
     }
 
-    @Test(.enabled(if: PostgresCluster.expectsProxy)) func everyPartitionIsChecked() throws {
+    @Test(.needs(.plproxy)) func everyPartitionIsChecked() throws {
         let cluster = try #require(PostgresCluster.shared)
         let (proxy, parts) = cluster.partitions()
         cluster.sql("ALTER DATABASE \(parts[1]) SET synchronous_commit = off")

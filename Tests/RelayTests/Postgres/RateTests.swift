@@ -9,7 +9,7 @@ import Testing
 @testable import SottoServer
 
 /// The rate of large commits compared to single inserts, on the same server. Runs if `SOTTO_BENCH` is set.
-@Suite(.enabled(if: getenv("SOTTO_BENCH") != nil && PostgresCluster.isExpected), .serialized)
+@Suite(.enabled(if: environment("SOTTO_BENCH") != nil), .needs(.postgres), .serialized)
 struct RateTests {
     @Test func envelopesInASecond() throws {
         let cluster = try #require(PostgresCluster.shared)

@@ -37,7 +37,7 @@ struct MercurioPEMTests {
         #expect(throws: RSAKeyError.size(bits: 4096)) { _ = try open(long) }
     }
 
-    @Test(.enabled(if: OpenSSL.path != nil, OpenSSL.hint))
+    @Test(.needs(.openSSL))
     func openSSLReadsIt() throws {
         let files = TemporaryDirectory()
         let key = try MercurioPrivateKey(bits: 2048)

@@ -9,7 +9,7 @@ import Testing
 struct MercurioPeerTests {
     static let sizes = [0, 1, 15, 16, 17, 65_535, 65_536, 65_537, 10_000_000]
 
-    @Test(.enabled(if: Peers.arePresent, Peers.hint), arguments: sizes)
+    @Test(.needs(.pythonPackages), arguments: sizes)
     func messagesAreReadOnBothSides(_ size: Int) throws {
         let pair = try MercurioPair()
         let pem = MercurioVectors.file.rsaPrivatePkcs8Pem
@@ -45,7 +45,7 @@ struct MercurioPeerTests {
         }
     }
 
-    @Test(.enabled(if: Peers.arePresent, Peers.hint), arguments: MercurioPublicKey.sizes)
+    @Test(.needs(.pythonPackages), arguments: MercurioPublicKey.sizes)
     func bundlesAndDecimalFormsMatchTheirs(_ bits: Int) throws {
         let pair = try MercurioPair()
         let key = try MercurioPrivateKey(bits: bits).publicKey
@@ -63,15 +63,11 @@ struct MercurioPeerTests {
         "rsa_mgf1_md:sha256",
     ]
 
-    @Test(arguments: MercurioPublicKey.sizes)
+    @Test(.needs(.openSSL), arguments: MercurioPublicKey.sizes)
     func keysAreWrappedAndUnwrappedByOpenssl(_ bits: Int) throws {
-        // `make deps` installs it.
-        let openssl = try #require(Programs.find("openssl"))
         let folder = TemporaryDirectory()
         func run(_ arguments: [String], _ input: [UInt8] = []) throws -> [UInt8] {
-            let run = try Command(path: openssl, arguments).run(stdin: .whole(input))
-            guard run.status == 0 else { throw Peers.Failure(description: run.stderr) }
-            return run.stdout
+            try OpenSSL.run(arguments, stdin: input)
         }
         // Sotto's key in openssl, and openssl's key in Sotto, in both forms.
         let own = try MercurioPrivateKey(bits: bits)

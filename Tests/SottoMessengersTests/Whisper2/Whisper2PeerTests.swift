@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Comparison with PyNaCl, pyca/cryptography and mnemonic in both directions, on random input.
-@Suite(.enabled(if: Peers.arePresent, Peers.hint))
+@Suite(.needs(.pythonPackages))
 struct Whisper2PeerTests {
     static let sizes = [0, 1, 15, 16, 17, 65_535, 65_536, 65_537, 10_000_000]
 

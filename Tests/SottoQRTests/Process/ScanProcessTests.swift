@@ -65,23 +65,19 @@ import Testing
     }
 
     /// A program with the same restriction, which then tries one thing.
-    private static let attempts: String? = {
-        guard let compiler = Programs.find("cc") ?? Programs.find("clang") else { return nil }
+    private static let attempts = Result {
         let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
-        let run = try? Command(
-            path: compiler,
+        return try Compiler.build(
+            folder("attempts"),
             [
-                "-o", folder("attempts"), "-I", sources + "/CSottoSandbox/include",
-                here + "/attempts.c", sources + "/CSottoSandbox/sandbox.c", "-lseccomp",
-            ],
-            environment: ["PATH": environment("PATH") ?? "/usr/bin:/bin"]
-        ).run()
-        return run?.status == 0 ? folder("attempts") : nil
-    }()
+                "-I", sources + "/CSottoSandbox/include", here + "/attempts.c",
+                sources + "/CSottoSandbox/sandbox.c", "-lseccomp",
+            ])
+    }
     private static let folder = TemporaryDirectory()
 
     @Test(
-        .enabled(if: attempts != nil),
+        .needs(.compiler),
         arguments: [
             ("memory", 0), ("write", 0), ("open", EACCES), ("create", EACCES),
             ("abort", 128 + SIGABRT), ("socket", 128 + SIGSYS), ("fork", 128 + SIGSYS),
@@ -90,7 +86,7 @@ import Testing
             ("write-other", 128 + SIGSYS), ("code", 128 + SIGSYS), ("map-file", 128 + SIGSYS),
         ] as [(String, Int32)])
     func onlyWhatIsNeededIsPossible(attempt: String, status: Int32) throws {
-        let run = try Command(path: try #require(Self.attempts), [attempt]).run()
+        let run = try Command(path: try Self.attempts.get(), [attempt]).run()
         #expect(run.status == status, "\(attempt)")
     }
 

@@ -28,16 +28,10 @@ struct NFCTests {
         #expect(nfc(text).isSameBytes(as: String(repeating: "\u{E9}", count: 100_000)))
     }
 
-    private static let table = "/usr/share/unicode/NormalizationTest.txt.bz2"
-
     /// Unicode's own test: 18,000 lines of five forms each, and every other character, which stays.
-    @Test(
-        .enabled(
-            if: environment("SOTTO_PEERS") != nil
-                || FileManager.default.fileExists(atPath: table),
-            "install the package unicode-data"))
+    @Test(.needs(.unicodeData))
     func unicodesOwnTestPasses() throws {
-        let run = try Command(path: "/usr/bin/env", ["bzcat", Self.table]).run()
+        let run = try Command(path: "/usr/bin/env", ["bzcat", Peer.unicodeData.path]).run()
         #expect(run.status == 0)
         var changed: Set<UInt32> = []
         var part: Substring = ""

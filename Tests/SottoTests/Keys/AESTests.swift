@@ -93,7 +93,7 @@ struct AESTests {
 }
 
 /// AES-256-CBC and PBKDF2 compared with openssl in both directions.
-@Suite(.enabled(if: OpenSSL.path != nil, OpenSSL.hint))
+@Suite(.needs(.openSSL))
 struct OpenSSLCipherTests {
     @Test(arguments: AESTests.sizes + [10 << 20])
     func cbcMatchesOpenSSL(_ size: Int) throws {
@@ -129,7 +129,7 @@ struct OpenSSLCipherTests {
 }
 
 /// PBKDF2 with passwords that do not fit a command line, compared with Python's, which uses OpenSSL.
-@Suite(.enabled(if: Peers.arePresent, Peers.hint))
+@Suite(.needs(.pythonPackages))
 struct PBKDF2PeerTests {
     @Test(arguments: AESTests.sizes + [10 << 20])
     func keysMatchPythons(_ size: Int) throws {

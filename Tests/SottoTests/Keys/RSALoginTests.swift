@@ -139,7 +139,7 @@ struct RSALoginTests {
 }
 
 /// The same keys in openssl.
-@Suite(.enabled(if: OpenSSL.path != nil, OpenSSL.hint))
+@Suite(.needs(.openSSL))
 struct OpenSSLKeyTests {
     @Test(arguments: [2048, 3072, 4096])
     func openSSLsKeysAreRead(_ bits: Int) throws {

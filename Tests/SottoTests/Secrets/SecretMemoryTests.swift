@@ -1,5 +1,6 @@
 import CTestSupport
 import Glibc
+import SottoProgram
 import TestSupport
 import Testing
 

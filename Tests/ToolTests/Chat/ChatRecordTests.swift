@@ -35,7 +35,7 @@ struct ChatRecordTests {
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let chat = try Pipeline([
             home.other(
-                try #require(Programs.find("python3")),
+                Peer.python.path,
                 [
                     root.appendingPathComponent("share/chat/sotto-chat").path, home.files("sotto"),
                     "bob",

@@ -46,7 +46,7 @@ final class ChatStage {
     func must(_ party: Party, _ line: String, _ text: String = "") throws -> Run {
         let path = "\(Programs.directory):\(environment(party)["PATH"]!)"
         let run = try Command(
-            path: try #require(Programs.find("bash")), ["-o", "pipefail", "-c", line, text],
+            path: Peer.bash.path, ["-o", "pipefail", "-c", line, text],
             environment: environment(party).merging(["PATH": path]) { $1 },
             directory: home.files.path
         ).run()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `sotto chat` in terminals, with a relay.
-@Suite(.timeLimit(.minutes(60))) struct ChatTests {
+@Suite(.needs(.tmux, .python), .timeLimit(.minutes(60))) struct ChatTests {
     let they: Conversing
     private let stage: ChatStage
 
@@ -125,15 +125,15 @@ import Testing
         try terminal.press("half", "Space", "a")
         try signal("presence")
         try terminal.waitFor("[bob is online]")
-        try signal("typing")
         let start = ContinuousClock.now
+        try signal("typing")
         try terminal.waitFor("[bob is online, bob is typing]")
         let lines = try terminal.lines()
         let place = try #require(lines.firstIndex { $0.hasPrefix("> half a") })
         #expect(lines[place - 1] == "  [bob is online, bob is typing]")
         for _ in 0..<600 where try shown("is typing", in: terminal) { usleep(50_000) }
-        let time = start.duration(to: .now)
-        #expect(time > .seconds(13) && time < .seconds(25), "\(time)")
+        // Not earlier; how much later depends on the machine. The other signal lasts longer.
+        #expect(ContinuousClock.now - start >= .seconds(15))
         try terminal.waitFor("[bob is online]")
         // A message ends the signal of its author, and the other side can end both.
         try signal("typing")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `sotto chat` with a group, in terminals, with a relay.
-@Suite(.timeLimit(.minutes(60))) struct GroupChatTests {
+@Suite(.needs(.tmux, .python), .timeLimit(.minutes(60))) struct GroupChatTests {
     private let circle: Circle
     private let stage: ChatStage
 

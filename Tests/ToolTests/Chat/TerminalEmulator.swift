@@ -9,12 +9,10 @@ struct NotOnTheScreen: Error {}
 struct TerminalEmulator {
     /// The working directory of the programs.
     let scratch = TemporaryDirectory()
-    private let tmux: String
     private let environment: [String: String]
 
     /// Starts a shell command in a terminal. `environment` is complete but for tmux's own variables.
     init(_ line: String, columns: Int, rows: Int = 24, environment: [String: String]) throws {
-        tmux = try #require(Programs.find("tmux"), "install tmux")
         self.environment = environment.merging([
             "TMUX_TMPDIR": scratch.path, "TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1",
         ]) { $1 }
@@ -30,7 +28,7 @@ struct TerminalEmulator {
     @discardableResult
     private func run(_ arguments: [String]) throws -> [UInt8] {
         let run = try Command(
-            path: tmux, ["-L", "test"] + arguments, environment: environment,
+            path: Peer.tmux.path, ["-L", "test"] + arguments, environment: environment,
             directory: scratch.path
         ).run()
         guard run.status == 0 else { throw Unexpected(run) }

@@ -36,7 +36,7 @@ import Testing
     @discardableResult
     private func shell(_ party: Party, _ line: String) throws -> Run {
         let run = try Command(
-            path: try #require(Programs.find("bash")), ["-o", "pipefail", "-c", line],
+            path: Peer.bash.path, ["-o", "pipefail", "-c", line],
             environment: environment(party), directory: they.home.files.path
         ).run()
         guard run.status == 0 else { throw Unexpected(run) }
@@ -138,7 +138,7 @@ import Testing
         let on = try alice.run("contact", ["set", "bob", "typing=on", "presence=on"])
         #expect(on.status == 0)
         let output = scratch("shown")
-        let bash = try #require(Programs.find("bash"))
+        let bash = Peer.bash.path
         let listener = ChildProcess(
             bash, ["-c", "exec recv -q --follow --exec 'decrypt -q --text'"],
             environment: environment(bob), output: output, errors: scratch("errors"))

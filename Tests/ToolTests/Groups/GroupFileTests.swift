@@ -32,7 +32,7 @@ import Testing
             "SOTTO_RELAY": "tcp://\(relay.address)", "LC_ALL": "C.UTF-8",
         ]) { $1 }
         return try Command(
-            path: try #require(Programs.find("bash")), ["-o", "pipefail", "-c", line],
+            path: Peer.bash.path, ["-o", "pipefail", "-c", line],
             environment: environment, directory: home.files.path
         ).run(stdin: .whole(Array(text.utf8)))
     }

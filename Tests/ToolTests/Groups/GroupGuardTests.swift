@@ -326,9 +326,7 @@ import Testing
         let skipped = lengths.map { ($0 - lengths.min()!) / 34 }.reduce(0, +)
         #expect(skipped == 20_000)
         // The keys of Carol, who has fewer, stay.
-        let begun = ContinuousClock.now
         let shown = try circle.must("alice", "group", ["show", "team"]).records[0]
-        #expect(ContinuousClock.now - begun < .seconds(10))
         let missing = try #require(shown["missing"]?.array)
         #expect(missing.allSatisfy { $0.object?["messages"]?.integer ?? 0 <= 256 }, "\(missing)")
         let carol = circle["carol"].identity.id.description

@@ -517,7 +517,7 @@ import Testing
     }
 
     /// sotto-formats(5), History backup.
-    @Test(.enabled(if: Peers.arePresent, Peers.hint))
+    @Test(.needs(.pythonPackages))
     func theRecordsHaveASchema() throws {
         try circle.must("alice", "history", ["favourite", "team"])
         try circle.must("alice", "history", ["keep", "90d", "team"])

@@ -70,7 +70,7 @@ import Testing
     private func mailbox(_ bytes: [UInt8]) throws -> [JSONObject] {
         files.write("box", bytes)
         let run = try they.home.other(
-            "/usr/bin/python3", ["-I", "-c", Self.reader, files("box")]
+            Peer.python.path, ["-I", "-c", Self.reader, files("box")]
         ).run()
         guard run.status == 0 else { throw Unexpected(run) }
         return try run.records
@@ -197,7 +197,7 @@ import Testing
         #expect(
             try bob.run("history", ["export", "--format", "html", "-o", "page.html"]).status == 0)
         let run = try they.home.other(
-            "/usr/bin/python3", ["-I", "-c", Self.parser, files("page.html")]
+            Peer.python.path, ["-I", "-c", Self.parser, files("page.html")]
         ).run()
         let result = try #require(try run.records.first)
         for (tag, attributes) in result["tags"]?.object?.members ?? [] {
@@ -219,7 +219,7 @@ import Testing
     }
 
     /// C13: a browser runs nothing of the page and loads nothing.
-    @Test(.enabled(if: Browser.isPresent, Browser.hint))
+    @Test(.needs(.chromium))
     func c13ABrowserRunsNothing() throws {
         try store(HostileTexts.all)
         #expect(
@@ -248,15 +248,6 @@ import Testing
 
 /// Chromium without a window.
 enum Browser {
-    private static let path = "/usr/bin/chromium"
-
-    /// Whether it is installed. With SOTTO_PEERS set, as in CI, this is true, so that the test fails instead of being
-    /// skipped.
-    static let isPresent =
-        environment("SOTTO_PEERS") != nil || FileManager.default.isExecutableFile(atPath: path)
-
-    static let hint: Comment = "chromium is missing: run Scripts/deps"
-
     struct Page {
         let dom: String
         /// The addresses that were requested.
@@ -268,7 +259,7 @@ enum Browser {
     static func load(_ file: String, _ home: Home) throws -> Page {
         let log = home.files("net.json")
         let run = try home.other(
-            path,
+            Peer.chromium.path,
             [
                 "--headless", "--no-sandbox", "--disable-gpu", "--disable-extensions",
                 "--disable-background-networking", "--disable-component-update",

@@ -145,7 +145,7 @@ import Testing
     }
 
     /// sotto-formats(5), HISTORY BACKUP.
-    @Test(.enabled(if: Peers.arePresent, Peers.hint))
+    @Test(.needs(.pythonPackages))
     func aBackupIsRecordsWithASchema() throws {
         try talk()
         try backUp(bob)

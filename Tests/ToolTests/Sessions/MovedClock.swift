@@ -8,12 +8,7 @@ struct MovedClock: Sendable {
     init() throws {
         let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4)
         let source = root.joined(separator: "/") + "/Bench/relay-faults/shim/fault_shim.c"
-        let compiler = try #require(Programs.find("clang") ?? Programs.find("cc"))
-        let run = try Command(
-            path: compiler, ["-shared", "-fPIC", "-O2", "-o", library, source],
-            environment: ["PATH": "/usr/bin:/bin"], directory: directory.path
-        ).run(stdin: .whole([]))
-        try #require(run.status == 0, "\(run.stderr)")
+        _ = try Compiler.library(library, source)
         set(0)
     }
 

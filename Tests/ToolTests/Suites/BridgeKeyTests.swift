@@ -217,7 +217,7 @@ struct BridgeKeyTests {
         }
     }
 
-    @Test(.enabled(if: OpenSSL.path != nil, OpenSSL.hint))
+    @Test(.needs(.openSSL))
     func anRSAKeyIsExportedAndRestoredAlsoByOpenSSL() throws {
         try makeIdentity("a", "--rsa", "3072")
         _ = try must("export", "rsa", "--password", "@FILE:password", "-o", "a.pem", "a.key")

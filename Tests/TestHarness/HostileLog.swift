@@ -1,7 +1,7 @@
-@testable import Sotto
+package import Sotto
 
 /// Logs that members made to slow down the programs of the others.
-enum HostileLog: String, CaseIterable {
+package enum HostileLog: String, CaseIterable, Sendable {
     /// A reader gives ranks to themselves, and leaves, in turns.
     case readerRoles
     /// An invited person joins and leaves again and again, and is given ranks meanwhile.
@@ -26,7 +26,7 @@ enum HostileLog: String, CaseIterable {
     private static let (owner, reader, admin, moderator) = (0, 1, 2, 3)
 
     /// Returns the rules with `count` changes.
-    func rules(_ count: Int) -> GroupRules {
+    package func rules(_ count: Int) -> GroupRules {
         var writer = Writer()
         let first = writer.begin()
         switch self {
