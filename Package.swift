@@ -302,7 +302,8 @@ let package = Package(
         program(
             "group", ["SottoState", "SottoContacts", "SottoMessages", "SottoWire"],
             link: fullyStatic),
-        program("fingerprint", ["SottoState", "SottoContacts"], link: fullyStatic),
+        program(
+            "fingerprint", ["SottoState", "SottoContacts", "SottoMessages"], link: fullyStatic),
         program(
             "history", ["SottoContacts", "SottoDatabase", "SottoMessages", "SottoState"],
             link: fullyStatic),
