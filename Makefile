@@ -84,6 +84,7 @@ properties: deps
 ACTIONS ?= 5000
 simulation: deps
 	$(SWIFT) build --target programs
+	python3 Bench/group_have.py --runs 1000
 	python3 Bench/group_simulation.py --actions $(ACTIONS) $(SIMULATION_FLAGS) .build/debug
 
 ## fuzz: libFuzzer on every parser, FUZZ_SECONDS each

@@ -114,8 +114,9 @@ package struct GroupBody: Sendable {
     package var room: JSONObject?
     /// Changes that the sender asks for.
     package var request: [GroupID] = []
-    /// The heads of the sender's log, if the sender asks for changes or heads, or answers a question for heads. The answer has
-    /// all changes after these heads that the requested changes depend on.
+    /// The heads of the sender's log, if the sender asks for changes or heads, or answers a question for heads. A question also has
+    /// ``GroupLog/landmarks``, and its answer all changes that the requested ones depend on, without those that the sender of the
+    /// question has by these.
     package var heads: [GroupID] = []
     /// The random number of a question for the heads of the receiver's log, ``questionBytes`` long.
     package var headsRequest: [UInt8]?

@@ -79,6 +79,18 @@ package struct GroupLog: Sendable {
         return (heads.reversed(), left)
     }
 
+    /// Older changes at growing distances from the last stored one, and the first one. A person who has none of the heads finds with
+    /// them what both logs have.
+    package var landmarks: [GroupID] {
+        var numbers: [Int] = []
+        var distance = 1
+        while distance < changes.count {
+            numbers.append(changes.count - 1 - distance)
+            distance *= 2
+        }
+        return Set(numbers + [0]).sorted().map { changes[$0].id }
+    }
+
     /// Returns whether the log has a change.
     package func contains(_ id: GroupID) -> Bool { numbers[id] != nil }
 

@@ -52,7 +52,9 @@ package struct GroupDues {
             ((changeRequests[note.id] ?? []) + missing).suffix(GroupBody.most))
         if headsRequests.contains(note.id) { question.headsRequest = group.question }
         if !question.request.isEmpty || question.headsRequest != nil {
-            question.heads = group.heads
+            let heads = group.heads
+            let older = group.state.ranks[note.id] == nil ? [] : group.log.landmarks
+            question.heads = heads + older.filter { !heads.contains($0) }
         }
         question.messageRequest = messageRequests[note.id] ?? []
         // A chain that was lost with the state is asked for with other bodies, once.

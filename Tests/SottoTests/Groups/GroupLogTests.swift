@@ -50,6 +50,63 @@ struct GroupLogTests {
         #expect(hex(state.digest) == signed["digest"]?.string)
     }
 
+    /// Two members have one log after each asked the other once, whatever was lost before. Nobody has heads of the other.
+    @Test(arguments: UInt64(0)..<40) func twoQuestionsGiveOneLog(seed: UInt64) throws {
+        var generator = SeededGenerator(state: seed)
+        var views = Array(repeating: try newLog(), count: keys.count)
+        func add(_ change: GroupChange, to view: Int) {
+            if views[view].outcome(of: change) == .stored { _ = views[view].add(change) }
+        }
+        /// Gives a change, and all before it, to another view.
+        func deliver(_ change: GroupID, from sender: Int, to reader: Int) {
+            let past = views[sender].past(of: [change])
+            for change in views[sender].changes where past.contains(change.id) {
+                add(change, to: reader)
+            }
+        }
+        let invite = try change(0, .invite((1..<keys.count).map { id($0) }, .member), in: views[0])
+        for view in views.indices { add(invite, to: view) }
+        for _ in 0..<Int.random(in: 1...60, using: &generator) {
+            let author = Int.random(in: views.indices, using: &generator)
+            add(try change(author, .set(.nickname("x")), in: views[author]), to: author)
+            let (sender, reader) = (
+                Int.random(in: views.indices, using: &generator),
+                Int.random(in: views.indices, using: &generator)
+            )
+            let sent = views[sender].changes.randomElement(using: &generator)!.id
+            deliver(sent, from: sender, to: reader)
+        }
+        let all = Set(views[0].changes.map(\.id)).union(views[1].changes.map(\.id))
+        for (asker, asked) in [(0, 1), (1, 0)] {
+            let wanted = views[asked].heads.filter { !views[asker].contains($0) }
+            let known = views[asker].heads + views[asker].landmarks
+            let answers = views[asked].answers(to: wanted, known: known)
+            let byID = Dictionary(
+                uniqueKeysWithValues: views[asked].changes.map { ($0.id, $0) })
+            for id in answers { add(try #require(byID[id]), to: asker) }
+        }
+        #expect(Set(views[0].changes.map(\.id)) == all)
+        #expect(Set(views[1].changes.map(\.id)) == all)
+    }
+
+    /// A member with one change that the other lacks asks for the last ones of many, and gets little more than these.
+    @Test func theAnswerToUnknownHeadsIsShort() throws {
+        var log = try newLog()
+        #expect(log.add(try change(0, .invite([id(1)], .member), in: log)) == .stored)
+        for number in 0..<600 {
+            let name = GroupChange.Value.nickname("\(number)")
+            #expect(log.add(try change(0, .set(name), in: log)) == .stored)
+        }
+        var other = log
+        #expect(other.add(try change(1, .set(.nickname("bob")), in: other)) == .stored)
+        for _ in 0..<20 {
+            #expect(log.add(try change(0, .set(.nickname("more")), in: log)) == .stored)
+        }
+        let answers = log.answers(to: log.heads, known: other.heads + other.landmarks)
+        #expect(answers.count < 30 && answers.suffix(20) == log.changes.suffix(20).map(\.id)[...])
+        #expect(log.answers(to: log.heads, known: other.heads).count == log.changes.count)
+    }
+
     /// C1: without the signature of its author no byte of a change counts.
     @Test func c1AChangedChangeIsRefused() throws {
         let log = try newLog()

@@ -101,6 +101,23 @@ import Testing
         #expect(try circle.state("carol") == circle.state("bob"))
     }
 
+    /// Carol has a change that nobody else has, so the others know none of her heads. The answer is not the whole log.
+    @Test func theAnswerToUnknownHeadsIsShort() throws {
+        try circle.group("carol", "nickname", "team", "Caro")
+        for name in ["alice", "bob", "dave"] { _ = circle.take(name) }
+        clock.set(11 * Self.minute)
+        #expect(try ask().contains("bob"))
+        try circle.texts("bob")
+        let answer = try circle.must("bob", "group", ["sync"])
+        let carol = circle["carol"].identity.id.description
+        let changes = try answer.records.filter { $0["to"]?.string == carol }
+            .flatMap { $0.body["changes"]?.array ?? [] }
+        #expect((1...2).contains(changes.count), "\(changes.count)")
+        try circle.post("bob", answer.stdout)
+        #expect(try circle.read("carol").status == 0)
+        #expect(try circle.history("carol") == ["one", "two"])
+    }
+
     /// An author who left the group is not the only one who is asked.
     @Test func theChangeOfALeaverIsAskedForFromOthers() throws {
         try circle.group("bob", "leave", "team")
