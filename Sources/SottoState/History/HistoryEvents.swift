@@ -8,7 +8,8 @@ extension StateTransaction {
     package static let eventsPerAuthor: Int64 = 64
     /// Days for which an event waits for its target.
     static let waitingDays: Int64 = 60
-    /// The maximum number of events that wait for their targets in a conversation. Above it, the oldest are dropped.
+    /// The maximum number of events that wait for their targets in a conversation. Above it, the author with the most loses the
+    /// oldest.
     package static let waitingLimit: Int64 = 1_000
 
     /// Applies a new event to the messages that it changes, and makes it findable by them. An imported event, whose author
@@ -65,7 +66,7 @@ extension StateTransaction {
         }
     }
 
-    /// Records that an event waits for its target, and drops the oldest of too many.
+    /// Records that an event waits for its target, and drops those of the author with the most above ``waitingLimit``.
     private func wait(
         _ number: Int64, for target: Int64, in row: ConversationRow, at time: Timestamp
     ) throws(StateError) {
@@ -73,11 +74,17 @@ extension StateTransaction {
         try connection.run(
             "INSERT OR IGNORE INTO waiting (target, message, conversation) VALUES (?, ?, ?)",
             target, number, row.number)
+        let count = try connection.integer(
+            "SELECT count(*) FROM waiting WHERE conversation = ?", row.number)
+        guard count > Self.waitingLimit else { return }
         let oldest = try connection.rows(
             """
-            SELECT target, message FROM waiting WHERE conversation = ?
-            ORDER BY message DESC LIMIT -1 OFFSET ?
-            """, row.number, Self.waitingLimit
+            SELECT target, message FROM waiting JOIN event USING (target, message)
+            WHERE conversation = ?1 AND author = (
+                SELECT author FROM waiting JOIN event USING (target, message)
+                WHERE conversation = ?1 GROUP BY author ORDER BY count(*) DESC LIMIT 1)
+            ORDER BY message LIMIT ?2
+            """, row.number, count - Self.waitingLimit
         ) { (target: $0.integer(0), message: $0.integer(1)) }
         for each in oldest { try drop(each.message, on: each.target, at: time) }
     }

@@ -201,6 +201,42 @@ import Testing
         #expect(try texts(log.group, store) == ["first"])
     }
 
+    /// A deletion that waits for its message is not displaced by the events of another member.
+    @Test func c15NoFloodDisplacesADeletion() throws {
+        let group = GroupID(randomBytes(32))
+        func message(_ body: JSONObject, _ author: Identity, id: String = Envelope.newID())
+            -> Message
+        {
+            var message = Message(
+                id: id, from: author.id, to: nil, time: .now(), suite: .group,
+                authenticated: true, trust: .unverified, body: body)
+            message.group = group.description
+            return message
+        }
+        func target(_ id: String, _ author: Identity) -> JSON {
+            .object(["id": .string(id), "from": .string(author.id.description)])
+        }
+        let id = Envelope.newID()
+        let store = try makeStore()
+        try store.transaction { transaction in
+            func record(_ message: Message) throws {
+                try transaction.recordOpened(
+                    id: message.id, digest: sha256(Array(message.id.utf8)), message)
+            }
+            try record(message(["type": .string("delete"), "target": target(id, alice)], alice))
+            for _ in 0...StateTransaction.waitingLimit {
+                try record(
+                    message(
+                        [
+                            "type": .string("reaction"),
+                            "target": target(Envelope.newID(), alice), "emoji": .string("👍"),
+                        ], mal))
+            }
+            try record(message(Message.textBody("deleted"), alice, id: id))
+        }
+        #expect(try texts(group, store) == ["-"])
+    }
+
     /// A blocked member shows no earlier messages.
     @Test func aBlockedMemberShowsNoMessages() throws {
         let log = try makeLog(GroupPolicy(add: .member, visibility: .global))
