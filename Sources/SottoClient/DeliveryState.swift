@@ -52,6 +52,8 @@ struct DeliveryState {
     var backoff = Backoff()
     var connectAt = 0.0
     var lastError: ClientError?
+    /// The end of a connection whose attempt has no result yet.
+    private var earlyEnd: ClientError?
     private(set) var inputEnded = false
     var wasGiven = false
     var lockSince: Double?
@@ -150,7 +152,11 @@ struct DeliveryState {
             if link != .open { lastError = nil }
         case .connected(let generation):
             guard generation == self.generation, link == .connecting else { return }
+            if let earlyEnd { return lose(earlyEnd, at: now) }
             (link, puzzles, lastHeard) = (.open, 0, now)
+        case .closed(let error, let generation) where link == .connecting:
+            // The result of the attempt follows. If it failed, it has the reason.
+            if generation == self.generation { earlyEnd = error }
         case .failed(let error, let generation), .closed(let error, let generation):
             if generation == self.generation, link != .none { lose(error, at: now) }
         case .response(let response, let requestID, let generation):
@@ -283,7 +289,7 @@ struct DeliveryState {
     /// Gives up the connection. What the relay has not answered is sent again; signals are not.
     mutating func lose(_ error: ClientError, at now: Double) {
         effects.append(.close)
-        link = .none
+        (link, earlyEnd) = (.none, nil)
         generation += 1
         let unanswered = inFlight.filter { $0.value.kind == .signal }
         drop(signals: unanswered.sorted { $0.key > $1.key }.map(\.value))

@@ -141,6 +141,24 @@ import Testing
         #expect(line.sent.count == 1 && line.connections.count == 2)
     }
 
+    /// A connection that is refused in its handshake is closed before its attempt fails with the reason.
+    @Test func theReasonOfAFailedAttemptIsReported() {
+        let line = DeliveryLine()
+        line.turn(.given([item(to: bob)]))
+        line.turn(.end)
+        for _ in 0..<2 where line.ending == nil {
+            line.lose()
+            line.turn(
+                .failed(.otherKey(relay: "relay"), generation: line.connections.last ?? 0))
+            line.now += 60
+            line.turn()
+        }
+        guard case .otherKey? = line.ending?.error else {
+            Issue.record("\(String(describing: line.ending))")
+            return
+        }
+    }
+
     @Test func aSilentRelayIsLost() {
         let line = line([item(to: bob)])
         line.now += line.state.patience.reply - 1
