@@ -13,12 +13,12 @@ extension DeliveryState {
             (retryAt, cursor, deferred, deferredMailboxes) = (nil, 0, [:], [:])
             uploads.noteMore()
         }
-        work(at: now)
-        // The input may continue, unless many signals wait.
+        // The input may continue, unless many signals wait. This comes before the outbox is read: an error there ends the run.
         if heldBatches > 0, signals.count < Delivery.signalLimit {
             perform(.admit(batches: heldBatches))
             heldBatches = 0
         }
+        work(at: now)
     }
 
     private mutating func work(at now: Double) {

@@ -141,6 +141,19 @@ import Testing
         #expect(line.sent.count == 1 && line.connections.count == 2)
     }
 
+    /// An error of the outbox ends the run before the effects that follow. The input must not wait for one of them.
+    @Test func theInputContinuesBeforeTheOutboxIsRead() {
+        var state = DeliveryState(to: "relay", hasBlobs: false, lockTimeout: 5)
+        state.beginTurn()
+        state.take(.given([item(to: bob)]), at: 0)
+        _ = state.effects(at: 0)
+        state.take(.stored([(1, item(to: bob))]), at: 0)
+        guard case .admit(batches: 1)? = state.effects(at: 0).first else {
+            Issue.record("the input waits")
+            return
+        }
+    }
+
     /// A connection that is refused in its handshake is closed before its attempt fails with the reason.
     @Test func theReasonOfAFailedAttemptIsReported() {
         let line = DeliveryLine()
