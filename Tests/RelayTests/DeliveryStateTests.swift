@@ -147,7 +147,7 @@ import Testing
         state.beginTurn()
         state.take(.given([item(to: bob)]), at: 0)
         _ = state.effects(at: 0)
-        state.take(.stored([(1, item(to: bob))]), at: 0)
+        state.take(.stored([(number: Int64(1), item: item(to: bob))]), at: 0)
         guard case .admit(batches: 1)? = state.effects(at: 0).first else {
             Issue.record("the input waits")
             return
