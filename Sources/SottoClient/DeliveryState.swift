@@ -12,7 +12,7 @@ struct DeliveryState {
     let patience: Delivery.Patience
     let lockTimeout: Double
 
-    /// What is known of the outbox and of other deliveries in this turn. Other processes change them at any time.
+    /// The knowledge about the outbox and other deliveries in this turn. Other processes change them at any time.
     struct Turn {
         var isLocked: Bool?
         /// Whether an envelope or a blob waits.
@@ -86,7 +86,7 @@ struct DeliveryState {
     private var results: [DeliveryResult] = []
     /// The blobs whose outcomes are not recorded yet, and whose files are removed then.
     private var finishedBlobs: [String] = []
-    /// The own items with outcomes that are to be recorded, and those whose outcomes are being recorded.
+    /// The own items with outcomes before their recording, and during it.
     private var settling: [(number: Int64, item: Outbox.Item)] = []
     private var recording: [(number: Int64, item: Outbox.Item)] = []
 

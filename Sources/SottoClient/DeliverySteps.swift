@@ -1,7 +1,7 @@
 import SottoState
 import SottoWire
 
-/// What is done next. Each step needs the results of the steps before, so it is called again after each.
+/// The next steps. Each step needs the results of the steps before, so it is called again after each.
 extension DeliveryState {
     /// Does the next step of the work that is possible now.
     mutating func advance(at now: Double) {

@@ -2,7 +2,7 @@ import Sotto
 import SottoState
 import SottoWire
 
-/// What is sent: at most ``Delivery/window`` items and ``Delivery/windowBytes`` bytes without an answer.
+/// The sending: at most ``Delivery/window`` items and ``Delivery/windowBytes`` bytes without an answer.
 extension DeliveryState {
     private var hasRoom: Bool {
         inFlight.count < Delivery.window && inFlightBytes < Delivery.windowBytes

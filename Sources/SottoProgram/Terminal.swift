@@ -28,10 +28,12 @@ public enum Terminal {
         try? tell(line)
     }
 
-    /// Writes a note to stderr, after the name of the running program.
+    /// Writes a note to stderr, after the short name of the running program.
     @Sendable public static func note(_ text: some CustomStringConvertible) {
         let path = CommandLine.arguments.first ?? "sotto"
-        say("\(path.split(separator: "/").last ?? "sotto"): note: \(text)")
+        let name = path.split(separator: "/").last ?? "sotto"
+        // `sotto-encrypt` is a link to `encrypt`, whose other messages begin with the short name.
+        say("\(name.hasPrefix("sotto-") ? name.dropFirst(6) : name): note: \(text)")
     }
 
     /// Writes a line like ``say(_:)`` that must not be lost: throws a failure with status 74 if it cannot be written.

@@ -1,6 +1,6 @@
 public import SottoWire
 
-/// What the operator of a running relay should know.
+/// A notice for the operator of a running relay.
 public enum RelayNotice: Sendable, Equatable {
     /// The store has no space for messages.
     case storeFull

@@ -3,7 +3,7 @@ import SottoDatabase
 import Synchronization
 
 /// Rows of the state that cannot be read: they do not decrypt, or their content is refused. They are left out, and
-/// everything beside them goes on.
+/// the work on other rows continues.
 public struct StateDamage: Sendable, Hashable {
     /// The kinds of rows.
     public enum Kind: Sendable, Hashable, CaseIterable {
@@ -108,7 +108,7 @@ extension IdentityStore {
 }
 
 extension StateDamage: CustomStringConvertible {
-    /// What is lost, for a note.
+    /// The lost rows, for a note.
     public var description: String {
         let (one, several) = kind.names
         return count == 1

@@ -237,4 +237,17 @@ struct AttachmentTests {
         let alone = try alice.run("encrypt", ["--to", "bob", "--keep-metadata"])
         #expect(alone.status == 64)
     }
+
+    /// An imported record can have any suite. The command that the line shows is harmless when it is pasted.
+    @Test func theSuiteOfARecordBeginsNoCommand() throws {
+        let record = try JSON.object(
+            parsing: Array(
+                """
+                {"suite":"x; touch pwned #","body":{"type":"text","text":""},
+                "details":{"untrusted":{"attachment":{"objectKey":"a","key":"AAAA"}}}}
+                """.utf8))
+        let file = try #require(AttachedFile(record: record))
+        let line = file.line(number: 7, identity: "")
+        #expect(line.contains("sotto bridge open 'x; touch pwned #' --attachment 7"), "\(line)")
+    }
 }

@@ -79,8 +79,8 @@ package struct GroupLog: Sendable {
         return (heads.reversed(), left)
     }
 
-    /// Older changes at growing distances from the last stored one, and the first one. A person who has none of the heads finds with
-    /// them what both logs have.
+    /// Older changes at growing distances from the last stored one, and the first one. They show a person without any of
+    /// the heads what both logs have.
     package var landmarks: [GroupID] {
         var numbers: [Int] = []
         var distance = 1

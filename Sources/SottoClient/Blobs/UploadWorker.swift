@@ -5,7 +5,7 @@ import SottoDatabase
 import SottoWire
 import Synchronization
 
-/// Uploads the blobs of a delivery on threads of its own. Short blobs are distributed over several connections, because the relay
+/// Uploads the blobs of a delivery on separate threads. Short blobs are distributed over several connections, because the relay
 /// writes each to disk before it answers. Long ones use one connection, so that an interruption repeats few bytes.
 final class UploadWorker: Sendable {
     /// A connection and its thread.

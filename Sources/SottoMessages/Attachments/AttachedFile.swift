@@ -22,7 +22,8 @@ package struct AttachedFile {
     package private(set) var group: GroupID?
     /// The record of the message, if the file was read from one.
     package private(set) var record: JSONObject = [:]
-    /// The name of the messenger whose form the blob has; `nil` for our own forms.
+    /// The name of the messenger whose form the blob has, a word of the shell; `nil` for our own forms. An imported record can
+    /// have any text there.
     package let messenger: String?
     /// The words for a person about a picture or a recording, such as `4032×3024`; empty if nothing is known.
     private var facts = ""
@@ -66,7 +67,7 @@ package struct AttachedFile {
                 form = key(body).map { .box(key: $0) }
             }
         } else if let pointer = details?["untrusted"]?.object?["attachment"]?.object {
-            messenger = suite
+            messenger = suite.map(shellWord)
             name = pointer["objectKey"]?.string
             size = pointer["ciphertextSize"]?.integer
             form = key(pointer).map { .foreign(key: $0) }

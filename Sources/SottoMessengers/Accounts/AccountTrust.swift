@@ -11,7 +11,7 @@ extension AddressBook {
         _ person: Correspondent, messenger: Messenger, _ policy: TrustPolicy?
     ) throws {
         if person.isOwn { return }
-        // What other programs stored of an account is proven here, before its first use.
+        // Other programs store accounts without a proof. They are proven here, before their first use.
         if let card = person.card { _ = try card.profiles() }
         try checkKeyChange(person)
         try checkTrust(person, policy)

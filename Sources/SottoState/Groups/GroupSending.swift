@@ -91,7 +91,7 @@ extension StateTransaction {
             bodies += parts.map { (to: reader, body: $0) }
         }
         let present = try Set(readers).union(suspended(in: group))
-        // Nobody who gets no message because of a doubt has lost the right to it for certain.
+        // A doubt takes the messages from a member, but not the right to them.
         let former = dues.notes.values.filter {
             !group.isDoubtful && $0.unreadUntil != nil && !present.contains($0.id)
         }
@@ -205,7 +205,7 @@ extension StateTransaction {
             if !isHeldByOthers { return own }
         }
         return OwnGroupChain(
-            // Also after a chain that cannot be read.
+            // A chain that cannot be read is replaced too.
             chain: GroupChain(group: group.id, device: owner.id),
             serial: try chainSerial(of: group) + 1,
             made: time.seconds, earlier: own?.all ?? [])

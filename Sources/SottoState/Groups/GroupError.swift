@@ -1,0 +1,57 @@
+package import Sotto
+
+/// A reason why a group cannot be changed or used.
+package enum GroupError: Error, Sendable, Equatable {
+    /// The state has no such group.
+    case unknown
+    /// The state has too many groups.
+    case tooMany
+    /// The sender has too many invitations that are not answered.
+    case tooManyInvitations
+    /// The rules of the group refuse the change.
+    case refused
+    /// The owner is not a member.
+    case notMember
+    /// The owner is a member already.
+    case member
+    /// The door of the room is closed.
+    case closed
+    /// The owner's rank is too low to write messages.
+    case mayNotPost
+    /// The group was restored from a backup, and no member has confirmed it.
+    case doubtful(id: String)
+}
+
+extension GroupError: FailureError {
+    /// The message, the hint and the exit status.
+    package var failure: Failure {
+        switch self {
+        case .unknown: Failure(.noInput, "the group is not in this state")
+        case .tooMany:
+            Failure(
+                .tryAgain, "the state has its most groups: \(StateTransaction.mostGroups)",
+                hint: "delete one that you left or did not enter: sotto group forget GROUP")
+        case .tooManyInvitations:
+            Failure(
+                .untrusted,
+                "the sender has \(StateTransaction.mostInvitations) invitations here that are not answered; this one is dropped",
+                hint: "accept or decline them: sotto group list")
+        case .refused: Failure(.untrusted, "the rules of the group do not permit it")
+        case .notMember: Failure(.untrusted, "you are not a member of the group")
+        case .member: Failure(.no, "you are a member of the group already")
+        case .closed:
+            Failure(
+                .untrusted, "the door of the room is closed",
+                hint: "ask a member for an invitation or for the new phrase")
+        case .mayNotPost:
+            Failure(.untrusted, "your rank in the group does not permit messages")
+        case .doubtful(let id):
+            Failure(
+                .tryAgain,
+                "the group \(id) comes from a backup, which can lack changes, and its members have not confirmed it",
+                hint:
+                    "ask members, and decrypt the answer: sotto group sync \(id) | sotto encrypt | sotto send"
+            )
+        }
+    }
+}
