@@ -6,6 +6,11 @@ import SottoDatabase
 /// Messages are opened and encrypted as values first; a separate call stores the changes. A refused message changes
 /// nothing.
 public final class StateTransaction {
+    /// Identifies a transaction, also after its end. Unlike the transaction, it holds no session keys.
+    package final class Mark: Sendable {}
+
+    /// The mark of this transaction.
+    package let mark = Mark()
     /// The state.
     package let store: IdentityStore
     let connection: StateConnection

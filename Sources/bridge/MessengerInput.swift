@@ -40,7 +40,7 @@ final class MessengerInput: MessageInput {
     private let bare: [Whisper2Contact]
     /// The contacts, read in the transaction ``read``.
     private var contacts: [Contact] = []
-    private var read: StateTransaction?
+    private var read: StateTransaction.Mark?
     /// The keys of each Whisper2 account of a contact, and the id whose messages they sign.
     private var accounts: [WhisperID: (id: KeyID?, account: Whisper2Contact)] = [:]
     /// The contact that owns each Mercurio account.
@@ -128,9 +128,9 @@ final class MessengerInput: MessageInput {
     }
 
     func resolve(_ content: Content, _ transaction: StateTransaction?) throws -> ResolvedLine {
-        if let transaction, transaction !== read, needsContacts(content) {
+        if let transaction, transaction.mark !== read, needsContacts(content) {
             take(try transaction.allContacts())
-            read = transaction
+            read = transaction.mark
         }
         switch content {
         case .record(let record, let messenger):

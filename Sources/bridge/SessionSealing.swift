@@ -44,7 +44,9 @@ struct SessionSealing {
             tool: BridgeTool.toolName, target.session, classic: target.isClassic,
             quiet: target.quiet)
         try sessions.check([person])
-        _ = try store.transaction { try sessions.prepare(person, $0) }
+        if let begun = try store.transaction({ try sessions.prepare(person, $0) }) {
+            sessions.report(begun)
+        }
         peer = person.id
         names = (
             target.userID ?? owner.id.description, person.profiles.kecalek ?? peer.description

@@ -13,7 +13,7 @@ final class MessageOpening<Input: MessageInput> {
     /// The hashes of early envelopes that were opened without being read from the input. They may follow in the input.
     private var openedLate: Set<[UInt8]> = []
     /// The addresses of the owner, read in this transaction.
-    private var addresses: (read: StateTransaction, ids: Set<KeyID>)?
+    private var addresses: (read: StateTransaction.Mark, ids: Set<KeyID>)?
     private var signals = SignalWindow()
 
     init(
@@ -96,9 +96,9 @@ final class MessageOpening<Input: MessageInput> {
         _ parsed: ParsedEnvelope, _ transaction: StateTransaction
     ) throws(StateError) -> ParsedEnvelope {
         guard let identity, let to = parsed.envelope.to, to != identity.id else { return parsed }
-        if addresses?.read !== transaction {
+        if addresses?.read !== transaction.mark {
             let own = try transaction.allContacts().flatMap(\.allAddresses)
-            addresses = (transaction, Set(own.map { $0.id(of: identity) }))
+            addresses = (transaction.mark, Set(own.map { $0.id(of: identity) }))
         }
         guard addresses?.ids.contains(to) == true else { return parsed }
         return ParsedEnvelope(parsed.envelope.arrived(for: identity))

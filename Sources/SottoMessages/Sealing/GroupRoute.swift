@@ -77,29 +77,33 @@ extension RecipientDirectory {
     /// Returns the routes to the members of a group, by its name or id. Begins a session with each member who gets a change
     /// before the message and whose bundle is stored. A member without a route is reported and left out.
     func group(_ name: String, _ transaction: StateTransaction) throws -> GroupRoute {
-        if groups?.read !== transaction { groups = (transaction, [:]) }
+        if groups?.read !== transaction.mark { groups = (transaction.mark, [:]) }
         if let known = groups?.routes[name] { return known }
         let group = try memberGroup(name)
         let sending = try transaction.prepareMessage(to: group, at: .now())
         let told = Set(sending.bodies.map(\.to))
+        let contacts = Dictionary(
+            try transaction.allContacts().map { ($0.id, $0) },
+            uniquingKeysWith: { first, _ in first })
         let relays = group.state.policy.relays(and: try book.identity().relay)
         var unlisted = 0
         var destinations: [KeyID: Destination] = [:]
         var mailboxes: [KeyID: MemberMailbox] = [:]
         for member in group.members.map(\.id) where member != own {
-            let contact = try transaction.readableContact(id: member)
+            let contact = contacts[member]
             let note = sending.notes[member]
             if contact == nil, !told.contains(member), admitsMembers, let note {
                 let mailbox = MemberMailbox(card: note.cardBytes, relays: relays)
                 if mailbox.isUnlisted { unlisted += 1 } else { mailboxes[member] = mailbox }
                 continue
             }
-            switch try result({ try self.member(member, note, relays, transaction) }) {
+            let person = Correspondent(
+                id: member, card: contact?.card ?? note?.card, contact: contact)
+            switch try result({ try self.member(person, relays, transaction) }) {
             case .success(let destination) where destination.isUnlisted: unlisted += 1
             case .success(let destination): destinations[member] = destination
             case .failure(let failure):
-                let name = contact?.name ?? note?.card?.name ?? member.description
-                warn("\(name) does not get the message: \(failure.message)")
+                warn("\(person.name) does not get the message: \(failure.message)")
             }
         }
         noteUnlisted(unlisted)
@@ -109,18 +113,6 @@ extension RecipientDirectory {
         // The messages of --group name it by its id.
         groups?.routes[group.id.description] = route
         return route
-    }
-
-    /// Returns the route to a member of a group. Mail of one who is no contact goes only to `relays`.
-    func member(
-        _ member: KeyID, _ note: GroupMemberNote?, _ relays: ListedRelays,
-        _ transaction: StateTransaction
-    ) throws -> Destination {
-        let contact = try transaction.readableContact(id: member)
-        let person = Correspondent(id: member, card: contact?.card ?? note?.card, contact: contact)
-        var destination = try self.member(person, transaction)
-        if contact == nil { destination.relays = relays }
-        return destination
     }
 
     /// Reports once that the policy of a group entitles no other member to read the owner's messages.

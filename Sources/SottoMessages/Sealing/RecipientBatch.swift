@@ -186,18 +186,23 @@ extension Recipients {
             guard route.reaches(member), let directory else { continue }
             // After a failure the member gets nothing more, so that all of it comes with the next message.
             guard !failed.contains(member) else { continue }
-            var name = member.description
+            let contact = try transaction.readableContact(id: member)
+            let person = Correspondent(
+                id: member, card: contact?.card ?? sending.notes[member]?.card, contact: contact)
+            let name = person.name
             switch try result({
                 // A message before this one in the batch can have changed who is told something.
                 let destination =
                     try route.destinations[member]
-                    ?? directory.member(member, sending.notes[member], route.relays, transaction)
-                name = destination.recipient?.name ?? name
-                let told = try tell(body, .empty, to: destination, transaction)
-                if body.chain != nil, case .suite = destination.route { sealedNames.append(name) }
-                return told
+                    ?? directory.member(person, route.relays, transaction)
+                return (
+                    lines: try tell(body, .empty, to: destination, transaction),
+                    route: destination.route
+                )
             }) {
-            case .success(let told): lines += told
+            case .success(let told):
+                lines += told.lines
+                if body.chain != nil, case .suite = told.route { sealedNames.append(name) }
             case .failure(let failure):
                 failed.insert(member)
                 directory.noteUnreached(name, failure)

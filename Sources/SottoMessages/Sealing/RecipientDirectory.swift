@@ -82,9 +82,11 @@ final class RecipientDirectory {
     private let plan: RoutePlan
     let own: KeyID
     /// The groups that were looked up in a transaction.
-    var groups: (read: StateTransaction, routes: [String: GroupRoute])?
+    var groups: (read: StateTransaction.Mark, routes: [String: GroupRoute])?
     /// The groups by name and id, each with the place of its last change when it was read.
     var seenGroups: [String: (group: StoredGroup, last: Int64)] = [:]
+    /// The sessions that began in this transaction and are not reported yet.
+    private var begunSessions: [SessionPlan.Begun] = []
     /// The recipients whose sessions were begun or continued.
     private var begun: Set<Key> = []
     /// The groups already reported as having no member who can read the owner.
@@ -147,11 +149,15 @@ final class RecipientDirectory {
         return destination
     }
 
-    /// Returns the destination of a message to a member of a group. The group vouches for a member who is not a contact.
-    func member(_ person: Correspondent, _ transaction: StateTransaction) throws -> Destination {
+    /// Returns the destination of a message to a member of a group. The group vouches for a member who is not a contact, whose
+    /// mail goes only to `relays`.
+    func member(
+        _ person: Correspondent, _ relays: ListedRelays, _ transaction: StateTransaction
+    ) throws -> Destination {
         let trust = person.contact == nil ? mailboxes.trust ?? .any : mailboxes.trust
         let destination = Destination(
-            recipient: person, route: try route(to: person, isShort: false, trust, isMember: true))
+            recipient: person, route: try route(to: person, isShort: false, trust, isMember: true),
+            relays: person.contact == nil ? relays : nil)
         try begin(destination, transaction)
         return destination
     }
@@ -217,6 +223,12 @@ final class RecipientDirectory {
         return Correspondent(id: id, card: member.card, contact: nil)
     }
 
+    /// Reports the sessions that began. Call it after the transaction.
+    func reportBegunSessions() {
+        begunSessions.forEach(sessions.report)
+        begunSessions = []
+    }
+
     // MARK: Routes
 
     private func route(
@@ -250,8 +262,9 @@ final class RecipientDirectory {
         guard let transaction else { return }
         switch destination.route {
         case .session:
-            let hasBegun = try sessions.prepare(person, transaction)
-            plan.noteSuite(.ratchet, of: person, transaction, isReported: hasBegun)
+            let session = try sessions.prepare(person, transaction)
+            if let session { begunSessions.append(session) }
+            plan.noteSuite(.ratchet, of: person, transaction, isReported: session != nil)
         case .suite:
             if isSealed { plan.noteSuite(.sealed, of: person, transaction, isReported: false) }
         }

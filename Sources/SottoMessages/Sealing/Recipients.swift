@@ -212,6 +212,7 @@ package struct Recipients {
                 return (try seal(jobs, transaction), jobs.compactMap { try? $0.get() })
             }
         }
+        directory?.reportBegunSessions()
         try groupFiles?.finish()
         for job in composed {
             guard let digest = job.composed, let ids = job.upload else { continue }

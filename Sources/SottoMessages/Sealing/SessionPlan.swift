@@ -59,23 +59,32 @@ package struct SessionPlan {
         return bundle
     }
 
-    /// Ensures that a session exists: continues one, or begins one. Returns whether one began.
-    package func prepare(_ person: Correspondent, _ transaction: StateTransaction) throws -> Bool {
+    /// A session that began.
+    package struct Begun {
+        fileprivate let person: Correspondent
+        fileprivate let origin: PeerSession.Origin
+        fileprivate let bundle: PreKeyBundle
+    }
+
+    /// Ensures that a session exists: continues one, or begins one. Returns the one that began, for ``report(_:)``.
+    package func prepare(
+        _ person: Correspondent, _ transaction: StateTransaction
+    ) throws -> Begun? {
         guard let bundle = try bundle(for: person, transaction) else {
             if bundle(of: person.id) != nil, !quiet {
                 Terminal.say(
                     "\(tool): note: a session with \(person.name) exists, so the bundle was not used; use --new-session to begin another"
                 )
             }
-            return false
+            return nil
         }
-        say(person, try transaction.begin(with: bundle), bundle)
-        return true
+        return Begun(person: person, origin: try transaction.begin(with: bundle), bundle: bundle)
     }
 
-    private func say(_ person: Correspondent, _ origin: PeerSession.Origin, _ bundle: PreKeyBundle)
-    {
+    /// Reports a session that began. Call it after the transaction: before, the session can still be rolled back.
+    package func report(_ begun: Begun) {
         guard !quiet else { return }
+        let (person, origin, bundle) = (begun.person, begun.origin, begun.bundle)
         let kind = origin.isPostQuantum ? "PQXDH" : "X3DH, not post-quantum"
         let oneTime =
             origin.hasOneTimePreKey
