@@ -28,12 +28,7 @@ final class Acknowledgements {
             else { continue }
             lines += record.record(http: ack.isHTTP).serialized() + [UInt8(ascii: "\n")]
         }
-        var rest = lines[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw Failure(errno: errno, "write", path) }
-            rest = rest.dropFirst(count)
-        }
+        let code = writeAll(lines, to: descriptor)
+        guard code == 0 else { throw Failure(errno: code, "write", path) }
     }
 }

@@ -346,6 +346,7 @@ struct LayerTests {
             ("posix_spawnp(", "SottoProgram/ProgramStart.swift"),
             ("opendir(", "SottoBytes/SystemFiles.swift"),
             ("fsync(", "SottoBytes/SystemFiles.swift"),
+            ("pwrite(", "SottoBytes/SystemFiles.swift"),
         ])
     func systemCallsAreInOnePlace(_ call: String, _ place: String) {
         let files = Self.files.filter { $0.lines.contains { $0.contains(call) } }.map(\.path)

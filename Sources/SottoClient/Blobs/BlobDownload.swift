@@ -124,22 +124,13 @@ private final class BlobTarget {
     func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 
     func append(_ bytes: [UInt8]) throws(ClientError) {
-        var written = 0
-        while written < bytes.count {
-            let some = bytes.withUnsafeBytes {
-                pwrite(
-                    descriptor, $0.baseAddress! + written, bytes.count - written, Int(count))
-            }
-            if some < 0, errno == EINTR { continue }
-            guard some > 0 else {
-                throw .state(
-                    .database(
-                        errno == ENOSPC
-                            ? .full(path: path) : .inputOutput(path: path, code: errno)))
-            }
-            written += some
-            count += Int64(some)
+        let code = writeAll(bytes, to: descriptor, at: count)
+        guard code == 0 else {
+            throw .state(
+                .database(
+                    code == ENOSPC ? .full(path: path) : .inputOutput(path: path, code: code)))
         }
+        count += Int64(bytes.count)
     }
 
     /// Returns SHA-256 of the file.
