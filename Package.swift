@@ -240,7 +240,8 @@ let package = Package(
         .target(
             name: "SottoMessengers",
             dependencies: [
-                "Sotto", "SottoContacts", "SottoPadding", "SottoState", "SottoTool",
+                "CSodium", "Sotto", "SottoBytes", "SottoContacts", "SottoPadding", "SottoState",
+                "SottoTool",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),

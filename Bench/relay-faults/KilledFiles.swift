@@ -14,6 +14,8 @@ private struct FileTransfer {
     private(set) var mostRepeated = 0
     /// The peak memory of each program, in bytes.
     private(set) var peaks: [String: Int] = [:]
+    /// What failed.
+    private(set) var failure = ""
 
     init?(size: Int) {
         // The recipient logs in by the address of the proxy, which needs that of the relay.
@@ -44,7 +46,17 @@ private struct FileTransfer {
             ], output: scratch("output"), errors: scratch("errors"))
     }
 
-    func run(_ who: String, _ line: String) -> Int32 { start(who, line).wait() }
+    /// Runs a line and returns whether it ended with one of the statuses.
+    mutating func run(_ who: String, _ line: String, _ statuses: Set<Int32> = [0]) -> Bool {
+        isGood(start(who, line).wait(), statuses, line)
+    }
+
+    private mutating func isGood(_ status: Int32, _ statuses: Set<Int32>, _ line: String) -> Bool {
+        guard !statuses.contains(status) else { return true }
+        let errors = String(decoding: TemporaryDirectory.contents(scratch("errors")), as: UTF8.self)
+        failure = "\(line): \(status): \(errors.split(separator: "\n").last ?? "no error")"
+        return false
+    }
 
     /// The bytes of the blob in a folder.
     private func have(_ folder: String) -> Int {
@@ -99,15 +111,21 @@ private struct FileTransfer {
             let share = (size - had) * 2 / (turns.count - index + 1)
             let goal = before + Int.random(in: 0...max(share, 1), using: &generator)
             for _ in 0..<100_000 where passed(proxy) < goal {
-                // It ends if the relay was killed, and its queue stays.
                 if Self.hasEnded(running.process) {
-                    running.wait()
-                    running = start(self, false)
+                    let isDone = running.wait() == 0
+                    // Bytes that were on the way at the last kill can complete the file below the goal.
+                    if isDone, have(folder) >= size { return done }
+                    // If the relay was killed, the client ends and its queue stays. A client that was killed before it
+                    // had a queue begins again.
+                    running = start(self, isDone)
                     client = running
                 }
                 usleep(100)
             }
-            guard passed(proxy) >= goal else { return nil }
+            guard passed(proxy) >= goal else {
+                failure = "\(name): \(passed(proxy) - before) of \(goal - before) bytes"
+                return nil
+            }
             note(name, running.process)
             note("relay", subject.relay.command.process)
             if isClient {
@@ -116,7 +134,10 @@ private struct FileTransfer {
                 client = nil
             } else {
                 subject.kill()
-                guard subject.restart() else { return nil }
+                guard subject.restart() else {
+                    failure = "the relay did not start"
+                    return nil
+                }
             }
             // The bytes that were on the way arrive or are lost.
             usleep(5_000)
@@ -127,7 +148,7 @@ private struct FileTransfer {
             done += 1
         }
         guard let client else { return done }
-        return [0, 75].contains(client.wait()) ? done : nil
+        return isGood(client.wait(), [0, 75], name) ? done : nil
     }
 }
 
@@ -141,16 +162,16 @@ extension Row {
         let kills = scale.pick(small: 6, full: 200)
         let size = scale.pick(small: 10 << 20, full: 100 << 20)
         guard var transfer = FileTransfer(size: size),
-            transfer.run("alice", "encrypt -q --to bob.card --attach file </dev/null >lines") == 0
+            transfer.run("alice", "encrypt -q --to bob.card --attach file </dev/null >lines")
         else { return .broken("no relay") }
         let sent = transfer.kill(
             "send", kills, folder: transfer.subject.scratch("relay.db-blobs"),
             of: { $0.start("alice", "exec send -q <\($1 ? "lines" : "/dev/null")") },
             passed: \.sent)
-        guard let sent, [0, 75].contains(transfer.run("alice", "send -q <lines")),
-            transfer.run("alice", "send -q </dev/null") == 0,
-            transfer.run("bob", "recv -q | decrypt -q >message") == 0
-        else { return .broken("the upload failed") }
+        guard let sent, transfer.run("alice", "send -q <lines", [0, 75]),
+            transfer.run("alice", "send -q </dev/null"),
+            transfer.run("bob", "recv -q | decrypt -q >message")
+        else { return .broken("the upload failed: \(transfer.failure)") }
         let overhead = transfer.proxy.sent - size
         let before = transfer.proxy.received
         let received = transfer.kill(
@@ -158,9 +179,9 @@ extension Row {
             of: { transfer, _ in transfer.start("bob", "exec recv --blob message --keep") },
             passed: \.received)
         guard let received,
-            transfer.run("bob", "recv --blob message | decrypt --attachment message -o got") == 0,
-            transfer.run("bob", "cmp -s file got") == 0
-        else { return .broken("the download failed", after: sent) }
+            transfer.run("bob", "recv --blob message | decrypt --attachment message -o got"),
+            transfer.run("bob", "cmp -s file got")
+        else { return .broken("the download failed: \(transfer.failure)", after: sent) }
         let again = transfer.proxy.received - before - size
         let memory = ["send", "recv", "relay"].map {
             "\($0) \(text(Double(transfer.peaks[$0] ?? 0) / 1_048_576)) MiB"

@@ -9,12 +9,14 @@ public struct Failure: Error, Sendable {
     /// The text of the hint.
     public let hint: String?
 
-    /// Creates a failure. `message` begins in lower case and has no full stop.
+    /// Creates a failure. `message` begins in lower case and has no full stop. A bug has a hint in any case.
     public init(_ status: ExitStatus, _ message: String, hint: String? = nil) {
         self.status = status
         self.message = message
-        self.hint = hint
+        self.hint = hint ?? (status == .bug ? Self.reportHint : nil)
     }
+
+    private static let reportHint = "this is a bug; please report it with the command that you ran"
 }
 
 extension Failure {

@@ -92,9 +92,7 @@ enum ProgramRuntime {
         } else {
             failure =
                 (error as? Failure) ?? known
-                ?? Failure(
-                    .bug, "unexpected: \(type(of: error))",
-                    hint: "this is a bug; please report it with the command that you ran")
+                ?? Failure(.bug, "unexpected: \(type(of: error))")
         }
         if failure.status == .closedPipe {
             ClosedPipe.end()

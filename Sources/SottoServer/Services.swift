@@ -35,6 +35,7 @@ struct Services: Sendable {
         self.onFailure = onFailure
         let clock = RelayClock(try store.clock(), wall: configuration.wall)
         policy = RelayPolicy(configuration, clock)
+        try policy.directory.recount { () throws(StoreError) in try store.directoryUse() }
         names = RelayNames(
             configuration.names
                 + (configuration.listen.port == 0 ? [] : [configuration.listen.name]))

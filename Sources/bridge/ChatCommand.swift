@@ -22,52 +22,43 @@ struct ChatCommand: Program {
               bridge seal shainy --chat friends.chat --show-secret < text
             """)
 
-    @OptionGroup var new: NewChatOptions
-
-    @Option(
-        "--public", value: "file",
-        help: "Print SHAiny's record of the chat in this file, whose id is the chat's key.")
-    var publicRecord: String?
+    @OptionGroup var options: ChatFileOptions
 
     @Flag("--show-secret", help: "Allow printing a record that contains a secret.")
     var showSecret = false
 
-    @Option(
-        "--read-name", value: "file",
-        help: "Print the chat's name from its public record on stdin; the chat is in this file.")
-    var readName: String?
-
-    @Flag("-q", "--quiet", help: "Print only warnings on stderr.")
-    var quiet = false
-
     let given = GivenArguments()
 
-    func checkMode() throws {
-        try given.check(
-            for: publicRecord != nil ? ChatMode.printed : readName != nil ? .read : .new)
-    }
+    func checkMode() throws { try given.check(for: options.mode) }
 
     func execute() throws {
-        if let publicRecord { return try printRecord(of: publicRecord) }
-        if let readName { return try printName(of: readName) }
-        try make()
-    }
-
-    private func make() throws {
-        let output = try new.open(tool: BridgeTool.toolName, quiet: quiet)
-        let secret = try new.readPhrase(tool: BridgeTool.toolName)
-        let chat = try MessengerChat(phrase: secret, name: new.name)
-        let isComposed = secret.withBytes { bytes in
-            String(validating: bytes, as: UTF8.self).map { isNFC($0) } ?? true
+        let tool = BridgeTool.toolName
+        try options.run(tool: tool) { phrase in
+            let chat = try MessengerChat(phrase: phrase, name: options.name)
+            let isComposed = phrase.withBytes { bytes in
+                String(validating: bytes, as: UTF8.self).map { isNFC($0) } ?? true
+            }
+            report(chat, isComposed: isComposed)
+            return chat.record
+        } record: { path, output in
+            guard showSecret else { throw Self.secretID }
+            output.keepPrivate(tool: tool)
+            try output.writeLine(MessengerChatFile.read(path).shainyNameRecord())
+        } name: { path, record in
+            let chat = try MessengerChatFile.read(path)
+            let (name, isAuthentic) = try chat.name(in: record())
+            if !isAuthentic {
+                Terminal.say(
+                    "\(tool): warning: SHAiny's format does not authenticate the name: it may be forged"
+                )
+            }
+            return name
         }
-        report(chat, isComposed: isComposed)
-        try output.write(chat.record.serialized() + [UInt8(ascii: "\n")])
-        try output.finish()
     }
 
     private func report(_ chat: MessengerChat, isComposed: Bool) {
         let tool = BridgeTool.toolName
-        if !quiet {
+        if !options.quiet {
             Terminal.say("\(tool): note: the phrase's strength is about \(chat.chat.strength) bits")
         }
         if chat.shainy?.isPublic == true {
@@ -86,34 +77,9 @@ struct ChatCommand: Program {
         }
     }
 
-    // MARK: Its public record
-
-    private func printRecord(of path: String) throws {
-        guard showSecret else { throw Self.secretID }
-        let record = try MessengerChatFile.read(path).shainyNameRecord()
-        let output = try Output(path: "-", content: .text)
-        output.keepPrivate(tool: BridgeTool.toolName)
-        try output.writeLine(record)
-        try output.finish()
-    }
-
     private static let secretID = Failure(
         .usage, "the id in SHAiny's record is the chat's secret key",
         hint: "use --show-secret to print it")
-
-    private func printName(of path: String) throws {
-        let chat = try MessengerChatFile.read(path)
-        let record = try JSON.object(parsing: try Input(path: nil).readText(limit: 1 << 20))
-        let (name, isAuthentic) = try chat.name(in: record)
-        if !isAuthentic {
-            Terminal.say(
-                "\(BridgeTool.toolName): warning: SHAiny's format does not authenticate the name: it may be forged"
-            )
-        }
-        let output = try Output(path: "-", content: .text)
-        try output.writeText(name + "\n")
-        try output.finish()
-    }
 }
 
 /// A chat file, with or without SHAiny's key.

@@ -20,62 +20,25 @@ struct ChatCommand: Program {
               keygen chat --public friends.chat
             """)
 
-    @OptionGroup var new: NewChatOptions
-
-    @Option(
-        "--public", value: "file",
-        help: "Print the public record of the chat in this file: its id and its encrypted name.")
-    var publicRecord: String?
-
-    @Option(
-        "--read-name", value: "file",
-        help: "Print the chat's name from its public record on stdin; the chat is in this file.")
-    var readName: String?
-
-    @Flag("-q", "--quiet", help: "Print only warnings on stderr.")
-    var quiet = false
+    @OptionGroup var options: ChatFileOptions
 
     let given = GivenArguments()
 
-    func checkMode() throws {
-        try given.check(
-            for: publicRecord != nil ? ChatMode.printed : readName != nil ? .read : .new)
-    }
+    func checkMode() throws { try given.check(for: options.mode) }
 
     func execute() throws {
-        if let publicRecord { return try printRecord(of: publicRecord) }
-        if let readName { return try printName(of: readName) }
-        try make()
-    }
-
-    private func make() throws {
-        let output = try new.open(tool: KeygenTool.toolName, quiet: quiet)
-        let secret = try new.readPhrase(tool: KeygenTool.toolName)
-        let chat = try Chat(phrase: secret, name: new.name)
-        if !quiet {
-            Terminal.say(
-                "\(KeygenTool.toolName): note: the phrase's strength is about \(chat.strength) bits"
-            )
+        try options.run(tool: KeygenTool.toolName) { phrase in
+            let chat = try Chat(phrase: phrase, name: options.name)
+            if !options.quiet {
+                Terminal.say(
+                    "\(KeygenTool.toolName): note: the phrase's strength is about \(chat.strength) bits"
+                )
+            }
+            return chat.record
+        } record: { path, output in
+            try output.writeLine(ChatFile.read(path).nameRecord)
+        } name: { path, record in
+            try ChatFile.read(path).name(in: record())
         }
-        try output.write(chat.record.serialized() + [UInt8(ascii: "\n")])
-        try output.finish()
-    }
-
-    // MARK: Its public record
-
-    private func printRecord(of path: String) throws {
-        let chat = try ChatFile.read(path)
-        let output = try Output(path: "-", content: .text)
-        try output.writeLine(chat.nameRecord)
-        try output.finish()
-    }
-
-    private func printName(of path: String) throws {
-        let chat = try ChatFile.read(path)
-        let record = try JSON.object(parsing: try Input(path: nil).readText(limit: 1 << 20))
-        let name = try chat.name(in: record)
-        let output = try Output(path: "-", content: .text)
-        try output.writeText(name + "\n")
-        try output.finish()
     }
 }

@@ -26,7 +26,7 @@ struct LayerTests {
 
     /// The targets that may import an external implementation.
     static let owners: [(module: String, targets: Set<String>)] = [
-        ("CSodium", ["Sotto", "SottoBytes", "SottoPadding", "SottoQR"]),
+        ("CSodium", ["Sotto", "SottoBytes", "SottoMessengers", "SottoPadding", "SottoQR"]),
         ("COpenSSL", ["SottoOpenSSL"]), ("CUTF8Proc", ["Sotto"]), ("CWordlists", ["Sotto"]),
         ("CKeyutils", ["SottoTool"]), ("CBotan", ["decrypt"]),
         ("Crypto", ["Sotto", "SottoMessengers", "SottoServer"]),

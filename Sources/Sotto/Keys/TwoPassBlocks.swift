@@ -5,32 +5,32 @@ package struct ChangedFileError: Error {}
 ///
 /// The second pass compares the BLAKE2b hash of each block with that of the first. If the file is replaced between the
 /// passes, no byte is used that the first pass did not cover.
-struct TwoPassBlocks {
+package struct TwoPassBlocks {
     /// The length of each block but the last, in bytes.
-    static let size = 64 << 10
+    package static let size = 64 << 10
 
     private let source: any SeekableSource
     private let offset: Int
     private let count: Int
     private var digests: [[UInt8]] = []
     /// The number of blocks that the second pass has read.
-    private(set) var next = 0
+    package private(set) var next = 0
 
     /// Creates the blocks of `count` bytes from `offset` on.
-    init(_ source: any SeekableSource, from offset: Int, count: Int) {
+    package init(_ source: any SeekableSource, from offset: Int, count: Int) {
         (self.source, self.offset, self.count) = (source, offset, count)
     }
 
     /// Reads the next block of the first pass into `buffer`, which has space for ``size`` bytes. Returns its length, or `nil`
     /// after the last.
-    mutating func readFirst(into buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
+    package mutating func readFirst(into buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
         guard let length = try read(digests.count, into: buffer) else { return nil }
         digests.append(blake2b256(UnsafeRawBufferPointer(rebasing: buffer[..<length])))
         return length
     }
 
     /// Reads the next block of the second pass like ``readFirst(into:)``. Throws ``ChangedFileError``.
-    mutating func readNext(into buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
+    package mutating func readNext(into buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
         guard let length = try read(next, into: buffer) else { return nil }
         let digest = blake2b256(UnsafeRawBufferPointer(rebasing: buffer[..<length]))
         guard digest == digests[next] else { throw ChangedFileError() }

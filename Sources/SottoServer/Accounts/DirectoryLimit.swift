@@ -3,9 +3,10 @@ import Synchronization
 
 /// Limits the space of what people publish: accounts with cards and login keys, records of rooms, and prekeys.
 ///
-/// The space is counted from the store from time to time, and in between publications are added to it. While it is below
-/// half of the limit, each publication is added whole, without a look at the store. Above, the relay reads what the
-/// publication replaces, new ids must do a proof of work, and only the growth is added.
+/// The space is counted from the store at the start and then every minute. In between publications are added to it; one
+/// that is stored while a count runs may count twice until the next count. While the space is below half of the limit,
+/// each publication is added whole, without a look at the store. Above, the relay reads what the publication replaces,
+/// new ids must do a proof of work, and only the growth is added.
 final class DirectoryLimit: Sendable {
     /// The space of a row in addition to its record.
     static let rowBytes: Int64 = 512

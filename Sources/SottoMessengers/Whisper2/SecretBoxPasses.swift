@@ -1,4 +1,6 @@
 import CSodium
+import Sotto
+import SottoBytes
 
 /// A NaCl `secretbox` (XSalsa20-Poly1305) over a source of any length, in bounded memory.
 ///
@@ -6,13 +8,13 @@ import CSodium
 /// computes the tag, the second returns the encrypted or decrypted blocks. libsodium has no streaming secretbox. This
 /// one uses libsodium's stream cipher and one-time authenticator, as `crypto_secretbox` does: the first 32 bytes of the
 /// key stream are Poly1305's key, and the bytes after them encrypt the message.
-package final class SecretBoxPasses {
-    package static let nonceSize = 24
+final class SecretBoxPasses {
+    static let nonceSize = 24
     /// The bytes of the key stream that form Poly1305's key, before those for the message.
     private static let reserved = 32
 
     /// The operation on the source.
-    package enum Direction {
+    enum Direction {
         /// The source is the message.
         case seal
         /// The source is the ciphertext.
@@ -28,7 +30,7 @@ package final class SecretBoxPasses {
         byteCount: reserved + TwoPassBlocks.size, alignment: 64)
 
     /// Prepares both passes over `count` bytes from `offset` on. `key` has 32 bytes, `nonce` 24.
-    package init(
+    init(
         _ source: any SeekableSource, from offset: Int, count: Int, nonce: [UInt8],
         key: borrowing SecretBytes
     ) {
@@ -45,7 +47,7 @@ package final class SecretBoxPasses {
     }
 
     /// Runs the first pass and returns the 16-byte tag over the ciphertext.
-    package func tag(_ direction: Direction) throws -> [UInt8] {
+    func tag(_ direction: Direction) throws -> [UInt8] {
         let authenticator = Poly1305(
             key: SecretBytes(count: Self.reserved) { out in
                 let out = out.baseAddress!.assumingMemoryBound(to: UInt8.self)
@@ -64,7 +66,7 @@ package final class SecretBoxPasses {
 
     /// Continues the second pass. Returns the next block, encrypted or decrypted, or `nil` after the last. The bytes
     /// are valid until the next call. Throws ``ChangedFileError``.
-    package func next() throws -> UnsafeRawBufferPointer? {
+    func next() throws -> UnsafeRawBufferPointer? {
         let index = blocks.next
         guard let size = try blocks.readNext(into: message) else { return nil }
         crypt(size, at: index)

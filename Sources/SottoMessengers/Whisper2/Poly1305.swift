@@ -1,8 +1,9 @@
 import CSodium
+import SottoBytes
 
 /// Poly1305 (Bernstein, 2005) over bytes that are added in pieces. Its 32-byte key must be used for one message only.
-package final class Poly1305 {
-    package static let tagSize = 16
+final class Poly1305 {
+    static let tagSize = 16
 
     // libsodium requires alignment to 16 bytes.
     private let memory: UnsafeMutableRawPointer
