@@ -47,6 +47,7 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     private var queue: [PendingRequest] = []
     private var inFlight: PendingRequest?
     private var body = ByteBuffer()
+    private var status = HTTPResponseStatus.ok
 
     private var first: KeyID?
     private var tokens: [KeyID: (text: String, renewal: NIODeadline)] = [:]
@@ -123,12 +124,13 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         switch unwrapInboundIn(data) {
         case .head(let head):
             body.clear()
+            status = head.status
             // A relay serves this path; another server answered, or a proxy that uses a different path.
             if head.status == .notFound,
                 head.headers.first(name: "content-type") != "application/json"
                     || relay.path != "/"
             {
-                return context.fireErrorCaught(ClientError.notARelay(relay: relay.description))
+                return refuse(context)
             }
         case .body(var part):
             body.writeBuffer(&part)
@@ -145,9 +147,11 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         _ bytes: [UInt8], to pending: PendingRequest?, _ context: ChannelHandlerContext
     ) {
         let line = bytes.last == UInt8(ascii: "\n") ? bytes : bytes + [UInt8(ascii: "\n")]
-        guard let mailbox = pending?.mailbox,
-            let frame = try? Frame(parsing: Array(line.dropLast()))
-        else { return emit(line, context) }
+        let frame = try? Frame(parsing: Array(line.dropLast()))
+        guard status == .ok || frame.flatMap({ Response($0) })?.isRefusal == true else {
+            return refuse(context)
+        }
+        guard let mailbox = pending?.mailbox, let frame else { return emit(line, context) }
         let opens = pending?.isLogin == true || pending?.isRenewal == true
         if opens, case .session(_, let token?) = Response(frame) {
             first = first ?? mailbox
@@ -170,6 +174,11 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         guard case .messages(let messages, let hasMore) = Response(frame) else {
             return context.close(promise: nil)
         }
+        let before = polls[mailbox]?.sequence ?? 0
+        // Repeated envelopes are no progress: with them a relay would keep the client for ever.
+        guard messages.isInOrder(after: before), !hasMore || !messages.isEmpty else {
+            return refuse(context)
+        }
         for message in messages {
             polls[mailbox]?.sequence = message.sequence
             polls[mailbox]?.unacknowledged += 1
@@ -185,6 +194,11 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
             self.poll(mailbox)
             self.ask(context)
         }
+    }
+
+    /// Ends the connection to a peer that does not answer as a relay.
+    private func refuse(_ context: ChannelHandlerContext) {
+        context.fireErrorCaught(ClientError.notARelay(relay: relay.description))
     }
 
     /// Polls a mailbox, unless a poll is running or too many envelopes wait for an acknowledgement.

@@ -192,6 +192,10 @@ extension Reception {
                     return
                 }
                 guard case .messages(let messages, let more) = answer else { return }
+                guard messages.isInOrder(after: after), !more || !messages.isEmpty else {
+                    ending.error = .notARelay(relay: plan.relay.description)
+                    return
+                }
                 var batch: [(id: String, envelope: [UInt8])] = []
                 for delivered in messages {
                     after = delivered.sequence

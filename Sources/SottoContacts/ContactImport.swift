@@ -77,6 +77,9 @@ package struct ContactImport {
         guard contact.id != transaction.owner.id else {
             return .failed(Failure(.usage, "this is your own id"))
         }
+        if let failure = try transaction.addressFailure(of: contact.card) {
+            return .failed(failure)
+        }
         if let known = try transaction.contact(id: contact.id) {
             if let card = contact.card,
                 !(known.hasKeys(of: card) && accounts.agree(card, with: known))

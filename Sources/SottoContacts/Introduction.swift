@@ -21,8 +21,8 @@ extension StateTransaction {
     /// Adds a card to the address book, under `name` or else the name on the card.
     ///
     /// A known contact keeps the name that the user gave. Throws a failure with status 64 for the owner's own card and
-    /// for an invalid name, and 12 for an unsigned card of a verified contact without a card. Throws the error of `accounts` for an
-    /// account on the card that they refuse.
+    /// for an invalid name, 12 for an unsigned card of a verified contact without a card, and 65 for the address of another
+    /// person. Throws the error of `accounts` for an account on the card that they refuse.
     public func introduce(
         _ card: Card, as name: String?, accounts: any ContactAccounts
     ) throws -> Introduction {
@@ -31,6 +31,7 @@ extension StateTransaction {
                 .usage, "this is your own card", hint: "give it to others: sotto keygen public")
         }
         try accounts.verify(card)
+        if let failure = try addressFailure(of: card) { throw failure }
         let known = try contact(id: card.id)
         if var known, !known.name.isEmpty {
             guard known.hasKeys(of: card), accounts.agree(card, with: known) else {
@@ -60,6 +61,18 @@ extension StateTransaction {
         contact.isBlocked = known?.isBlocked ?? false
         try save(contact)
         return .added(contact)
+    }
+
+    /// Returns the failure for a card whose address is the id of the owner or of another contact: they would get the mail.
+    func addressFailure(of card: Card?) throws(StateError) -> Failure? {
+        guard let card, let address = card.address, address != card.id else { return nil }
+        let name: String? =
+            try address == owner.id ? "you" : readableContact(id: address)?.argument
+        return name.map { name in
+            Failure(
+                .malformed, "messages to this card would go to \(name)",
+                hint: "ask its owner for another card")
+        }
     }
 
     private func offer(_ card: Card, instead contact: Contact) throws -> Introduction {

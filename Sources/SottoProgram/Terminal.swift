@@ -30,10 +30,14 @@ public enum Terminal {
 
     /// Writes a note to stderr, after the short name of the running program.
     @Sendable public static func note(_ text: some CustomStringConvertible) {
+        say("\(programName): note: \(text)")
+    }
+
+    /// The short name of the running program. `sotto-encrypt` is a link to `encrypt`.
+    static var programName: Substring {
         let path = CommandLine.arguments.first ?? "sotto"
         let name = path.split(separator: "/").last ?? "sotto"
-        // `sotto-encrypt` is a link to `encrypt`, whose other messages begin with the short name.
-        say("\(name.hasPrefix("sotto-") ? name.dropFirst(6) : name): note: \(text)")
+        return name.hasPrefix("sotto-") ? name.dropFirst(6) : name
     }
 
     /// Writes a line like ``say(_:)`` that must not be lost: throws a failure with status 74 if it cannot be written.

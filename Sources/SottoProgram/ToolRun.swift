@@ -17,7 +17,8 @@ public struct ToolRun {
     let input: [UInt8]
     /// The secret that the tool reads from `@FD:3`.
     public var secret: PassedSecret?
-    /// Whether the tool's messages are returned and not shown.
+    /// Whether the tool's messages are returned and not shown. Those that are shown have the name of this program, which the user
+    /// typed.
     public var collectsMessages = false
     /// Whether the tool writes to this program's standard output. Its output is not returned then.
     public var showsOutput = false
@@ -49,8 +50,12 @@ public struct ToolRun {
         stdin.closeReading()
         stdout.closeWriting()
         stderr.closeWriting()
+        var messages = ToolMessages(of: tool)
         var transfer = PipeTransfer(input, to: stdin, from: [stdout, stderr])
-        transfer.run()
+        transfer.run { place, bytes in
+            if place == 1, !collectsMessages { messages.show(bytes) }
+        }
+        messages.end()
         return Result(
             status: ProgramEnd(of: child).status, output: transfer.received[0],
             messages: transfer.received[1])
@@ -72,7 +77,7 @@ public struct ToolRun {
         var start = ProgramStart(place ?? .name("sotto-\(tool)"), [tool] + arguments)
         start.descriptors = [(0, .descriptor(stdin.reading))]
         if !showsOutput { start.descriptors.append((1, .descriptor(stdout.writing))) }
-        if collectsMessages { start.descriptors.append((2, .descriptor(stderr.writing))) }
+        start.descriptors.append((2, .descriptor(stderr.writing)))
         if let secretPipe { start.descriptors.append((3, .descriptor(secretPipe.reading))) }
         start.defaultSignals = ClosedPipe.restoredSignals
         do throws(ProgramStart.NotStarted) {
@@ -103,6 +108,36 @@ extension Failure {
     }
 }
 
+/// The messages of another tool, which this program shows as its own.
+private struct ToolMessages {
+    private let beginning: [UInt8]
+    private let own = Array("\(Terminal.programName): ".utf8)
+    /// The bytes of a line whose end is not here.
+    private var rest: [UInt8] = []
+
+    init(of tool: String) { beginning = Array("\(tool): ".utf8) }
+
+    /// Shows whole lines. The tool has escaped them.
+    mutating func show(_ bytes: ArraySlice<UInt8>) {
+        rest += bytes
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            write(rest[...end])
+            rest.removeFirst(end + 1)
+        }
+    }
+
+    mutating func end() {
+        write(rest[...])
+        rest = []
+    }
+
+    private func write(_ line: ArraySlice<UInt8>) {
+        let isMessage = line.starts(with: beginning)
+        let shown = isMessage ? own + line.dropFirst(beginning.count) : Array(line)
+        _ = shown.withUnsafeBytes { try? Output.writeAll($0, to: 2, name: "standard error") }
+    }
+}
+
 /// Writes to one pipe and reads from others at the same time, so that no pipe needs a capacity.
 private struct PipeTransfer {
     private let stdin: PipeEnds
@@ -119,8 +154,8 @@ private struct PipeTransfer {
         _ = fcntl(stdin.writing, F_SETFL, O_NONBLOCK)
     }
 
-    /// Returns when all is written, and all sources are at their ends.
-    mutating func run() {
+    /// Returns when all is written, and all sources are at their ends. `body` gets what a source has, and the source's place.
+    mutating func run(_ body: (Int, ArraySlice<UInt8>) -> Void) {
         var block = [UInt8](repeating: 0, count: 64 << 10)
         defer { wipe(&block) }
         while true {
@@ -135,6 +170,7 @@ private struct PipeTransfer {
                 let count = read(source.reading, &block, block.count)
                 if count > 0 {
                     received[place] += block[..<count]
+                    body(place, block[..<count])
                 } else if count == 0 || errno != EINTR {
                     source.closeReading()
                 }

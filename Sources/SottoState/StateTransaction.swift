@@ -33,6 +33,8 @@ public final class StateTransaction {
     var formerMembers: [GroupID: Set<KeyID>] = [:]
     /// The forks of logs that were learned and not reported yet.
     var forks: [GroupFork] = []
+    /// Whether a message of a group began to wait for changes, which is not reported yet.
+    var waitsForChanges = false
     /// The column `place` of the last message in the history, after it was looked up.
     var newestPlace: Int64?
     /// Whether the history has an event that changes another message, after it was looked up.

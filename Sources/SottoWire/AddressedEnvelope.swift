@@ -55,3 +55,10 @@ public struct Delivered: Sendable, Equatable {
         envelope = try fields["envelope"].object().serialized()
     }
 }
+
+extension [Delivered] {
+    /// Whether the numbers grow, and all are greater than `number`.
+    public func isInOrder(after number: Int64) -> Bool {
+        zip([number] + map(\.sequence), map(\.sequence)).allSatisfy(<)
+    }
+}

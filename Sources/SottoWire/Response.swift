@@ -52,6 +52,14 @@ public enum Response: Sendable, Equatable {
     /// Push before the connection closes: another connection has subscribed to the mailbox.
     case replaced
 
+    /// Whether the request failed. Over HTTP, only such a response can have a status other than 200.
+    public var isRefusal: Bool {
+        switch self {
+        case .error, .rejected, .deferred: true
+        default: false
+        }
+    }
+
     /// Parses a frame. Returns `nil` for an unknown type or form.
     public init?(_ frame: Frame) {
         do throws(FieldError) { try self.init(reading: frame) } catch { return nil }

@@ -52,7 +52,11 @@ struct ListCommand: Program {
                 try summary.conversation.group.flatMap { try transaction.groupHeader($0) }
             }
         }
-        let listed = try zip(summaries, groups).map { summary, group in
+        // The invitation to a group that was forgotten is no message.
+        let shown = zip(summaries, groups).filter { summary, group in
+            summary.last > 0 || group != nil || summary.conversation.group == nil
+        }
+        let listed = try shown.map { summary, group in
             Listed(
                 summary: summary, group: group,
                 pinned: try history.store.pinnedCount(in: summary.conversation))

@@ -38,7 +38,7 @@ struct TextLayout {
         quotation: Quotation?, group: String?, isQueued: Bool
     ) throws {
         let entry = view.entry
-        let time = entry.time ?? entry.received
+        let time = entry.shownTime
         let clock = try clock(time)
         let author = "\(entry.conversation) \(name)"
         let seconds = time?.seconds ?? 0
@@ -159,8 +159,14 @@ struct TextLayout {
         var seconds = time_t(time.seconds)
         var parts = tm()
         localtime_r(&seconds, &parts)
-        func two(_ value: Int32) -> String { (value < 10 ? "0" : "") + String(value) }
-        let day = "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
-        return (day, "\(two(parts.tm_hour)):\(two(parts.tm_min))")
+        func padded(_ value: Int32, _ count: Int) -> String {
+            let digits = String(value)
+            return String(repeating: "0", count: max(0, count - digits.utf8.count)) + digits
+        }
+        let (month, day) = (padded(parts.tm_mon + 1, 2), padded(parts.tm_mday, 2))
+        return (
+            "\(padded(parts.tm_year + 1900, 4))-\(month)-\(day)",
+            "\(padded(parts.tm_hour, 2)):\(padded(parts.tm_min, 2))"
+        )
     }
 }

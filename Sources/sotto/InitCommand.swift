@@ -89,7 +89,7 @@ struct InitCommand: Program {
         for line in messages.split(separator: UInt8(ascii: "\n")) {
             let text = String(decoding: line, as: UTF8.self)
             if text.hasPrefix("keygen: ") {
-                Terminal.say(text)
+                Terminal.say("\(SottoDispatcher.toolName): \(text.dropFirst(8))")
             } else {
                 words += text.split(separator: " ").map(String.init)
             }

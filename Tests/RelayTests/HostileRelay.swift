@@ -55,6 +55,34 @@ final class HostileRelay: Sendable {
                 }
             }
         }
+
+        /// Answers each HTTP request, whose body is a frame, with a status and a response.
+        func answerHTTP(_ answer: (Request) -> (status: Int, Response)) {
+            while let (frame, request) = httpFrame() {
+                let (status, response) = answer(request)
+                let body = response.line(requestID: frame.requestID)
+                let head = "HTTP/1.1 \(status) X\r\nContent-Length: \(body.count)\r\n\r\n"
+                guard write(Array(head.utf8) + body) else { return }
+            }
+        }
+
+        /// Reads an HTTP request, or returns `nil` at the end of the connection.
+        private func httpFrame() -> (Frame, Request)? {
+            var length = 0
+            while let line = line(), line != [0x0D] {
+                let words = String(decoding: line, as: UTF8.self).lowercased().split(separator: " ")
+                if words.first == "content-length:", let value = words.last?.dropLast() {
+                    length = Int(value) ?? 0
+                }
+            }
+            var body: [UInt8] = []
+            var byte: UInt8 = 0
+            while body.count < length, read(descriptor, &byte, 1) == 1 { body.append(byte) }
+            guard let frame = try? Frame(parsing: body.filter { $0 != 0x0A }),
+                let request = try? Request(frame)
+            else { return nil }
+            return (frame, request)
+        }
     }
 
     /// `127.0.0.1:port`.

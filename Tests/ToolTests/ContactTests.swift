@@ -34,6 +34,25 @@ struct ContactTests {
         try records(contact("list", "--json").stdout).compactMap { $0["name"]?.string }
     }
 
+    /// The address on a card is a mailbox of its owner, so that of a known person is refused.
+    @Test func theAddressOfAnotherPersonIsRefused() throws {
+        _ = try must("add", "bob.card")
+        let mal = Sample.identity()
+        for (id, name) in [(try card("bob").id, "bob"), (try card("alice").id, "you")] {
+            var record = try #require(mal.card().record)
+            record["name"] = .string("mal")
+            record["address"] = .string(id.description)
+            SignedRecord.sign(&record, with: mal.signingKey)
+            let line = record.serialized() + [10]
+            let added = try contact("add", stdin: line)
+            #expect(added.status == 65, "\(added)")
+            #expect(added.stderr.contains("messages to this card would go to \(name)"))
+            let imported = try contact("import", stdin: line)
+            #expect(imported.status == 65, "\(imported)")
+        }
+        #expect(try names() == ["bob"])
+    }
+
     func card(_ name: String) throws -> Card {
         try Card(record: JSON.object(parsing: home.files.read("\(name).card")))
     }

@@ -313,6 +313,11 @@ extension GroupChange.Act {
         }
     }
 
+    /// The people whose rank a change of another person can lower or remove.
+    package var lowered: [KeyID] {
+        if case .role(let who, _) = self { [who] } else { removed }
+    }
+
     /// The rank above which a change takes its author's own rank away, or `nil`.
     package func leaves(_ author: KeyID) -> GroupRank? {
         switch self {

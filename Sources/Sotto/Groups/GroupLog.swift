@@ -62,14 +62,16 @@ package struct GroupLog: Sendable {
     package var heads: [GroupID] { rules.graph.heads.map { changes[$0].id } }
 
     /// Returns the changes that no other change has as a parent, without the last changes of some people: those that no
-    /// change of another person is after. `left` is the number of these.
-    package func heads(without people: Set<KeyID>) -> (heads: [GroupID], left: Int) {
+    /// change of another person is after. `left` are these, the last one first.
+    package func heads(
+        without people: Set<KeyID>
+    ) -> (heads: [GroupID], left: [GroupChange]) {
         var isParent = Array(repeating: false, count: changes.count)
-        var (heads, left): ([GroupID], Int) = ([], 0)
+        var (heads, left): ([GroupID], [GroupChange]) = ([], [])
         for (number, change) in changes.enumerated().reversed() {
             if !isParent[number], number > 0 {
                 guard !people.contains(change.by) else {
-                    left += 1
+                    left.append(change)
                     continue
                 }
             }
@@ -299,6 +301,13 @@ package struct GroupLog: Sendable {
         guard let places = places(ids) else { return [] }
         let past = rules.graph.past(of: places)
         return Set(changes.indices.filter { past.contains($0) }.map { changes[$0].id })
+    }
+
+    /// Returns some changes and those before them, the earliest first, without the changes `known` and those before them.
+    package func changes(before ids: [GroupID], notBefore known: [GroupID]) -> [GroupChange] {
+        var past = rules.graph.past(of: places(ids) ?? [])
+        past.subtract(rules.graph.past(of: places(known) ?? []))
+        return changes.indices.filter { past.contains($0) }.map { changes[$0] }
     }
 
     /// Returns the ids of some changes and of those before them, the earliest first, for a person whose log has the heads

@@ -88,12 +88,15 @@ public struct Card: Sendable, Hashable {
     package init(stored record: JSONObject) throws(CardError) {
         let fields = Fields<CardError>(record)
         try fields.header("contact")
+        let address = try fields["address"].optional?.keyID()
+        // Nobody can log in to a mailbox whose id is no key.
+        if let address, !isEd25519Key(address.publicKey) { throw .member("address") }
         self.init(
             id: try fields["id"].keyID(), name: try fields["name"].optional?.text() ?? "",
             age: try fields["age"].text { AgeX25519Recipient($0) },
             hybrid: try fields["pq"].optional?.text { AgeHybridRecipient($0) },
             relay: try fields["relay"].optional?.text(),
-            address: try fields["address"].optional?.keyID(),
+            address: address,
             accounts: try fields["profiles"].optional?.object() ?? JSONObject(),
             issued: try fields["issued"].optional?.time(), record: record)
     }

@@ -92,7 +92,8 @@ final class BlobUploader {
             return state.length == record.size
                 ? .stored(isNew: false) : .rejected(Refusal(.conflict))
         }
-        guard let have = state.uploadOffset else {
+        guard state.status == 404, let have = state.uploadOffset, (0..<record.size).contains(have)
+        else {
             return state.status == 404 || state.status == 400
                 ? .rejected(Refusal(.unknownType)) : ending(of: state)
         }

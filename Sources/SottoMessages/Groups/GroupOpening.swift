@@ -54,7 +54,8 @@ extension MessageOpening {
         return try lines + openHeld(transaction)
     }
 
-    /// Opens a message of a group. Returns `nil` if it is kept until its chain or the changes that it names arrive.
+    /// Opens a message of a group. Returns `nil` if it is kept until its chain arrives, or the changes that give its author the
+    /// rank for it.
     func open(
         group envelope: Envelope, _ transaction: StateTransaction
     ) throws -> OpenedLine? {
@@ -68,6 +69,9 @@ extension MessageOpening {
                     .replay, "a message with this id was opened before, with different content")
             }
             let step = try transaction.open(place, of: envelope)
+            if let wait = step.wait, !isPreview, try transaction.store(namedBy: wait) {
+                return try open(group: envelope, transaction)
+            }
             guard !step.isRefused else {
                 // It is judged once. Its author is not asked for it again.
                 if !isPreview { try transaction.keep(step) }

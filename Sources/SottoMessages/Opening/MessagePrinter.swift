@@ -13,6 +13,7 @@ package final class MessagePrinter {
     private let identity: String
     private var lastSender: String?
     private var strangers: Set<KeyID> = []
+    private var hasNotedWait = false
 
     /// `tool` is the name in messages.
     package init(
@@ -128,6 +129,15 @@ package final class MessagePrinter {
         if !quiet, strangers.insert(request.from).inserted {
             Terminal.say("\(tool): note: a message request waits: sotto contact requests")
         }
+    }
+
+    /// Reports once that a message of a group waits for changes.
+    func noteWaitForChanges() {
+        guard !quiet, !hasNotedWait else { return }
+        hasNotedWait = true
+        Terminal.say(
+            "\(tool): note: a message waits for changes of its group: sotto group sync | sotto encrypt | sotto send"
+        )
     }
 
     func print(error record: JSONObject) throws {

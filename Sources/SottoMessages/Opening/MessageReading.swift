@@ -221,6 +221,7 @@ package struct MessageReading<Lines: MessageInput> {
         let results: [OpenedLine]
         var late: [OpenedLine] = []
         var forks: [GroupFork] = []
+        var waitsForChanges = false
         if let store {
             var done: [String] = []
             let work: (StateTransaction) throws -> [OpenedLine] = { transaction in
@@ -229,6 +230,7 @@ package struct MessageReading<Lines: MessageInput> {
                     late = try opening.openReachable(transaction, &done)
                     late += try opening.openHeld(transaction)
                     forks = transaction.takeForks()
+                    waitsForChanges = transaction.takeWaitForChanges()
                 }
                 return results
             }
@@ -243,6 +245,7 @@ package struct MessageReading<Lines: MessageInput> {
         }
         for result in late { try print(result, ofLine: 0, nil, &outcome) }
         for fork in forks { outcome.doubted(.fork(by: fork.device.short + "…"), line: 0) }
+        if waitsForChanges { printer.noteWaitForChanges() }
         outcome.endBatch()
         try lines.finish(batch, results)
         if !output.isFile {

@@ -38,7 +38,14 @@ extension MessageBody {
         }
     }
 
-    /// A description of the events of a group. Names of other people are shown as they are, on one line.
+    /// Returns a name on one line, in quotation marks if it could be taken for the words around it.
+    private static func shown(name: String) -> String {
+        guard name.isPlainLine, !name.contains("]") else { return "?" }
+        let isWord = name.allSatisfy { $0.isLetter || $0.isNumber || "-_.".contains($0) }
+        return isWord && !name.isEmpty ? name : "\"\(name.replacingAll("\"", with: "'"))\""
+    }
+
+    /// A description of the events of a group. Other people choose the names in it.
     private var groupLine: String {
         let events = (extra["events"]?.array ?? []).compactMap { $0.object }
         // The members who ask for messages, and their group.
@@ -47,17 +54,20 @@ extension MessageBody {
             func text(_ name: String) -> String? {
                 event[name]?.string.flatMap { $0.isPlainLine && !$0.contains("]") ? $0 : "?" }
             }
+            func name(_ member: String) -> String? {
+                event[member]?.string.map { Self.shown(name: $0) }
+            }
             let who =
-                text("name") ?? text("nickname") ?? text("who").map { $0.prefix(16) + "…" } ?? "?"
+                name("name") ?? name("nickname") ?? text("who").map { $0.prefix(16) + "…" } ?? "?"
             // The name is already the name of another group or person, or the beginning of one.
-            let called = text("called").map { ", and is called \($0) here" } ?? ""
+            let called = name("called").map { ", and is called \($0) here" } ?? ""
             // A nickname can be "me" too.
             let isOwner = text("name") == "me"
             switch text("event") {
             case "invited":
                 let continued = text("continues").map { ", which continues \($0)" } ?? ""
-                let local = text("called").map { ", called \($0) here" } ?? ""
-                return "invited you to the group \(text("name") ?? "?")\(local)\(continued)"
+                let local = name("called").map { ", called \($0) here" } ?? ""
+                return "invited you to the group \(name("name") ?? "?")\(local)\(continued)"
             case "joined": return isOwner ? "you joined the group" : "\(who) joined the group"
             case "question":
                 let id = event["group"]?.string ?? ""
@@ -75,12 +85,12 @@ extension MessageBody {
                 return "\(who) shows you earlier messages: \(event["count"]?.integer ?? 0)"
             case "fork": return "\(who) signed two different changes with one number"
             case "confirmed": return "\(who) confirmed the group"
-            case "renamed": return "the group has the name \(text("name") ?? "?")\(called)"
+            case "renamed": return "the group has the name \(name("name") ?? "?")\(called)"
             default: return "the group was changed"
             }
         }
         let isInvitation = events.first?["event"]?.string == "invited"
-        let name = extra["name"]?.string.map { $0.isPlainLine && !$0.contains("]") ? $0 : "?" }
+        let name = extra["name"]?.string.map { Self.shown(name: $0) }
         let place = isInvitation ? "" : name.map { $0 + ": " } ?? ""
         let line =
             "[" + place + (lines.isEmpty ? "change of a group" : lines.joined(separator: "; "))

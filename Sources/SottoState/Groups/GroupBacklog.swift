@@ -2,9 +2,11 @@ import Sotto
 
 /// The changes that members with one place in the log lack. Changes and cards that are too long for messages are in a file.
 struct GroupBacklog {
-    /// Changes of all authors.
+    /// The changes in messages, of all authors.
     let changes: [GroupChange]
-    /// The file with ``changes`` and the cards of newcomers, or `nil` if messages are enough.
+    /// Those of them that go with the owner's cuts. The cards of newcomers among them come from those who let them in.
+    let before: Set<GroupID>
+    /// The file with the other changes and the cards of newcomers, or `nil` if messages are enough.
     let file: GroupFile?
 }
 

@@ -123,7 +123,7 @@ extension StateTransaction {
         _ messages: [JSONObject], of author: KeyID, in group: StoredGroup, at time: Timestamp
     ) throws(StateError) -> JSONObject? {
         guard !messages.isEmpty, author != owner.id,
-            try readableContact(id: author)?.isBlocked != true
+            try takesMessages(shownBy: author, in: group)
         else { return nil }
         let wanted = Set(try messageRequests(of: author, in: group))
         var count: Int64 = 0
@@ -153,12 +153,9 @@ extension StateTransaction {
         else { return false }
         let id = place.id(group.id, author)
         if wanted.contains(id) {
-            guard rank >= group.state.policy.post, group.permits(body, by: author, rank: rank)
-            else { return false }
+            guard group.permits(body, by: author, rank: rank) else { return false }
         } else {
-            guard group.state.policy.visibility != .joined, body.isContent,
-                rank >= group.state.policy.post
-            else { return false }
+            guard group.state.policy.visibility != .joined, body.isContent else { return false }
         }
         var earlier = group.message(
             id: id, from: author, rank: rank, time: written, body: content)

@@ -47,6 +47,8 @@ extension StateTransaction {
         /// Whether the rules of the group refuse the message. Its key is used up.
         package let isRefused: Bool
         fileprivate let hasSkipped: Bool
+        /// The changes that the message names and that are missing, or `nil`.
+        package let wait: GroupWait?
     }
 
     /// A reason to keep a message of a group until more arrives.
@@ -104,7 +106,9 @@ extension StateTransaction {
 
     /// Opens a message without changing the state; ``keep(_:)`` stores the step of the chain.
     ///
-    /// Throws ``GroupWait/changes(_:author:missing:)`` if a change that the message names is unknown, and ``GroupChainError``.
+    /// If changes that the message names are missing, the present rank of its author counts: the author could have named
+    /// the heads that are here. Throws ``GroupWait/changes(_:author:missing:)`` if that rank does not permit the message, and
+    /// ``GroupChainError``.
     package func open(_ place: GroupPlace, of envelope: Envelope) throws -> GroupStep {
         var chain = place.chain
         let content = try GroupContent(try chain.open(place.message))
@@ -114,16 +118,20 @@ extension StateTransaction {
             throw GroupChainError.authentication
         }
         let missing = content.heads.filter { !group.log.contains($0) }
-        guard missing.isEmpty else {
-            throw GroupWait.changes(group.id, author: place.author, missing: missing)
-        }
-        let (rank, isLate) = group.log.rank(
-            of: place.author, at: content.heads, chain: chain.id,
-            iteration: place.message.iteration, in: group.state)
+        let wait =
+            missing.isEmpty
+            ? nil : GroupWait.changes(group.id, author: place.author, missing: missing)
+        let (rank, isLate) =
+            wait == nil
+            ? group.log.rank(
+                of: place.author, at: content.heads, chain: chain.id,
+                iteration: place.message.iteration, in: group.state)
+            : (group.state.ranks[place.author] ?? .nobody, false)
         let body = try? MessageBody(content.body)
         let isPermitted =
             rank > .nobody && rank >= group.state.policy.post
             && body.map { group.permits($0, by: place.author, rank: rank) } ?? true
+        if let wait, !isPermitted { throw wait }
         var members = content.members
         for name in ["heads", "state"] { members[name] = nil }
         var message = group.message(
@@ -138,12 +146,13 @@ extension StateTransaction {
             message: message, chain: chain, number: place.tag,
             isStateDifferent: isSame && content.state != group.state.digest,
             isRefused: !isPermitted,
-            hasSkipped: chain.skipped.count > place.chain.skipped.count)
+            hasSkipped: chain.skipped.count > place.chain.skipped.count, wait: wait)
     }
 
-    /// Stores the step of a chain.
-    package func keep(_ step: GroupStep) throws(StateError) {
+    /// Stores the step of a chain. The author is asked for the changes that are missing.
+    package func keep(_ step: GroupStep, at time: Timestamp = .now()) throws(StateError) {
         try write(step.chain, tag: step.number)
+        if let wait = step.wait { try note(wait, at: time) }
         if step.hasSkipped { try limitSkipped(in: step.chain.group) }
     }
 
@@ -220,13 +229,24 @@ extension StateTransaction {
             store.seal(bytes, .groupChain(tag: tag)), tag)
     }
 
+    /// Notes that the author of a message is asked for the changes that it names.
+    private func note(_ wait: GroupWait, at time: Timestamp) throws(StateError) {
+        if case .changes(let id, let author, let missing) = wait, let group = try group(id) {
+            try note(missing: missing, of: author, in: group, at: time)
+        }
+    }
+
+    /// Returns whether a message began to wait for changes since the last call.
+    package func takeWaitForChanges() -> Bool {
+        defer { waitsForChanges = false }
+        return waitsForChanges
+    }
+
     /// Keeps an envelope until a chain or changes arrive.
     package func hold(
         _ envelope: Envelope, _ wait: GroupWait, at time: Timestamp = .now()
     ) throws(StateError) {
-        if case .changes(let id, let author, let missing) = wait, let group = try group(id) {
-            try note(missing: missing, of: author, in: group, at: time)
-        }
+        try note(wait, at: time)
         let mark = store.mark(envelope: envelope.id)
         let source =
             switch wait {
@@ -246,6 +266,7 @@ extension StateTransaction {
         switch wait {
         case .chain: try dropHeldForChains()
         case .changes:
+            waitsForChanges = true
             try dropHeldForChanges()
             try connection.run(
                 """

@@ -333,8 +333,11 @@ extension StateTransaction {
         _ act: ([KeyID], [GroupChange.Limit]) -> GroupChange.Act
     ) throws -> StoredGroup {
         var group = group
-        // Many parents would leave little space.
-        if group.log.heads.count > Self.mostHeadsOfCut { group = try write(.merge, in: group) }
+        if group.log.heads.count > StoredGroup.mostHeadsOfCut,
+            group.headsForRemoval(of: members) == nil
+        {
+            group = try write(.merge, in: group)
+        }
         for part in try cuts(of: members, in: group) {
             group = try write(act(part.members, part.limits), in: group)
         }
@@ -342,8 +345,6 @@ extension StateTransaction {
         return group
     }
 
-    /// The most heads before a removal is written.
-    private static let mostHeadsOfCut = 16
     /// The most bytes of the members and limits of one removal, and the bytes of one of them in canonical JSON.
     private static let cutBytes = GroupChange.limit - 3 << 10
     private static let memberBytes = 72

@@ -74,13 +74,14 @@ extension StateTransaction {
         let backlog = try dues.backlogs.backlog(of: note) { () throws(StateError) in
             try self.backlog(of: note, in: dues)
         }
-        var told = backlog.file == nil ? backlog.changes.filter { $0.by != member } : []
+        var told = backlog.changes.filter { $0.by != member }
         if !wanted.isEmpty {
             let ids = wanted.union(told.map(\.id))
             told = group.log.changes.filter { ids.contains($0.id) }
         }
         let changes = told
-        let cards = dues.cards(ofNewcomersIn: changes).compactMap {
+        let entries = changes.filter { !backlog.before.contains($0.id) || wanted.contains($0.id) }
+        let cards = dues.cards(ofNewcomersIn: entries).compactMap {
             (try? JSON.object(parsing: $0)).flatMap { try? Card(stored: $0) }
         }
         var bodies = Self.bodies(of: group.id, changes, cards: cards)
@@ -111,12 +112,21 @@ extension StateTransaction {
         of note: GroupMemberNote, in dues: GroupDues
     ) throws(StateError) -> GroupBacklog {
         if !note.needsLog, note.told >= dues.lastTold {
-            return GroupBacklog(changes: [], file: nil)
+            return GroupBacklog(changes: [], before: [], file: nil)
         }
         let told = note.needsLog ? dues.group.log.changes : dues.told
         let changes = told.filter { (dues.group.places[$0.id] ?? 0) > note.told }
         let cards = dues.cards(ofNewcomersIn: changes)
-        return GroupBacklog(changes: changes, file: try file(of: changes, cards: cards))
+        let file = try file(of: changes, cards: cards)
+        let messages = file == nil ? changes : []
+        let before = note.needsLog ? [] : dues.changes(beforeCutsIn: changes, told: note.told)
+        guard !before.isEmpty else {
+            return GroupBacklog(changes: messages, before: [], file: file)
+        }
+        let ids = Set((messages + before).map(\.id))
+        return GroupBacklog(
+            changes: dues.group.log.changes.filter { ids.contains($0.id) },
+            before: Set(before.map(\.id)), file: file)
     }
 
     /// Returns the bodies for a person who is no member: the owner's changes that removed them and those before, a question for

@@ -26,7 +26,7 @@ extension StateTransaction {
         guard !group.isDoubtful else { throw GroupError.doubtful(id: group.id.short) }
         // A restored group without other members needs no confirmation.
         var group = group.isNewcomer ? group : try confirm(group)
-        if let heads = group.headsForRemoval(act) {
+        if let heads = group.headsForRemoval(of: act.removed) {
             try sign(act, after: heads, in: &group, at: time)
         } else {
             while group.log.heads.count > GroupChange.mostParents {
@@ -223,18 +223,5 @@ extension StateTransaction {
                 aside = excluded.aside, place = excluded.place, time = excluded.time
             """, number, mark, aside ? 1 : 0, place, time.seconds,
             store.seal(change.bytes, .groupChange(mark: mark)))
-    }
-}
-
-extension StoredGroup {
-    /// The most last changes of people that their removal comes after.
-    private static let mostLastChanges = 256
-
-    /// Returns the parents of a change if they are not all heads: those of a removal in a full log, or of people who signed
-    /// many changes that no other member named. Other members may not have these, and would not store the removal.
-    fileprivate func headsForRemoval(_ act: GroupChange.Act) -> [GroupID]? {
-        guard !act.removed.isEmpty || log.isFull else { return nil }
-        let (heads, left) = log.heads(without: Set(act.removed))
-        return log.isFull || left > Self.mostLastChanges ? heads : nil
     }
 }

@@ -79,7 +79,19 @@ extension StateTransaction {
         for note in notes.values where !note.missedMessages.isEmpty {
             requests[note.id, default: []] += try absent(note.missedMessages)
         }
-        return requests.mapValues { Array($0.suffix(GroupMemberNote.mostWanted)) }
+        var taken: [KeyID: [String]] = [:]
+        for (author, ids) in requests where try takesMessages(shownBy: author, in: group) {
+            taken[author] = Array(ids.suffix(GroupMemberNote.mostWanted))
+        }
+        return taken
+    }
+
+    /// Whether the owner takes messages that a person shows. Nobody else is asked for them.
+    func takesMessages(shownBy author: KeyID, in group: StoredGroup) throws(StateError) -> Bool {
+        guard let rank = group.state.ranks[author], rank >= group.state.policy.post else {
+            return false
+        }
+        return try readableContact(id: author)?.isBlocked != true
     }
 
     /// Returns what the owner asks a member for.

@@ -76,6 +76,11 @@ public struct HistoryEntry: Sendable, Hashable {
     public var id: String? { record["id"]?.string }
     /// When the sender wrote the message, as the sender claims; `nil` if it is not authenticated or was deleted.
     public var time: Timestamp? { record["time"]?.string.flatMap { Timestamp($0) } }
+    /// The time for people: ``time``, but not later than ``received``, because a sender can claim any time; else ``received``.
+    public var shownTime: Timestamp? {
+        guard let time, let received else { return time ?? received }
+        return min(time, received)
+    }
     /// The peer of the conversation, or `nil` for a chat or an unauthenticated sender.
     public var peer: KeyID? { conversation.peer }
     /// The author's nickname in the group of the message at that time, or `nil`.

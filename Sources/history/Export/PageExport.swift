@@ -33,7 +33,7 @@ struct PageExport {
                     isFirst = false
                 }
                 for view in views {
-                    let time = view.entry.time ?? view.entry.received
+                    let time = view.entry.shownTime
                     let today = time.map { String($0.description.prefix(10)) } ?? "no date"
                     if today != day {
                         day = today
@@ -123,7 +123,7 @@ struct PageExport {
         var lines = [
             "<article id=\"m\(entry.number)\"\(entry.direction == .sent ? " class=\"own\"" : "")>"
         ]
-        let time = (entry.time ?? entry.received).map { time in
+        let time = entry.shownTime.map { time in
             let clock = time.description.dropFirst(11).prefix(5)
             return " <time datetime=\"\(time)\">\(clock)</time>"
         }

@@ -92,6 +92,10 @@ struct CardTests {
             ("age", "age1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq"),
             ("pq", "age1pq1x"),
             ("age", Bech32.encode(prefix: "age", [UInt8](repeating: 0, count: 32))),
+            // Of small order, and not on the curve.
+            ("address", "05" + String(repeating: "0", count: 64)),
+            ("address", "0501" + String(repeating: "0", count: 62)),
+            ("address", "0502" + String(repeating: "0", count: 62)),
         ] {
             var record = try #require(card.record)
             record[name] = .string(value)

@@ -143,6 +143,18 @@ final class Circle {
         try settle()
     }
 
+    /// Alice gives Carol the rank to write to their group with Bob, who does not learn of it. Returns the mail that he lacks.
+    static func withWithheldRank() throws -> (circle: Circle, withheld: [String]) {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.group("alice", "policy", "team", "post=moderator")
+        try circle.settle()
+        try circle.group("alice", "role", "team", "carol", "moderator")
+        let withheld = circle.take("bob")
+        try circle.settle()
+        return (circle, withheld)
+    }
+
     /// The id of the only group of a person.
     func onlyGroup(_ who: String) throws -> String {
         try must(who, "group", ["list", "--json"]).records[0]["id"]?.string ?? ""

@@ -140,6 +140,31 @@ import Testing
         }
     }
 
+    /// C15: the changes that go with a removal fit one body: those of the removed member first, then the newest.
+    @Test func c15FewChangesGoWithARemoval() throws {
+        let dave = Sample.identity()
+        var log = try makeLog()
+        try log.add(dave, by: alice)
+        for number in 0..<3 { try log.sign(.set(.nickname("m\(number)")), by: mal) }
+        for number in 0..<60 { try log.sign(.set(.nickname("d\(number)")), by: dave) }
+        try log.sign(.remove([mal.id], []), by: alice)
+        let changes = log.log.changes
+        let places = Dictionary(uniqueKeysWithValues: zip(changes.map(\.id), Int64(1)...))
+        let group = StoredGroup(
+            number: 1, owner: alice.id, log: log.log, state: log.log.fold(), places: places)
+        let told = changes.filter { $0.by == alice.id || $0.act.isJoin }
+        let dues = GroupDues(
+            group: group, time: .now(), notes: [:], told: told, lastTold: 0, room: nil)
+        let removal = try #require(changes.last)
+        let before = dues.changes(beforeCutsIn: [removal], told: 0)
+        #expect(before.prefix(3).allSatisfy { $0.by == mal.id })
+        let newest = changes.dropLast().reversed().prefix(before.count - 3).map(\.id)
+        #expect(before.dropFirst(3).map(\.id) == newest && newest.count > 10)
+        #expect(before.reduce(0) { $0 + $1.bytes.count } <= 12 << 10)
+        // A change that takes no rank away brings none, and neither does one that the person has.
+        #expect(dues.changes(beforeCutsIn: [changes[1]], told: 0).isEmpty)
+    }
+
     // MARK: Messages
 
     /// A body with messages that their author shows.

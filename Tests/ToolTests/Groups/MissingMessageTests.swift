@@ -48,6 +48,33 @@ import Testing
         #expect(try texts(circle, "carol") == ["one", "three", "two"])
     }
 
+    /// Nobody is asked for messages who may not write any more, or who is blocked: the answers count for nothing.
+    @Test(arguments: ["reader", "blocked"])
+    func onlyThoseAreAskedWhoseMessagesCount(_ kind: String) throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.say("bob", "one")
+        try circle.settle()
+        try circle.say("bob", "two")
+        _ = circle.take("alice")
+        try circle.say("bob", "three")
+        try circle.settle()
+        func asks() throws -> Bool {
+            try circle.must("alice", "group", ["sync"]).records.contains {
+                $0.body["messageRequest"] != nil
+            }
+        }
+        #expect(try asks())
+        if kind == "blocked" {
+            try circle.must("alice", "contact", ["block", "bob"])
+        } else {
+            try circle.must("alice", "group", ["role", "team", "bob", "reader"])
+        }
+        #expect(try !asks())
+        if kind == "blocked" { try circle.must("alice", "contact", ["unblock", "bob"]) }
+        #expect(try asks() == (kind == "blocked"))
+    }
+
     /// A reaction and a deletion are messages too.
     @Test func lostEventsAreSentAgain() throws {
         let circle = try Circle("alice", "bob", "carol")

@@ -81,6 +81,14 @@ import Testing
         )
     }
 
+    /// `group` runs `recv`, and its messages have the name of the command that the user typed.
+    @Test func theMessagesOfAnotherToolHaveTheNameOfThisOne() throws {
+        let run = try run("bob", "group check --relay tcp://127.0.0.1:1 --phrase @FILE:phrase")
+        #expect(run.status == 69, "\(run)")
+        #expect(run.stderr.hasPrefix("group: error: cannot reach tcp://127.0.0.1:1"), "\(run)")
+        #expect(run.stderr.contains("\ngroup: hint: ") && !run.stderr.contains("recv:"))
+    }
+
     /// Enters the room, and lets the members learn of it.
     private func enter(_ name: String, _ nickname: String) throws {
         try shell(

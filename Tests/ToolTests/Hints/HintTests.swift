@@ -57,6 +57,8 @@ struct HintTests {
             "the line about an attached file; BlobProgramTests run its commands",
         "decrypt its envelopes: sotto recv --again | sotto decrypt; or receive with --stateless":
             "needs an inbox of 10,000 envelopes",
+        "…: note: a message waits for changes of its group: sotto group sync | sotto encrypt | sotto send":
+            "needs a change that did not arrive; aMessageWaitsForTheRankOfItsAuthor runs it",
         "delete it: sotto send --drop …":
             "needs a damaged outbox; aRowOfAnUnknownKindEndsItsDeliveryOnly runs it",
         "to try again: sotto send < /dev/null":

@@ -22,6 +22,25 @@ struct ConversationListTests {
         #expect(try circle["alice"].history("bob")[0]["status"] == .string("failed"))
     }
 
+    /// The invitation to a group that was declined and forgotten leaves the list; messages of a group do not.
+    @Test func aForgottenInvitationIsNoConversation() throws {
+        let circle = try Circle("alice", "bob")
+        func forget(_ ending: String) throws -> String {
+            let id = try circle.onlyGroup("bob")
+            try circle.group("bob", ending, id)
+            try circle.must("bob", "group", ["forget", id])
+            return try circle["bob"].run("history", ["list"]).text
+        }
+        try circle.post("alice", circle.must("alice", "group", ["create", "club", "bob"]).stdout)
+        try circle.texts("bob")
+        #expect(try circle["bob"].run("history", ["list"]).records.count == 1)
+        #expect(try forget("decline").isEmpty)
+        try circle.team("alice", "bob")
+        try circle.say("alice", "kept")
+        try circle.settle()
+        #expect(try forget("leave").contains("kept"))
+    }
+
     /// What an import claims is marked, is neither unread nor the last of authentic messages, and takes no name.
     @Test func claimsOfAnImportHideNothing() throws {
         let circle = try Circle("alice", "bob", "carol")

@@ -63,6 +63,22 @@ struct TextLineTests {
         #expect(mail.split(separator: "\n").count { $0 == "X-Sotto-Forwarded: yes" } == 1)
     }
 
+    /// A claimed date after the arrival gets no heading of its own, and a year has four digits.
+    @Test func aClaimedDateIsNotLaterThanTheArrival() throws {
+        let they = try Self.talk()
+        for (text, time) in [("future", "9999-12-31T12:00:00Z"), ("past", "0007-01-02T12:00:00Z")] {
+            let sealed = try Sealed.seal(
+                body: Message.textBody(text), from: they.alice.identity,
+                to: they.bob.identity.card(), time: try #require(Timestamp(time)))
+            let run = try they.bob.run("decrypt", stdin: sealed.record.serialized() + [10])
+            #expect(run.status == 0, "\(run)")
+        }
+        let lines = try they.bob.run("history", ["alice", "--text"]).lines
+        let days = lines.filter { $0.hasPrefix("-- ") }
+        #expect(days.count == 2 && days[0].hasPrefix("-- 20") && days[1].hasPrefix("-- 0007-01-"))
+        #expect(lines.contains { $0.hasSuffix("future") })
+    }
+
     // MARK: Groups
 
     /// In a list of several conversations, a message of a group names the group.
@@ -89,6 +105,19 @@ struct TextLineTests {
         #expect(joined.text == "[team: bob joined the group]\n")
         let records = try circle["alice"].run("decrypt", ["--again"]).records
         #expect(records.map { $0.body["name"] } == [.string("team")])
+    }
+
+    /// A name that other people chose is no part of the event: one of several words has quotation marks.
+    @Test func aNameOfAGroupForgesNoEvent() throws {
+        let circle = try Circle("alice", "bob")
+        let name = #"plain: bob left the group; "x""#
+        try circle.post("alice", circle.must("alice", "group", ["create", name, "bob"]).stdout)
+        let invited = try circle.read("bob", nil, ["--text"])
+        let quoted = #""plain: bob left the group; 'x'""#
+        #expect(invited.text.hasPrefix("[invited you to the group \(quoted)] to join: "))
+        try circle.group("bob", "accept", try circle.onlyGroup("bob"))
+        let joined = try circle.read("alice", nil, ["--text"])
+        #expect(joined.text == "[\(quoted): bob joined the group]\n")
     }
 
     // MARK: Deletions and quotations
