@@ -10,6 +10,7 @@ bashcompdir ?= $(PREFIX)/share/bash-completion/completions
 zshcompdir ?= $(PREFIX)/share/zsh/site-functions
 fishcompdir ?= $(PREFIX)/share/fish/vendor_completions.d
 unitdir ?= $(PREFIX)/lib/systemd/system
+userunitdir ?= $(PREFIX)/lib/systemd/user
 # What stands before the names in bindir. Empty installs the short names there.
 PROGRAM_PREFIX ?= sotto-
 
@@ -21,6 +22,7 @@ ZSH_NAMES = $(if $(PROGRAM_PREFIX),1s/^\(.compdef sotto-[a-z]*\) .*/\1/)
 TOOLS := keygen contact group compose encrypt decrypt history bridge fingerprint qr pad send recv relay
 # Started by a tool and not by users, so never on the path: qr starts qr-scan.
 HELPERS := qr-scan
+USER_UNITS := sotto-recv.service sotto-reader.service
 # Separate sections let the linker remove functions that nothing calls.
 RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release \
   -Xcc -ffunction-sections -Xcc -fdata-sections -Xswiftc -Xfrontend -Xswiftc -function-sections
@@ -115,14 +117,18 @@ ifeq ($(PROGRAM_PREFIX),)
 	for t in $(TOOLS); do \
 	  install -m 755 $(RELEASE)/$$t "$(DESTDIR)$(bindir)/$$t" || exit 1; done
 else
+	@# Relative, so that a copy of the tree works anywhere.
+	tools=$$(realpath -m --relative-to="$(bindir)" "$(libexecdir)/sotto"); \
 	for t in $(TOOLS); do \
 	  install -m 755 $(RELEASE)/$$t "$(DESTDIR)$(libexecdir)/sotto/$$t" || exit 1; \
-	  ln -sf "$(libexecdir)/sotto/$$t" "$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t" || exit 1; done
+	  ln -sf "$$tools/$$t" "$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t" || exit 1; done
 endif
 	for page in man/*.[1578]; do \
 	  name=$$(basename $$page); \
 	  case $$name in sotto*) ;; *) name=$(PROGRAM_PREFIX)$$name ;; esac; \
-	  install -m 644 $$page "$(DESTDIR)$(mandir)/man$${page##*.}/$$name" || exit 1; done
+	  folder="$(DESTDIR)$(mandir)/man$${page##*.}"; \
+	  install -m 644 $$page "$$folder/$$name" || exit 1; \
+	  test $$name = $${page##*/} || ln -sf $$name "$$folder/$${page##*/}" || exit 1; done
 	install -d "$(DESTDIR)$(datadir)/postgresql"
 	install -m 644 share/postgresql/plproxy.sql Sources/SottoServer/Postgres/sotto.sql \
 		"$(DESTDIR)$(datadir)/postgresql/"
@@ -136,6 +142,11 @@ endif
 	sed -e 's|^ExecStart=[^ ]*|ExecStart=$(bindir)/$(PROGRAM_PREFIX)relay|' \
 	  share/systemd/sotto-relay.service > "$(DESTDIR)$(unitdir)/sotto-relay.service"
 	chmod 644 "$(DESTDIR)$(unitdir)/sotto-relay.service"
+	install -d "$(DESTDIR)$(userunitdir)"
+	for unit in $(USER_UNITS); do \
+	  sed -e 's|/usr/local/bin/sotto-|$(bindir)/$(PROGRAM_PREFIX)|g' share/systemd/user/$$unit \
+	    > "$(DESTDIR)$(userunitdir)/$$unit" && \
+	  chmod 644 "$(DESTDIR)$(userunitdir)/$$unit" || exit 1; done
 
 uninstall:
 	rm -rf "$(DESTDIR)$(datadir)"
@@ -147,8 +158,10 @@ uninstall:
 	for page in man/*.[1578]; do \
 	  name=$$(basename $$page); \
 	  case $$name in sotto*) ;; *) name=$(PROGRAM_PREFIX)$$name ;; esac; \
-	  rm -f "$(DESTDIR)$(mandir)/man$${page##*.}/$$name"; done
+	  rm -f "$(DESTDIR)$(mandir)/man$${page##*.}/$$name" \
+	    "$(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/}"; done
 	rm -f "$(DESTDIR)$(unitdir)/sotto-relay.service"
+	for unit in $(USER_UNITS); do rm -f "$(DESTDIR)$(userunitdir)/$$unit"; done
 	rm -f $(foreach t,sotto $(addprefix sotto-,$(TOOLS) init add chat) $(if $(PROGRAM_PREFIX),,$(TOOLS)), \
 	  "$(DESTDIR)$(bashcompdir)/$(t)" "$(DESTDIR)$(zshcompdir)/_$(t)" "$(DESTDIR)$(fishcompdir)/$(t).fish")
 

@@ -255,7 +255,7 @@ let package = Package(
         .target(
             name: "SottoContacts",
             dependencies: [
-                "Sotto", "Arguments", "SottoTool", "SottoState",
+                "Sotto", "Arguments", "SottoTool", "SottoState", "SottoWire",
             ],
             swiftSettings: strict),
         .target(

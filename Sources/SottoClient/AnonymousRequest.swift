@@ -18,8 +18,8 @@ struct AnonymousRequest {
     /// counts.
     var deservesMore: @Sendable (Response) -> Bool = { _ in false }
 
-    /// Sends the request on its own connection, and reconnects within `timeout` seconds. Throws an error response of
-    /// the relay as an error.
+    /// Sends the request on its own connection, and reconnects within `timeout` seconds, unless the relay refuses the
+    /// connection. Throws an error response of the relay as an error.
     func ask(timeout: Double) throws(ClientError) -> Response {
         let group = RelayLink.makeGroup()
         defer { group.shutdownGracefully { _ in } }
@@ -30,7 +30,9 @@ struct AnonymousRequest {
                 return try attempt(group, until: deadline)
             } catch {
                 let delay = backoff.next()
-                guard error.isTransient, Monotonic.seconds() + delay < deadline else { throw error }
+                guard error.isWorthAsking, Monotonic.seconds() + delay < deadline else {
+                    throw error
+                }
                 _ = EventQueue<Never>().take(timeout: delay)
             }
         }

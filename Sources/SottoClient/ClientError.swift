@@ -9,6 +9,8 @@ public import SottoWire
 public enum ClientError: Error, Sendable, Equatable {
     /// The relay cannot be reached; `cause` is the system's reason.
     case unreachable(relay: String, cause: String)
+    /// No program accepts connections at the address.
+    case connectionRefused(relay: String)
     /// The connection ended.
     case lost(relay: String)
     /// The relay has no free connection.
@@ -63,12 +65,19 @@ extension ClientError {
     /// Whether a later attempt may succeed without a change by the user.
     public var isTransient: Bool {
         switch self {
-        case .unreachable, .lost, .busy, .relayFull, .tooSlow: true
+        case .unreachable, .connectionRefused, .lost, .busy, .relayFull, .tooSlow: true
         case .otherName, .loginRefused, .notAdmitted, .notARelay, .refused, .noCard, .forgedCard,
             .noRoom, .forgedRoom, .noBundle, .forgedBundle, .noBlob, .forgedBlob, .replaced,
             .inboxFull, .untrusted, .otherKey, .certificates, .noCertificates, .state:
             false
         }
+    }
+
+    /// Whether a question that the user waits for may be asked again at once. A relay that does not run is reported: the
+    /// address may be wrong, and nothing waits in an outbox.
+    var isWorthAsking: Bool {
+        if case .connectionRefused = self { return false }
+        return isTransient
     }
 }
 
@@ -76,10 +85,8 @@ extension ClientError: FailureError {
     /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
-        case .unreachable(let relay, let cause):
-            Failure(
-                .unavailable, "cannot reach \(relay): \(cause)",
-                hint: "check that the relay runs and its address is right")
+        case .unreachable(let relay, let cause): Self.unreachable(relay, cause)
+        case .connectionRefused(let relay): Self.unreachable(relay, "connection refused")
         case .lost(let relay): Failure(.unavailable, "the connection to \(relay) was lost")
         case .busy(let relay): Failure(.unavailable, "\(relay) has no free connection")
         case .otherName(let relay, let names):
@@ -152,6 +159,12 @@ extension ClientError: FailureError {
                 hint: "check the path of --ca or SOTTO_CA")
         case .state(let error): error.failure
         }
+    }
+
+    private static func unreachable(_ relay: String, _ cause: String) -> Failure {
+        Failure(
+            .unavailable, "cannot reach \(relay): \(cause)",
+            hint: "check that the relay runs and its address is right")
     }
 }
 

@@ -42,30 +42,35 @@ public final class Deliveries: Sendable {
     private let blobs: BlobFolder?
     private let patience: Delivery.Patience
     private let progress: @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void
+    private let solving: @Sendable (_ relay: RelayURL) -> Void
     private let events = EventQueue<Event>()
     private let state = Mutex(State())
     private let group = RelayLink.makeGroup()
 
     /// Creates deliveries for `outbox`; `choice` finds the relays of the items that wait in it already. `blobs` has the
-    /// files of its blobs. `progress` is told the uploaded bytes of a blob, its length and its id, on any thread.
+    /// files of its blobs. `progress` is told the uploaded bytes of a blob, its length and its id, and `solving` the relay for
+    /// which a proof of work is computed, both on any thread.
     public convenience init(
         outbox: Outbox, choice: RelayChoice, lockTimeout: Double, blobs: BlobFolder? = nil,
         progress: @escaping @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void = {
             _, _, _ in
-        }
+        },
+        solving: @escaping @Sendable (_ relay: RelayURL) -> Void = { _ in }
     ) {
         self.init(
             outbox: outbox, choice: choice, lockTimeout: lockTimeout, blobs: blobs,
-            patience: Delivery.Patience(), progress: progress)
+            patience: Delivery.Patience(), progress: progress, solving: solving)
     }
 
     /// Creates deliveries that wait as long as `patience` says.
     init(
         outbox: Outbox, choice: RelayChoice, lockTimeout: Double, blobs: BlobFolder?,
         patience: Delivery.Patience,
-        progress: @escaping @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void
+        progress: @escaping @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void,
+        solving: @escaping @Sendable (_ relay: RelayURL) -> Void = { _ in }
     ) {
         self.patience = patience
+        self.solving = solving
         self.outbox = outbox
         self.blobs = blobs
         self.progress = progress
@@ -192,7 +197,7 @@ public final class Deliveries: Sendable {
         guard state.withLock({ $0.deliveries.count }) < Self.relayLimit else { return nil }
         let new = try Delivery(
             outbox: outbox, queue: queue, relay: relay, lockTimeout: lockTimeout, blobs: blobs,
-            patience: patience, progress: progress
+            patience: patience, progress: progress, solving: { [solving] in solving(relay) }
         ) { [weak self] relays in self?.waits(queue, for: relays) ?? false }
         state.withLock { $0.deliveries[queue] = new }
         DispatchQueue(label: "send.\(queue)").async { [self] in

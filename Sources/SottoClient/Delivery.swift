@@ -58,6 +58,8 @@ public final class Delivery: Sendable {
     let blobs: BlobFolder?
     /// Called with the uploaded bytes of a blob, its length and its id, on any thread.
     let progress: @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void
+    /// Called before a proof of work for the relay is computed, which takes some seconds.
+    let solving: @Sendable () -> Void
     /// Returns whether to wait for blobs that go to other relays. Without it, a delivery does not wait for them.
     let waits: (@Sendable (_ relays: Set<String>) -> Bool)?
 
@@ -66,9 +68,11 @@ public final class Delivery: Sendable {
         outbox: Outbox, queue: String, relay: RelayURL, lockTimeout: Double, blobs: BlobFolder?,
         patience: Patience = Patience(),
         progress: @escaping @Sendable (_ have: Int64, _ size: Int64, _ id: String) -> Void,
+        solving: @escaping @Sendable () -> Void = {},
         waits: (@Sendable (_ relays: Set<String>) -> Bool)?
     ) throws(StateError) {
         self.waits = waits
+        self.solving = solving
         self.outbox = outbox
         (self.queue, self.relay) = (queue, relay)
         self.blobs = blobs

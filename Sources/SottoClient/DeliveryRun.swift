@@ -102,7 +102,9 @@ extension Delivery {
             case .lock: return .locked(delivery.lock.tryLock())
             case .unlock: delivery.lock.unlock()
             case .admit(let count): for _ in 0..<count { delivery.room.signal() }
-            case .solve(let response): return .solved(Request.solution(of: response))
+            case .solve(let response):
+                delivery.solving()
+                return .solved(Request.solution(of: response))
             case .connect(let generation): connect(generation)
             case .write(let lines): link?.write(lines)
             case .close:

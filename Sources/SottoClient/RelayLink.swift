@@ -90,11 +90,11 @@ final class RelayLink: Sendable {
                     CertificateProbe.run(relay, group) { flaw in
                         done(.failure(.untrusted(relay: name, flaw)))
                     }
+                case .failure(let error as ClientError): done(.failure(error))
+                case .failure(let error) where isRefusal(error):
+                    done(.failure(.connectionRefused(relay: name)))
                 case .failure(let error):
-                    done(
-                        .failure(
-                            (error as? ClientError)
-                                ?? .unreachable(relay: name, cause: cause(error))))
+                    done(.failure(.unreachable(relay: name, cause: cause(error))))
                 }
             }
     }
@@ -106,6 +106,17 @@ final class RelayLink: Sendable {
 
     /// Closes the connection after the pending lines are written.
     func close() { channel.close(promise: nil) }
+
+    /// Whether each address of the host refused the connection.
+    private static func isRefusal(_ error: any Error) -> Bool {
+        switch error {
+        case let error as NIOConnectionError:
+            !error.connectionErrors.isEmpty
+                && error.connectionErrors.allSatisfy { isRefusal($0.error) }
+        case let error as IOError: error.errnoCode == ECONNREFUSED
+        default: false
+        }
+    }
 
     private static func cause(_ error: any Error) -> String {
         switch error {

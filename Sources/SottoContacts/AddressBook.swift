@@ -74,7 +74,7 @@ public final class AddressBook {
             }
             return try IdentityStore.existing(
                 in: directory, identity: loaded.get(), lockTimeout: lockTimeout,
-                report: Terminal.note)
+                report: Terminal.note, forward: OutboxForwarding.forward)
         }
     }
 
@@ -129,7 +129,7 @@ public final class AddressBook {
         if let store = try store() { return store }
         let store = try IdentityStore(
             directory: .standard(), identity: identity(), lockTimeout: lockTimeout,
-            report: Terminal.note)
+            report: Terminal.note, forward: OutboxForwarding.forward)
         made = store
         return store
     }
@@ -199,7 +199,7 @@ public final class AddressBook {
         guard let card = found.card else {
             throw Failure(
                 .noKey, "no card of \(found.name) is known",
-                hint: "get the card: \(cardLookupCommand(found.id))")
+                hint: "get the card: \(cardLookupCommand(found.id, name: found.contact?.name))")
         }
         return .card(card)
     }

@@ -52,7 +52,7 @@ extension AddressBook {
             throw Failure(
                 .untrusted, "\(person.name) is not a contact",
                 hint:
-                    "get the card and add it: \(cardLookupCommand(person.id, relay: person.card?.relay))"
+                    "get the card and add it: \(cardLookupCommand(person.id, name: person.contact?.name, relay: person.card?.relay))"
             )
         case .any: break
         case nil, .firstUse, .verified:
@@ -86,7 +86,7 @@ extension AddressBook {
                 .untrusted,
                 "\(person.name) is verified, but the encryption key on this card was not compared",
                 hint:
-                    "get the signed card: \(cardLookupCommand(person.id, relay: person.card?.relay))"
+                    "get the signed card: \(cardLookupCommand(person.id, name: person.contact?.name, relay: person.card?.relay))"
             )
         case .ratchet, .phrase, .group: return
         }

@@ -44,7 +44,9 @@ extension StateTransaction {
             if card.record == nil, known.trust == .verified {
                 throw Failure(
                     .untrusted, "\(known.name) is verified, but this card is not signed",
-                    hint: "get the signed card: \(cardLookupCommand(known.id, relay: card.relay))")
+                    hint:
+                        "get the signed card: \(cardLookupCommand(known.id, name: known.name, relay: card.relay))"
+                )
             }
             try accounts.check(
                 Contact(name: known.name, id: card.id, card: card), replacing: nil, in: self)
@@ -163,8 +165,11 @@ extension Contact {
 }
 
 /// Returns the command that fetches the signed card of an id from a relay's directory and adds it. `relay` is the relay
-/// that its owner named, if any.
-public func cardLookupCommand(_ id: KeyID, relay: String? = nil) -> String {
-    guard let relay else { return "sotto recv --card \(id) | sotto contact add" }
-    return "sotto recv --relay \(shellWord(relay)) --card \(id) | sotto contact add"
+/// that its owner named, if any. `name` is the name of the contact with the id, or `nil`.
+public func cardLookupCommand(
+    _ id: KeyID, name: String? = nil, relay: String? = nil
+) -> String {
+    let who = name.flatMap { $0.isEmpty ? nil : shellWord($0) } ?? id.description
+    guard let relay else { return "sotto recv --card \(who) | sotto contact add" }
+    return "sotto recv --relay \(shellWord(relay)) --card \(who) | sotto contact add"
 }

@@ -55,6 +55,9 @@ public final class Input: ByteSource {
                     .usage, "standard input can be read only once",
                     hint: "use a file for one of the two inputs")
             }
+            if descriptor == 0, isTerminal, Terminal.isTerminal(2) {
+                Terminal.note("reads what you type; Ctrl-D ends it")
+            }
         }
         if !isWide, buffer.count > 64 << 10 {
             isWide = true

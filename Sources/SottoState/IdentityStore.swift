@@ -15,18 +15,23 @@ public final class IdentityStore: Sendable {
     let directory: StateDirectory
     /// The rows that could not be read.
     let damage: DamageLog
+    /// Is called after a commit with the cards of contacts that name another relay than the stored ones.
+    let forward: @Sendable ([LaterCard]) -> Void
     /// When messages were last erased whose lifetime had ended, by the monotonic clock in seconds.
     let expiryCheck = Mutex(-Double.infinity)
     /// The identity that owns the state.
     public let owner: Identity
 
     /// Opens or creates the identity's file in `directory`. This and every other call waits at most `lockTimeout`
-    /// seconds for other processes that write. `report` is called with rows that cannot be read, each once.
+    /// seconds for other processes that write. `report` is called with rows that cannot be read, each once. `forward` is
+    /// called after a commit with the later cards of contacts that name another relay.
     public init(
         directory: StateDirectory, identity: Identity, lockTimeout: Double,
-        report: @escaping @Sendable (StateDamage) -> Void = { _ in }
+        report: @escaping @Sendable (StateDamage) -> Void = { _ in },
+        forward: @escaping @Sendable ([LaterCard]) -> Void = { _ in }
     ) throws(StateError) {
         owner = identity
+        self.forward = forward
         damage = DamageLog(path: directory.file(identity.id.description + ".db"), report)
         self.directory = directory
         key = identity.derivedKey(info: "state/v1").guarded()
@@ -38,16 +43,18 @@ public final class IdentityStore: Sendable {
         settleHeldCopiesIfPossible()
     }
 
-    /// Opens the state like ``init(directory:identity:lockTimeout:report:)``, but returns `nil` and creates nothing if the
-    /// file does not exist.
+    /// Opens the state like ``init(directory:identity:lockTimeout:report:forward:)``, but returns `nil` and creates nothing
+    /// if the file does not exist.
     public static func existing(
         in directory: StateDirectory, identity: Identity, lockTimeout: Double,
-        report: @escaping @Sendable (StateDamage) -> Void = { _ in }
+        report: @escaping @Sendable (StateDamage) -> Void = { _ in },
+        forward: @escaping @Sendable ([LaterCard]) -> Void = { _ in }
     ) throws(StateError) -> IdentityStore? {
         let path = directory.file(identity.id.description + ".db")
         guard access(path, F_OK) == 0 else { return nil }
         return try IdentityStore(
-            directory: directory, identity: identity, lockTimeout: lockTimeout, report: report)
+            directory: directory, identity: identity, lockTimeout: lockTimeout, report: report,
+            forward: forward)
     }
 
     /// The schema, by version. A later version adds a script; a released script never changes.

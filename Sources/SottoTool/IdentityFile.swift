@@ -50,15 +50,33 @@ public enum IdentityFile {
         return content
     }
 
-    /// Returns the text of an identity file, and its passphrase or `nil` for a file without one. Asks for the passphrase if
-    /// `passphrase` does not give it.
-    public static func opened(
-        _ path: String, passphrase source: SecretSource?
-    ) throws -> (text: [UInt8], passphrase: Passphrase?) {
-        let text = try contents(of: path)
-        guard AgeFormat.isAge(text) else { return (text, nil) }
-        let passphrase = try self.passphrase(source, of: path)
-        return (try unprotect(text, path: path) { passphrase }, passphrase)
+    /// Returns the content of an identity file with its text changed by `change`. A protected file keeps its header, so that
+    /// the passphrase stays and an unlocked file stays unlocked. Asks for the passphrase of a locked file; a given one is used
+    /// in any case.
+    static func changed(
+        _ path: String, passphrase source: SecretSource?,
+        _ change: (inout [UInt8]) throws -> Void
+    ) throws -> [UInt8] {
+        let file = try contents(of: path)
+        guard AgeFormat.isAge(file) else {
+            var text = file
+            try change(&text)
+            return text
+        }
+        let fileKey = try fileKey(of: file, path, source)
+        var text = try AgeFileReader.open(file, fileKey: fileKey)
+        defer { wipe(&text) }
+        try change(&text)
+        return try AgeFile.replacing(text, in: file, fileKey: fileKey)
+    }
+
+    private static func fileKey(
+        of file: [UInt8], _ path: String, _ source: SecretSource?
+    ) throws -> SecretBytes {
+        if source == nil, let known = Keyring.fileKey(of: file) { return known }
+        return try opening(path) {
+            try AgeFile.fileKey(of: file) { try passphrase(source, of: path) }
+        }
     }
 
     /// Returns the protected identity file at `path` and its file key, decrypted with its passphrase. Throws a failure
@@ -167,7 +185,7 @@ public enum IdentityFile {
             throw Failure(
                 Failure.meaning(of: errno).0,
                 "cannot read the identity \(path): \(Failure.text(of: errno))",
-                hint: errno == ENOENT ? "create one: sotto keygen -o \(shellWord(path))" : nil)
+                hint: errno == ENOENT ? creation(of: path) : nil)
         }
         if path != "-", status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
             let text = try Input(path: path).readText(limit: limit)
@@ -196,8 +214,26 @@ public enum IdentityFile {
     }
 
     private static func passphrase(_ source: SecretSource?, of path: String) throws -> Passphrase {
-        try source?.passphrase()
-            ?? Passphrase(Terminal.ask("Passphrase for \(path): ", secret: true))
+        if let source { return try source.passphrase() }
+        do throws(Failure) {
+            return Passphrase(try Terminal.ask("Passphrase for \(path): ", secret: true))
+        } catch {
+            guard error.status == .configuration else { throw error }
+            let file = path == (try? defaultPath()) ? "" : " " + shellWord(path)
+            throw Failure(
+                .configuration,
+                "the identity \(path) is locked, and no terminal is available for its passphrase",
+                hint:
+                    "unlock it for some hours: sotto keygen unlock\(file), or give --identity-passphrase @FILE:PATH"
+            )
+        }
+    }
+
+    /// Returns the hint for a missing file: the command that creates it.
+    private static func creation(of path: String) -> String {
+        path == (try? defaultPath())
+            ? "create your identity: sotto init"
+            : "create one: sotto keygen -o \(shellWord(path))"
     }
 
     private static func unprotect(

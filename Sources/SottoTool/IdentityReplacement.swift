@@ -15,27 +15,24 @@ extension IdentitySource {
             throw Failure(.usage, "standard input cannot be changed", hint: "give a file name")
         }
         let original = try OriginalFile(path)
-        var (text, passphrase) = try IdentityFile.opened(path, passphrase: passphrase)
-        defer { wipe(&text) }
-        guard var record = try? JSON.object(parsing: text),
-            (try? Identity(record: record)) != nil
-        else {
-            throw Failure(
-                .malformed, "\(path) is not a sotto identity and cannot be changed",
-                hint: "create one with sotto keygen -o FILE")
+        var file = try IdentityFile.changed(path, passphrase: passphrase) { text in
+            guard var record = try? JSON.object(parsing: text),
+                (try? Identity(record: record)) != nil
+            else {
+                throw Failure(
+                    .malformed, "\(path) is not a sotto identity and cannot be changed",
+                    hint: "create one with sotto keygen -o FILE")
+            }
+            try change(&record)
+            wipe(&text)
+            text = record.serialized() + [UInt8(ascii: "\n")]
         }
-        try change(&record)
-        var line = record.serialized() + [UInt8(ascii: "\n")]
-        defer { wipe(&line) }
+        defer { wipe(&file) }
         // A symbolic link is kept: its target is replaced.
         guard let resolved = realpath(path, nil) else { throw Failure(errno: errno, "read", path) }
         defer { free(resolved) }
         let output = try Output(path: String(cString: resolved), content: .text)
-        if let passphrase {
-            try output.write(AgeFile.seal(line, for: .passphrase(passphrase), armored: true))
-        } else {
-            try output.write(line)
-        }
+        try output.write(file)
         try output.keepOwner(original.owner)
         try output.finish()
         return path

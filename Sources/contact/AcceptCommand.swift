@@ -12,7 +12,8 @@ struct AcceptCommand: Program {
             "Make the sender of a message request a contact, and print the waiting messages for decrypt.",
         usage: "contact accept ID [--name NAME] [CARD] | decrypt",
         discussion: """
-            The messages leave the list after decrypt has opened them. For a contact, they are printed again.
+            The contact has the card that the sender's messages carry, so that an answer needs nothing else. The messages \
+            leave the list after decrypt has opened them. For a contact, they are printed again.
             """)
 
     @Option(
@@ -24,7 +25,9 @@ struct AcceptCommand: Program {
     @Argument("id", help: "An id, its beginning (16 characters or more), a card or a contact.")
     var id: String
 
-    @Argument("card", help: "The sender's card, if you have it; `-` is stdin.")
+    @Argument(
+        "card",
+        help: "The sender's card; `-` is stdin. Default: the card that the messages carry.")
     var card: String?
 
     func execute() throws {
@@ -47,12 +50,11 @@ struct AcceptCommand: Program {
             options.note("the name remains \(contact.name)")
         }
         if let card {
-            let outcome = try open.book.writableStore().transaction {
-                try $0.introduce(card, as: name, accounts: open.book.accounts)
-            }
-            if case .changed(let contact, let replaced) = outcome {
-                throw Failure.changedKey(of: contact, replaced: replaced)
-            }
+            try add(card, as: name, open)
+        } else if person.contact?.card == nil,
+            let carried = try open.book.store()?.requestedCard(from: person.id)
+        {
+            try add(carried, as: isNew ? freeName(for: carried, open) : nil, open)
         } else if isNew {
             try addWithoutCard(person.id, open)
         }
@@ -65,6 +67,36 @@ struct AcceptCommand: Program {
     /// Returns the card that was given as the argument; `nil` for a contact's own stored card.
     private func givenCard(_ person: Correspondent) -> Card? {
         person.contact?.card == person.card ? nil : person.card
+    }
+
+    private func add(_ card: Card, as name: String?, _ open: OpenBook) throws {
+        let outcome = try open.book.writableStore().transaction {
+            try $0.introduce(card, as: name, accounts: open.book.accounts)
+        }
+        if case .changed(let contact, let replaced) = outcome {
+            throw Failure.changedKey(of: contact, replaced: replaced)
+        }
+    }
+
+    /// Returns the name for the owner of a card that a message carries. The sender chose the name on it, which must not offer
+    /// another key to a contact with this name.
+    private func freeName(for card: Card, _ open: OpenBook) throws -> String {
+        let hint = "give a name: sotto contact accept \(card.id.short) --name NAME"
+        let chosen: String
+        do throws(Failure) {
+            chosen = try ContactName.checked(name ?? card.name)
+        } catch {
+            guard name == nil else { throw error }
+            let what = card.name.isEmpty ? "the sender's card has no name" : error.message
+            throw Failure(.usage, what, hint: hint)
+        }
+        if let other = try open.book.store()?.contact(named: chosen), other.id != card.id {
+            throw Failure(
+                .usage,
+                "another contact has the name \(other.name); the sender is not this contact",
+                hint: hint)
+        }
+        return chosen
     }
 
     private func addWithoutCard(_ id: KeyID, _ open: OpenBook) throws {
@@ -87,7 +119,9 @@ struct AcceptCommand: Program {
         if isNew {
             options.note(contact.additionNote)
             if contact.card == nil {
-                options.note("to answer, get the sender's card: \(cardLookupCommand(contact.id))")
+                options.note(
+                    "to answer, get the sender's card: \(cardLookupCommand(contact.id, name: contact.name))"
+                )
             }
         }
         guard !envelopes.isEmpty else {

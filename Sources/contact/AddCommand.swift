@@ -161,7 +161,7 @@ extension Contact {
     /// The next step towards a verified key: the comparison, or first the signed card.
     private var comparison: String {
         if let card, card.record == nil {
-            return "; get the signed card: \(cardLookupCommand(id, relay: card.relay))"
+            return "; get the signed card: \(cardLookupCommand(id, name: name, relay: card.relay))"
         }
         return learned.whisper2 == nil
             ? "; compare the safety number: sotto contact show \(shellWord(name))" : ""

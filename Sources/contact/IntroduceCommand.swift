@@ -1,6 +1,7 @@
 import Arguments
 import Glibc
 import Sotto
+import SottoContacts
 import SottoTool
 
 /// `contact introduce`: adds a contact in one step, using the other tools.
@@ -49,7 +50,17 @@ struct IntroduceCommand: Program {
             parsing: contact(["show", "--json", card.id.description]).split(
                 separator: UInt8(ascii: "\n")
             ).first.map(Array.init) ?? [])
+        if card.record == nil { noteShortForm(card, shown["name"]?.string) }
         try say(shown)
+    }
+
+    /// Reports that the contact has only the short form of the card.
+    private func noteShortForm(_ card: Card, _ name: String?) {
+        let own = environmentVariable("SOTTO_RELAY")
+        let relay = options.relay ?? (own == nil ? card.relay : nil)
+        Terminal.say(
+            "contact: note: no relay has the signed card, so the contact has no post-quantum key; to try again: \(cardLookupCommand(card.id, name: name, relay: relay))"
+        )
     }
 
     /// Claims a bundle of prekeys, so that the first message begins a session. Without a bundle the message is sealed,
@@ -83,9 +94,6 @@ struct IntroduceCommand: Program {
         let result = try lookup.run()
         guard result.status == 0 else {
             guard let short else { throw Failure.ended(result.status, "recv") }
-            Terminal.say(
-                "contact: note: no relay has the signed card, so the contact has no post-quantum key; try again later with sotto add --relay URL \(id)"
-            )
             return short
         }
         let card = try Card(record: JSON.object(parsing: Self.trimmed(result.output)))
@@ -146,7 +154,7 @@ private enum Introduction {
         } else if RecipientArgument.isWritten(argument) {
             self = .card(try RecipientArgument.card(argument))
         } else {
-            var bytes = try RecipientArgument.contents(of: argument)
+            var bytes = try Self.contents(of: argument)
             if Self.isPicture(bytes) { bytes = try ToolRun("qr", ["scan"], input: bytes).output() }
             let text = String(decoding: IntroduceCommand.trimmed(bytes), as: UTF8.self)
             if let id = KeyID(text) {
@@ -154,6 +162,27 @@ private enum Introduction {
             } else {
                 self = .card(try RecipientArgument.only(in: bytes, of: argument).card())
             }
+        }
+    }
+
+    /// Reads a file. The hint for a missing one names the forms of this command.
+    private static func contents(of argument: String) throws(Failure) -> [UInt8] {
+        do throws(Failure) {
+            return try RecipientArgument.contents(of: argument)
+        } catch {
+            guard error.status == .noInput, !RecipientArgument.isURI(argument) else { throw error }
+            guard ContactName.looksLikeID(argument) else {
+                throw Failure(
+                    .noInput, error.message,
+                    hint:
+                        "give a card file, a sotto: URI, a picture of a code, or an id of 66 characters"
+                )
+            }
+            throw Failure(
+                .noInput, "\(argument) is neither a file nor a whole id",
+                hint:
+                    "for the sender of a message request: sotto contact accept \(shellWord(argument))"
+            )
         }
     }
 

@@ -15,7 +15,8 @@ struct RequestsCommand: Program {
             contact requests --drop ID | --drop-all
             """,
         discussion: """
-            With ID the envelopes are printed, one per line, and stay in the list. To read them before you decide:
+            A name in quotation marks and a relay are from the card that a message carries: the sender claims them. With ID \
+            the envelopes are printed, one per line, and stay in the list. To read them before you decide:
               contact requests ID | decrypt --preview
             The limits are 100 waiting messages per sender and 1,000 listed messages. When the list is full, messages of the \
             sender with the most, then of the busiest hour, are set aside, up to 64 MiB; the full ID of the sender prints them.
@@ -75,7 +76,9 @@ struct RequestsCommand: Program {
                 let name = try open.book.store()?.readableContact(id: request.from)?.name ?? ""
                 table.add([
                     request.from.short, counted(request.count, "message"),
-                    request.firstSeen.description, Table.cut(name, to: Table.nameWidth),
+                    request.firstSeen.description,
+                    name.isEmpty ? request.claimedName : Table.cut(name, to: Table.nameWidth),
+                    Table.cut(request.card?.relay ?? "", to: MessageRequest.relayWidth),
                 ])
             }
             try output.writeText(table.text)
@@ -123,12 +126,24 @@ func print(envelopes: [[UInt8]]) throws {
 }
 
 extension MessageRequest {
-    /// The record: `{"v":1,"type":"requests","from","count","first_seen"}`.
+    /// The greatest displayed width of a relay, in columns.
+    fileprivate static let relayWidth = 64
+
+    /// The name on the card in quotation marks, or an empty text: the sender chose it.
+    fileprivate var claimedName: String {
+        guard let card, !card.name.isEmpty else { return "" }
+        let quoted = JSON.string(Table.cut(card.name, to: Table.nameWidth)).serialized()
+        return String(decoding: quoted, as: UTF8.self)
+    }
+
+    /// The record: `{"v":1,"type":"requests","from","count","first_seen","claimedName","relay"}`.
     var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("requests")),
             ("from", .string(from.description)), ("count", .integer(Int64(count))),
             ("first_seen", .string(firstSeen.description)),
+            ("claimedName", card.flatMap { $0.name.isEmpty ? nil : .string($0.name) }),
+            ("relay", card?.relay.map { .string($0) }),
         ])
     }
 }

@@ -59,7 +59,7 @@ struct ShowCommand: Program {
         guard let card = contact.card else {
             throw Failure(
                 .noKey, "no card of \(contact.name) is known",
-                hint: "get the card: \(cardLookupCommand(contact.id))")
+                hint: "get the card: \(cardLookupCommand(contact.id, name: contact.name))")
         }
         let output = try Output(path: "-", content: .text)
         if let record = card.record {

@@ -147,7 +147,7 @@ struct VerifyCommand: Program {
             .untrusted,
             "the key matches, but the card of \(contact.name) is a URI: no signature binds its encryption key to the id",
             hint:
-                "get the signed card, then verify again: \(cardLookupCommand(contact.id, relay: card.relay))"
+                "get the signed card, then verify again: \(cardLookupCommand(contact.id, name: contact.name, relay: card.relay))"
         )
     }
 
@@ -188,7 +188,7 @@ struct VerifyCommand: Program {
             .untrusted,
             "the account matches the introduced one, but no signature binds it to the id of \(contact.name)",
             hint:
-                "get the signed card, which may name it: \(cardLookupCommand(contact.id, relay: contact.card?.relay))"
+                "get the signed card, which may name it: \(cardLookupCommand(contact.id, name: contact.name, relay: contact.card?.relay))"
         )
     }
 

@@ -20,7 +20,7 @@ struct Invited {
         guard let card = person.card, card.record != nil else {
             throw Failure(
                 .noKey, "no signed card of \(person.name) is known",
-                hint: "get the card: \(cardLookupCommand(person.id))")
+                hint: "get the card: \(cardLookupCommand(person.id, name: person.contact?.name))")
         }
         (id, self.card) = (person.id, card)
     }

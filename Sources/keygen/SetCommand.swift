@@ -10,8 +10,8 @@ struct SetCommand: Program {
         abstract: "Set or remove the relay of an identity.",
         usage: "keygen set --relay URL | --no-relay [FILE]",
         discussion: """
-            The file is replaced atomically and keeps its passphrase. Existing cards still name the old relay: give out \
-            new ones.
+            The file is replaced atomically, keeps its passphrase, and stays unlocked. Existing cards still name the old \
+            relay: publish a new one. The next message to each contact carries it until the contact answers.
 
             EXAMPLES
               keygen set --relay tls://relay.example.org:7667 alice.key
@@ -44,11 +44,23 @@ struct SetCommand: Program {
 
     func execute() throws {
         let address = try relay.map { try RelayURL(argument: $0) }
+        var former: String?
         let path = try identity.replaceRecord(argument: file) { record in
+            former = record["relay"]?.string
             record["relay"] = address.map { .string($0.text) }
         }
         guard !quiet else { return }
         let change = address.map { "has the relay \($0)" } ?? "no longer has a relay"
         Terminal.say("\(KeygenTool.toolName): \(path) \(change)")
+        guard let address, address.text != former else { return }
+        let option = path == (try? IdentityFile.defaultPath()) ? "" : " -i " + shellWord(path)
+        note("to publish your card there: sotto keygen public\(option) | sotto send")
+        guard let former else { return }
+        note(
+            "contacts write to the old relay until they have the card: the next message to each carries it, and sotto recv --card fetches it"
+        )
+        note("to fetch what still arrives there: sotto recv\(option) --relay \(shellWord(former))")
     }
+
+    private func note(_ text: String) { Terminal.say("\(KeygenTool.toolName): note: \(text)") }
 }

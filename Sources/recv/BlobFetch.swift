@@ -26,11 +26,17 @@ struct BlobFetch {
                 .noInput, "the file of the message is not at a relay",
                 hint: "ask the sender for it, and open it with sotto decrypt --attachment")
         }
+        guard isKept || !Terminal.isTerminal(1) else {
+            throw Failure(
+                .usage, "refusing to write an encrypted file to the terminal",
+                hint: file.savingCommand(
+                    shellWord(record),
+                    identity: identity.identities.map { " -i " + shellWord($0) }.joined()))
+        }
         let address = try address(place.relay, file.group, book)
         let folder = try BlobFolder(directory: .standard())
         let download = BlobDownload(
             pointer, id: place.id, to: folder.incoming(place.id, of: file.record))
-        // A terminal is refused before the transfer.
         let output = isKept ? nil : try Output(path: nil, content: .binary)
         let meter = TransferMeter(tool: RecvTool.toolName, quiet: quiet)
         defer { meter.clear() }

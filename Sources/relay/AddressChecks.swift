@@ -6,10 +6,11 @@ import SottoWire
 
 /// Checks the addresses, names and certificate of a relay, and its wake-up methods.
 enum AddressChecks {
+    /// Returns the findings. With `isRunning` a relay runs with the store, so that the addresses are in use.
     static func findings(
-        _ plan: RelayConfiguration, willMakeCertificate: Bool = false
+        _ plan: RelayConfiguration, willMakeCertificate: Bool = false, isRunning: Bool = false
     ) -> [Finding] {
-        var findings = listening(plan.listen, "listen")
+        var findings = listening(plan.listen, "listen", isRunning)
         let addresses = resolve(plan.listen) ?? []
         let isWildcard = addresses.contains { ["0.0.0.0", "::"].contains($0.text) }
         if isWildcard, plan.names.isEmpty {
@@ -27,7 +28,9 @@ enum AddressChecks {
                     ? Finding(.warning, "name", "\(url.host) does not resolve on this machine")
                     : Finding(.ok, "name", "\(url.host) is \(found.joined(separator: " and "))"))
         }
-        if let monitor = plan.operations.monitor { findings += listening(monitor, "monitor") }
+        if let monitor = plan.operations.monitor {
+            findings += listening(monitor, "monitor", isRunning)
+        }
         for method in plan.operations.wake?.methods ?? [] { findings.append(wake(method)) }
         if willMakeCertificate {
             return findings + [
@@ -57,7 +60,9 @@ enum AddressChecks {
         }
     }
 
-    private static func listening(_ address: RelayURL, _ topic: String) -> [Finding] {
+    private static func listening(
+        _ address: RelayURL, _ topic: String, _ isRunning: Bool
+    ) -> [Finding] {
         guard let addresses = resolve(address), !addresses.isEmpty else {
             return [Finding(.error, topic, "\(address.host) does not resolve")]
         }
@@ -65,6 +70,8 @@ enum AddressChecks {
         let code = addresses[0].tryBinding()
         switch code {
         case 0: return [Finding(.ok, topic, "\(address.name) is free")]
+        case EADDRINUSE where isRunning:
+            return [Finding(.ok, topic, "\(address.name) is in use; the relay runs")]
         case EADDRINUSE:
             return [
                 Finding(.error, topic, "\(address.name) is in use, perhaps by another relay")

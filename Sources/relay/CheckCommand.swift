@@ -13,7 +13,7 @@ struct CheckCommand: Program {
             "relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--accept-clock] [--json]",
         discussion: """
             It takes the options of a relay, and changes nothing unless --accept-clock is given. Each line begins with \
-            ok, warning or error; with an error the exit status is 78.
+            ok, warning or error; with an error the exit status is 78. A relay that runs with the store is no error.
 
             EXAMPLES
               relay check --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
@@ -35,10 +35,12 @@ struct CheckCommand: Program {
             try MemberStore.check(plan.store)
             try StoreClock.accept(in: StoreLocation(plan.store))
         }
-        var findings = AddressChecks.findings(plan, willMakeCertificate: relay.tls.willMake)
-        findings += StoreChecks(path: plan.store).findings()
+        let store = StoreChecks(path: plan.store)
+        var findings = AddressChecks.findings(
+            plan, willMakeCertificate: relay.tls.willMake, isRunning: store.isInUse)
+        findings += store.findings()
         findings += MachineChecks.findings(plan)
-        if let finding = StoreChecks(path: plan.store).clock() { findings.append(finding) }
+        if let finding = store.clock() { findings.append(finding) }
         let output = try Output(path: nil, content: .text)
         for finding in findings {
             if json {

@@ -32,6 +32,14 @@ struct StoreChecks {
         return file() + fileSystem() + synchronisation()
     }
 
+    /// Whether a relay runs with the store.
+    var isInUse: Bool {
+        guard !path.contains("://"), access(path + "-lock", F_OK) == 0 else { return false }
+        guard let lock = try? FileLock(path: path + "-lock"), lock.tryLock() else { return true }
+        lock.unlock()
+        return false
+    }
+
     // MARK: The file
 
     private func file() -> [Finding] {
@@ -67,13 +75,7 @@ struct StoreChecks {
         } catch {
             findings.append(Finding(.error, "blobs", error.failure.message))
         }
-        if access(path + "-lock", F_OK) == 0 {
-            if let lock = try? FileLock(path: path + "-lock"), lock.tryLock() {
-                lock.unlock()
-            } else {
-                findings.append(Finding(.error, "lock", "\(path) is in use by another relay"))
-            }
-        }
+        if isInUse { findings.append(Finding(.ok, "lock", "a relay runs with \(path)")) }
         if Int(status.st_mtim.tv_sec) > time(nil) + 120 {
             findings.append(
                 Finding(.warning, "clock", "\(path) has a time in the future; check the clock")

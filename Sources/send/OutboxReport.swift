@@ -23,7 +23,7 @@ struct OutboxReport {
         if json {
             for item in items { try output.writeRecord(item.report) }
         } else {
-            let rows = [["ID", "TO", "RELAY", "SINCE", "BYTES"]] + items.map(\.row)
+            let rows = [["ID", "KIND", "TO", "RELAY", "SINCE", "BYTES"]] + items.map(\.row)
             let widths = rows[0].indices.map { column in
                 rows.map { $0[column].unicodeScalars.count }.max() ?? 0
             }
@@ -78,28 +78,34 @@ extension OutboxReport {
 }
 
 extension Outbox.Waiting {
-    /// The relay's address without a pin.
-    private var address: String? {
-        guard !relay.isEmpty else { return nil }
-        return relay.split(separator: "#").first.map(String.init) ?? relay
+    /// The relay's address with its pin, or `nil`.
+    private var address: String? { relay.isEmpty ? nil : relay }
+
+    /// The relay's address for people, with the beginning of its pin.
+    private var shownAddress: String {
+        guard let address else { return "-" }
+        let parts = address.pieces(between: "#sha256=")
+        guard parts.count == 2 else { return address }
+        return "\(parts[0])#sha256=\(parts[1].prefix(8))…"
     }
 
     private var kindName: String {
         switch kind {
         case .envelope, .signal: "envelope"
         case .prekeys: "prekeys"
-        case .record: "card"
+        case .record: recordType == "contact" ? "card" : recordType ?? "record"
         case .blob: "blob"
         case nil: "unknown"
         }
     }
 
     fileprivate var row: [String] {
-        let recipient = kind == .envelope ? to.prefix(16) + "…" : "(\(kindName))"
-        let id = kind == .blob ? id.prefix(16) + "…" : id[...]
+        let isMail = kind == .envelope || kind == .blob
+        let recipient = isMail ? to.prefix(16) + "…" : "-"
+        let id = kind == .envelope ? id[...] : id.prefix(16) + "…"
         return [
-            String(id), String(recipient), address ?? "-", String(since.description.prefix(10)),
-            "\(count)",
+            String(id), kindName, String(recipient), shownAddress,
+            String(since.description.prefix(10)), "\(count)",
         ]
     }
 

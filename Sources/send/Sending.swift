@@ -18,9 +18,17 @@ struct Sending {
         blobs.removeOld(except: try outbox.blobPaths(in: blobs))
         let output = try Output(path: nil, content: .text)
         let meter = TransferMeter(tool: SendTool.toolName, quiet: quiet)
+        let quiet = quiet
         let deliveries = Deliveries(
             outbox: outbox, choice: relay, lockTimeout: lockTimeout, blobs: blobs
-        ) { have, size, _ in meter.note(have, of: size) }
+        ) { have, size, _ in
+            meter.note(have, of: size)
+        } solving: { relay in
+            guard !quiet else { return }
+            Terminal.say(
+                "send: note: \(relay) gets many new ids now and asks for a proof of work, which takes some seconds"
+            )
+        }
         let lines = EnvelopeLines(deliveries: deliveries, choice: relay)
         DispatchQueue(label: "send.input").async { lines.read() }
 

@@ -617,10 +617,11 @@ struct ContactTests {
 
     // MARK: Requests
 
-    /// Returns a message of `name`, sealed for Alice.
+    /// Returns a message of `name`, sealed for Alice, without the card of `name`.
     func send(_ name: String, _ text: String) throws -> [UInt8] {
         try home.output(
-            "encrypt", ["--to", "alice.card", "-i", "\(name).key"], stdin: Array(text.utf8))
+            "encrypt", ["--stateless", "--to", "alice.card", "-i", "\(name).key"],
+            stdin: Array(text.utf8))
     }
 
     func open(_ lines: [UInt8], _ more: String...) throws -> Run {

@@ -32,6 +32,7 @@ struct TerminalTests {
     @Test func theEndOfTypedInputIsTypedOnce() throws {
         let session = try TerminalSession(
             home.command("encrypt", ["-r", "bob.card"]), stdout: home.files("file"))
+        try session.expect("encrypt: note: reads what you type; Ctrl-D ends it")
         try session.type("hi\n\u{4}")
         #expect(try session.finish().status == 0)
         let run = try home.run("decrypt", ["-i", "bob.key", "file"])

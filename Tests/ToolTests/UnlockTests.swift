@@ -60,6 +60,31 @@ struct UnlockTests {
         #expect(try home.run("keygen", ["lock", "alice.key"]).status == 1)
     }
 
+    /// `keygen set` needs no passphrase of an unlocked identity, which stays unlocked and keeps its passphrase.
+    @Test(.enabled(if: hasKeyring, hint))
+    func anotherRelayKeepsTheUnlock() throws {
+        let locked = try home.run("keygen", ["set", "--relay", "tcp://a.example:1", "alice.key"])
+        #expect(locked.status == 78 && locked.stderr.contains("sotto keygen unlock alice.key"))
+        try unlock()
+        let first = try home.run("keygen", ["set", "--relay", "tcp://a.example:1", "alice.key"])
+        #expect(first.status == 0 && first.stderr.contains("sotto keygen public -i alice.key |"))
+        #expect(!first.stderr.contains("old relay"))
+        let second = try home.run("keygen", ["set", "--relay", "tcp://b.example:1", "alice.key"])
+        #expect(second.stderr.contains("sotto recv -i alice.key --relay tcp://a.example:1"))
+        let card = try Card(record: JSON.object(parsing: quietRun().stdout))
+        #expect(card.relay == "tcp://b.example:1")
+        let keys = try Set(
+            [0, 1].map { _ in
+                _ = try home.run("keygen", ["set", "-q", "--no-relay", "alice.key"])
+                return try home.files.read("alice.key")
+            })
+        #expect(keys.count == 2, "each payload has its own nonce")
+        #expect(try home.run("keygen", ["lock", "alice.key"]).status == 0)
+        #expect(try quietRun().status == 78)
+        let given = ["public", "--identity-passphrase", "@FILE:p", "alice.key"]
+        #expect(try home.run("keygen", given).status == 0)
+    }
+
     @Test(.enabled(if: hasKeyring, hint))
     func aProcessOfAnotherSessionFindsTheKey() throws {
         try unlock()

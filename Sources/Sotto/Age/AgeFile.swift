@@ -249,6 +249,25 @@ extension AgeFile {
         return fileKey
     }
 
+    /// Returns an armored file with the header of a passphrase file in memory and another plaintext. The passphrase and the
+    /// file key open it like `file`; the payload has a new nonce, and so a new key. Throws
+    /// ``AgeError/headerAuthentication`` for the key of another file.
+    public static func replacing(
+        _ plaintext: [UInt8], in file: [UInt8], fileKey: borrowing SecretBytes
+    ) throws -> [UInt8] {
+        let (header, _) = try AgeFileReader.begin(MemorySource(file))
+        guard fileKey.count == fileKeySize, header.isAuthentic(fileKey: fileKey) else {
+            throw AgeError.headerAuthentication
+        }
+        let memory = MemorySink()
+        let target = try AgeArmorWriter(to: memory)
+        try target.write(AgeHeader.encode(header.stanzas, fileKey: fileKey))
+        let payload = try AgePayload.writer(fileKey: fileKey, to: target)
+        try payload.write(plaintext)
+        try payload.finish()
+        return memory.bytes
+    }
+
     /// Returns SHA-256 of a file's header up to its MAC. It identifies the file, because each header has a new salt and
     /// a new wrapped file key.
     public static func headerDigest(of file: [UInt8]) throws -> [UInt8] {

@@ -17,7 +17,7 @@ public struct Message: Sendable, Hashable {
         "details", "legacy", "body", "number",
         "direction", "received", "status", "unread", "deleted", "damaged", "expired", "expires",
         "edited", "versions", "reactions", "pinned", "dropped", "receipts", "imported",
-        "digest", "quotation", "group", "role", "place",
+        "digest", "quotation", "group", "role", "place", "card",
     ]
 
     /// The envelope's id.
@@ -49,6 +49,8 @@ public struct Message: Sendable, Hashable {
     public var group: String?
     /// The rank of the sender in the group, or `nil`.
     public var role: String?
+    /// The card that the message carries for its reader, not verified; `nil` without one. It is not part of the record.
+    public let card: JSONObject?
     /// The members that this version does not know.
     public let extra: [(name: String, value: JSON)]
 
@@ -89,6 +91,7 @@ public struct Message: Sendable, Hashable {
         self.trust = trust
         self.details = details
         self.body = body
+        card = members["card"]?.object
         extra = Self.extra(of: members)
     }
 

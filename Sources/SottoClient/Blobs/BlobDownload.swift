@@ -22,8 +22,8 @@ public struct BlobDownload {
         (self.pointer, self.id, self.path) = (pointer, id, path)
     }
 
-    /// Fetches the blob, unless the file has it already. Reconnects as long as it keeps the pace. `progress` is told the bytes that
-    /// the file has.
+    /// Fetches the blob, unless the file has it already. Reconnects as long as it keeps the pace, unless the relay refuses the
+    /// first connection. `progress` is told the bytes that the file has.
     ///
     /// Throws ``ClientError/noBlob(relay:)``, ``ClientError/forgedBlob(relay:)`` if the relay has other bytes, and the
     /// errors of the connection.
@@ -44,16 +44,20 @@ public struct BlobDownload {
             return max(0, min(Self.patience, deadline.at - now))
         }
         var backoff = Backoff()
+        var hasConnected = false
         while file.count < pointer.size {
             let before = file.count
             do throws(ClientError) {
                 let link = try BlobLink.open(to: relay, group: group, timeout: left())
                 defer { link.close() }
+                hasConnected = true
                 try fetch(over: link, to: file, timeout: left, progress: progress)
             } catch {
                 if file.count > before { backoff.reset() }
                 let delay = backoff.next()
-                guard error.isTransient, delay < left() else { throw error }
+                // A relay that accepted a connection before is started again.
+                let isWorthAsking = hasConnected ? error.isTransient : error.isWorthAsking
+                guard isWorthAsking, delay < left() else { throw error }
                 _ = EventQueue<Never>().take(timeout: delay)
             }
         }

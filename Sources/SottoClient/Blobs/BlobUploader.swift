@@ -74,9 +74,14 @@ final class BlobUploader {
         }
     }
 
-    /// Uploads a blob. With `mayGuess`, it does not ask how much the relay has of a short one: usually nothing.
+    /// How often the relay is asked again how much it has, after 0.05 s and each time twice as long: 13 s in all.
+    private static let mostQuestions = 8
+
+    /// Uploads a blob. With `mayGuess`, it does not ask how much the relay has of a short one: usually nothing. `questions` is
+    /// how often it may still ask.
     private func attempt(
-        _ record: BlobRecord, _ path: String, mayGuess: Bool = true, progress: (Int64) -> Void
+        _ record: BlobRecord, _ path: String, mayGuess: Bool = true,
+        questions: Int = mostQuestions, progress: (Int64) -> Void
     ) throws(ClientError) -> Ending {
         let link = try connected()
         if mayGuess, window.roundTrip.isFinite, record.size <= Self.shortBytes,
@@ -101,9 +106,13 @@ final class BlobUploader {
             return .rejected(Refusal(code: 404, reason: "no_file"))
         }
         let ending = try send(record, file, from: have, over: link, progress: progress)
-        // Another process uploads the same blob.
-        guard let ending else { throw .lost(relay: relay.description) }
-        return ending
+        if let ending { return ending }
+        // The relay still stores the last pieces of a program that was killed, or another process uploads the same blob.
+        guard questions > 0 else { throw .lost(relay: relay.description) }
+        let asked = Self.mostQuestions - questions
+        _ = EventQueue<Never>().take(timeout: 0.05 * Double(1 << asked))
+        return try attempt(
+            record, path, mayGuess: false, questions: questions - 1, progress: progress)
     }
 
     /// Sends the pieces from an offset on. Returns `nil` if the relay has another number of bytes.

@@ -79,18 +79,27 @@ package struct AttachedFile {
     /// Returns one line of text for display. `number` is the number of the message in the state, if it is stored;
     /// `identity` are the options of the identity, each after a space.
     func line(number: Int64?, identity: String) -> String {
-        let command = (messenger.map { "sotto bridge open \($0)" } ?? "sotto decrypt") + identity
+        let how =
+            number.map { "to save it: \(savingCommand("\($0)", identity: identity))" }
+            ?? "its key is in the record that is printed without --text"
+        return "[\(title); \(how)]"
+    }
+
+    /// The kind, the name, the facts and the length of the file.
+    var title: String {
         let name = Self.oneLine(self.name ?? "without a name")
         let size = self.size.map { ", \($0) bytes" } ?? ""
+        return "\(isVoice ? "voice message" : "file") \(name)\(facts)\(size)"
+    }
+
+    /// Returns the command that saves the file of a message, which `record` names: its number, or a file with its record.
+    package func savingCommand(_ record: String, identity: String) -> String {
+        let command = (messenger.map { "sotto bridge open \($0)" } ?? "sotto decrypt") + identity
         let isAtRelay =
             if case .blob(let pointer, _)? = form { pointer.place != nil } else { false }
-        let how =
-            number.map { number in
-                isAtRelay
-                    ? "to save it: sotto recv\(identity) --blob \(number) | \(command) --attachment \(number) -o ."
-                    : "to save it: \(command) --attachment \(number) -o FILE BLOB"
-            } ?? "its key is in the record that is printed without --text"
-        return "[\(isVoice ? "voice message" : "file") \(name)\(facts)\(size); \(how)]"
+        return isAtRelay
+            ? "sotto recv\(identity) --blob \(record) | \(command) --attachment \(record) -o ."
+            : "\(command) --attachment \(record) -o FILE BLOB"
     }
 
     /// Returns a name without line ends and other control characters, so that it cannot imitate another line.

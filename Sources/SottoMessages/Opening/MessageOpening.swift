@@ -296,7 +296,8 @@ final class MessageOpening<Input: MessageInput> {
             if let step { try transaction.awaitPreKeys(of: step, id: attempt.id) }
             guard
                 try transaction.request(
-                    attempt.waiting().serialized(), id: attempt.id, from: sender)
+                    attempt.waiting().serialized(), id: attempt.id, from: sender,
+                    card: message.carriedCard)
             else {
                 throw Failure(
                     .untrusted,
@@ -309,7 +310,10 @@ final class MessageOpening<Input: MessageInput> {
                 WaitingRequest(
                     id: attempt.id, from: sender, time: attempt.time, suite: attempt.suite))
         }
-        if let step { try transaction.keep(step) }
+        if let step {
+            try transaction.keep(step)
+            try transaction.take(answer: message)
+        }
         let number: Int64
         if let row = ahead?.row(of: message) {
             number = try transaction.record(row)
@@ -318,6 +322,9 @@ final class MessageOpening<Input: MessageInput> {
                 id: repeatID, digest: attempt.digest, message)
         }
         try transaction.forgetRequest(id: attempt.id)
+        if message.card != nil {
+            try transaction.keepCard(of: message, attempt.waiting, id: attempt.id)
+        }
         return transaction.deletedOnArrival.contains(number)
             ? .dropped : .message(message, number: number, seen: false)
     }
@@ -361,6 +368,9 @@ final class MessageOpening<Input: MessageInput> {
         switch earlier {
         case .same(let number, let record):
             let (message, verdict) = try senderPolicy.recall(record, transaction)
+            if !isPreview, message.trust != .unverified {
+                try transaction.forgetRequest(id: message.id)
+            }
             return verdict == .blocked ? .dropped : .message(message, number: number, seen: true)
         case .deleted: return .dropped
         case .new, .different: return nil

@@ -45,6 +45,7 @@ package final class MessagePrinter {
     package func print(
         _ message: Message, number: Int64?, seen: Bool, quotation: String?
     ) throws {
+        defer { if number != nil, !seen { noteAnswer(to: message) } }
         guard form.isText else {
             try output.writeRecord(
                 Self.record(message, number: number, seen: seen, quotation: quotation))
@@ -57,14 +58,32 @@ package final class MessagePrinter {
         let prefix = start + (isForwarded ? "[forwarded] " : "")
         try print(text: message.body, prefix)
         if let file = AttachedFile(message) {
-            try write(text: prefix + file.line(number: number, identity: identity))
+            guard output.isTerminal, let number else {
+                return try write(text: prefix + file.line(number: number, identity: identity))
+            }
+            try write(text: prefix + "[\(file.title)]; to save it:")
+            // The width of the terminal breaks no command.
+            try output.writeText(
+                "    \(file.savingCommand("\(number)", identity: identity))\n")
         }
+    }
+
+    /// Tells once for each sender who is not a contact, and whose card the message carries, how to answer.
+    package func noteAnswer(to message: Message) {
+        guard !quiet, message.trust == .unverified, let sender = message.from,
+            message.carriedCard != nil, strangers.insert(sender).inserted
+        else { return }
+        Terminal.say("\(tool): note: to answer: sotto contact accept \(sender.short)")
     }
 
     /// Prints a body: its text or data, or a line that describes another kind.
     private func print(text body: JSONObject, _ prefix: String) throws {
-        if let line = (try? MessageBody(body, isLocal: true))?.line {
+        if let (line, command) = (try? MessageBody(body, isLocal: true))?.lineAndCommand {
+            guard let command else { return try write(text: prefix + line) }
+            guard output.isTerminal else { return try write(text: prefix + line + " " + command) }
             try write(text: prefix + line)
+            // The width of the terminal breaks no command.
+            try output.writeText("    \(command)\n")
         } else if let text = body["text"]?.string {
             try write(text: prefix + text)
         } else if let data = try? Fields<FieldError>(body)["data"].bytes() {

@@ -310,6 +310,7 @@ package struct MessageReading<Lines: MessageInput> {
         case .message(let message, let number, let seen):
             if let record {
                 try output.writeRecord(serialized: record)
+                if number != nil, !seen { printer.noteAnswer(to: message) }
             } else {
                 let quotation = printer.printsRecords ? try quotation(of: result) : nil
                 try printer.print(message, number: number, seen: seen, quotation: quotation)

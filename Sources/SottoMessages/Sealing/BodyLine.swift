@@ -24,7 +24,8 @@ extension MessageBody {
         case .profile(let profile): "[profile: \(profile.name)]"
         case .call(let call):
             "[\(call.media.map { $0.rawValue + " " } ?? "")call: \(call.kind.rawValue)]"
-        case .other(.group): groupLine
+        case .other(.group):
+            [groupLine.text, groupLine.command].compactMap(\.self).joined(separator: " ")
         case .other(.devices): "[list of devices]"
         case .other(.sync): "[data for an own device]"
         case .system("key-accepted"):
@@ -45,8 +46,13 @@ extension MessageBody {
         return isWord && !name.isEmpty ? name : "\"\(name.replacingAll("\"", with: "'"))\""
     }
 
-    /// A description of the events of a group. Other people choose the names in it.
-    private var groupLine: String {
+    /// The description like ``line``, without the command at its end, and this command or `nil`.
+    var lineAndCommand: (text: String, command: String?)? {
+        if case .other(.group) = kind { groupLine } else { line.map { ($0, nil) } }
+    }
+
+    /// A description of the events of a group, and the command that follows it or `nil`. Other people choose the names in it.
+    private var groupLine: (text: String, command: String?) {
         let events = (extra["events"]?.array ?? []).compactMap { $0.object }
         // The members who ask for messages, and their group.
         var asking: (group: String, members: [String])?
@@ -97,11 +103,15 @@ extension MessageBody {
             + "]"
         if let (id, members) = asking {
             let names = members.joined(separator: " ")
-            return line
-                + " to show them: sotto group grant \(id) \(names) | sotto encrypt | sotto send"
+            return (
+                line + " to show them:",
+                "sotto group grant \(id) \(names) | sotto encrypt | sotto send"
+            )
         }
-        guard let id = events.first?["id"]?.string, GroupID.isBeginning(id) else { return line }
-        return line + " to join: sotto group accept \(id) | sotto encrypt | sotto send"
+        guard let id = events.first?["id"]?.string, GroupID.isBeginning(id) else {
+            return (line, nil)
+        }
+        return (line + " to join:", "sotto group accept \(id) | sotto encrypt | sotto send")
     }
 
     /// The text of the body, or a description in brackets.

@@ -125,9 +125,18 @@ extension Recipients {
             try job.upload(to: job.destinations[$0], &bodies[$0])
         }
         let copies = try zip(job.destinations, bodies).map { destination, body in
-            let draft = Draft(
-                body: body, extra: job.message.extra, milliseconds: milliseconds, ttl: job.ttl)
-            return try result { try plan(draft, destination.route, transaction) }
+            try result {
+                var extra = job.message.extra
+                if let transaction, job.isRecorded,
+                    let card = try directory?.card(
+                        for: destination, with: body, extra, transaction)
+                {
+                    extra.append(("card", .object(card)))
+                }
+                let draft = Draft(
+                    body: body, extra: extra, milliseconds: milliseconds, ttl: job.ttl)
+                return try plan(draft, destination.route, transaction)
+            }
         }
         var places: [ConversationPlace?]?
         if let transaction, job.isRecorded, !job.isAboutGroup {

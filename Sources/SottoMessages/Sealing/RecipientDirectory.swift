@@ -95,6 +95,8 @@ final class RecipientDirectory {
     /// The relays to which mail of people may go who are members of groups and no contacts.
     private var memberRelays: [KeyID: ListedRelays] = [:]
     private var known: [Key: Result<Destination, Failure>] = [:]
+    /// The owner's cards that messages carry, by the address on them.
+    var ownCards: [SendAddress?: JSONObject] = [:]
     private var hasNotedURI = false
     private var hasNotedUnlisted = false
     /// The failure to exit with, because some recipients did not get a message that others got.
@@ -241,7 +243,7 @@ final class RecipientDirectory {
         guard person.card != nil || suite != .sealed else {
             throw Failure(
                 .noKey, "no card of \(person.name) is known",
-                hint: "get the card: \(cardLookupCommand(person.id))")
+                hint: "get the card: \(cardLookupCommand(person.id, name: person.contact?.name))")
         }
         return .suite(type, Recipient(id: person.id, card: person.card))
     }

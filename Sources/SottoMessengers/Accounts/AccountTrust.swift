@@ -39,7 +39,7 @@ extension AddressBook {
             .untrusted,
             "the \(what) was neither compared with \(person.name) nor signed by \(person.name)",
             hint: binding == .introduced
-                ? "get the signed card, which may name it: \(cardLookupCommand(person.id, relay: person.card?.relay))"
+                ? "get the signed card, which may name it: \(cardLookupCommand(person.id, name: person.contact?.name, relay: person.card?.relay))"
                 : "scan the contact's code: sotto qr scan --camera /dev/video0 | sotto contact verify \(person.argument) --scan"
         )
     }

@@ -117,6 +117,11 @@ extension StateTransaction {
             if let holder, !own.contains(holder) { throw ContactError.nameTaken(contact.name) }
         }
         if let formerID, formerID != contact.id { try remove(id: formerID) }
+        if let later = try LaterCard(contact.card, after: readableContact(id: contact.id)?.card) {
+            laterCards.append(later)
+        }
+        // The address on the owner's card for the contact may differ now.
+        withCard.remove(contact.id)
         try connection.run(
             """
             INSERT INTO contact (peer, name, sealed) VALUES (?, ?, ?)

@@ -13,6 +13,8 @@ extension StateTransaction {
         case pairSigned = "pair signed"
         /// The suite of the last message to the peer: 0 for `sealed`, 1 for `ratchet`.
         case suite
+        /// A ``CardDelivery``.
+        case card
     }
 
     private func name(_ note: PeerNote, _ mark: [UInt8]) -> String {

@@ -30,6 +30,8 @@ extension Outbox {
         public let since: Timestamp
         /// The item's length in bytes.
         public let count: Int
+        /// The type of a record for a relay's directory; `nil` for other items.
+        public let recordType: String?
     }
 
     /// Returns the relays for which items wait that are not held, in the order of their oldest item.
@@ -48,7 +50,8 @@ extension Outbox {
             """
             SELECT kind, id, recipient, relay, day,
                 CASE kind WHEN 4 THEN json_extract(CAST(envelope AS TEXT), '$.size')
-                    ELSE length(envelope) END
+                    ELSE length(envelope) END,
+                CASE kind WHEN 2 THEN json_extract(CAST(envelope AS TEXT), '$.type') END
             FROM outbox
             WHERE outcome IS NULL ORDER BY number
             """
@@ -56,7 +59,7 @@ extension Outbox {
             Waiting(
                 kind: Item.Kind(rawValue: row.integer(0)), id: row.text(1), to: row.text(2),
                 relay: row.text(3), since: Timestamp(seconds: row.integer(4) * 86_400),
-                count: Int(row.integer(5)))
+                count: Int(row.integer(5)), recordType: row.isNull(6) ? nil : row.text(6))
         }
     }
 

@@ -9,6 +9,8 @@ public struct MessageRequest: Sendable {
     public let count: Int
     /// When the first message arrived.
     public let firstSeen: Timestamp
+    /// The sender's card from the last message that carried one, or `nil`. Its name is only claimed.
+    public let card: Card?
 }
 
 extension IdentityStore {
@@ -18,7 +20,7 @@ extension IdentityStore {
     /// The maximum number of waiting messages of one sender.
     public static let requestLimitPerSender: Int64 = 100
     /// The maximum total length in bytes of messages that are set aside. They were removed from the list and can still
-    /// be read.
+    /// be read. A card that a message carries is shorter than its envelope and is not counted.
     public static let bytesAsideLimit: Int64 = 64 << 20
 
     /// Returns the number of messages that were set aside, and the number of their senders.
@@ -39,34 +41,51 @@ extension IdentityStore {
                 WHERE aside = 0 GROUP BY peer ORDER BY first
                 """
             ) { row throws(StateError) -> MessageRequest? in
-                guard let sender = try sender(ofRequests: row.bytes(0), connection) else {
+                guard let (sender, card) = try sender(ofRequests: row.bytes(0), connection) else {
                     return nil
                 }
                 return MessageRequest(
                     from: sender, count: Int(row.integer(1)),
-                    firstSeen: Timestamp(seconds: row.integer(2)))
+                    firstSeen: Timestamp(seconds: row.integer(2)), card: card)
             }.compactMap(\.self)
         }
     }
 
-    /// Returns the sender with a keyed hash, from the first of the sender's requests that can be read; `nil` without one.
+    /// Returns the card from the last waiting message of a sender that carried one, or `nil`.
+    public func requestedCard(from sender: KeyID) throws(StateError) -> Card? {
+        defer { damage.flush() }
+        return try use { connection throws(StateError) in
+            try self.sender(ofRequests: mark(sender), connection)?.card
+        }
+    }
+
+    /// Returns the sender with a keyed hash and the sender's last card, from the sender's requests that can be read; `nil`
+    /// without one.
     private func sender(
         ofRequests mark: [UInt8], _ connection: StateConnection
-    ) throws(StateError) -> KeyID? {
+    ) throws(StateError) -> (id: KeyID, card: Card?)? {
         let rows = try connection.rows(
-            "SELECT id, sealed FROM request WHERE peer = ? ORDER BY number", mark
+            "SELECT id, sealed FROM request WHERE peer = ? ORDER BY number DESC", mark
         ) { (id: $0.text(0), sealed: $0.bytes(1)) }
+        var sender: KeyID?
         for (id, sealed) in rows {
-            let sender = try readable(.request, Array(id.utf8)) { () throws(StateError) in
-                let key = try unseal(sealed, .request(id: id))
-                guard key.count == 32, self.mark(KeyID(publicKey: key)) == mark else {
-                    throw StateError.unsealable(path: database.path)
-                }
-                return KeyID(publicKey: key)
+            let content = try readable(.request, Array(id.utf8)) { () throws(StateError) in
+                let content = try unseal(sealed, .request(id: id))
+                guard content.count >= 32,
+                    self.mark(KeyID(publicKey: Array(content[..<32]))) == mark
+                else { throw StateError.unsealable(path: database.path) }
+                return content
             }
-            if let sender { return sender }
+            guard let content else { continue }
+            sender = KeyID(publicKey: Array(content[..<32]))
+            // The signature was verified before the row was stored.
+            if let record = try? JSON.object(parsing: Array(content[32...])),
+                let card = try? Card(stored: record)
+            {
+                return (card.id, card)
+            }
         }
-        return nil
+        return sender.map { ($0, nil) }
     }
 
     /// Returns the waiting envelopes of one sender, listed or set aside, one line each, in the order of arrival.
@@ -80,15 +99,16 @@ extension IdentityStore {
 }
 
 extension StateTransaction {
-    /// Stores an envelope as a message request. Returns whether it is stored: `false` if the sender has too many.
+    /// Stores an envelope as a message request, with the card of the sender that it carries. Returns whether it is stored:
+    /// `false` if the sender has too many.
     ///
     /// When the list is full, the newest message of the sender with the most messages is set aside for a sender who has
     /// fewer, even with the new message. If all senders have few, the first message of a new sender replaces a random
     /// message from the hour in which the most arrived: an attacker who fills the list with new ids displaces those
     /// ids. Messages of contacts are not displaced.
-    public func request(_ envelope: [UInt8], id: String, from sender: KeyID)
-        throws(StateError) -> Bool
-    {
+    public func request(
+        _ envelope: [UInt8], id: String, from sender: KeyID, card: Card? = nil
+    ) throws(StateError) -> Bool {
         let mark = store.mark(sender)
         if try connection.exists("SELECT 1 FROM request WHERE id = ?", id) { return true }
         let theirs = try count("SELECT count(*), sum(aside = 0) FROM request WHERE peer = ?", mark)
@@ -98,11 +118,17 @@ extension StateTransaction {
             guard let victim = try victim(of: theirs.listed) else { return false }
             try setAside(victim)
         }
+        let content = sender.publicKey + (card?.record?.serialized() ?? [])
         try connection.run(
             "INSERT INTO request (peer, id, seen, sealed, envelope) VALUES (?, ?, ?, ?, ?)", mark,
-            id, Timestamp.now().seconds, store.seal(sender.publicKey, .request(id: id)), envelope)
+            id, Timestamp.now().seconds, store.seal(content, .request(id: id)), envelope)
         hasRequests = true
         return true
+    }
+
+    /// Returns whether a message of a sender waits.
+    public func hasRequest(from sender: KeyID) throws(StateError) -> Bool {
+        try connection.exists("SELECT 1 FROM request WHERE peer = ?", store.mark(sender))
     }
 
     private func count(_ sql: String, _ mark: [UInt8]) throws(StateError) -> (

@@ -54,7 +54,8 @@ import Testing
             #expect(now >= last)
             last = now
         }
-        #expect([0, 75].contains(send("lines").wait()), "\(world.errors)")
+        // The relay may still store the last pieces of the killed program.
+        #expect(send("lines").wait() == 0, "\(world.errors)")
         #expect(send("/dev/null").wait() == 0, "\(world.errors)")
         let got = try world.expect("bob", "recv -q | decrypt -q | tee message")
         // Sent twice at most: the record in `lines` is the same.
@@ -110,7 +111,10 @@ import Testing
             relay.command.kill(SIGKILL)
             relay.command.wait()
             relay = try #require(RelayProcess(place, listen: address))
-            #expect(command.wait() == 0, "\(world.errors)")
+            // It fails if the relay refused its first connection.
+            let status = command.wait()
+            #expect([0, 69].contains(status), "\(world.errors)")
+            if status == 69 { try world.expect("bob", "\(url); recv --blob message --keep") }
             // Fetched again from the beginning in every second run.
             if Bool.random(using: &generator) {
                 try world.expect("bob", "rm -f $SOTTO_HOME/blobs/in-*")

@@ -36,6 +36,13 @@ import Testing
             try world.expect("bob", "history --text").contains {
                 $0.hasSuffix("[file file] look  [number \(number)]")
             })
+        let onTerminal = try TerminalSession(
+            Command(
+                path: Programs.path("recv"), ["--blob", "\(number)"],
+                environment: world.environment("bob"), directory: world.scratch.path)
+        ).finish()
+        let command = "sotto recv --blob \(number) | sotto decrypt --attachment \(number) -o ."
+        #expect(onTerminal.status == 64 && onTerminal.text.contains("hint: \(command)\n"))
         try world.expect("bob", "recv --blob \(number) --keep && mkdir out")
         #expect(try world.expect("bob", "history save -o out \(number)") == ["out/file"])
         #expect(contents(world, "out/file") == file)

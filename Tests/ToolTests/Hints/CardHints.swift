@@ -28,6 +28,28 @@ extension HintTests {
     /// Hints that get a card, a bundle or an account from its owner.
     static let cardHints: [HintCase] = [
         HintCase(
+            "for the sender of a message request: sotto contact accept …",
+            situation: { world in
+                try world.addBob()
+                try world.must("decrypt", ["-q"], text: world.message("carol"))
+                return try world.run("sotto", ["add", String(world.id("carol").prefix(16))])
+            },
+            result: { (world, _) throws in
+                #expect(try world.contact("carol")["card"]?.object != nil)
+            }),
+        HintCase(
+            "contact: note: no relay has the signed card, so the contact has no post-quantum key; to try again: «cardLookupCommand»",
+            situation: { world in
+                try world.startRelay()
+                let uri = try world.must("keygen", ["public", "--uri", "bob.key"])
+                let run = try world.run("sotto", ["add", uri])
+                try world.publish("bob")
+                return run
+            },
+            result: { (world, _) throws in
+                #expect(try world.contact("bob")["card"]?.object != nil)
+            }),
+        HintCase(
             "get the card: «cardLookupCommand»",
             situation: withRelay { world in
                 try world.run("encrypt", ["--to", world.id("bob")], text: "x")

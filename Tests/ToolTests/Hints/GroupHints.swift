@@ -39,7 +39,7 @@ extension HintTests {
             situation: { world in try world.restoreTeam() },
             result: { (world, _) throws in try world.expectQuestion() }),
         HintCase(
-            " to join: sotto group accept … | sotto encrypt | sotto send", as: "bob",
+            "sotto group accept … | sotto encrypt | sotto send", as: "bob",
             situation: { world in
                 try world.startRelay()
                 try world.addBob()
@@ -54,7 +54,7 @@ extension HintTests {
                 #expect(news.contains(#""event":"joined""#))
             }),
         HintCase(
-            " to show them: sotto group grant … … | sotto encrypt | sotto send",
+            "sotto group grant … … | sotto encrypt | sotto send",
             situation: { world in
                 try world.startRelay()
                 try world.addBob()

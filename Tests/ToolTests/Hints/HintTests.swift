@@ -53,8 +53,14 @@ struct HintTests {
         "sotto relay": "the name in a certificate",
         "sotto bridge open …": "the beginning of the line about an attached file",
         "sotto decrypt": "the beginning of the line about an attached file",
-        "to save it: sotto recv… --blob … | … --attachment … -o .":
+        "to save it: «savingCommand»":
             "the line about an attached file; BlobProgramTests run its commands",
+        "sotto recv… --blob … | … --attachment … -o .":
+            "the line about an attached file; BlobProgramTests run its commands",
+        "create your identity: sotto init":
+            "asks for a passphrase on the terminal; FirstMinuteTests run it",
+        "unlock it for some hours: sotto keygen unlock…, or give --identity-passphrase @FILE:PATH":
+            "asks for a passphrase on the terminal; UnlockTests run it",
         "decrypt its envelopes: sotto recv --again | sotto decrypt; or receive with --stateless":
             "needs an inbox of 10,000 envelopes",
         "…: note: a message waits for changes of its group: sotto group sync | sotto encrypt | sotto send":

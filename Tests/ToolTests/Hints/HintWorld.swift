@@ -118,9 +118,11 @@ final class HintWorld {
         try must(person, "encrypt", ["--to", "alice.card"], text: text)
     }
 
-    /// Makes a message of a person wait as a request.
+    /// Makes a message of a person, without a card, wait as a request.
     func wait(for person: String) throws {
-        try must("decrypt", ["-q"], text: message(person))
+        let message = try must(
+            person, "encrypt", ["--stateless", "--to", "alice.card"], text: "hello")
+        try must("decrypt", ["-q"], text: message)
     }
 
     // MARK: Pasting

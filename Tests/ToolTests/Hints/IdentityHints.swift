@@ -52,12 +52,35 @@ extension HintTests {
         HintCase(
             "create one: sotto keygen -o …",
             situation: { world in
-                unlink(world.home.files("alice.key"))
-                return try world.run("encrypt", ["--to", "bob.card"], text: "x")
+                try world.run("encrypt", ["--to", "bob.card", "-i", "new.key"], text: "x")
             },
             result: { (world, _) throws in
-                try world.must("encrypt", ["--to", "bob.card"], text: "x")
+                try world.must("encrypt", ["--to", "bob.card", "-i", "new.key"], text: "x")
             }),
+        HintCase(
+            "to publish your card there: sotto keygen public… | sotto send",
+            situation: { world in
+                try world.startRelay()
+                let relay = try #require(world.relayURL)
+                return try world.run("keygen", ["set", "--relay", relay])
+            },
+            result: { (world, _) throws in
+                let card = try Card(
+                    record: JSON.object(
+                        parsing: Array(
+                            world.must("bob", "recv", ["--card", world.id("alice")]).utf8)))
+                #expect(card.relay == world.relayURL)
+            }),
+        HintCase(
+            "to fetch what still arrives there: sotto recv… --relay …",
+            situation: { world in
+                try world.startRelay()
+                let relay = try #require(world.relayURL)
+                try world.must("keygen", ["set", "-q", "--relay", relay])
+                try world.must("bob", "send", ["-q"], text: world.message("bob"))
+                return try world.run("keygen", ["set", "--relay", "tcp://127.0.0.1:1"])
+            },
+            result: { (_, run) throws in #expect(run.text.contains(#""type":"envelope""#)) }),
         HintCase(
             "chmod 600 …",
             situation: { world in

@@ -16,6 +16,15 @@ extension HintTests {
                 #expect(try run.text.hasPrefix(world.id("carol").prefix(16)))
             }),
         HintCase(
+            "…: note: to answer: sotto contact accept …",
+            situation: { world in
+                try world.run("decrypt", ["--text"], text: world.message("carol"))
+            },
+            result: { (world, _) throws in
+                #expect(try world.contact("carol")["card"] != nil)
+                try world.must("encrypt", ["--to", "carol"], text: "answer")
+            }),
+        HintCase(
             "list the ids: sotto contact requests",
             situation: { world in
                 try world.addBob()

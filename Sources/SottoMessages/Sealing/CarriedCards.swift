@@ -1,0 +1,52 @@
+import Sotto
+import SottoContacts
+import SottoState
+
+/// The owner's card in messages to people who have not answered yet.
+extension RecipientDirectory {
+    /// The bytes that remain for a message's id, time and other members beside its body and the card.
+    private static let otherMembers = 1_024
+
+    /// Returns the owner's card if a message to one person has to carry it, and counts the message: the person has not answered
+    /// yet, and the message has content, with space for the card.
+    func card(
+        for destination: Destination, with body: JSONObject,
+        _ extra: [(name: String, value: JSON)], _ transaction: StateTransaction
+    ) throws -> JSONObject? {
+        guard let person = destination.recipient, destination.takesCard, person.id != own,
+            try transaction.lacksCard(person.id), (try? MessageBody(body))?.isContent == true,
+            let card = try ownCard(for: person.id, transaction)
+        else { return nil }
+        let length = card.serialized().count
+        let others = JSONObject(extra.map { ($0.name, $0.value) } + [("body", .object(body))])
+        guard length <= RecordForm.card.bytes,
+            length + others.serialized().count + Self.otherMembers <= Sealed.recordLimit
+        else { return nil }
+        try transaction.countCard(for: person.id)
+        return card
+    }
+
+    /// Returns the card that a person is meant to have: with the address that the contact was given, and without accounts in
+    /// other messengers.
+    private func ownCard(
+        for person: KeyID, _ transaction: StateTransaction
+    ) throws -> JSONObject? {
+        let address = try transaction.readableContact(id: person)?.address
+        if let made = ownCards[address] { return made }
+        let card = try book.identity().card(address: address, issued: .now())
+        ownCards[address] = card.record
+        return card.record
+    }
+}
+
+extension Destination {
+    /// Whether a message can carry the owner's card: the suite authenticates the sender, and the recipient does not get it as
+    /// a member of a group alone.
+    fileprivate var takesCard: Bool {
+        guard relays == nil else { return false }
+        return switch route {
+        case .session: true
+        case .suite(let type, _): type == Sealed.self
+        }
+    }
+}

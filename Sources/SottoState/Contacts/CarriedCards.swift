@@ -1,0 +1,90 @@
+public import Sotto
+
+/// The owner's card in messages to a peer who has not answered yet. The peer can then answer, also through another relay.
+extension StateTransaction {
+    /// The maximum number of messages to one peer in a day that carry the card.
+    public static let carriedCardsPerDay: Int64 = 20
+
+    /// Returns whether a message to a peer has to carry the owner's card: no authentic message of the peer arrived after the
+    /// owner's relay and the address for the peer had the present values, and fewer than ``carriedCardsPerDay`` messages
+    /// of the day carry it.
+    public func lacksCard(_ peer: KeyID, at time: Timestamp = .now()) throws(StateError) -> Bool {
+        guard !withCard.contains(peer) else { return false }
+        let delivery = try presentDelivery(to: peer, at: time)
+        let isLacking = !delivery.isAnswered && delivery.count < Self.carriedCardsPerDay
+        if !isLacking { withCard.insert(peer) }
+        return isLacking
+    }
+
+    /// Counts a message to a peer that carries the owner's card.
+    public func countCard(for peer: KeyID, at time: Timestamp = .now()) throws(StateError) {
+        var delivery = try presentDelivery(to: peer, at: time)
+        delivery.count += 1
+        try setNote(.card, mark: store.mark(peer), to: delivery.number)
+    }
+
+    /// Notes that an authentic message of a peer arrived: the peer has the card that the last message carried, or the one
+    /// that the owner gave out.
+    public func noteAnswer(of peer: KeyID) throws(StateError) {
+        guard !answered.contains(peer) else { return }
+        var delivery = try cardDelivery(to: peer)
+        if !delivery.isAnswered {
+            delivery.isAnswered = true
+            try setNote(.card, mark: store.mark(peer), to: delivery.number)
+        }
+        answered.insert(peer)
+    }
+
+    /// Returns the stored value for the present card and the day of `time`.
+    private func presentDelivery(
+        to peer: KeyID, at time: Timestamp
+    ) throws(StateError) -> CardDelivery {
+        let route = try ownRoute(for: peer)
+        var delivery = try cardDelivery(to: peer)
+        if delivery.route != route { delivery = CardDelivery(route: route) }
+        let day = time.seconds / 86_400
+        if delivery.day != day { (delivery.day, delivery.count) = (day, 0) }
+        return delivery
+    }
+
+    /// Returns the stored value, or one for the present card.
+    private func cardDelivery(to peer: KeyID) throws(StateError) -> CardDelivery {
+        if let number = try note(.card, mark: store.mark(peer)) {
+            return CardDelivery(number: number)
+        }
+        return CardDelivery(route: try ownRoute(for: peer))
+    }
+
+    /// Returns the first 4 bytes of a hash of the relay and the address on the card for a peer.
+    private func ownRoute(for peer: KeyID) throws(StateError) -> UInt32 {
+        let address = try readableContact(id: peer)?.address
+        let text = (owner.relay ?? "") + "\n" + (address.map { hex($0.salt) } ?? "")
+        return UInt32(bigEndianBytes: sha256(Array(text.utf8))[..<4]) ?? 0
+    }
+}
+
+/// What a peer has of the owner's card, as the number of a note: the route in 32 bits, the day in 20, the count in 5, and 1
+/// bit for an answer.
+private struct CardDelivery {
+    /// A hash of the relay and the address on the card.
+    var route: UInt32
+    /// The day of the last message that carried it, in days since 1970.
+    var day: Int64 = 0
+    /// The number of messages of this day that carried it.
+    var count: Int64 = 0
+    /// Whether an authentic message of the peer arrived after it.
+    var isAnswered = false
+
+    init(route: UInt32) { self.route = route }
+
+    init(number: Int64) {
+        route = UInt32(truncatingIfNeeded: number >> 26)
+        day = number >> 6 & 0xF_FFFF
+        count = number >> 1 & 0x1F
+        isAnswered = number & 1 == 1
+    }
+
+    var number: Int64 {
+        Int64(route) << 26 | (day & 0xF_FFFF) << 6 | (count & 0x1F) << 1 | (isAnswered ? 1 : 0)
+    }
+}
