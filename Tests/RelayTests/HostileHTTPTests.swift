@@ -39,6 +39,26 @@ import Testing
         #expect(endings.first?.ending.left == 1 && endings.first?.ending.error != nil)
     }
 
+    /// An upload goes on only inside the blob, and where the relay says that it lacks the rest. Other answers store nothing.
+    @Test(arguments: [(500, 4_096), (404, 4_096), (404, 9_000), (404, -1), (302, 0)])
+    func onlyAcceptedPiecesStoreABlob(_ status: Int, _ offset: Int) throws {
+        let relay = HostileRelay { connection in
+            while let line = connection.line() {
+                guard line == [0x0D] else { continue }
+                let head = "HTTP/1.1 \(status) X\r\nUpload-Offset: \(offset)\r\n\r\n"
+                guard connection.write(Array(head.utf8)) else { return }
+            }
+        }
+        let bytes = randomBytes(4_096)
+        scratch.write("blob", bytes)
+        let record = BlobRecord(
+            id: randomBytes(32), to: Sample.identityID(), size: 4_096, digest: sha256(bytes),
+            relay: nil)
+        let uploader = BlobUploader(to: try relay.url(), group: RelayLink.makeGroup())
+        let ending = uploader.upload(record, from: scratch("blob")) { _ in }
+        if case .stored = ending { Issue.record("nothing was stored") }
+    }
+
     /// What a relay answers to a request for envelopes.
     enum Answer: CaseIterable, Sendable {
         /// The same envelopes again and again.
