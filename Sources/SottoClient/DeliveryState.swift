@@ -242,21 +242,10 @@ struct DeliveryState {
         results.append(result(item, status, refusal))
     }
 
-    private func result(
+    func result(
         _ item: Outbox.Item, _ status: DeliveryResult.Status, _ refusal: Refusal? = nil
     ) -> DeliveryResult {
         DeliveryResult(item, status, refusal, relay: relay)
-    }
-
-    /// Leaves an item in the outbox, with the later items for the same mailbox.
-    mutating func postpone(
-        _ number: Int64, _ item: Outbox.Item, _ refusal: Refusal, at now: Double
-    ) {
-        if deferred.updateValue((item, refusal), forKey: number) == nil {
-            results.append(result(item, .deferred, refusal))
-        }
-        deferredMailboxes[item.orderingKey] = refusal
-        retryAt = retryAt ?? now + Delivery.retryDelay
     }
 
     /// Drops signals. They are not in the outbox.
@@ -284,19 +273,6 @@ struct DeliveryState {
             left: isAllDeferred ? deferred.count : left,
             error: isDone || wasLocked ? nil : uploads.error ?? lastError, wasLocked: wasLocked)
         effects.append(.end(ending))
-    }
-
-    /// Gives up the connection. What the relay has not answered is sent again; signals are not.
-    mutating func lose(_ error: ClientError, at now: Double) {
-        effects.append(.close)
-        (link, earlyEnd) = (.none, nil)
-        generation += 1
-        let unanswered = inFlight.filter { $0.value.kind == .signal }
-        drop(signals: unanswered.sorted { $0.key > $1.key }.map(\.value))
-        (inFlight, inFlightBytes, awaitingWork) = ([:], 0, [])
-        (cursor, released) = (0, [])
-        lastError = error
-        connectAt = now + backoff.next()
     }
 
     // MARK: Effects

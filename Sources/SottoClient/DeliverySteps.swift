@@ -9,10 +9,7 @@ extension DeliveryState {
         if !inFlight.isEmpty, now - lastHeard >= patience.reply {
             lose(.lost(relay: relay), at: now)
         }
-        if let at = retryAt, at <= now, inFlight.isEmpty {
-            (retryAt, cursor, deferred, deferredMailboxes) = (nil, 0, [:], [:])
-            uploads.noteMore()
-        }
+        if let retryAt, retryAt <= now, inFlight.isEmpty { retry() }
         // The input may continue, unless many signals wait. This comes before the outbox is read: an error there ends the run.
         if heldBatches > 0, signals.count < Delivery.signalLimit {
             perform(.admit(batches: heldBatches))
@@ -84,31 +81,8 @@ extension DeliveryState {
         }
     }
 
-    private mutating func connect(at now: Double) {
-        guard link == .none else { return }
-        // After the end of input a second failure in a row, or a refusal, is final, unless a blob progressed a short time ago.
-        let isPatient = lastError?.isTransient ?? false && uploads.isProgressing(now)
-        if inputEnded, lastError != nil, !mayRetry, !isPatient {
-            return end()
-        }
-        guard connectAt <= now || inputEnded && !isPatient else {
-            drop(signals: signals)
-            signals = []
-            return
-        }
-        link = .connecting
-        hasProgressed = false
-        generation += 1
-        perform(.connect(generation: generation))
-    }
-
     mutating func end(isDone: Bool = false, wasLocked: Bool = false) {
         phase = .ending(isDone: isDone, wasLocked: wasLocked)
         ask(.collect(isLast: true))
-    }
-
-    /// Whether a connection that had made progress was lost, so that one more attempt is worthwhile.
-    private var mayRetry: Bool {
-        if case .lost = lastError { hasProgressed } else { false }
     }
 }

@@ -19,7 +19,7 @@ extension Reception {
         /// The addresses that received envelopes, for envelopes not sent to the identity's own mailbox.
         var origins: [String: KeyID] = [:]
         /// Envelopes whose command failed during `follow`.
-        var retries = CommandRetries()
+        var retries = ReceptionCommandRetries()
         /// The number of envelopes that the command has handled.
         var successes = 0
         /// Whether the last connection attempt failed and was reported.

@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func aFailureCountsOnlyIfTheCommandWorksForOthers() throws {
-        var retries = CommandRetries()
+        var retries = ReceptionCommandRetries()
         func fail(_ id: String, _ successes: Int, _ now: Double) -> Bool {
             retries.noteFailure(id, [0x41], origin: nil, successes: successes, at: now)
         }
@@ -87,7 +87,7 @@ import Testing
         #expect(try #require(retries.next) <= 2)
         retries.remove("b")
         #expect(retries.count == 1 && retries.contains("a") && !retries.contains("b"))
-        for number in 1..<CommandRetries.limit { #expect(!fail("\(number)", 0, 0)) }
+        for number in 1..<ReceptionCommandRetries.limit { #expect(!fail("\(number)", 0, 0)) }
         // The table is full: the failure counts as it does without --follow.
         #expect(fail("one more", 0, 0) && !retries.contains("one more"))
     }

@@ -17,7 +17,7 @@ struct RetryDelay {
 }
 
 /// Envelopes whose command failed during `--follow`, each with the time of its next attempt.
-struct CommandRetries {
+struct ReceptionCommandRetries {
     /// An envelope that is tried again.
     struct Retry {
         /// Its id.
