@@ -124,6 +124,12 @@ public final class Output {
     /// Whether the output is a file that appears only when it is complete.
     public var isFile: Bool { if case .file = destination { true } else { false } }
 
+    /// Whether the output is a regular file, by its name or by a redirection.
+    public var isRegularFile: Bool {
+        var status = stat()
+        return isFile || fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     var descriptor: Int32 {
         switch destination {
         case .descriptor(let descriptor): descriptor

@@ -161,6 +161,11 @@ public final class IdentityStore: Sendable {
             group_id INTEGER NOT NULL, mark BLOB NOT NULL, holds INTEGER NOT NULL,
             told INTEGER NOT NULL, sealed BLOB NOT NULL, PRIMARY KEY (group_id, mark)
         ) WITHOUT ROWID;
+        CREATE TABLE telling (
+            group_id INTEGER NOT NULL, envelope INTEGER NOT NULL, member BLOB NOT NULL,
+            made INTEGER NOT NULL, told INTEGER NOT NULL, undoes INTEGER NOT NULL,
+            PRIMARY KEY (group_id, envelope)
+        ) WITHOUT ROWID;
         CREATE TABLE own_chain (
             group_id INTEGER PRIMARY KEY, serial INTEGER NOT NULL, made INTEGER NOT NULL,
             sealed BLOB NOT NULL

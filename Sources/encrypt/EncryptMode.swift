@@ -30,7 +30,7 @@ enum EncryptMode: String, CommandMode {
             case .mailboxes:
                 "--to \(Self.message) \(Self.contacts) --classic --bundle --new-session --require-opk"
             case .group:
-                "--group --jsonl --attach --name --content-type --voice --keep-metadata --trust --ttl --lock-timeout \(Self.identity)"
+                "--group --jsonl --attach --name --content-type --voice --keep-metadata --trust --ttl --lock-timeout --elsewhere \(Self.identity)"
             case .chat: "--chat --bare \(Self.message) \(Self.state)"
             case .chatMailboxes: "--chat --to \(Self.message) \(Self.contacts)"
             case .detached: "--detached --trusted-comment \(Self.identity)"
@@ -43,7 +43,7 @@ enum EncryptMode: String, CommandMode {
     private static let message =
         "--jsonl --suite --attach --name --content-type --voice --keep-metadata --blob"
     private static let state = "--stateless --lock-timeout \(identity)"
-    private static let contacts = "--trust --ttl \(state)"
+    private static let contacts = "--trust --ttl --elsewhere \(state)"
 }
 
 extension EncryptTool {

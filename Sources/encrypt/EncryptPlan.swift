@@ -14,7 +14,11 @@ enum EncryptPlan {
     /// Checks the options. Throws ``UsageError``, and a failure with status 64.
     init(_ tool: EncryptTool) throws {
         let mode = tool.mode
-        if tool.stateless { try tool.given.refuse("--lock-timeout", with: "--stateless") }
+        if tool.stateless {
+            for option in ["--lock-timeout", "--elsewhere"] {
+                try tool.given.refuse(option, with: "--stateless")
+            }
+        }
         if tool.passphrase != nil { try tool.given.refuse("-p", with: "--passphrase") }
         let read =
             tool.identity.files + tool.recipient + tool.recipientsFile + tool.to
@@ -43,7 +47,8 @@ enum EncryptPlan {
                         form: .chunks(OpenSSLChunkCipher()),
                         uploads: mode == .chat || tool.stateless
                             ? nil : { try BlobFolder(directory: .standard()) }),
-                    file: try tool.attachment.textFile(tool.file), output: tool.output))
+                    file: try tool.attachment.textFile(tool.file), output: tool.output,
+                    isElsewhere: tool.elsewhere))
         }
     }
 

@@ -121,6 +121,13 @@ struct EncryptTool: CoreProgram {
     @Flag("--stateless", help: "Use no state: no sessions, no contacts and no history.")
     var stateless = false
 
+    @Flag(
+        "--elsewhere",
+        help:
+            "The envelopes do not go to send in this home: the history notes that they were handed on. So it does if the output is a file."
+    )
+    var elsewhere = false
+
     @Option(
         "--chat", value: "file",
         help:

@@ -17,17 +17,21 @@ struct MessageEncryption {
     let messages: InputMessages
     let file: String?
     let output: String?
+    /// Whether the envelopes do not go to `send` in this home.
+    let isElsewhere: Bool
 
     /// Whether the output is for `send`.
     private var isForMailboxes: Bool { if case .mailboxes = target { true } else { false } }
 
     func run() throws {
         let input = try Input(path: file)
+        let output = try Output(path: output, content: .text, inputs: [input])
+        let isHandedOn = isElsewhere || output.isRegularFile
         switch target {
         case .bareChat(let path):
             let keys = SuiteKeys(identity: nil, chats: [try ChatFile.read(path)])
             try write(
-                input,
+                input, output: output,
                 seal: { messages in
                     try messages.map { message in
                         try result {
@@ -36,17 +40,21 @@ struct MessageEncryption {
                         }
                     }
                 }, print: { try $1.writeText($0 + "\n") })
-        case .chat(let chat): try write(input, to: Recipients(chat))
+        case .chat(let chat): try write(input, to: Recipients(chat), output)
+        case .mailboxes(let mailboxes) where mailboxes.to.isEmpty && mailboxes.group == nil:
+            guard let source = try records(in: input) else {
+                // The program before this one had nothing to send.
+                return try output.finish()
+            }
+            try write(input, source, to: Recipients(mailboxes, isHandedOn: isHandedOn), output)
         case .mailboxes(let mailboxes):
-            let source =
-                mailboxes.to.isEmpty && mailboxes.group == nil ? try records(in: input) : nil
-            try write(input, source, to: Recipients(mailboxes))
+            try write(input, to: Recipients(mailboxes, isHandedOn: isHandedOn), output)
         }
     }
 
-    /// Returns the bytes of input that consists of message records with recipients, because the command line names none.
-    /// Throws a usage error if the input is something else, before a prompt for a passphrase.
-    private func records(in input: Input) throws -> PeekingSource {
+    /// Returns the bytes of input that consists of message records with recipients, because the command line names none; `nil`
+    /// for an empty input. Throws a usage error if the input is something else, before a prompt for a passphrase.
+    private func records(in input: Input) throws -> PeekingSource? {
         let source = PeekingSource(input)
         guard !input.isTerminal else { throw UsageError.noRecipient }
         var first: UInt8?
@@ -55,29 +63,29 @@ struct MessageEncryption {
             first = bytes.first { $0 > 0x20 }
             return first != nil
         }
-        guard let first else { throw Failure(.no, "the input is empty") }
+        guard let first else { return nil }
         guard first == UInt8(ascii: "{") else { throw UsageError.noRecipient }
         return source
     }
 
     private func write(
-        _ input: Input, _ source: (any ByteSource)? = nil, to recipients: Recipients
+        _ input: Input, _ source: (any ByteSource)? = nil, to recipients: Recipients,
+        _ output: Output
     ) throws {
-        try write(input, source, seal: recipients.seal) { lines, output in
+        try write(input, source, output: output, seal: recipients.seal) { lines, output in
             for line in lines { try output.writeRecord(serialized: line) }
         }
         if let unreached = recipients.unreached { throw unreached }
     }
 
     private func write<Sealed>(
-        _ input: Input, _ source: (any ByteSource)? = nil,
+        _ input: Input, _ source: (any ByteSource)? = nil, output: Output,
         seal: @escaping ([MessageText]) throws -> [Result<Sealed, Failure>],
         print: @escaping (Sealed, Output) throws -> Void
     ) throws {
         try MessageWriting(
             tool: EncryptTool.toolName, input: input, source: source,
-            output: try Output(path: output, content: .text, inputs: [input]),
-            passesRooms: isForMailboxes, seal: seal, print: print
+            output: output, passesRooms: isForMailboxes, seal: seal, print: print
         ).run(messages)
     }
 }

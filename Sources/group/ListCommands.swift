@@ -24,13 +24,15 @@ struct ListCommand: Program {
                 .no, options.quiet ? "" : "there are no groups",
                 hint: options.quiet ? nil : "create one: sotto group create --help")
         }
+        let (names, untold) = try groups.store.preview { transaction in
+            (try transaction.groupNames(), try all.map { try transaction.untold(in: $0) })
+        }
         guard !json else {
             return try groups.print(
-                try all.map { try $0.record(groups) } + unreadable.map(\.record))
+                try zip(all, untold).map { try $0.record(groups, $1) } + unreadable.map(\.record))
         }
         var table = Table()
-        let names = try groups.store.preview { try $0.groupNames() }
-        for group in all {
+        for (group, untold) in zip(all, untold) {
             table.add([
                 names[group.id].map { Table.cut($0, to: Table.nameWidth) } ?? "-",
                 group.id.short, group.standing.rawValue,
@@ -40,17 +42,44 @@ struct ListCommand: Program {
                     : group.standing == .invited
                         ? "by \(try groups.inviter(of: group).map { try groups.name(of: $0) } ?? "?")"
                         : "-",
+                untold?.fact ?? "",
             ])
         }
         for group in unreadable {
             table.add([
                 group.name.isEmpty ? "-" : Table.cut(group.name, to: Table.nameWidth),
-                group.id?.short ?? "-", "cannot be read", "-", "-",
+                group.id?.short ?? "-", "cannot be read", "-", "-", "",
             ])
         }
         let output = try Output(path: "-", content: .text)
         try output.writeText(table.text)
         try output.finish()
+        if untold.contains(where: { $0?.members ?? 0 > 0 }) {
+            options.note("to tell the changes: sotto group sync | sotto encrypt | sotto send")
+        }
+    }
+}
+
+extension UntoldChanges {
+    /// The changes and people in words.
+    fileprivate var fact: String {
+        var facts: [String] = []
+        if members > 0 {
+            facts.append("\(counted(changes, "change")) not told to \(counted(members, "member"))")
+        }
+        if !invited.isEmpty { facts.append("\(counted(invited.count, "invitation")) not sent") }
+        return facts.joined(separator: ", ")
+    }
+
+    /// The member `untold` of the record of a group.
+    fileprivate var record: JSONObject {
+        JSONObject([
+            ("changes", .integer(Int64(changes))), ("members", .integer(Int64(members))),
+            (
+                "invited",
+                invited.isEmpty ? nil : .array(invited.map { .string($0.description) })
+            ),
+        ])
     }
 }
 
@@ -74,7 +103,7 @@ extension UnreadableGroup {
 
 extension StoredGroup {
     /// The record that `list` and `show` print.
-    func record(_ groups: OpenGroups) throws -> JSONObject {
+    func record(_ groups: OpenGroups, _ untold: UntoldChanges?) throws -> JSONObject {
         JSONObject(
             [
                 ("v", .integer(1)), ("type", .string("group")),
@@ -93,6 +122,7 @@ extension StoredGroup {
                     isUnconfirmed || isDoubtful || awaitsDrawn ? .bool(true) : nil
                 ),
                 ("knownFromInviterAlone", isKnownFromInviterAlone ? .bool(true) : nil),
+                ("untold", untold.map { .object($0.record) }),
                 ("policy", .object(state.policy.object)),
                 ("changes", .integer(Int64(log.changes.count))),
                 ("state", .string(hex(state.digest))),
@@ -135,7 +165,8 @@ struct ShowCommand: Program {
             let changes = try $0.missingChanges(of: found)
             return (try $0.missingMessages(of: found), changes.count, changes.since)
         }
-        var record = try found.record(groups)
+        let untold = try groups.store.preview { try $0.untold(in: found) }
+        var record = try found.record(groups, untold)
         let authors = missing.sorted { $0.key.description < $1.key.description }
         if !authors.isEmpty {
             record["missing"] = .array(
@@ -149,6 +180,7 @@ struct ShowCommand: Program {
             record["missingSince"] = since.map { .string($0.description) }
         }
         try groups.print([record])
+        try note(untold, of: found, groups)
         let doubt = GroupError.doubtful(id: found.id.short)
         if found.isDoubtful, let hint = Failure(core: doubt)?.hint {
             let first = try groups.store.preview { try $0.confirmers(of: found) }.first
@@ -182,6 +214,27 @@ struct ShowCommand: Program {
         if found.members.count > 100, found.state.policy.post < .admin {
             group.options.note(
                 "a group of more than 100 members causes much mail; announcements are better: sotto group policy \(try groups.argument(of: found)) post=admin | sotto encrypt | sotto send"
+            )
+        }
+    }
+}
+
+extension ShowCommand {
+    /// Names the changes and invitations that were not sent, with the commands.
+    private func note(
+        _ untold: UntoldChanges?, of found: StoredGroup, _ groups: OpenGroups
+    ) throws {
+        guard let untold else { return }
+        let name = try groups.argument(of: found)
+        if untold.members > 0 {
+            group.options.note(
+                "\(counted(untold.changes, "change")) not told to \(counted(untold.members, "member")): sotto group sync \(name) | sotto encrypt | sotto send"
+            )
+        }
+        for person in untold.invited {
+            let who = try groups.name(of: person)
+            group.options.note(
+                "the invitation was not sent to \(who): sotto group invite \(name) \(shellWord(who)) | sotto encrypt | sotto send"
             )
         }
     }

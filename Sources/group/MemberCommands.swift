@@ -156,7 +156,7 @@ struct AcceptCommand: Program {
     /// Prints questions for the changes that an invitation without effect lacks, and throws a failure with status 75. If it lacks
     /// none, the status is 12.
     private func askForInvitation(_ found: StoredGroup, _ groups: OpenGroups) throws {
-        let questions = try groups.store.preview { transaction -> [JSONObject]? in
+        let questions = try groups.store.transaction { transaction -> [JSONObject]? in
             guard let group = try transaction.group(found.id),
                 try transaction.missingChanges(of: group).count > 0
             else { return nil }

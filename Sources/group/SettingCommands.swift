@@ -251,7 +251,8 @@ struct SyncCommand: Program {
         let inTouch = chosen.filter(\.isInTouch)
         let rooms = inTouch.filter { $0.standing == .member && $0.state.policy.door != nil }
         let card = rooms.isEmpty ? nil : groups.owner.card()
-        let work: (StateTransaction) throws -> [JSONObject] = { transaction in
+        // What was told in envelopes that are lost is undone, and a room is changed.
+        let records = try groups.store.transaction { transaction -> [JSONObject] in
             try inTouch.flatMap { found in
                 var group = try groups.present(found, transaction)
                 var records: [JSONObject] = []
@@ -262,10 +263,7 @@ struct SyncCommand: Program {
                 return try records + groups.news(of: group, asksForKeys: keys, transaction)
             }
         }
-        // Only a room is changed here, and a restored group that is used anyway.
-        try groups.print(
-            rooms.isEmpty && !use.anyway
-                ? groups.store.preview(work) : groups.store.transaction(work))
+        try groups.print(records)
         guard let first = unreadable.first else { return }
         let name = first.name.isEmpty ? first.id?.short ?? "" : first.name
         throw Failure(

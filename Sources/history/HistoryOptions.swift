@@ -44,8 +44,16 @@ struct OpenHistory {
         }
     }
 
-    /// Returns the ids of the sent envelopes that wait in the outbox.
-    func queued() throws -> Set<String> { try outbox?.waitingIDs() ?? [] }
+    /// Returns the ways of those of some messages that wait in the outbox or did not reach it, by their numbers.
+    func departures(of entries: [HistoryEntry]) throws -> [Int64: Departure] {
+        try store.departures(of: entries, in: outbox)
+    }
+
+    /// Returns the own messages and events that reached no outbox, the oldest first; with `handedOn` also those whose envelopes were
+    /// handed on.
+    func unsent(in conversation: Conversation?, handedOn: Bool) throws -> [HistoryEntry] {
+        try store.unsent(in: conversation, handedOn: handedOn, outbox: outbox)
+    }
 
     /// The failure for a result without a message.
     func nothing(_ text: String) -> Failure { Failure(.no, quiet ? "" : text) }

@@ -10,6 +10,7 @@ struct HistoryTool: CoreProgram {
             history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text]
             history [WHO] --follow | --changed-since TIME | --pinned | --raw
             history list [--text] | unread [--text]
+            history unsent [--all] [--text] [WHO] | repeat WHO ... | ID ...
             history search TEXT [WHO] [--before N|TIME] [--text]
             history show [--raw] ID | save [-o FILE|FOLDER] ID
             history read WHO ...
@@ -40,10 +41,11 @@ struct HistoryTool: CoreProgram {
             """,
         version: sottoVersion,
         subcommands: [
-            PageCommand.self, ListCommand.self, UnreadCommand.self, SearchCommand.self,
-            ShowCommand.self, SaveCommand.self, ReadCommand.self, DeleteCommand.self,
-            FavouriteCommand.self,
-            RenameCommand.self, MuteCommand.self, AckCommand.self, ReadersCommand.self,
+            PageCommand.self, ListCommand.self, UnreadCommand.self, UnsentCommand.self,
+            RepeatCommand.self, SearchCommand.self, ShowCommand.self, SaveCommand.self,
+            ReadCommand.self,
+            DeleteCommand.self, FavouriteCommand.self, RenameCommand.self, MuteCommand.self,
+            AckCommand.self, ReadersCommand.self,
             ExportCommand.self, ImportCommand.self, KeepCommand.self, WipeCommand.self,
         ], defaultSubcommand: PageCommand.self)
 

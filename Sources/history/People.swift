@@ -84,6 +84,7 @@ extension MessageView {
         case .delivered where entry.readerCount == nil: marks.append("delivered")
         case .read where entry.readerCount == nil: marks.append("read")
         case .failed: marks.append("not accepted by the relay")
+        case .handedOn: marks.append("handed on")
         case .new, .stored, .delivered, .read, .claimed, .deleted, .expired, .damaged: break
         }
         return marks

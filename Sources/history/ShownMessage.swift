@@ -14,8 +14,8 @@ final class MessageShowing {
     private let people: People
     /// The displayed names of groups.
     private var groups: [Conversation: String] = [:]
-    /// The ids of the envelopes in the outbox, for messages of which nothing else is known.
-    private var queued: Set<String>?
+    /// The ways of the messages that are shown together and have no outcome.
+    private var departures: [Int64: Departure] = [:]
 
     /// `isMixed` tells that the messages are of several conversations.
     init(_ history: OpenHistory, _ output: Output, text: Bool, isMixed: Bool) {
@@ -30,7 +30,7 @@ final class MessageShowing {
     func print(_ views: [MessageView]) throws {
         people.forget()
         groups = [:]
-        queued = nil
+        departures = try history.departures(of: views.map(\.entry))
         let names = try views.map { try name(of: $0.entry, isLabel: text != nil) }
         if text != nil {
             text?.prepare(try zip(views, names).map { try mixedName(of: $0.entry, $1) })
@@ -41,7 +41,7 @@ final class MessageShowing {
                 try text?.print(
                     view, name: shown, reactions: people.reactions(to: view),
                     quotation: Quotation(view, history.store), group: group(of: view.entry),
-                    isQueued: isQueued(view.entry))
+                    departure: departures[view.entry.number])
             } else {
                 try output.writeRecord(record(of: view, name))
             }
@@ -52,21 +52,28 @@ final class MessageShowing {
     /// Returns the record of a message as it stands now.
     func record(of view: MessageView) throws -> JSONObject {
         people.forget()
+        departures = try history.departures(of: [view.entry])
         return try record(of: view, name(of: view.entry))
     }
 
     /// Returns the record of a message or an event as it was stored.
     func record(raw entry: HistoryEntry) throws -> JSONObject {
-        var record = try base(of: entry, name(of: entry))
-        try addStatus(of: entry, to: &record)
-        return record
+        departures = try history.departures(of: [entry])
+        return try storedRecord(of: entry)
     }
 
     /// Prints the events themselves, as they were stored.
     func print(raw entries: [HistoryEntry]) throws {
         people.forget()
-        for entry in entries { try output.writeRecord(record(raw: entry)) }
+        departures = try history.departures(of: entries)
+        for entry in entries { try output.writeRecord(storedRecord(of: entry)) }
         if !output.isFile { try output.flush() }
+    }
+
+    private func storedRecord(of entry: HistoryEntry) throws -> JSONObject {
+        var record = try base(of: entry, name(of: entry))
+        addStatus(of: entry, to: &record)
+        return record
     }
 
     private func name(of entry: HistoryEntry, isLabel: Bool = false) throws -> String {
@@ -140,7 +147,7 @@ final class MessageShowing {
             record["body"] = nil
             record["deleted"] = .bool(true)
         }
-        try addStatus(of: entry, to: &record)
+        addStatus(of: entry, to: &record)
         if entry.direction == .received, view.body != nil {
             record["unread"] = try isUnread(entry) ? .bool(true) : nil
         }
@@ -214,17 +221,9 @@ final class MessageShowing {
         try output.writeRecord(record)
     }
 
-    private func addStatus(of entry: HistoryEntry, to record: inout JSONObject) throws {
+    private func addStatus(of entry: HistoryEntry, to record: inout JSONObject) {
         entry.addStatus(to: &record)
-        if try isQueued(entry) { record["status"] = .string("queued") }
-    }
-
-    /// Whether a message waits in the outbox.
-    private func isQueued(_ entry: HistoryEntry) throws -> Bool {
-        guard entry.state == .new, entry.direction == .sent, let id = entry.id else { return false }
-        let ids = try queued ?? history.queued()
-        queued = ids
-        return ids.contains(id)
+        if let departure = departures[entry.number] { record["status"] = .string(departure.status) }
     }
 
     private func isUnread(_ entry: HistoryEntry) throws -> Bool {
@@ -236,12 +235,33 @@ final class MessageShowing {
     }
 }
 
+extension Departure {
+    /// The member `status` of the record.
+    fileprivate var status: String {
+        switch self {
+        case .queued: "queued"
+        case .unsent: "unsent"
+        case .handedOn: "handedOn"
+        }
+    }
+
+    /// The mark that follows the message for people.
+    var mark: String {
+        switch self {
+        case .queued: "queued"
+        case .unsent(isRecent: true): "not sent yet"
+        case .unsent(isRecent: false): "not sent"
+        case .handedOn: "handed on"
+        }
+    }
+}
+
 extension HistoryEntry {
     /// Adds what is known of the message.
     fileprivate func addStatus(to record: inout JSONObject) {
         switch state {
         case .new, .claimed: break
-        case .stored, .delivered, .read, .failed:
+        case .handedOn, .stored, .delivered, .read, .failed:
             record["status"] = state.status.map { .string($0) }
         case .deleted: record["deleted"] = .bool(true)
         case .expired:

@@ -35,7 +35,7 @@ struct TextLayout {
 
     mutating func print(
         _ view: MessageView, name: String, reactions: [(emoji: String, name: String)],
-        quotation: Quotation?, group: String?, isQueued: Bool
+        quotation: Quotation?, group: String?, departure: Departure?
     ) throws {
         let entry = view.entry
         let time = entry.shownTime
@@ -56,7 +56,8 @@ struct TextLayout {
             coloured(head, .faint) + coloured(shown, isOwn ? .own : .other) + gap + "  "
         let space = "\n" + String(repeating: " ", count: width)
         let place = group.map { ["[in \(Self.oneLine($0))]"] } ?? []
-        let marks = place + Self.marks(view, reactions) + (isQueued ? ["[queued]"] : [])
+        let marks =
+            place + Self.marks(view, reactions) + (departure.map { ["[\($0.mark)]"] } ?? [])
         let line =
             width + Table.width(lines.last ?? "") + marks.reduce(0) { $0 + 2 + Table.width($1) }
         let isWide = output.isTerminal && output.terminalWidth.map { line > $0 } == true

@@ -28,6 +28,8 @@ public struct MessageBody: Sendable, Hashable {
         case presence(Presence, group: String?)
         case profile(OwnerProfile)
         case call(CallSignal)
+        /// Messages that their author sends again.
+        case history(RepeatedMessages)
         /// A change of a group, a list of devices, or data for an own device. Its members are in ``MessageBody/extra``.
         case other(Other)
         /// An event that a program made on this machine, such as a changed key. Its other members are in
@@ -93,7 +95,7 @@ public struct MessageBody: Sendable, Hashable {
         switch kind {
         case .text, .data, .file, .unknown: true
         case .reaction, .edit, .delete, .pin, .unpin, .receipt, .timer, .typing, .presence,
-            .profile, .call, .other, .system:
+            .profile, .call, .history, .other, .system:
             false
         }
     }
@@ -127,6 +129,7 @@ extension MessageBody.Kind {
         case .presence: "presence"
         case .profile: "profile"
         case .call: "call"
+        case .history: RepeatedMessages.type
         case .other(let other): other.rawValue
         case .system: "system"
         case .unknown(let type): type
@@ -167,6 +170,7 @@ extension MessageBody.Kind {
             self = .presence(try Self.state(&reader), group: try Self.group(&reader))
         case "profile": self = .profile(try OwnerProfile(&reader))
         case "call": self = .call(try CallSignal(&reader))
+        case RepeatedMessages.type: self = .history(try RepeatedMessages(&reader))
         case "system":
             self = .system(
                 event: try reader.required(
@@ -214,6 +218,7 @@ extension MessageBody.Kind {
             [("state", .string(state.rawValue)), ("group", text(group))]
         case .profile(let profile): profile.members
         case .call(let call): call.members
+        case .history(let repeated): repeated.members
         case .system(let event): [("event", .string(event))]
         case .other, .unknown: []
         }

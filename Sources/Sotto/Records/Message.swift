@@ -44,7 +44,7 @@ public struct Message: Sendable, Hashable {
     /// not authenticate.
     public var details: JSONObject?
     /// The content: an object with a `type`, such as `{"type":"text","text":…}`.
-    public let body: JSONObject
+    public var body: JSONObject
     /// The id of the group that the message is for, 64 hexadecimal digits, or `nil`.
     public var group: String?
     /// The rank of the sender in the group, or `nil`.

@@ -65,8 +65,7 @@ extension MessageOpening {
                 id: place.id, digest: place.digest, isOfGroup: true)
             if let line = try repeated(earlier, transaction) { return line }
             if case .different = earlier {
-                throw Failure(
-                    .replay, "a message with this id was opened before, with different content")
+                throw Failure.differentContent
             }
             let step = try transaction.open(place, of: envelope)
             if let wait = step.wait, !isPreview, try transaction.store(namedBy: wait) {
@@ -89,6 +88,15 @@ extension MessageOpening {
             if !isPreview { try transaction.keep(step) }
             guard verdict == .accepted else { return .dropped }
             if let malformed { return .failed(malformed, id: envelope.id, isFinal: true) }
+            if case .repeated(let number, let record) = earlier {
+                guard message.isSame(as: record) else { throw Failure.differentContent }
+                return .message(message, number: number, seen: true)
+            }
+            if let repeated = try message.repeatedMessages {
+                return try take(
+                    repeated, of: message, in: place.group.id, (place.id, place.digest),
+                    transaction)
+            }
             let number = try transaction.recordOpened(
                 id: place.id, digest: place.digest, message)
             return transaction.deletedOnArrival.contains(number)

@@ -7,7 +7,7 @@ import SottoTool
 /// because copies of it are made often.
 final class AheadLine: Sendable {
     let opened: OpenedAhead
-    /// Whether the body is well-formed and is not about a group.
+    /// Whether the body is well-formed, is not about a group, and has no messages that are sent again.
     let isPlain: Bool
     /// The message with the expected name and trust of its sender, and its row; `nil` if it is not expected to be stored.
     private let stored: (message: Message, row: HistoryRow)?
@@ -26,7 +26,7 @@ final class AheadLine: Sendable {
         self.opened = opened
         let envelope = plan.place.arrival.envelope
         isPlain =
-            opened.message.body["type"]?.string != GroupBody.type
+            ![GroupBody.type, RepeatedMessages.type].contains(opened.message.body["type"]?.string)
             && opened.message.malformedBody == nil
         var message = opened.message
         let decision = try? policy.decide(

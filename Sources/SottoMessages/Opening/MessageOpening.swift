@@ -12,6 +12,8 @@ final class MessageOpening<Input: MessageInput> {
     let isPreview: Bool
     /// The hashes of early envelopes that were opened without being read from the input. They may follow in the input.
     private var openedLate: Set<[UInt8]> = []
+    /// The messages that were sent again in the messages that were opened, which are printed after these.
+    var repeated: [OpenedLine] = []
     /// The addresses of the owner, read in this transaction.
     private var addresses: (read: StateTransaction.Mark, ids: Set<KeyID>)?
     private var signals = SignalWindow()
@@ -274,10 +276,14 @@ final class MessageOpening<Input: MessageInput> {
             verdict = .accepted
         }
         if case .different = earlier {
-            throw Failure(
-                .replay, "a message with this id was opened before, with different content")
+            throw Failure.differentContent
         }
         if verdict == .blocked { return .dropped }
+        if verdict == .accepted, case .repeated(let number, let record) = earlier {
+            guard message.isSame(as: record) else { throw Failure.differentContent }
+            if let step, !isPreview { try transaction.keep(step) }
+            return .message(message, number: number, seen: true)
+        }
         if ahead?.isPlain != true, let failure = message.malformedBody {
             // An authentic message cannot become well-formed later. Its session continues after it.
             if !isPreview, verdict == .accepted, let step {
@@ -292,6 +298,12 @@ final class MessageOpening<Input: MessageInput> {
                 (attempt.id, repeatID, attempt.digest), transaction)
         }
         if isPreview { return .message(message, number: nil, seen: false) }
+        if verdict == .accepted, let repeated = try message.repeatedMessages {
+            if let step { try transaction.keep(step) }
+            try transaction.forgetRequest(id: attempt.id)
+            return try take(
+                repeated, of: message, in: nil, (repeatID, attempt.digest), transaction)
+        }
         if verdict == .request, let sender = message.from {
             if let step { try transaction.awaitPreKeys(of: step, id: attempt.id) }
             guard
@@ -373,7 +385,7 @@ final class MessageOpening<Input: MessageInput> {
             }
             return verdict == .blocked ? .dropped : .message(message, number: number, seen: true)
         case .deleted: return .dropped
-        case .new, .different: return nil
+        case .new, .repeated, .different: return nil
         }
     }
 }

@@ -227,8 +227,10 @@ package struct MessageReading<Lines: MessageInput> {
             let work: (StateTransaction) throws -> [OpenedLine] = { transaction in
                 let results = try opening.open(batch, pool, transaction, &done)
                 if !plan.preview {
-                    late = try opening.openReachable(transaction, &done)
+                    late = opening.takeRepeated()
+                    late += try opening.openReachable(transaction, &done)
                     late += try opening.openHeld(transaction)
+                    late += opening.takeRepeated()
                     forks = transaction.takeForks()
                     waitsForChanges = transaction.takeWaitForChanges()
                 }
@@ -263,6 +265,7 @@ package struct MessageReading<Lines: MessageInput> {
         var lines: [OpenedLine] = []
         try store.takeFetchedFiles { news, sender, transaction in
             lines += try opening.lines(of: news, from: sender, transaction)
+            lines += opening.takeRepeated()
         }
         guard !lines.isEmpty else { return }
         for line in lines { try print(line, ofLine: 0, nil, &outcome) }

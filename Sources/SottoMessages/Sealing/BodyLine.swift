@@ -24,6 +24,8 @@ extension MessageBody {
         case .profile(let profile): "[profile: \(profile.name)]"
         case .call(let call):
             "[\(call.media.map { $0.rawValue + " " } ?? "")call: \(call.kind.rawValue)]"
+        case .history(let repeated):
+            "[messages that were sent again: \(max(repeated.messages.count, repeated.ids.count))]"
         case .other(.group):
             [groupLine.text, groupLine.command].compactMap(\.self).joined(separator: " ")
         case .other(.devices): "[list of devices]"

@@ -1,3 +1,4 @@
+import Glibc
 import Sotto
 import SottoContacts
 import SottoState
@@ -110,7 +111,9 @@ extension Recipients {
             body: body.record, extra: job.message.extra, milliseconds: Timestamp.milliseconds(),
             ttl: job.ttl)
         let envelope = try plan(draft, destination.route, transaction).envelope(keys)
-        if let member = destination.id { try transaction?.noteSealed(body, to: member) }
+        if let member = destination.id {
+            try transaction?.noteSealed(body, to: member, in: isHandedOn ? nil : envelope.id)
+        }
         var line = destination.line(envelope)
         guard let upload else { return [line] }
         line["blob"] = .string(upload.blob.name)
@@ -121,8 +124,9 @@ extension Recipients {
     private func plan(_ job: Job, _ transaction: StateTransaction?) throws -> PlannedMessage {
         let milliseconds = Timestamp.milliseconds()
         var bodies = try job.destinations.map { try job.body(to: $0, transaction) }
+        let again = uploadAgain(of: job.message.body)
         let uploads = try job.destinations.indices.map {
-            try job.upload(to: job.destinations[$0], &bodies[$0])
+            try job.upload(to: job.destinations[$0], &bodies[$0]) ?? again
         }
         let copies = try zip(job.destinations, bodies).map { destination, body in
             try result {
@@ -147,7 +151,19 @@ extension Recipients {
         return PlannedMessage(
             message: job.message, time: Timestamp(seconds: milliseconds / 1000),
             destinations: job.destinations, bodies: bodies, uploads: uploads, copies: copies,
-            places: places)
+            places: places, isHandedOn: isHandedOn)
+    }
+
+    /// Returns the upload of the file of a message that is sent again. Its ciphertext is still here until a relay has it.
+    private func uploadAgain(of body: JSONObject) -> Destination.Upload? {
+        guard let blobs, body["type"]?.string == RepeatedMessages.type,
+            let message = body["history"]?.array?.first?.object,
+            let file = message["body"]?.object.flatMap({ try? MessageBody($0) }),
+            case .file(let content) = file.kind, let blob = content.blob, let place = blob.place,
+            access(blobs.outgoing(place.id), R_OK) == 0
+        else { return nil }
+        return Destination.Upload(
+            id: place.id, size: blob.size, digest: blob.digest, relay: place.relay)
     }
 
     private func conversation(
@@ -180,7 +196,8 @@ extension Recipients {
         if case .timer(let seconds)? = group.state.values["timer"] {
             body = StateTransaction.limited(body, by: seconds)
         }
-        let blob = try job.upload(fromOwner: relay, &body)?.record(to: transaction.owner.id)
+        let upload = try job.upload(fromOwner: relay, &body) ?? uploadAgain(of: body)
+        let blob = upload?.record(to: transaction.owner.id)
         let sending = try transaction.prepareMessage(
             to: group, at: Timestamp(seconds: milliseconds / 1000))
         var lines: [JSONObject] = blob.map { [$0.record] } ?? []
@@ -225,7 +242,7 @@ extension Recipients {
             if let blob { line["blob"] = .string(blob.name) }
             lines.append(line)
         }
-        try transaction.recordSent(sealed.message)
+        try transaction.recordSent(sealed.message, isHandedOn: isHandedOn)
         return lines.map { $0.serialized() }
     }
 }
@@ -271,6 +288,8 @@ private struct PlannedMessage: Sendable {
     let copies: [Result<Copy, Failure>]
     /// The places of the conversations with the recipients; `nil` for a message that is not recorded.
     let places: [ConversationPlace?]?
+    /// Whether the envelopes do not go to `send` in this home.
+    let isHandedOn: Bool
 
     /// Encrypts the message and its rows, on any thread. Call it once: a session's key must not encrypt twice.
     ///
@@ -309,8 +328,11 @@ private struct PlannedMessage: Sendable {
                 id: envelope.id, from: store.owner.id, to: destinations[index].id,
                 time: envelope.time, suite: SuiteName(envelope.suite), authenticated: true,
                 trust: .verified, details: isOfChat ? chat.map { ["chat": $0] } : nil,
-                body: bodies[index], members: JSONObject(message.extra.map { ($0.name, $0.value) }))
-            rows.append(store.row(ofSent: sent, in: places[index], at: time))
+                body: bodies[index].recorded(in: nil, by: store.owner.id),
+                members: JSONObject(message.extra.map { ($0.name, $0.value) }))
+            rows.append(
+                store.row(
+                    ofSent: sent, isHandedOn: isHandedOn, in: places[index], at: time))
         }
         return rows
     }

@@ -82,15 +82,18 @@ package struct Recipients {
     private let named: Named
     let directory: RecipientDirectory?
     /// The blobs of composed messages; `nil` without a state.
-    private let blobs: BlobFolder?
+    let blobs: BlobFolder?
     /// The uploads of files about groups; `nil` without a state or a relay of the owner.
     let groupFiles: GroupFileUploads?
+    /// Whether the envelopes do not go to `send` in this home, so that nothing is learned of their way.
+    let isHandedOn: Bool
     /// The threads that encrypt, besides the calling one.
     let pool = ThreadPool(threads: ThreadPool.size - 1)
 
     /// A chat needs no identity, so a user without one can write to it. The history has the messages if an identity can
-    /// be read without a prompt.
+    /// be read without a prompt. The envelopes have no address, so `send` never gets them.
     package init(_ chat: ChatTarget) throws {
+        isHandedOn = true
         keys = SuiteKeys(identity: nil, chats: [try ChatFile.read(chat.path)])
         (ttl, relay) = (nil, nil)
         let book = AddressBook(chat.identity.load, lockTimeout: chat.lockTimeout)
@@ -101,7 +104,8 @@ package struct Recipients {
         groupFiles = nil
     }
 
-    package init(_ mailboxes: Mailboxes) throws {
+    package init(_ mailboxes: Mailboxes, isHandedOn: Bool) throws {
+        self.isHandedOn = isHandedOn
         let book = AddressBook(mailboxes.identity.load, lockTimeout: mailboxes.lockTimeout)
         let identity = try book.identity()
         var chats: [Chat] = []

@@ -110,15 +110,16 @@ extension StateTransaction {
         let last = day - Outbox.outcomeDays
         try connection.run(
             """
-            UPDATE message SET state = ? WHERE state = ?
+            UPDATE message SET state = ? WHERE state IN (?, ?)
             AND mark IN (SELECT message FROM copy WHERE stored = 1 AND day < ?)
-            """, HistoryEntry.State.stored.rawValue, HistoryEntry.State.new.rawValue, last)
+            """, HistoryEntry.State.stored.rawValue, HistoryEntry.State.new.rawValue,
+            HistoryEntry.State.handedOn.rawValue, last)
         try connection.run("DELETE FROM copy WHERE day < ?", last)
         if let rest = found.rest { try remember(Self.restName, rest) }
     }
 
     private func record(_ message: FoundCopies.OfMessage, _ day: Int64) throws(StateError) {
-        guard message.state == .new else {
+        guard message.state.hasNoOutcome else {
             // A copy was sent again after all had failed. Other outcomes came twice, or after the receipts.
             if message.outcomes.values.contains(true) {
                 try connection.run(
@@ -140,8 +141,10 @@ extension StateTransaction {
         if outcomes.count >= message.count {
             let state: HistoryEntry.State = isStored ? .stored : .failed
             try connection.run(
-                "UPDATE message SET state = ? WHERE mark = ? AND state = ?", state.rawValue,
-                message.mark, HistoryEntry.State.new.rawValue)
+                "UPDATE message SET state = ? WHERE mark = ? AND state IN (?, ?)", state.rawValue,
+                message.mark, HistoryEntry.State.new.rawValue,
+                HistoryEntry.State.handedOn.rawValue)
+            if isStored { try storeRepeated(by: message.mark) }
             try connection.run("DELETE FROM copy WHERE message = ?", message.mark)
             return
         }
@@ -175,7 +178,7 @@ extension StateTransaction {
 
     /// Returns the people who are or were members of a group: those with a note. For a damaged group the
     /// list is empty, so that the messages of other groups get a status.
-    private func people(of id: GroupID) throws(StateError) -> [KeyID] {
+    func people(of id: GroupID) throws(StateError) -> [KeyID] {
         let number = try connection.first(
             "SELECT number FROM group_log WHERE mark = ?", store.mark(id)
         ) { $0.integer(0) }

@@ -42,6 +42,7 @@ extension StateTransaction {
         guard group.standing != .member else { throw GroupError.member }
         for table in [
             "group_change", "group_member", "own_chain", "group_chain", "group_room", "group_file",
+            "telling",
         ] {
             try connection.run("DELETE FROM \(table) WHERE group_id = ?", group.number)
         }

@@ -145,20 +145,17 @@ extension StateTransaction {
         _ message: JSONObject, of author: KeyID, to group: StoredGroup,
         _ wanted: Set<String>, at time: Timestamp
     ) throws(StateError) -> Bool {
-        let fields = Fields<FieldError>(message)
-        guard let rank = group.state.ranks[author],
-            let place = (try? fields["place"].object()).flatMap({ GroupContent.Place($0) }),
-            let written = try? fields["time"].time(), let content = message["body"]?.object,
-            let body = try? MessageBody(content)
+        guard let rank = group.state.ranks[author], let message = try? EarlierMessage(message),
+            let id = message.id(in: group.id, of: author), let body = try? MessageBody(message.body)
         else { return false }
-        let id = place.id(group.id, author)
+        let written = message.time
         if wanted.contains(id) {
             guard group.permits(body, by: author, rank: rank) else { return false }
         } else {
             guard group.state.policy.visibility != .joined, body.isContent else { return false }
         }
         var earlier = group.message(
-            id: id, from: author, rank: rank, time: written, body: content)
+            id: id, from: author, rank: rank, time: written, body: message.body)
         // The author sent no copy of another one to the owner, so it gets no receipt.
         if !wanted.contains(id) { earlier.forgetMemberCount() }
         let imported = ImportedMessage(

@@ -77,7 +77,8 @@ extension StateTransaction {
     package func prepareMessage(
         to group: StoredGroup, at time: Timestamp
     ) throws -> GroupSending {
-        let dues = try dues(in: group, at: time)
+        // The envelopes of an earlier message can still be on their way.
+        let dues = try dues(in: group, olderThan: Departure.recent, at: time)
         try Self.checkWriting(to: group, dues.notes)
         let readers = try entitled(group, dues.notes)
         let own = try currentChain(of: group, readers, dues.notes, at: time)
@@ -256,7 +257,7 @@ extension StateTransaction {
         }
         var message = group.message(
             id: id, from: owner.id, rank: group.rank, time: draft.time,
-            trust: .verified, body: draft.body,
+            trust: .verified, body: draft.body.recorded(in: group.id, by: owner.id),
             members: JSONObject(draft.extra.map { ($0.name, $0.value) }))
         // With its place, the author can show the message to others.
         message.details?["place"] = .object(place.object)

@@ -8,10 +8,12 @@ extension StateTransaction {
     /// The most earlier messages that a member gets.
     private static let mostEarlier = 5_000
 
-    /// Returns the changes that the owner tells the members of a group.
+    /// Returns the changes that the owner tells the members of a group. What is in an envelope that did not reach the outbox within
+    /// `age` seconds is told again.
     package func dues(
-        in group: StoredGroup, at time: Timestamp = .now()
+        in group: StoredGroup, olderThan age: Int64 = 0, at time: Timestamp = .now()
     ) throws(StateError) -> GroupDues {
+        try settleTellings(of: group, olderThan: age, at: time)
         var invited = group.doorJoins(namedBy: group.log.changes.filter { $0.by == owner.id })
         let told = group.log.changes.filter { change in
             if change.by == owner.id {
@@ -111,11 +113,8 @@ extension StateTransaction {
     private func backlog(
         of note: GroupMemberNote, in dues: GroupDues
     ) throws(StateError) -> GroupBacklog {
-        if !note.needsLog, note.told >= dues.lastTold {
-            return GroupBacklog(changes: [], before: [], file: nil)
-        }
-        let told = note.needsLog ? dues.group.log.changes : dues.told
-        let changes = told.filter { (dues.group.places[$0.id] ?? 0) > note.told }
+        let changes = dues.untold(to: note)
+        guard !changes.isEmpty else { return GroupBacklog(changes: [], before: [], file: nil) }
         let cards = dues.cards(ofNewcomersIn: changes)
         let file = try file(of: changes, cards: cards)
         let messages = file == nil ? changes : []
@@ -134,20 +133,12 @@ extension StateTransaction {
     /// learn of later changes.
     private func farewell(to person: KeyID, in dues: GroupDues) -> [GroupBody] {
         let (group, note) = (dues.group, dues.note(of: person))
-        let removals =
-            group.isDoubtful
-            ? [] : group.log.changes.filter { $0.act.removal(of: person) != nil }
         let past =
             note.wanted.isEmpty ? [] : group.log.past(of: group.log.knownHeads(of: person))
         let answers = past.intersection(dues.answers(to: note))
-        func isUntold(_ change: GroupChange) -> Bool {
-            change.by == owner.id && (group.places[change.id] ?? 0) > note.told
-                && !answers.contains(change.id)
-        }
-        // A removal waits for the changes before it, such as the removal of others by the same command.
-        let ending = removals.filter(isUntold).map(\.id)
-        let before = ending.isEmpty ? [] : group.log.past(of: ending)
-        let untold = group.log.changes.filter { before.contains($0.id) && isUntold($0) }
+        let untold =
+            group.isDoubtful
+            ? [] : dues.untoldRemoval(of: note).filter { !answers.contains($0.id) }
         let changes = group.log.changes.filter { answers.contains($0.id) } + untold
         let bodies = Self.bodies(of: group.id, changes, cards: [])
         return dues.asking(note, with: dues.answering(note, with: bodies))
@@ -264,12 +255,14 @@ extension StateTransaction {
         return bodies
     }
 
-    /// Records that a body for a person was encrypted in this transaction.
+    /// Records that a body for a person was encrypted in this transaction. `envelope` is the id of its envelope; without it the
+    /// envelope does not go to `send` in this home, and the person counts as told.
     package func noteSealed(
-        _ body: GroupBody, to person: KeyID, at time: Timestamp = .now()
+        _ body: GroupBody, to person: KeyID, in envelope: String? = nil, at time: Timestamp = .now()
     ) throws(StateError) {
         guard let group = try group(body.group) else { return }
         var note = try note(of: person, in: group)
+        let before = note
         var answered: [GroupID] = []
         for record in body.changes {
             let id = GroupID(sha256(JSON.object(record).canonical()))
@@ -313,6 +306,9 @@ extension StateTransaction {
             if note.unreadUntil == nil { note.unreadUntil = try lastSentMessage(to: group) }
         }
         try write(note, of: group)
+        if let envelope {
+            try remember(body, in: envelope, before: before, note, of: group, at: time)
+        }
         if body.headsRequest != nil {
             var group = group
             try draw(in: &group)
@@ -326,13 +322,10 @@ extension HistoryEntry {
         record["details"]?.object?["place"]?.object.flatMap { GroupContent.Place($0) }
     }
 
-    /// Returns a message of the owner for another member, with a body: `{"place","time","body"}`. `nil` without a place.
+    /// Returns a message of the owner for another member, with a body: ``EarlierMessage/object``. `nil` without a place.
     func shown(_ body: JSONObject) -> JSONObject? {
         guard let place = groupPlace, let time else { return nil }
-        return [
-            "place": .object(place.object), "time": .string(time.description),
-            "body": .object(body),
-        ]
+        return EarlierMessage(.place(place), time: time, body: body).object
     }
 }
 

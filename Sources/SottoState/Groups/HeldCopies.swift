@@ -79,7 +79,7 @@ extension StateTransaction {
         guard !formerMembers.isEmpty else { return [] }
         var ids: [String] = []
         for (row, conversation) in try sentToGroups()
-        where row.state == HistoryEntry.State.new.rawValue {
+        where HistoryEntry.State(rawValue: row.state)?.hasNoOutcome == true {
             guard let group = conversation.group, let people = formerMembers[group],
                 let id = try store.entry(row, conversation, now: .min).id, Envelope.isID(id)
             else { continue }

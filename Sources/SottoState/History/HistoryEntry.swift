@@ -27,12 +27,14 @@ public struct HistoryEntry: Sendable, Hashable {
     public enum State: Int64, Sendable {
         /// A received message, or a sent one of which nothing more is known.
         case new = 0
+        /// The envelopes of the sent message were written to a file, or go to the relay in another way than by `send` in this home.
+        case handedOn = 1
         /// The relay has stored the sent message.
-        case stored = 1
+        case stored = 2
         /// The recipient has decrypted the sent message.
-        case delivered = 2
+        case delivered = 3
         /// The recipient has read the sent message.
-        case read = 3
+        case read = 4
         /// The relay refused the sent message.
         case failed = 8
         /// A message whose author an import only claims. It is never unread, and nothing is known of its way.
@@ -108,7 +110,7 @@ extension HistoryEntry.Kind {
     init(_ body: MessageBody?) {
         switch body?.kind {
         case .pin, .unpin: self = .pin
-        case .reaction, .edit, .delete, .receipt, .typing, .presence, .profile, .other:
+        case .reaction, .edit, .delete, .receipt, .typing, .presence, .profile, .history, .other:
             self = .event
         case .text, .data, .file, .timer, .call, .system, .unknown, nil: self = .content
         }
@@ -129,8 +131,11 @@ extension MessageBody {
 
     /// The ids of the messages that the body changes.
     var targetIDs: [String] {
-        if case .receipt(let receipt) = kind { return receipt.ids }
-        return target.map { [$0.id] } ?? []
+        switch kind {
+        case .receipt(let receipt): receipt.ids
+        case .history(let repeated): repeated.ids
+        default: target.map { [$0.id] } ?? []
+        }
     }
 }
 
@@ -138,6 +143,7 @@ extension HistoryEntry.State {
     /// The member `status` of a sent message, or `nil`.
     public var status: String? {
         switch self {
+        case .handedOn: "handedOn"
         case .stored: "stored"
         case .delivered: "delivered"
         case .read: "read"
@@ -152,9 +158,12 @@ extension HistoryEntry.State {
         case .deleted: "deleted"
         case .damaged: "damaged"
         case .expired: "expired"
-        case .new, .stored, .delivered, .read, .failed, .claimed: nil
+        case .new, .handedOn, .stored, .delivered, .read, .failed, .claimed: nil
         }
     }
+
+    /// Whether nothing is known of the way of a sent message after `encrypt`.
+    var hasNoOutcome: Bool { self == .new || self == .handedOn }
 
     /// Returns the state with this ``goneName``.
     public init?(goneName: String) {
@@ -165,7 +174,7 @@ extension HistoryEntry.State {
 
     /// Returns the state with this ``status``.
     public init?(status: String) {
-        let states: [Self] = [.stored, .delivered, .read, .failed]
+        let states: [Self] = [.handedOn, .stored, .delivered, .read, .failed]
         guard let state = states.first(where: { $0.status == status }) else { return nil }
         self = state
     }

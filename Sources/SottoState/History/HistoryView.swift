@@ -121,8 +121,8 @@ public struct MessageView: Sendable {
                 return
             }
             if receipts[known].status != .read { receipts[known] = new }
-        case .text, .data, .file, .timer, .typing, .presence, .profile, .call, .other, .system,
-            .unknown:
+        case .text, .data, .file, .timer, .typing, .presence, .profile, .call, .history, .other,
+            .system, .unknown:
             return
         }
     }

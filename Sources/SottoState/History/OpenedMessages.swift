@@ -7,6 +7,8 @@ extension IdentityStore {
     public enum Opened: Sendable, Equatable {
         /// Nothing was opened under the id.
         case new
+        /// The message was taken from a repeat before. The envelope's message is the same if its author and content are.
+        case repeated(number: Int64, record: JSONObject)
         /// The envelope was opened; `record` is what was printed, `number` its number in the state.
         case same(number: Int64, record: JSONObject)
         /// An envelope with this id was opened, and its message was deleted.
@@ -83,6 +85,9 @@ extension StateTransaction {
         }
         guard let (known, record) = content else { return .deleted }
         let hasNoDigest = known.allSatisfy { $0 == 0 }
+        if known.elementsEqual(StoredMessage.repeatDigest) {
+            return .repeated(number: found.number, record: record)
+        }
         if isOfGroup, hasNoDigest { return .same(number: found.number, record: record) }
         guard known.elementsEqual(digest.prefix(StoredMessage.digestLength)) else {
             return .different

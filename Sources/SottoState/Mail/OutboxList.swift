@@ -3,11 +3,6 @@ import SottoDatabase
 
 /// The items that wait in the outbox, for all relays.
 extension Outbox {
-    /// Returns the ids of the envelopes that wait.
-    public func waitingIDs() throws(StateError) -> Set<String> {
-        Set(try read("SELECT id FROM outbox WHERE kind = 0 AND outcome IS NULL") { $0.text(0) })
-    }
-
     /// A relay for which items wait.
     public struct Queue: Sendable, Equatable {
         /// The relay's address, as ``append(_:relay:)`` was given it. It is empty for items whose relay is not known.

@@ -61,9 +61,10 @@ extension StateTransaction {
         guard let state = IdentityStore.state(of: outcome) else { return }
         // A receipt may be here already.
         try connection.run(
-            "UPDATE message SET state = ? WHERE mark = ? AND state IN (?, ?)", state.rawValue,
+            "UPDATE message SET state = ? WHERE mark = ? AND state IN (?, ?, ?)", state.rawValue,
             store.mark(sent: id), HistoryEntry.State.new.rawValue,
-            HistoryEntry.State.failed.rawValue)
+            HistoryEntry.State.handedOn.rawValue, HistoryEntry.State.failed.rawValue)
+        if state == .stored { try storeRepeated(by: store.mark(sent: id)) }
     }
 }
 

@@ -80,8 +80,32 @@ struct RecordRecipientTests {
     @Test func inputWithoutRecordsNeedsARecipient() throws {
         let text = try encrypt(["hello"])
         #expect(text.status == 64 && text.stderr.contains("no recipient is given"))
-        let empty = try encrypt([])
-        #expect(empty.status == 1 && empty.stderr.contains("the input is empty"))
+    }
+
+    @Test func noRecordsAreNothingToDo() throws {
+        for input in [[], [""]] {
+            let run = try encrypt(input, "--identity-passphrase", "@FILE:/nonexistent")
+            #expect(run.status == 0 && run.stdout.isEmpty && run.stderr.isEmpty)
+        }
+        #expect(try encrypt([], "-o", "none").status == 0)
+        #expect(try they.home.files.read("none").isEmpty)
+        // Zero bytes are no text, and nothing that was encrypted.
+        for (tool, arguments) in [("encrypt", ["--to", "bob"]), ("decrypt", [])] {
+            let run = try alice.run(tool, arguments)
+            #expect(run.status == 1 && !run.stderr.isEmpty)
+        }
+    }
+
+    @Test func aPipeWithNothingToTellEndsWellAtEachStage() throws {
+        try they.tell(bob, "hello")
+        let read = try alice.run("history", ["read", "-q", "bob"])
+        #expect(read.status == 0 && read.stdout.isEmpty)
+        let sealed = try alice.run("encrypt", [], stdin: read.stdout)
+        #expect(sealed.status == 0 && sealed.stdout.isEmpty && sealed.stderr.isEmpty)
+        _ = try alice.run("group", ["create", "-q", "friends"])
+        let sync = try alice.run("group", ["sync", "-q"])
+        #expect(sync.status == 0 && sync.stdout.isEmpty)
+        #expect(try alice.run("encrypt", [], stdin: sync.stdout).status == 0)
     }
 
     // MARK: Time to live

@@ -28,12 +28,14 @@ final class Circle {
         for name in people.keys { people[name]?.clock = clock }
     }
 
-    /// Runs a tool that must succeed. Returns its output.
+    /// Runs a tool that must succeed. Returns its output. A message to a group does not go to `send`.
     @discardableResult
     func must(
         _ who: String, _ tool: String, _ arguments: [String], _ text: String = ""
     ) throws -> Run {
-        let run = try self[who].run(tool, arguments, stdin: Array(text.utf8))
+        let isToGroup = tool == "encrypt" && arguments.contains("--group")
+        let run = try self[who].run(
+            tool, arguments + (isToGroup ? ["--elsewhere"] : []), stdin: Array(text.utf8))
         guard run.status == 0 else { throw Unexpected(run) }
         return run
     }
@@ -41,7 +43,7 @@ final class Circle {
     /// Encrypts records and posts the envelopes.
     func post(_ who: String, _ records: [UInt8]) throws {
         guard !records.isEmpty else { return }
-        let sealed = try self[who].run("encrypt", ["--jsonl"], stdin: records)
+        let sealed = try self[who].run("encrypt", ["--jsonl", "--elsewhere"], stdin: records)
         guard sealed.status == 0 else { throw Unexpected(sealed) }
         try deliver(sealed)
     }

@@ -10,7 +10,7 @@ struct ConversationListTests {
     @Test func aMessageInTheOutboxIsQueued() throws {
         let circle = try Circle("alice", "bob")
         let sealed = try circle.must("alice", "encrypt", ["--to", "bob"], "hello")
-        #expect(try circle["alice"].history("bob")[0]["status"] == nil)
+        #expect(try circle["alice"].history("bob")[0]["status"] == .string("unsent"))
         let sent = try circle["alice"].run(
             "send", ["--relay", "tcp://127.0.0.1:1"], stdin: sealed.stdout)
         #expect(sent.status == 75, "\(sent)")

@@ -198,7 +198,7 @@ import Testing
         let run = try alice.run("history", ["bob", "--text"])
         let day = try #require(run.lines.first)
         #expect(day.hasPrefix("-- 20") && day.hasSuffix(" --"))
-        let rest = run.lines.dropFirst().map { String($0.dropFirst(6)) }
+        let rest = run.lines.dropFirst().map { String($0.dropFirst(6)).withoutUnsentMark }
         #expect(rest == ["me   hello", "     two", "     lines", "bob  answer"])
         // Names and texts of an attacker: no control character reaches the columns of names.
         let list = try alice.run("history", ["list", "--text"])

@@ -1,0 +1,164 @@
+package import Sotto
+import SottoDatabase
+
+/// What members are told: it counts when its envelope reached the outbox.
+///
+/// The note about a member changes when `encrypt` makes the envelope, so that nothing is told twice in a batch, and so that a
+/// member who can have the chain counts as its holder at once. A row remembers how to undo this. The next command of `group`, and the
+/// next message a minute later, look the envelope up in the outbox: if it is not there, the change of the note is undone, and the
+/// member is told again.
+///
+/// A row without its envelope in the outbox is undone once, whatever happened to `encrypt` or `send`: a member who is told twice
+/// ignores the second time.
+extension StateTransaction {
+    /// What is undone if an envelope did not reach the outbox, besides the place of the last change.
+    private struct Undoing: OptionSet {
+        let rawValue: Int64
+
+        /// The member needs the whole log.
+        static let log = Undoing(rawValue: 1)
+        /// The moderator does not have the keys of the room.
+        static let room = Undoing(rawValue: 2)
+        /// The member does not have the earlier messages.
+        static let history = Undoing(rawValue: 4)
+        /// The member does not have the chain. They stay its holder, because the envelope can have been taken elsewhere.
+        static let chain = Undoing(rawValue: 8)
+        /// The member was not asked.
+        static let question = Undoing(rawValue: 16)
+    }
+
+    /// Remembers that a body for a person was encrypted in an envelope that goes to `send`. `before` and `note` are the notes
+    /// before it and now.
+    func remember(
+        _ body: GroupBody, in envelope: String, before: GroupMemberNote, _ note: GroupMemberNote,
+        of group: StoredGroup, at time: Timestamp
+    ) throws(StateError) {
+        var undoing: Undoing = []
+        if before.needsLog, !note.needsLog { undoing.insert(.log) }
+        if body.room != nil { undoing.insert(.room) }
+        if body.isComplete { undoing.insert(.history) }
+        if body.chain != nil { undoing.insert(.chain) }
+        if body.isRequest { undoing.insert(.question) }
+        guard !undoing.isEmpty || note.told != before.told else { return }
+        try connection.run(
+            """
+            INSERT OR REPLACE INTO telling (group_id, envelope, member, made, told, undoes)
+            VALUES (?, ?, ?, ?, ?, ?)
+            """, group.number, store.mark(envelope: envelope), store.mark(note.id), time.seconds,
+            before.told, undoing.rawValue)
+    }
+
+    /// Undoes what was told in envelopes that did not reach the outbox within `age` seconds, and forgets the others.
+    func settleTellings(
+        of group: StoredGroup, olderThan age: Int64, at time: Timestamp
+    ) throws(StateError) {
+        let last = time.seconds - age
+        let rows = try connection.rows(
+            """
+            SELECT envelope, member, made, told, undoes FROM telling
+            WHERE group_id = ? AND made <= ?
+            """, group.number, last
+        ) { row throws(StateError) in
+            (
+                envelope: row.integer(0), member: row.bytes(1), made: row.integer(2),
+                told: row.integer(3), undoing: Undoing(rawValue: row.integer(4))
+            )
+        }
+        guard let first = rows.map(\.made).min() else { return }
+        let reached = try Outbox.reachedIDs(in: store.directory, since: first)
+        let marks = Set(reached.map { store.mark(envelope: $0) })
+        let oldest = time.seconds - Departure.lifetime
+        let lost = rows.filter { !marks.contains($0.envelope) && $0.made > oldest }
+        if !lost.isEmpty {
+            let notes = try notes(of: group).values
+            let people = Dictionary(notes.map { (store.mark($0.id), $0) }) { first, _ in first }
+            for (member, rows) in Dictionary(grouping: lost, by: \.member) {
+                // A note that could not be read was deleted, and the person is told everything.
+                guard var note = people[member] else { continue }
+                for row in rows { Self.undo(row.undoing, told: row.told, in: &note) }
+                try write(note, of: group)
+            }
+        }
+        try connection.run(
+            "DELETE FROM telling WHERE group_id = ? AND made <= ?", group.number, last)
+    }
+
+    private static func undo(
+        _ undoing: Undoing, told: Int64, in note: inout GroupMemberNote
+    ) {
+        note.told = min(note.told, told)
+        if undoing.contains(.log) { note.needsLog = true }
+        if undoing.contains(.room) { note.hasRoom = false }
+        if undoing.contains(.history) { note.hasHistory = false }
+        if undoing.contains(.chain) { note.wantsChain = true }
+        if undoing.contains(.question) {
+            note.asked = 0
+            note.asks -= min(note.asks, 1)
+        }
+    }
+}
+
+/// The changes of a group that were not told to the people whom they concern.
+package struct UntoldChanges: Sendable, Equatable {
+    /// The number of different changes.
+    package let changes: Int
+    /// The number of members, and of people who are members no longer and were not told so.
+    package let members: Int
+    /// The people whose invitation was not sent.
+    package let invited: [KeyID]
+}
+
+extension StateTransaction {
+    /// Returns the changes of a group that the owner tells and that are in no envelope that reached the outbox, or `nil`. Call it in
+    /// a preview.
+    package func untold(
+        in group: StoredGroup, at time: Timestamp = .now()
+    ) throws(StateError) -> UntoldChanges? {
+        guard !group.isDoubtful else { return nil }
+        let dues = try dues(in: group, at: time)
+        var changes: Set<GroupID> = []
+        var people = 0
+        func add(_ untold: [GroupChange]) {
+            guard !untold.isEmpty else { return }
+            changes.formUnion(untold.map(\.id))
+            people += 1
+        }
+        for member in group.members.map(\.id) where member != owner.id {
+            add(dues.untold(to: dues.note(of: member)).filter { $0.by != member })
+        }
+        let others = dues.notes.values.filter { group.state.ranks[$0.id] == nil }
+        for other in others { add(dues.untoldRemoval(of: other)) }
+        let invited = others.filter { note in
+            !group.log.hasEntered(note.id)
+                && dues.told.contains { change in
+                    change.by == owner.id && change.act.invites(note.id)
+                        && (group.places[change.id] ?? 0) > note.told
+                }
+        }.map(\.id).sorted { $0.description < $1.description }
+        guard people > 0 || !invited.isEmpty else { return nil }
+        return UntoldChanges(changes: changes.count, members: people, invited: invited)
+    }
+}
+
+extension GroupDues {
+    /// Returns the changes that a member did not get, whoever wrote them.
+    func untold(to note: GroupMemberNote) -> [GroupChange] {
+        if !note.needsLog, note.told >= lastTold { return [] }
+        let changes = note.needsLog ? group.log.changes : told
+        return changes.filter { (group.places[$0.id] ?? 0) > note.told }
+    }
+
+    /// Returns the owner's changes that removed a person who did not get them, and those before.
+    func untoldRemoval(of note: GroupMemberNote) -> [GroupChange] {
+        func isUntold(_ change: GroupChange) -> Bool {
+            change.by == group.owner && (group.places[change.id] ?? 0) > note.told
+        }
+        // A removal waits for the changes before it, such as the removal of others by the same command.
+        let ending = group.log.changes.filter {
+            $0.act.removal(of: note.id) != nil && isUntold($0)
+        }.map(\.id)
+        guard !ending.isEmpty else { return [] }
+        let before = group.log.past(of: ending)
+        return group.log.changes.filter { before.contains($0.id) && isUntold($0) }
+    }
+}

@@ -1,0 +1,180 @@
+public import Sotto
+import SottoDatabase
+
+/// The way of an own message from `encrypt` to `send`, while the message has no outcome.
+///
+/// The state and the outbox are two files, and `send` cannot read the state. So nothing is stored about this way: the ids of a
+/// message's envelopes are looked up in the outbox, which has each envelope from its commit until 30 days after its outcome.
+public enum Departure: Sendable, Equatable {
+    /// An envelope of the message waits in the outbox.
+    case queued
+    /// No envelope of the message reached the outbox. `isRecent` tells that the message is less than a minute old, so that it can
+    /// still be on its way.
+    case unsent(isRecent: Bool)
+    /// The message was sent again, in an envelope that was handed on.
+    case handedOn
+
+    /// Seconds for which an envelope can be on its way from `encrypt` to the outbox.
+    static let recent: Int64 = 60
+    /// Seconds after which it is not told any more that a message was not sent.
+    static let lifetime = Outbox.outcomeDays * StateTransaction.day
+}
+
+/// The ids of the envelopes that reached the outbox, at one time.
+struct ReachedIDs: Sendable {
+    /// Those that wait.
+    var waiting: Set<String> = []
+    /// Those with an outcome that no history has collected.
+    var settled: Set<String> = []
+}
+
+extension Outbox {
+    /// Returns the ids of the envelopes that reached the outbox. An envelope changes from one set to the other in one
+    /// transaction, and is read here in one statement.
+    func reachedIDs() throws(StateError) -> ReachedIDs {
+        var reached = ReachedIDs()
+        let rows = try read(
+            """
+            SELECT id, outcome IS NULL FROM outbox WHERE kind = 0
+            UNION ALL SELECT id, 0 FROM outcome
+            """
+        ) { (id: $0.text(0), waits: $0.integer(1) == 1) }
+        for (id, waits) in rows {
+            if waits { reached.waiting.insert(id) } else { reached.settled.insert(id) }
+        }
+        return reached
+    }
+}
+
+extension Outbox {
+    /// Returns the ids of the envelopes that reached the outbox of `directory`, without those whose outcome is from a day before
+    /// `time`, in seconds since 1970. It does not need the work of ``init(directory:lockTimeout:)``.
+    static func reachedIDs(
+        in directory: StateDirectory, since time: Int64
+    ) throws(StateError) -> [String] {
+        guard exists(in: directory) else { return [] }
+        let file = try database(in: directory, lockTimeout: readTimeout)
+        return try file.use { (connection: StateConnection) throws(StateError) in
+            try connection.rows(
+                """
+                SELECT id FROM outbox WHERE kind = 0
+                UNION ALL SELECT id FROM outcome WHERE day >= ?
+                """, time / 86_400
+            ) { $0.text(0) }
+        }
+    }
+
+    /// Seconds to wait for another program that uses the outbox, while this one has the lock of the state.
+    private static let readTimeout = 2.0
+}
+
+extension IdentityStore {
+    /// Returns the ways of those of some messages that wait in the outbox or did not reach it, by their numbers. `outbox` is
+    /// `nil` if the home has none.
+    public func departures(
+        of entries: [HistoryEntry], in outbox: Outbox?, at now: Timestamp = .now()
+    ) throws -> [Int64: Departure] {
+        let open = entries.filter { $0.direction == .sent && $0.state.hasNoOutcome }
+        guard !open.isEmpty else { return [:] }
+        // The outbox is read before the state: a collected outcome is in the state before it is deleted from the outbox.
+        let reached = try outbox?.reachedIDs() ?? ReachedIDs()
+        return try preview { transaction in
+            var departures: [Int64: Departure] = [:]
+            var people: [GroupID: [KeyID]] = [:]
+            for entry in open {
+                departures[entry.number] = try transaction.departure(
+                    of: entry, reached, &people, at: now)
+            }
+            return departures
+        }
+    }
+
+    /// Returns the own messages and events of the last 30 days that reached no outbox, the oldest first; with `handedOn` also those
+    /// whose envelopes were handed on.
+    public func unsent(
+        in conversation: Conversation?, handedOn: Bool, outbox: Outbox?, at now: Timestamp = .now()
+    ) throws -> [HistoryEntry] {
+        let found = try use { connection throws(StateError) -> [HistoryEntry] in
+            let row = try conversation.map { conversation throws(StateError) in
+                try conversationRow(conversation, connection)?.number ?? 0
+            }
+            return try entries(
+                """
+                WHERE time >= ?1 AND sent = 1 AND state IN (?2, ?3) AND kind <= ?4
+                AND sealed IS NOT NULL AND (?5 IS NULL OR conversation = ?5) ORDER BY number
+                """, now.seconds - Departure.lifetime, HistoryEntry.State.new.rawValue,
+                (handedOn ? HistoryEntry.State.handedOn : .new).rawValue,
+                HistoryEntry.Kind.pin.rawValue, row, connection: connection)
+        }
+        let ways = try departures(of: found, in: outbox, at: now)
+        return found.filter { entry in
+            // The messages in a repeat have their own entries.
+            guard !entry.isRepeat else { return false }
+            return switch ways[entry.number] {
+            case .queued: false
+            case .unsent: true
+            case .handedOn: handedOn
+            case nil: entry.state == .handedOn
+            }
+        }
+    }
+}
+
+extension StateTransaction {
+    /// Returns the way of an own message, or `nil` if it has an outcome, arrived, or is too old.
+    fileprivate func departure(
+        of entry: HistoryEntry, _ reached: ReachedIDs, _ people: inout [GroupID: [KeyID]],
+        at now: Timestamp
+    ) throws(StateError) -> Departure? {
+        let ids = try envelopeIDs(of: entry, &people)
+        if ids.contains(where: { reached.waiting.contains($0) }) { return .queued }
+        let age = now.seconds - (entry.received?.seconds ?? .min / 2)
+        guard entry.state == .new, !ids.isEmpty, age < Departure.lifetime,
+            !ids.contains(where: { reached.settled.contains($0) }), try hasNoOutcome(entry)
+        else { return nil }
+        var isRecent = age < Departure.recent
+        for event in try events(on: entry) {
+            if event.direction == .received {
+                // A message to a group has no outcome before all its readers have it.
+                if !event.isImported { return nil }
+                continue
+            }
+            guard event.isRepeat, event.state != .failed else { continue }
+            if event.state == .handedOn { return .handedOn }
+            switch try departure(of: event, reached, &people, at: now) {
+            case .unsent(let isRepeatRecent): isRecent = isRecent || isRepeatRecent
+            case let way: return way
+            }
+        }
+        return .unsent(isRecent: isRecent)
+    }
+
+    private func events(on entry: HistoryEntry) throws(StateError) -> [HistoryEntry] {
+        guard let id = entry.id, let row = try store.conversationRow(entry.conversation, connection)
+        else { return [] }
+        return try store.events(on: id, in: row, connection)
+    }
+
+    /// Returns the ids of the envelopes of an own message. A message to a group that had no reader has none. `people` are those of
+    /// groups that were read before.
+    func envelopeIDs(
+        of entry: HistoryEntry, _ people: inout [GroupID: [KeyID]]
+    ) throws(StateError) -> [String] {
+        guard let id = entry.id else { return [] }
+        guard let group = entry.conversation.group else { return [id] }
+        let copies = entry.record["details"]?.object?["copies"]?.integer ?? 0
+        guard copies > 0, Envelope.isID(id) else { return [] }
+        if people[group] == nil { people[group] = try self.people(of: group) }
+        return (people[group] ?? []).map { store.copyID(of: id, for: $0) }
+    }
+
+    /// Whether an own message has no outcome now, also not of one of its copies.
+    fileprivate func hasNoOutcome(_ entry: HistoryEntry) throws(StateError) -> Bool {
+        let isOpen = try connection.exists(
+            "SELECT 1 FROM message WHERE number = ? AND state = ?", entry.number,
+            entry.state.rawValue)
+        guard isOpen, entry.conversation.group != nil, let id = entry.id else { return isOpen }
+        return try !connection.exists(
+            "SELECT 1 FROM copy WHERE message = ?", store.mark(sent: id))
+    }
+}

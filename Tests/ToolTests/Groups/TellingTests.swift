@@ -1,0 +1,201 @@
+import Glibc
+import Sotto
+import SottoDatabase
+import TestSupport
+import Testing
+
+@testable import SottoState
+
+/// A change of a group, an invitation and a chain count as told when their envelope reached the outbox.
+@Suite(.timeLimit(.minutes(60))) struct TellingTests {
+    let circle: Circle
+    let clock: MovedClock
+
+    init() throws {
+        clock = try MovedClock()
+        circle = try Circle("alice", "bob", "carol")
+        circle.use(clock)
+        try circle.team("alice", "bob", "carol")
+    }
+
+    private var alice: Party { circle["alice"] }
+
+    /// Encrypts records or a text for `send`. Returns the lines.
+    private func encrypt(_ input: String, _ arguments: String...) throws -> [String] {
+        let run = try alice.run("encrypt", arguments, stdin: Array(input.utf8))
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run.lines
+    }
+
+    /// Writes a message to the group. Returns the suites of its lines: those of the bodies for members, then the copies.
+    private func write(_ text: String) throws -> [String] { try encrypt(text, "--group", "team") }
+
+    private func bodies(_ lines: [String]) -> Int {
+        lines.count { !$0.contains(#""suite":"group""#) }
+    }
+
+    /// Gives lines to `send`, which reaches no relay.
+    private func send(_ envelopes: [String]) throws {
+        let run = try alice.run(
+            "send", ["--relay", "tcp://127.0.0.1:1"], stdin: lines(envelopes))
+        #expect(run.status == 75, "\(run.stderr)")
+    }
+
+    /// The member `untold` of the record of the group.
+    private func untold() throws -> JSONObject? {
+        try circle.must("alice", "group", ["show", "team"]).records[0]["untold"]?.object
+    }
+
+    private static func count(_ changes: Int64, _ members: Int64) -> JSONObject {
+        ["changes": .integer(changes), "members": .integer(members)]
+    }
+
+    /// Changes the description of the group.
+    private func describe(_ name: String) throws -> [String] {
+        try encrypt(circle.must("alice", "group", ["about", "team", name]).text)
+    }
+
+    // MARK: Changes
+
+    @Test func aChangeOfALostPipeIsNotTold() throws {
+        #expect(try untold() == nil)
+        let lost = try describe("one")
+        #expect(lost.count == 2)
+        let shown = try circle.must("alice", "group", ["show", "team"])
+        #expect(try shown.records[0]["untold"]?.object == Self.count(1, 2))
+        #expect(
+            shown.stderr.contains(
+                "1 change not told to 2 members: sotto group sync team | sotto encrypt | sotto send"
+            ))
+        let list = try circle.must("alice", "group", ["list"])
+        #expect(list.text.contains("1 change not told to 2 members"))
+        #expect(list.stderr.contains("sotto group sync | sotto encrypt | sotto send"))
+        // One of two envelopes reaches the outbox.
+        try send([lost[0]])
+        #expect(try untold() == Self.count(1, 1))
+        let again = try encrypt(circle.must("alice", "group", ["sync"]).text)
+        #expect(again.count == 1)
+        try send(again)
+        #expect(try untold() == nil)
+        #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty)
+        #expect(try !circle.must("alice", "group", ["list"]).text.contains("not told"))
+    }
+
+    /// A lost change comes with the next one, and with the first message a minute later.
+    @Test func aLostChangeComesWithTheNextMessage() throws {
+        try send(write("with the chain"))
+        _ = try describe("one")
+        #expect(try bodies(write("at once")) == 0)
+        clock.set(61)
+        let sent = try write("later")
+        #expect(bodies(sent) == 2)
+        try send(sent)
+        clock.set(200)
+        #expect(try bodies(write("told")) == 0)
+        for line in sent { try circle.deliver(line: line) }
+        try circle.settle()
+        #expect(try circle.must("bob", "group", ["show", "team"]).text.contains("one"))
+    }
+
+    @Test func aBatchTellsOnce() throws {
+        _ = try describe("one")
+        clock.set(61)
+        let sent = try encrypt("a\nb\nc\n", "--group", "team", "--jsonl")
+        #expect(bodies(sent) == 2 && sent.count == 8)
+    }
+
+    @Test func aRemovedPersonIsToldAgain() throws {
+        _ = try encrypt(circle.must("alice", "group", ["remove", "team", "carol"]).text)
+        #expect(try untold() == Self.count(1, 2))
+        let again = try encrypt(circle.must("alice", "group", ["sync"]).text)
+        #expect(again.count == 2)
+        try send(again)
+        #expect(try untold() == nil)
+    }
+
+    @Test func anInvitationThatWasNotSentIsNamed() throws {
+        let dave = try Party("dave", in: circle.home)
+        try circle.must("alice", "contact", ["add", dave.card])
+        let invitation = try encrypt(
+            circle.must("alice", "group", ["invite", "team", "dave"]).text)
+        let shown = try circle.must("alice", "group", ["show", "team"])
+        let invited = JSON.array([.string(dave.identity.id.description)])
+        #expect(try shown.records[0]["untold"]?.object?["invited"] == invited)
+        #expect(shown.stderr.contains("the invitation was not sent to dave: sotto group invite"))
+        try send(invitation)
+        #expect(try untold() == nil)
+    }
+
+    // MARK: Ways
+
+    /// What a stick or ssh carries counts as told.
+    @Test func anEnvelopeThatWasHandedOnIsTold() throws {
+        let record = try circle.must("alice", "group", ["about", "team", "one"]).text
+        #expect(try encrypt(record, "--elsewhere").count == 2)
+        #expect(try untold() == nil)
+        let second = try circle.must("alice", "group", ["about", "team", "two"]).text
+        _ = try encrypt(second, "-o", circle.home.files("stick"))
+        clock.set(61)
+        #expect(try untold() == nil && bodies(write("x")) == 2)
+        #expect(try circle.must("alice", "group", ["sync"]).records.count == 2)
+    }
+
+    /// The outcome of an envelope shows that it reached the outbox.
+    @Test func anEnvelopeWithAnOutcomeIsTold() throws {
+        try send(describe("one"))
+        let outbox = try Outbox(
+            directory: StateDirectory(path: circle.home.files(alice.stateDirectory)),
+            lockTimeout: 20)
+        let waiting = try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 10)
+        try outbox.settle(waiting.map { ($0.number, "stored") })
+        clock.set(61)
+        #expect(try alice.run("history", ["list"]).status != 74)
+        #expect(try untold() == nil)
+        #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty)
+    }
+
+    /// `encrypt` ends between its commit and its output.
+    @Test func aProgramThatEndsAfterItsCommitHasToldNothing() throws {
+        let record = try circle.must("alice", "group", ["about", "team", "one"]).stdout
+        let pipe = try Pipeline([alice.command("encrypt", [])], hasReader: false)
+        try pipe.feed(.whole(record))
+        #expect(try pipe.finish()[0].wasKilled == SIGPIPE)
+        #expect(try untold() == Self.count(1, 2))
+    }
+
+    // MARK: Chains
+
+    /// The chain of a lost message comes again, and the members read the next message.
+    @Test func aLostChainComesAgain() throws {
+        #expect(try bodies(write("lost")) == 2)
+        clock.set(61)
+        let sent = try write("read")
+        #expect(bodies(sent) == 2)
+        for line in sent { try circle.deliver(line: line) }
+        #expect(try circle.texts("bob") == ["read"] && circle.texts("carol") == ["read"])
+    }
+
+    /// A member can have the envelope with a lost chain, so it ends after their removal.
+    @Test func c2ALostChainHasItsHolders() throws {
+        #expect(try bodies(write("lost")) == 2)
+        clock.set(61)
+        try circle.group("alice", "remove", "team", "carol")
+        let sent = try write("without carol")
+        #expect(bodies(sent) == 1)
+        let serial = try alice.state { connection throws(StateError) in
+            try connection.integer("SELECT serial FROM own_chain")
+        }
+        #expect(serial == 2)
+    }
+
+    /// Rows of told envelopes do not stay.
+    @Test func rowsAreForgotten() throws {
+        try send(describe("one"))
+        _ = try describe("lost")
+        try circle.must("alice", "group", ["sync"])
+        let rows = try alice.state { connection throws(StateError) in
+            try connection.integer("SELECT count(*) FROM telling")
+        }
+        #expect(rows == 0)
+    }
+}

@@ -1,0 +1,293 @@
+import Sotto
+import SottoDatabase
+import TestSupport
+import Testing
+
+@testable import SottoState
+
+/// `history repeat`: own messages are sent again, in envelopes with ids of their own.
+@Suite(.timeLimit(.minutes(60))) struct RepeatTests {
+    let circle: Circle
+    let clock: MovedClock
+
+    init() throws {
+        clock = try MovedClock()
+        circle = try Circle("alice", "bob", "carol")
+        circle.use(clock)
+    }
+
+    private var alice: Party { circle["alice"] }
+    private var bob: Party { circle["bob"] }
+
+    /// Encrypts texts, or records, for `send`. Returns the envelopes.
+    private func encrypt(_ input: String, _ arguments: String...) throws -> [String] {
+        let run = try alice.run("encrypt", arguments, stdin: Array(input.utf8))
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run.lines
+    }
+
+    private func again(_ arguments: String...) throws -> String {
+        try circle.must("alice", "history", ["repeat"] + arguments).text
+    }
+
+    private func outbox() throws -> Outbox {
+        try Outbox(
+            directory: StateDirectory(path: circle.home.files(alice.stateDirectory)),
+            lockTimeout: 20)
+    }
+
+    /// Gives envelopes to `send`, which reaches no relay.
+    private func send(_ envelopes: [String]) throws {
+        let run = try alice.run(
+            "send", ["--relay", "tcp://127.0.0.1:1"], stdin: lines(envelopes))
+        #expect(run.status == 75, "\(run.stderr)")
+    }
+
+    private func statuses(_ who: String = "bob") throws -> [String?] {
+        try alice.history(who).map { $0["status"]?.string }
+    }
+
+    private func texts(_ records: [JSONObject]) -> [String?] {
+        records.map { $0.body["text"]?.string }
+    }
+
+    // MARK: One person
+
+    @Test func aLostMessageIsSentAgain() throws {
+        _ = try encrypt("teh end", "--to", "bob")
+        _ = try encrypt(
+            circle.must("alice", "compose", ["edit", "-1", "--with", "bob"], "the end").text)
+        _ = try encrypt("second", "--to", "bob")
+        let early = try circle.must("alice", "history", ["repeat", "bob"])
+        #expect(early.stdout.isEmpty && early.stderr.contains("less than a minute old"))
+        clock.set(61)
+        let record = try again("bob")
+        #expect(record.split(separator: "\n").count == 1)
+        let sealed = try encrypt(record)
+        #expect(try statuses() == ["unsent", "unsent"])
+        #expect(
+            try circle.must("alice", "history", ["bob", "--text"]).text.contains("[not sent yet]"))
+        try send(sealed)
+        #expect(try statuses() == ["queued", "queued"])
+        #expect(try again("bob").isEmpty && alice.run("history", ["unsent"]).status == 1)
+        let outbox = try outbox()
+        let waiting = try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 10)
+        try outbox.settle(waiting.map { ($0.number, "stored") })
+        #expect(try statuses() == ["stored", "stored"])
+        let opened = try bob.read(sealed)
+        #expect(opened.status == 0)
+        #expect(try texts(opened.records) == ["teh end", nil, "second"])
+        #expect(try bob.history("alice").map { $0["edited"] != nil } == [true, false])
+        // A repeat of a repeat is the same.
+        clock.set(200)
+        let more = try bob.read(encrypt(again("1", "3")))
+        #expect(try more.status == 0 && more.records.allSatisfy { $0["seen"] == .bool(true) })
+        #expect(try bob.history("alice").count == 2)
+    }
+
+    /// The content is in the rows of the messages alone, so that their deletion erases it.
+    @Test func theRepeatItselfHasTheIdsAlone() throws {
+        _ = try encrypt("erase me", "--to", "bob")
+        clock.set(61)
+        #expect(try bob.read(encrypt(again("bob"))).status == 0)
+        for (party, peer) in [(alice, "bob"), (bob, "alice")] {
+            let bodies = try party.history(peer, "--raw").map(\.body)
+            let repeats = bodies.filter { $0["type"] == .string("history") }
+            #expect(repeats.count == 1 && repeats[0]["ids"]?.array?.count == 1)
+            #expect(repeats.allSatisfy { $0["history"] == nil })
+        }
+    }
+
+    @Test func eitherOrderOfArrivalIsSeen() throws {
+        let first = try encrypt("one", "--to", "bob", "--elsewhere")
+        let second = try encrypt("two", "--to", "bob", "--elsewhere")
+        clock.set(61)
+        let repeats = try encrypt(again("1", "2"), "--elsewhere")
+        #expect(try bob.read(first).status == 0)
+        let opened = try bob.read(repeats)
+        #expect(try opened.status == 0 && texts(opened.records) == ["one", "two"])
+        #expect(try opened.records.map { $0["seen"] } == [.bool(true), nil])
+        for _ in 0..<2 {
+            let late = try bob.read(second)
+            #expect(try late.status == 0 && late.records.map { $0["seen"] } == [.bool(true)])
+        }
+        #expect(try texts(bob.history("alice")) == ["one", "two"])
+    }
+
+    @Test func otherContentIs13() throws {
+        let sealed = try encrypt("one", "--to", "bob", "--elsewhere")
+        let other = try encrypt("two", "--to", "bob", "--elsewhere")
+        _ = try encrypt("three", "--to", "bob", "--elsewhere")
+        clock.set(61)
+        let record = try again("1", "2", "3")
+        let forged = try encrypt(
+            record.replacing("\"one\"", with: "\"1\"").replacing("\"two\"", with: "\"2\""),
+            "--elsewhere")
+        #expect(try bob.read(sealed).status == 0)
+        let opened = try bob.read(forged)
+        #expect(opened.status == 15)
+        #expect(
+            try opened.records.map { $0["status"]?.integer ?? 0 }.sorted() == [0, 0, 13])
+        #expect(try bob.read(other).status == 13)
+        #expect(try texts(bob.history("alice")) == ["one", "2", "three"])
+    }
+
+    /// Only its author sends a message again.
+    @Test func aRepeatOfAnotherPersonIsRefused() throws {
+        try circle.must("bob", "contact", ["add", "carol.card"])
+        try circle.must("carol", "contact", ["add", "bob.card"])
+        let sealed = try encrypt("of alice", "--to", "bob", "--elsewhere")
+        #expect(try bob.read(sealed).status == 0)
+        clock.set(61)
+        let record = try again("1")
+        let taken = try circle["carol"].run("encrypt", stdin: Array(record.utf8))
+        #expect(taken.status == 0)
+        let opened = try bob.read(taken.lines)
+        #expect(opened.status == 13, "\(opened)")
+        #expect(try bob.history("alice").map { $0["name"] } == [.string("alice")])
+        // A message of another person is not sent again, and neither is one of a chat.
+        let run = try bob.run("history", ["repeat", "1"])
+        #expect(run.status == 64 && run.stderr.contains("only own messages"))
+    }
+
+    @Test func aBadElementFailsAlone() throws {
+        let id = { Envelope.newID() }
+        let time = "2026-11-22T09:30:00Z"
+        let elements = [
+            #"{"id":"\#(id())","time":"\#(time)","body":{"type":"text","text":"good"}}"#,
+            #"{"id":"\#(id())","body":{"type":"text","text":"no time"}}"#,
+            #"{"id":"x","time":"\#(time)","body":{"type":"text","text":"no id"}}"#,
+            #"{"id":"\#(id())","time":"\#(time)","body":{"type":"text"}}"#,
+            #"{"id":"\#(id())","time":"\#(time)","body":{"type":"typing","state":"started"}}"#,
+            #"{"id":"\#(id())","time":"\#(time)","body":{"type":"call","call":"\#(id())","kind":"busy"}}"#,
+            #"{"id":"\#(id())","time":"\#(time)","body":{"type":"system","event":"verified"}}"#,
+            #"{"id":"\#(id())","time":"\#(time)","body":{"type":"history","ids":["\#(id())"]}}"#,
+        ]
+        let body = #"{"type":"history","history":[\#(elements.joined(separator: ","))]}"#
+        let sealed = try encrypt(#"{"to":"bob","body":\#(body)}"#)
+        let opened = try bob.read(sealed)
+        #expect(opened.status == 15)
+        let expected: [Int64] = [0] + Array(repeating: 65, count: elements.count - 1)
+        #expect(try opened.records.map { $0["status"]?.integer ?? 0 } == expected)
+        #expect(try texts(bob.history("alice")) == ["good"])
+        for bad in [#"{"type":"history"}"#, #"{"type":"history","history":[7]}"#] {
+            let run = try alice.run("encrypt", stdin: Array(#"{"to":"bob","body":\#(bad)}"#.utf8))
+            #expect(run.status == 65)
+        }
+    }
+
+    @Test func whatIsGoneIsNotSentAgain() throws {
+        for text in ["deleted", "ended", "waiting", "lost"] {
+            let ending =
+                #"{"body":{"type":"text","text":"ended","expires":{"after":60,"from":"sent"}}}"#
+            let input = text == "ended" ? ending : text
+            let sealed = try encrypt(input, "--to", "bob", "--jsonl")
+            if text == "waiting" { try send(sealed) }
+        }
+        try circle.must("alice", "history", ["delete", "1"])
+        clock.set(120)
+        let record = try again("bob", "1", "2", "3")
+        #expect(record.contains("lost") && !record.contains("waiting"))
+        #expect(!record.contains("deleted\"") && !record.contains("ended\""))
+    }
+
+    /// A receipt for a message that was sent again counts for the message.
+    @Test func aReceiptCounts() throws {
+        try circle.must("bob", "contact", ["set", "alice", "receipts=on"])
+        _ = try encrypt("lost", "--to", "bob")
+        clock.set(61)
+        let receipts = circle.home.files("receipts")
+        #expect(try bob.read(encrypt(again("bob")), "--receipts", receipts).status == 0)
+        #expect(try alice.read(bob.run("encrypt", [receipts]).lines).status == 0)
+        #expect(try statuses() == ["delivered"])
+    }
+
+    /// The author deleted the message before its repeat arrived.
+    @Test func aDeletionBeforeTheRepeatCounts() throws {
+        _ = try encrypt("a mistake", "--to", "bob")
+        clock.set(61)
+        let sealed = try encrypt(again("bob"))
+        let deletion = try encrypt(
+            circle.must("alice", "compose", ["delete", "-1", "--with", "bob"]).text)
+        #expect(try bob.read(deletion).status == 0)
+        let opened = try bob.read(sealed)
+        #expect(opened.status == 0 && !opened.text.contains("a mistake"))
+    }
+
+    /// The file of a lost message did not reach a relay either.
+    @Test func aLostFileIsUploadedAfterAll() throws {
+        circle.home.files.write("a.bin", [UInt8](repeating: 7, count: 1_000))
+        let sealed = try encrypt("see", "--to", "bob", "--attach", circle.home.files("a.bin"))
+        _ = try encrypt("and more", "--to", "bob")
+        clock.set(61)
+        let record = try again("bob")
+        #expect(record.split(separator: "\n").count == 2)
+        let repeated = try encrypt(record)
+        #expect(sealed.count == 2 && repeated.count == 3)
+        #expect(repeated[0] == sealed[0] && repeated[0].contains(#""type":"blob""#))
+        let blob = try JSON.object(parsing: Array(repeated[1].utf8))["blob"]
+        #expect(try blob != nil && blob == JSON.object(parsing: Array(sealed[1].utf8))["blob"])
+        let opened = try bob.read([repeated[1], repeated[2]])
+        #expect(try opened.records.map { $0.body["type"] } == [.string("file"), .string("text")])
+    }
+
+    // MARK: Groups
+
+    @Test func aLostMessageToAGroupIsSentAgain() throws {
+        try circle.team("alice", "bob", "carol")
+        try circle.say("alice", "first")
+        try circle.settle()
+        let lost = try encrypt("lost", "--group", "team")
+        #expect(lost.count == 2)
+        clock.set(61)
+        #expect(try statuses("team") == ["handedOn", "unsent"])
+        let sealed = try encrypt(again("team"))
+        try send(sealed)
+        #expect(try statuses("team") == ["handedOn", "queued"])
+        for line in sealed { try circle.deliver(line: line) }
+        #expect(try circle.texts("bob") == ["lost"] && circle.texts("carol") == ["lost"])
+        // The pipe was only slow.
+        for line in lost { try circle.deliver(line: line) }
+        let late = try circle.read("bob")
+        #expect(try late.status == 0 && late.records.map { $0["seen"] } == [.bool(true)])
+        #expect(try circle.history("bob") == ["first", "lost"])
+        let outbox = try outbox()
+        let waiting = try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 100)
+        try outbox.settle(waiting.map { ($0.number, "stored") })
+        #expect(try statuses("team") == ["handedOn", "stored"])
+    }
+
+    @Test func otherContentInAGroupIs13() throws {
+        try circle.team("alice", "bob", "carol")
+        let sealed = try encrypt("one", "--group", "team", "--elsewhere")
+        clock.set(61)
+        let number = try #require(alice.history("team").last?["number"]?.integer)
+        let forged = try encrypt(
+            again("\(number)").replacing("\"one\"", with: "\"1\""), "--elsewhere")
+        // Bob gets the message first, Carol the repeat.
+        for line in sealed { try circle.deliver(line: line) }
+        #expect(try circle.texts("bob") == ["one"])
+        let own = circle.take("carol")
+        for line in forged { try circle.deliver(line: line) }
+        #expect(try circle.read("bob").status == 13)
+        // Without the chain, which was in the mail of the message, the repeat waits.
+        let bodies = own.filter { !$0.contains(#""suite":"group""#) }
+        #expect(try circle.read("carol", bodies).status == 0)
+        #expect(try circle.texts("carol") == ["1"])
+        let copies = own.filter { $0.contains(#""suite":"group""#) }
+        #expect(try circle.read("carol", copies).status == 13)
+        #expect(try circle.history("bob") == ["one"] && circle.history("carol") == ["1"])
+    }
+
+    /// With the visibility `joined` a newcomer takes no message from before.
+    @Test func aNewcomerTakesNoEarlierMessage() throws {
+        try circle.team("alice", "bob")
+        _ = try encrypt("before", "--group", "team")
+        clock.set(100)
+        try circle.invite("carol", by: "alice")
+        try circle.settle()
+        for line in try encrypt(again("team"), "--elsewhere") { try circle.deliver(line: line) }
+        #expect(try circle.texts("bob") == ["before"] && circle.texts("carol").isEmpty)
+        #expect(try circle.history("carol").isEmpty)
+    }
+}

@@ -1,0 +1,261 @@
+import Glibc
+import Sotto
+import SottoDatabase
+import TestSupport
+import Testing
+
+@testable import SottoState
+
+/// Messages that were encrypted and not sent. Nothing is stored about it: the history looks up their envelopes in the outbox.
+@Suite(.timeLimit(.minutes(60))) struct UnsentTests {
+    let circle: Circle
+    let clock: MovedClock
+
+    init() throws {
+        clock = try MovedClock()
+        circle = try Circle("alice", "bob", "carol")
+        circle.use(clock)
+    }
+
+    private var alice: Party { circle["alice"] }
+
+    private func statuses(_ who: String = "bob") throws -> [String?] {
+        try alice.history(who).map { $0["status"]?.string }
+    }
+
+    private func text(_ who: String = "bob") throws -> String {
+        try circle.must("alice", "history", [who, "--text"]).text
+    }
+
+    /// Encrypts texts. Returns the lines.
+    private func encrypt(_ texts: [String], _ options: String...) throws -> [String] {
+        let run = try alice.run(
+            "encrypt", ["--to", "bob", "--jsonl"] + options, stdin: lines(texts))
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run.lines
+    }
+
+    /// Encrypts a text for a group.
+    private func encrypt(_ text: String, toGroup group: String) throws -> [String] {
+        let run = try alice.run("encrypt", ["--group", group], stdin: Array(text.utf8))
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run.lines
+    }
+
+    /// Gives lines to `send`, which reaches no relay.
+    private func send(_ envelopes: [String], _ environment: [String: String] = [:]) throws {
+        let run = try circle.home.run(
+            "send", ["--relay", "tcp://127.0.0.1:1"],
+            stdin: .whole(lines(envelopes)),
+            environment: alice.environment.merging(environment) { $1 })
+        #expect(run.status == 75, "\(run.stderr)")
+    }
+
+    private func outbox() throws -> Outbox {
+        try Outbox(
+            directory: StateDirectory(path: circle.home.files(alice.stateDirectory)),
+            lockTimeout: 20)
+    }
+
+    /// Gives all waiting envelopes an outcome.
+    private func settle(_ outcome: String) throws {
+        let outbox = try outbox()
+        let waiting = try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 100)
+        try outbox.settle(waiting.map { ($0.number, outcome) })
+    }
+
+    // MARK: One person
+
+    @Test func aMessageThatReachedNoOutboxIsNotSent() throws {
+        let sealed = try encrypt(["lost"])
+        #expect(try statuses() == ["unsent"])
+        #expect(try text().contains("lost  [not sent yet]"))
+        clock.set(61)
+        #expect(try text().contains("lost  [not sent]") && statuses() == ["unsent"])
+        #expect(try alice.history("unsent").map { $0.body["text"] } == [.string("lost")])
+        clock.set(29 * 86_400)
+        #expect(try text().contains("lost  [not sent]"))
+        clock.set(31 * 86_400)
+        #expect(try text().hasSuffix("lost\n") && statuses() == [nil])
+        #expect(try alice.run("history", ["unsent"]).status == 1)
+        // It is still in a pipe.
+        clock.set(100)
+        try send(sealed)
+        #expect(try text().contains("lost  [queued]") && statuses() == ["queued"])
+        #expect(try alice.run("history", ["unsent"]).status == 1)
+        try settle("stored")
+        #expect(try statuses() == ["stored"])
+    }
+
+    /// Each line of a batch has its own way, and so has each kind of message.
+    @Test func aBatchIsSentInPart() throws {
+        let sealed = try encrypt(["one", "two", "three"])
+        try send(Array(sealed[..<2]))
+        try settle("stored")
+        #expect(try statuses() == ["stored", "stored", "unsent"])
+        try circle.must(
+            "alice", "encrypt", [],
+            try circle.must("alice", "compose", ["react", "-1", "--with", "bob", "👍"]).text)
+        let unsent = try alice.history("unsent", "bob").map { $0.body["type"]?.string }
+        #expect(unsent == ["text", "reaction"])
+        #expect(try circle.must("alice", "history", ["unsent", "--text"]).lines.count == 3)
+    }
+
+    @Test func aFileIsHandedOn() throws {
+        let file = circle.home.files("envelopes")
+        _ = try alice.run("encrypt", ["--to", "bob", "-o", file], stdin: Array("file".utf8))
+        #expect(try statuses() == ["handedOn"] && text().contains("file  [handed on]"))
+        circle.home.files.write("note", Array("redirected".utf8))
+        let status = ChildProcess.run(
+            "encrypt", ["--to", "bob", circle.home.files("note")],
+            environment: circle.home.environment.merging(alice.environment) { $1 },
+            output: circle.home.files("more"))
+        #expect(status == 0)
+        _ = try encrypt(["to ssh"], "--elsewhere")
+        #expect(try statuses() == ["handedOn", "handedOn", "handedOn"])
+        #expect(try alice.run("history", ["unsent"]).status == 1)
+        #expect(try alice.history("unsent", "--all").count == 3)
+        clock.set(31 * 86_400)
+        #expect(try alice.run("history", ["unsent", "--all"]).status == 1)
+        clock.set(0)
+        // The file came back from the stick.
+        let back = try circle.home.files.read("envelopes").split(separator: 0x0A)
+        try send(back.map { String(decoding: $0, as: UTF8.self) })
+        #expect(try statuses() == ["queued", "handedOn", "handedOn"])
+        try settle("rejected 403")
+        #expect(try statuses() == ["failed", "handedOn", "handedOn"])
+        let run = try alice.run("encrypt", ["--to", "bob", "--stateless", "--elsewhere"])
+        #expect(run.status == 64 && run.stderr.contains("--elsewhere"))
+    }
+
+    /// Another home has another outbox, as after ssh. A receipt shows that the message arrived.
+    @Test func anotherHomeSends() throws {
+        try circle.must("bob", "contact", ["set", "alice", "receipts=on"])
+        let sealed = try encrypt(["away"])
+        try send(sealed, ["SOTTO_HOME": circle.home.files("other-home")])
+        #expect(try statuses() == ["unsent"])
+        let receipts = circle.home.files("receipts")
+        #expect(try circle["bob"].read(sealed, "--receipts", receipts).status == 0)
+        let told = try circle["bob"].run("encrypt", [receipts])
+        #expect(try alice.read(told.lines).status == 0)
+        #expect(try statuses() == ["delivered"])
+        #expect(try alice.run("history", ["unsent"]).status == 1)
+    }
+
+    /// Two identities share the outbox of a home.
+    @Test func anIdentitySeesItsOwnMessages() throws {
+        let home = ["SOTTO_HOME": circle.home.files(alice.stateDirectory)]
+        let other = circle["carol"].environment.merging(home) { $1 }
+        func carol(_ tool: String, _ arguments: [String], _ text: String = "") throws -> Run {
+            try circle.home.run(
+                tool, arguments, stdin: .whole(Array(text.utf8)), environment: other)
+        }
+        let hers = try carol("encrypt", ["--to", "bob.card"], "of carol")
+        #expect(hers.status == 0)
+        let own = try encrypt(["of alice"])
+        try send(hers.lines)
+        #expect(try statuses() == ["unsent"])
+        #expect(try carol("history", []).records.map { $0["status"] } == [.string("queued")])
+        try send(own)
+        try settle("stored")
+        #expect(try statuses() == ["stored"])
+        #expect(try carol("history", []).records.map { $0["status"] } == [.string("stored")])
+    }
+
+    // MARK: Faults
+
+    /// `encrypt` ends between its commit and its output.
+    @Test func aProgramThatEndsAfterItsCommitHasSentNothing() throws {
+        let pipe = try Pipeline(
+            [alice.command("encrypt", ["--to", "bob"])], hasReader: false)
+        try pipe.feed(.whole(Array("no reader".utf8)))
+        #expect(try pipe.finish()[0].wasKilled == SIGPIPE)
+        #expect(try statuses() == ["unsent"])
+    }
+
+    /// A program ends between the commit of the outcomes in the state and that in the outbox: they are collected twice.
+    @Test func outcomesThatAreCollectedTwiceChangeNothing() throws {
+        try send(encrypt(["one"]))
+        try settle("stored")
+        let outbox = try outbox()
+        let again = try outbox.outcomes().map {
+            Outbox.Item(id: $0.id, to: "x", envelope: [0x41])
+        }
+        #expect(try again.count == 1 && statuses() == ["stored"])
+        try outbox.settle(outbox.append(again, relay: "r").map { ($0, "stored") })
+        #expect(try statuses() == ["stored"])
+        #expect(try outbox.outcomes().isEmpty)
+    }
+
+    /// Between its two reads the history never loses a message, whatever `send` and another `history` commit meanwhile.
+    @Test func aMessageIsNeverUnsentOnItsWay() throws {
+        let store = try alice.store()
+        try send(encrypt(["one"]))
+        let outbox = try outbox()
+        let entry = try #require(try store.historyEntry(number: 1))
+        #expect(try store.departures(of: [entry], in: outbox) == [1: .queued])
+        try settle("stored")
+        #expect(try store.departures(of: [entry], in: outbox).isEmpty)
+        try store.collectOutcomes(from: outbox)
+        // The entry was read before the outcome was collected.
+        #expect(try entry.state == .new && outbox.outcomes().isEmpty)
+        #expect(try store.departures(of: [entry], in: outbox).isEmpty)
+    }
+
+    // MARK: Groups
+
+    @Test func aMessageToAGroupIsNotSentUntilACopyIs() throws {
+        try circle.team("alice", "bob", "carol")
+        let sealed = try encrypt("all", toGroup: "team")
+        #expect(try statuses("team") == ["unsent"] && text("team").contains("[not sent yet]"))
+        try send(sealed.filter { $0.contains(#""suite":"group""#) })
+        #expect(try statuses("team") == ["queued"])
+        let outbox = try outbox()
+        let waiting = try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 10)
+        try outbox.settle([(waiting[0].number, "stored")])
+        #expect(try statuses("team") == ["queued"])
+        try outbox.settle([(waiting[1].number, "stored")])
+        #expect(try statuses("team") == ["stored"])
+        // A member got a copy in another way.
+        for line in try encrypt("by hand", toGroup: "team") { try circle.deliver(line: line) }
+        #expect(try statuses("team") == ["stored", "unsent"])
+        try circle.settle()
+        try circle.compose("bob", ["react", "-1", "--with", "team", "👍"])
+        try circle.settle()
+        #expect(try statuses("team") == ["stored", nil])
+        let file = ["--group", "team", "-o", circle.home.files("copies")]
+        #expect(try alice.run("encrypt", file, stdin: Array("on a stick".utf8)).status == 0)
+        #expect(try statuses("team") == ["stored", nil, "handedOn"])
+        // Nobody gets a message to a group without others.
+        try circle.must("alice", "group", ["create", "alone"])
+        #expect(try encrypt("me", toGroup: "alone").isEmpty)
+        #expect(try statuses("alone") == [nil])
+    }
+
+    @Test func theOutboxNamesNoGroup() throws {
+        try circle.team("alice", "bob", "carol")
+        let group = try circle.onlyGroup("alice")
+        try send(encrypt("secret", toGroup: "team"))
+        let id = try #require(try alice.history("team")[0]["id"]?.string)
+        let rows = try outbox().read("SELECT envelope FROM outbox") { $0.bytes(0) }
+        #expect(rows.count == 4)
+        for row in rows {
+            var record = try JSON.object(parsing: row)
+            record["payload"] = nil
+            let row = String(decoding: record.serialized(), as: UTF8.self)
+            for word in [group, "team", "alice", "bob", id, "secret"] {
+                #expect(!row.contains(word), "\(word)")
+            }
+        }
+    }
+}
+
+extension String {
+    /// The line without the mark of a message that the test does not send.
+    var withoutUnsentMark: String {
+        for mark in ["  [not sent yet]", "  [not sent]"] where hasSuffix(mark) {
+            return String(dropLast(mark.count))
+        }
+        return self
+    }
+}
