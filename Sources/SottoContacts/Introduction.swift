@@ -66,7 +66,7 @@ extension StateTransaction {
     }
 
     /// Returns the failure for a card whose address is the id of the owner or of another contact: they would get the mail.
-    func addressFailure(of card: Card?) throws(StateError) -> Failure? {
+    package func addressFailure(of card: Card?) throws(StateError) -> Failure? {
         guard let card, let address = card.address, address != card.id else { return nil }
         let name: String? =
             try address == owner.id ? "you" : readableContact(id: address)?.argument

@@ -154,6 +154,19 @@ import Testing
         #expect(try two.waiting() == before)
     }
 
+    @Test func theOutboxShowsKindsAndPins() throws {
+        let two = try Two()
+        defer { two.stop() }
+        let pinned = "tls://127.0.0.1:1#sha256=" + String(repeating: "0f", count: 32)
+        let line =
+            "unset SOTTO_RELAY; (keygen public; keygen prekeys) | send --relay '\(pinned)'"
+        #expect(two.world.shell("alice", line).status == 75)
+        let records = try two.expect("alice", "send --list --json").map(
+            RelayOfIdentityTests.record)
+        #expect(records.map { $0["kind"] } == [.string("card"), .string("prekeys")])
+        #expect(records.allSatisfy { $0["relay"] == .string(pinned) })
+    }
+
     @Test(arguments: [
         ("tcp://a.example:1", "tcp://b.example:2", true),
         ("tcp://a.example:1", "tls://b.example:2", true),

@@ -70,7 +70,7 @@ struct UnlockTests {
         #expect(first.status == 0 && first.stderr.contains("sotto keygen public -i alice.key |"))
         #expect(!first.stderr.contains("old relay"))
         let second = try home.run("keygen", ["set", "--relay", "tcp://b.example:1", "alice.key"])
-        #expect(second.stderr.contains("sotto recv -i alice.key --relay tcp://a.example:1"))
+        #expect(second.stderr.contains("sotto recv -i alice.key --relay 'tcp://a.example:1'"))
         let card = try Card(record: JSON.object(parsing: quietRun().stdout))
         #expect(card.relay == "tcp://b.example:1")
         let keys = try Set(

@@ -24,7 +24,7 @@ extension StateTransaction {
         try noteAnswer(of: sender)
         guard message.card != nil, var contact = try contact(id: sender), !contact.name.isEmpty,
             let card = message.carriedCard, contact.hasKeys(of: card),
-            card.supersedes(contact.card)
+            card.supersedes(contact.card), try addressFailure(of: card) == nil
         else { return }
         if let stored = contact.card {
             guard stored.accounts.members.isEmpty, card.relay != nil || stored.relay == nil else {

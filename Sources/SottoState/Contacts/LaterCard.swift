@@ -3,7 +3,8 @@ public import Sotto
 /// A signed card of a contact with another relay than the stored card, which it replaced. What waits in the outbox for the
 /// contact can go to the new relay.
 public struct LaterCard: Sendable {
-    /// The mailboxes to which mail for the contact goes, by either card.
+    /// The mailboxes to which mail for the contact went by the stored card. The address on the new card is not among them:
+    /// it could be another person's.
     public let mailboxes: Set<KeyID>
     /// The relay on the card.
     public let relay: String
@@ -15,7 +16,7 @@ public struct LaterCard: Sendable {
             relay != old?.relay, old?.id ?? card.id == card.id,
             issued.seconds >= old?.issued?.seconds ?? .min
         else { return nil }
-        mailboxes = Set([card.id, card.address, old?.address].compactMap(\.self))
+        mailboxes = Set([card.id, old?.address].compactMap(\.self))
         self.relay = relay
     }
 }
