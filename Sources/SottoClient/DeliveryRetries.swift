@@ -22,7 +22,7 @@ extension DeliveryState {
 
     /// Gives up the connection. What the relay has not answered is sent again; signals are not.
     mutating func lose(_ error: ClientError, at now: Double) {
-        effects.append(.close)
+        perform(.close)
         (link, earlyEnd) = (.none, nil)
         generation += 1
         let unanswered = inFlight.filter { $0.value.kind == .signal }

@@ -53,7 +53,7 @@ struct DeliveryState {
     var connectAt = 0.0
     var lastError: ClientError?
     /// The end of a connection whose attempt has no result yet.
-    private var earlyEnd: ClientError?
+    var earlyEnd: ClientError?
     private(set) var inputEnded = false
     var wasGiven = false
     var lockSince: Double?
@@ -83,7 +83,7 @@ struct DeliveryState {
     var retryAt: Double?
     var uploads: UploadQueue
     private var outcomes: [(number: Int64, outcome: String)] = []
-    private var results: [DeliveryResult] = []
+    var results: [DeliveryResult] = []
     /// The blobs whose outcomes are not recorded yet, and whose files are removed then.
     private var finishedBlobs: [String] = []
     /// The own items with outcomes before their recording, and during it.
