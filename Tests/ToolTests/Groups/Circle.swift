@@ -28,14 +28,15 @@ final class Circle {
         for name in people.keys { people[name]?.clock = clock }
     }
 
-    /// Runs a tool that must succeed. Returns its output. A message to a group does not go to `send`.
+    /// Runs a tool that must succeed. Returns its output. A message to or about a group does not go to `send`.
     @discardableResult
     func must(
         _ who: String, _ tool: String, _ arguments: [String], _ text: String = ""
     ) throws -> Run {
-        let isToGroup = tool == "encrypt" && arguments.contains("--group")
+        let isHandedOn =
+            tool == "encrypt" && (arguments.contains("--group") || arguments == ["--jsonl"])
         let run = try self[who].run(
-            tool, arguments + (isToGroup ? ["--elsewhere"] : []), stdin: Array(text.utf8))
+            tool, arguments + (isHandedOn ? ["--elsewhere"] : []), stdin: Array(text.utf8))
         guard run.status == 0 else { throw Unexpected(run) }
         return run
     }

@@ -194,7 +194,8 @@ import Testing
         let grant = try circle.must("alice", "group", ["grant", "team", "bob"])
         #expect(grant.text.contains("secret"))
         try circle.group("alice", "remove", "team", "bob")
-        let late = try circle["alice"].run("encrypt", ["--jsonl"], stdin: grant.stdout)
+        let late = try circle["alice"].run(
+            "encrypt", ["--jsonl", "--elsewhere"], stdin: grant.stdout)
         #expect(late.status == 0 && late.stderr.contains("left out"), "\(late.stderr)")
         try circle.deliver(late)
         try circle.settle()

@@ -27,7 +27,7 @@ import Testing
             case 0...4:
                 let text = "\(step) of \(who)"
                 let run = try circle[who].run(
-                    "encrypt", ["--group", id], stdin: Array(text.utf8))
+                    "encrypt", ["--group", id, "--elsewhere"], stdin: Array(text.utf8))
                 guard run.status == 0 else { break }
                 sent[text] = (step, who, try members(circle, who, id).subtracting([who]))
                 try circle.deliver(run, shuffledBy: &generator)
@@ -103,7 +103,8 @@ import Testing
         // A removed person must be told, else they continue to write.
         let isCut = ["remove", "role"].contains(arguments[0])
         if !isCut, Int.random(in: 0..<4, using: &generator) == 0 { return }
-        let sealed = try circle[who].run("encrypt", ["--jsonl"], stdin: run.stdout)
+        let sealed = try circle[who].run(
+            "encrypt", ["--jsonl", "--elsewhere"], stdin: run.stdout)
         try circle.deliver(sealed, shuffledBy: &generator)
     }
 
