@@ -162,7 +162,7 @@ uninstall:
 	    "$(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/}"; done
 	rm -f "$(DESTDIR)$(unitdir)/sotto-relay.service"
 	for unit in $(USER_UNITS); do rm -f "$(DESTDIR)$(userunitdir)/$$unit"; done
-	rm -f $(foreach t,sotto $(addprefix sotto-,$(TOOLS) init add chat) $(if $(PROGRAM_PREFIX),,$(TOOLS)), \
+	rm -f $(foreach t,sotto $(addprefix sotto-,$(TOOLS) init add meet chat) $(if $(PROGRAM_PREFIX),,$(TOOLS)), \
 	  "$(DESTDIR)$(bashcompdir)/$(t)" "$(DESTDIR)$(zshcompdir)/_$(t)" "$(DESTDIR)$(fishcompdir)/$(t).fish")
 
 clean:

@@ -35,6 +35,16 @@ public enum ClientError: Error, Sendable, Equatable {
     case noRoom(relay: String)
     /// The record of a room from the relay does not belong to the door.
     case forgedRoom(relay: String)
+    /// The relay has no meeting with that number.
+    case noMeeting(relay: String)
+    /// The meeting has ended.
+    case meetingOver(relay: String)
+    /// Nobody came in the time of the meeting.
+    case meetingExpired(relay: String)
+    /// The meeting was made under another name of the relay.
+    case meetingElsewhere(relay: String)
+    /// The relay sent a message that is not the next one of the meeting.
+    case badMeeting(relay: String)
     /// The relay has no prekeys of that owner.
     case noBundle(relay: String)
     /// The bundle from the relay does not belong to the owner.
@@ -67,7 +77,8 @@ extension ClientError {
         switch self {
         case .unreachable, .connectionRefused, .lost, .busy, .relayFull, .tooSlow: true
         case .otherName, .loginRefused, .notAdmitted, .notARelay, .refused, .noCard, .forgedCard,
-            .noRoom, .forgedRoom, .noBundle, .forgedBundle, .noBlob, .forgedBlob, .replaced,
+            .noRoom, .forgedRoom, .noMeeting, .meetingOver, .meetingExpired, .meetingElsewhere,
+            .badMeeting, .noBundle, .forgedBundle, .noBlob, .forgedBlob, .replaced,
             .inboxFull, .untrusted, .otherKey, .certificates, .noCertificates, .state:
             false
         }
@@ -120,6 +131,28 @@ extension ClientError: FailureError {
                 hint: "compare the phrase and the relay with those of the other members")
         case .forgedRoom(let relay):
             Failure(.authentication, "the room from \(relay) is not signed by its door")
+        case .noMeeting(let relay):
+            Failure(
+                .no, "\(relay) has no meeting with that number",
+                hint:
+                    "a code is valid for ten minutes; from another relay, ask for the long form of the code, with @ and the relay"
+            )
+        case .meetingOver(let relay):
+            Failure(
+                .mismatch, "the meeting at \(relay) has ended",
+                hint: "begin again with a new code: sotto meet")
+        case .meetingExpired(let relay):
+            Failure(
+                .no, "the meeting at \(relay) has expired; the other person did not finish it",
+                hint: "begin again with a new code: sotto meet")
+        case .meetingElsewhere(let relay):
+            Failure(
+                .configuration, "the meeting was made under another name of \(relay)",
+                hint: "ask for the long form of the code, with @ and the relay")
+        case .badMeeting(let relay):
+            Failure(
+                .malformed, "\(relay) sent a message that is not the next one of the meeting",
+                hint: "begin again with a new code: sotto meet")
         case .noBundle(let relay):
             Failure(
                 .no, "\(relay) has no prekeys for that id",

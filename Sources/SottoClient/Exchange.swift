@@ -77,25 +77,36 @@ extension RelayLink {
         _ publication: PreKeyPublication, requestID: String, at relay: RelayURL,
         events: EventQueue<Event>, others: inout [Event], timeout: Double = 20
     ) throws(ClientError) {
-        let request = Request.publish(PublishedPreKeys(publication))
-        var response = try ask(
+        let response = try askWithWork(
+            .publish(PublishedPreKeys(publication)), requestID: requestID, of: relay,
+            events: events, others: &others, timeout: timeout)
+        guard case .stored = response else { throw ClientError(response, relay) }
+    }
+
+    /// Sends a request like ``ask(_:requestID:of:events:others:timeout:)``, and if the relay requires it once more after a
+    /// proof of work.
+    func askWithWork(
+        _ request: Request, requestID: String, of relay: RelayURL, events: EventQueue<Event>,
+        others: inout [Event], timeout: Double
+    ) throws(ClientError) -> Response {
+        let response = try ask(
             request, requestID: requestID, of: relay, events: events, others: &others,
             timeout: timeout)
-        if case .error(let refusal) = response, refusal.reason == Reason.workRequired.rawValue {
-            let puzzle = try ask(
-                .puzzle, requestID: requestID, of: relay, events: events, others: &others,
-                timeout: timeout)
-            guard let solution = Request.solution(of: puzzle) else {
-                throw ClientError(response, relay)
-            }
-            _ = try ask(
-                solution, requestID: requestID, of: relay, events: events, others: &others,
-                timeout: timeout)
-            response = try ask(
-                request, requestID: requestID, of: relay, events: events, others: &others,
-                timeout: timeout)
+        guard case .error(let refusal) = response, refusal == Refusal(.workRequired) else {
+            return response
         }
-        guard case .stored = response else { throw ClientError(response, relay) }
+        let puzzle = try ask(
+            .puzzle, requestID: requestID, of: relay, events: events, others: &others,
+            timeout: timeout)
+        guard let solution = Request.solution(of: puzzle) else {
+            throw ClientError(response, relay)
+        }
+        _ = try ask(
+            solution, requestID: requestID, of: relay, events: events, others: &others,
+            timeout: timeout)
+        return try ask(
+            request, requestID: requestID, of: relay, events: events, others: &others,
+            timeout: timeout)
     }
 }
 
@@ -117,6 +128,8 @@ extension ClientError {
     init(_ response: Response, _ relay: RelayURL) {
         let relay = relay.description
         switch response {
+        case .deferred(let refusal) where refusal == Refusal(.tooMany):
+            self = .refused(relay: relay, reason: .tooMany)
         case .deferred: self = .relayFull(relay: relay)
         case .error(let refusal), .rejected(let refusal):
             switch Reason(rawValue: refusal.reason) {
@@ -125,6 +138,9 @@ extension ClientError {
             case .noBundle: self = .noBundle(relay: relay)
             case .noCard: self = .noCard(relay: relay)
             case .noRoom: self = .noRoom(relay: relay)
+            case .noMeeting: self = .noMeeting(relay: relay)
+            case .meetingOver: self = .meetingOver(relay: relay)
+            case .otherName: self = .meetingElsewhere(relay: relay)
             case .notAdmitted: self = .notAdmitted(relay: relay, hadCode: false)
             case let reason: self = .refused(relay: relay, reason: reason)
             }

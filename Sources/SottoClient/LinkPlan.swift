@@ -26,7 +26,8 @@ struct LinkPlan: Sendable {
         do {
             tls = try ClientTLS.context(
                 authorities: relay.authorities,
-                protocols: relay.scheme == .tls ? [] : ["http/1.1"], isPinned: relay.pin != nil)
+                protocols: relay.scheme == .tls ? [] : ["http/1.1"],
+                isPinned: relay.pin != nil || relay.acceptsAnyCertificate)
         } catch {
             guard let file = relay.authorities else {
                 throw .certificates("the system's certificates")
@@ -94,7 +95,9 @@ struct LinkPlan: Sendable {
     ) throws -> LinkGate {
         if let tls {
             try channel.pipeline.syncOperations.addHandler(
-                ClientTLS.handler(tls, host: relay.host, pin: relay.pin))
+                ClientTLS.handler(
+                    tls, host: relay.host, pin: relay.pin,
+                    acceptsAny: relay.acceptsAnyCertificate))
         }
         let timeout = channel.eventLoop.scheduleTask(in: .seconds(seconds)) {
             ready.fail(

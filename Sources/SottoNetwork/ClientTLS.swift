@@ -25,12 +25,19 @@ public enum ClientTLS {
     }
 
     /// Creates the TLS handler of a connection to a host. With a pin, the SHA-256 of a SubjectPublicKeyInfo, the
-    /// server's key must match it.
+    /// server's key must match it. Without one, `acceptsAny` accepts every certificate.
     public static func handler(
-        _ context: NIOSSLContext, host: String, pin: [UInt8]?
+        _ context: NIOSSLContext, host: String, pin: [UInt8]?, acceptsAny: Bool = false
     ) throws -> NIOSSLClientHandler {
         let name = serverName(of: host)
         guard let pin else {
+            if acceptsAny {
+                return try NIOSSLClientHandler(
+                    context: context, serverHostname: name,
+                    customVerificationCallback: { _, promise in
+                        promise.succeed(.certificateVerified)
+                    })
+            }
             return try NIOSSLClientHandler(context: context, serverHostname: name)
         }
         return try NIOSSLClientHandler(

@@ -15,6 +15,7 @@ final class RelayPolicy: Sendable {
     let uploads: NetworkRates
     /// The claims that each network makes in batches.
     let batches: NetworkRates
+    let meetings = MeetingLimits()
     /// The most requests of a connection in a second; 0 for no limit.
     let connectionRate: Int
     let timeouts: Timeouts

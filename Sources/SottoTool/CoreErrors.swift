@@ -29,6 +29,8 @@ extension Failure {
         case let error as GroupChangeError: self.init(error)
         case let error as GroupChainError: self.init(error)
         case let error as RoomError: self.init(error)
+        case let error as MeetingCodeError: self.init(error)
+        case let error as MeetingError: self.init(error)
         default: self.init(reporting: error)
         }
     }
@@ -116,6 +118,37 @@ extension Failure {
             self.init(.malformed, "the URI's parameter \"\(name)\" occurs twice")
         case .encoding(let name):
             self.init(.malformed, "the URI's parameter \"\(name)\" is malformed")
+        }
+    }
+
+    init(_ error: MeetingCodeError) {
+        let form = "a code is a number and three words: 417-orbit-velvet-sunset"
+        switch error {
+        case .number:
+            self.init(
+                .malformed, "the code does not begin with a number of three digits or more",
+                hint: form)
+        case .wordCount(let count):
+            self.init(.malformed, "the code has \(counted(count, "word")) instead of 3", hint: form)
+        case .unknownWord(let position):
+            self.init(
+                .malformed, "word \(position) of the code is not in the word list",
+                hint: "ask the other person to spell it; nothing was sent")
+        case .address:
+            self.init(
+                .malformed, "the part of the code after @ is not a host, or a host and a port")
+        }
+    }
+
+    init(_ error: MeetingError) {
+        switch error {
+        case .share, .proof:
+            self.init(
+                .mismatch, "the codes differ, or another person tried this meeting; it has ended",
+                hint: "begin again with a new code: sotto meet")
+        case .order:
+            self.init(.malformed, "the record is not the next one of the meeting")
+        case .card(let error): self.init(error)
         }
     }
 

@@ -28,14 +28,20 @@ public enum Reason: String, Sendable, CaseIterable {
     case noRoom = "no_room"
     /// The relay has no complete blob with that id.
     case noBlob = "no_blob"
+    /// The relay has no meeting with that number, or it has expired.
+    case noMeeting = "no_meeting"
+    /// The meeting has ended.
+    case meetingOver = "meeting_over"
+    /// The relay, or the place of the meeting, has another name.
+    case otherName = "other_name"
     /// The bytes of the uploaded blob have another SHA-256; they were deleted.
     case badDigest = "bad_digest"
-    /// Too many new ids are being published: a proof of work is required.
+    /// Too many new ids are being published, or too many meetings used: a proof of work is required.
     case workRequired = "work_required"
     /// The mailbox gets more messages in a minute than allowed, or the network uploaded more in a day.
     case tooMany = "too_many"
-    /// The envelope id belongs to another envelope, the claim id to another owner's claim, the blob id to another blob, or
-    /// the room to another publishing key.
+    /// The envelope id belongs to another envelope, the claim id to another owner's claim, the blob id to another blob,
+    /// the room to another publishing key, or the step of a meeting to another message.
     case conflict = "conflict"
     /// The envelope, the blob or the line is over its limit.
     case tooLarge = "too_large"
@@ -50,7 +56,9 @@ public enum Reason: String, Sendable, CaseIterable {
     public var code: Int64 {
         switch self {
         case .badJSON, .badFrame, .badFields, .unknownType: 400
-        case .noBundle, .noCard, .noRoom, .noBlob: 404
+        case .noBundle, .noCard, .noRoom, .noBlob, .noMeeting: 404
+        case .meetingOver: 410
+        case .otherName: 421
         case .notAdmitted, .foreignOrigin: 403
         case .badSignature, .loginFailed, .loginRequired: 401
         case .conflict: 409

@@ -44,6 +44,16 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
 
     /// A PEM file of authorities for the relay's certificate, instead of the system's.
     public var authorities: String?
+    /// Whether a certificate that cannot be checked is accepted. Only a meeting sets it: its code authenticates the other
+    /// side.
+    public private(set) var acceptsAnyCertificate = false
+
+    /// The same address, but a certificate that cannot be checked is accepted.
+    public var acceptingAnyCertificate: RelayURL {
+        var relay = self
+        relay.acceptsAnyCertificate = true
+        return relay
+    }
 
     /// The reason why a text is not the address of a relay.
     public enum Invalid: Error, Sendable, Equatable {

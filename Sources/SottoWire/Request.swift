@@ -56,6 +56,12 @@ public enum Request: Sendable, Equatable {
     /// Deletes a blob with its deletion key, 32 bytes. Answered by `accepted`, also if there is no such blob.
     case deleteBlob(id: [UInt8], key: [UInt8])
 
+    /// Makes a place for a meeting, for ``WireLimits/meetingSeconds``. `relay` is the relay's name, as in a login. Answered
+    /// by `meeting`.
+    case openMeeting(relay: String)
+    /// A request about the place of a meeting. Answered by `meeting_message`, `stored` or `accepted`.
+    case meeting(MeetingRequest)
+
     /// A claim in a batch.
     public struct Claim: Sendable, Equatable {
         /// The owner of the prekeys.
@@ -132,6 +138,9 @@ public enum Request: Sendable, Equatable {
             self = .solution(
                 nonce: try payload["nonce"].bytes(count: WireLimits.nonceBytes),
                 counter: try payload["counter"].integer())
+        case "meeting_open": self = .openMeeting(relay: try MeetingRequest.relay(payload))
+        case "meeting_get", "meeting_put", "meeting_end":
+            self = .meeting(try MeetingRequest(frame.type, payload))
         case "blob_put": self = .putBlob(try BlobPiece(payload))
         case "blob": self = .blob(id: try payload["id"].bytes(count: WireLimits.blobIDBytes))
         case "blob_get":
@@ -201,6 +210,8 @@ public enum Request: Sendable, Equatable {
                     "nonce": .base64(nonce),
                     "counter": .integer(Int64(clamping: counter)),
                 ])
+        case .openMeeting(let relay): return line("meeting_open", ["relay": .string(relay)])
+        case .meeting(let request): return line(request.type, request.payload)
         case .putBlob(let piece): return line("blob_put", piece.payload)
         case .blob(let id): return line("blob", ["id": .base64(id)])
         case .getBlob(let id, let offset, let count):

@@ -37,7 +37,12 @@ public enum Response: Sendable, Equatable {
     case card([UInt8])
     /// The requested record of a room, on one line.
     case room([UInt8])
-    /// The proof of work was accepted, or an envelope with a time to live of 0, whether or not it was pushed.
+    /// The number of the new place of a meeting.
+    case meeting(number: Int64)
+    /// The message of a step of a meeting, or `nil` while the place does not have it.
+    case meetingMessage([UInt8]?)
+    /// The proof of work was accepted, the meeting has ended, or an envelope with a time to live of 0 was, whether or not
+    /// it was pushed.
     case accepted
     /// The state of a blob.
     case blob(BlobState)
@@ -89,6 +94,11 @@ public enum Response: Sendable, Equatable {
                 })
         case "card": self = .card(try payload["card"].object().serialized())
         case "room": self = .room(try payload["room"].object().serialized())
+        case "meeting":
+            self = .meeting(number: try payload["number"].integer(in: MeetingCode.numbers))
+        case "meeting_message":
+            self = .meetingMessage(
+                try payload["message"].optional?.bytes { $0 <= WireLimits.meetingBytes })
         case "accepted": self = .accepted
         case "blob":
             self = .blob(
@@ -165,6 +175,9 @@ public enum Response: Sendable, Equatable {
             return Frame.line(
                 type: "room", requestID: requestID,
                 payload: Frame.payload(member: "room", record: record))
+        case .meeting(let number): return line("meeting", ["number": .integer(number)])
+        case .meetingMessage(let message):
+            return line("meeting_message", JSONObject([("message", message.map { .base64($0) })]))
         case .accepted: return plain("accepted")
         case .blob(let state):
             return line("blob", ["size": .integer(state.size), "have": .integer(state.have)])

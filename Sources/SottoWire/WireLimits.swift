@@ -50,6 +50,12 @@ public enum WireLimits {
     public static let blobPieceBytes = 64 << 10
     /// The most bytes of a blob in one `blob_data`.
     public static let blobReadBytes = 256 << 10
+    /// The most bytes of a message of a meeting.
+    public static let meetingBytes = MeetingMessage.limit
+    /// The number of messages of a meeting, which a relay stores in order.
+    public static let meetingSteps = 4
+    /// Seconds for which a relay keeps the place of a meeting.
+    public static let meetingSeconds: Int64 = 600
     /// The longest name of a relay, in bytes.
     public static let nameBytes = 255
 }

@@ -119,7 +119,7 @@ struct AddCommand: Program {
         }
     }
 
-    private static func sayWhatWaits(
+    static func sayWhatWaits(
         _ contact: Contact, _ open: OpenBook, _ options: ContactOptions
     ) throws {
         let count = try open.waiting(from: contact.id)

@@ -10,6 +10,7 @@ struct ContactTool: CoreProgram {
         usage: """
             contact add [--name NAME] [CARD] | introduce [--name NAME] [--relay URL] WHO
             contact list | show NAME | rename OLD NEW | remove NAME
+            contact meet [--code SOURCE] [--name NAME]
             contact verify NAME NUMBER | verify NAME --scan [FILE] | unverify NAME
             contact block NAME | unblock NAME | set NAME --suite SUITE
             contact set NAME receipts=on|off typing=on|off presence=on|off
@@ -36,8 +37,8 @@ struct ContactTool: CoreProgram {
             """,
         version: sottoVersion,
         subcommands: [
-            AddCommand.self, IntroduceCommand.self, ListCommand.self, ShowCommand.self,
-            RenameCommand.self,
+            AddCommand.self, IntroduceCommand.self, MeetCommand.self, ListCommand.self,
+            ShowCommand.self, RenameCommand.self,
             RemoveCommand.self, VerifyCommand.self, UnverifyCommand.self, BlockCommand.self,
             UnblockCommand.self, SetCommand.self, AcceptKeyCommand.self, KeepKeyCommand.self,
             AddressCommand.self, RequestsCommand.self, AcceptCommand.self, ExportCommand.self,

@@ -14,6 +14,7 @@ enum RecvMode: String, CommandMode {
     case card = "--card"
     case room = "--room"
     case blob = "--blob"
+    case meeting = "--meeting"
 
     var title: String { self == .mail ? "receiving envelopes" : rawValue }
 
@@ -27,6 +28,7 @@ enum RecvMode: String, CommandMode {
         case .bundle: "\(Self.relay) \(Self.identity) --bundle --stateless -q"
         case .card: "\(Self.relay) \(Self.identity) --card -q"
         case .room: "\(Self.relay) -i --identity-passphrase --room -q"
+        case .meeting: "\(Self.relay) -i --identity-passphrase --meeting -q"
         case .blob: "\(Self.relay) \(Self.identity) --blob --keep -q"
         }
     }
@@ -44,6 +46,7 @@ extension RecvTool {
         if card != nil { return .card }
         if room != nil { return .room }
         if blob != nil { return .blob }
+        if meeting != nil { return .meeting }
         if loginKey != nil { return .loginKey }
         if dead { return .dead }
         return stateless ? .stateless : .mail

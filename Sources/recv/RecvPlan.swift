@@ -11,6 +11,7 @@ enum RecvPlan {
     case card(CardRequest)
     case room(RoomRequest)
     case blob(BlobFetch)
+    case meeting(MeetingReception)
 
     /// Checks the options. Throws ``UsageError``, and a failure with status 64.
     init(_ tool: RecvTool) throws {
@@ -54,6 +55,10 @@ enum RecvPlan {
                     relay: relay))
         case .room:
             self = .room(try Self.room(tool, relay))
+        case .meeting:
+            self = .meeting(
+                try MeetingReception(
+                    tool.meeting ?? "", identity: identity, relay: relay, quiet: tool.quiet))
         case .blob:
             self = .blob(
                 BlobFetch(
@@ -71,6 +76,7 @@ enum RecvPlan {
         case .card(let request): try request.run()
         case .room(let request): try request.run()
         case .blob(let fetch): try fetch.run()
+        case .meeting(let reception): try reception.run()
         }
     }
 

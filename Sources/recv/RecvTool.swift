@@ -20,6 +20,7 @@ struct RecvTool: CoreProgram {
               recv --card 05d8a2... | contact add --name bob
               recv --card bob | contact add    # a newer card of a contact
               recv --blob 17 | decrypt --attachment 17 -o photo.jpg
+              recv --meeting new | contact meet | send
               recv --invitation @FILE:code
             """,
         version: sottoVersion)
@@ -100,6 +101,13 @@ struct RecvTool: CoreProgram {
             "Fetch the encrypted file of this message, a number or a file with the record, and print it for decrypt --attachment."
     )
     var blob: String?
+
+    @Option(
+        "--meeting", value: "place",
+        help:
+            "Make a place at the relay for contact meet (new), or join the one with this number (NUMBER or NUMBER@HOST:PORT); print the records that arrive there.",
+        values: .any)
+    var meeting: String?
 
     @Flag(
         "--keep",

@@ -12,6 +12,7 @@ final class EnvelopeLines: Sendable {
     private let choice: RelayChoice
     private let failures = Mutex<[(line: Int, failure: Failure)]>([])
     private let ended = Mutex<Failure?>(nil)
+    private let posted = Mutex<[JSONObject]>([])
 
     private static let batchCount = 1_000
     private static let batchBytes = 4 << 20
@@ -26,6 +27,14 @@ final class EnvelopeLines: Sendable {
         failures.withLock { failures in
             defer { failures = [] }
             return failures
+        }
+    }
+
+    /// Returns the results of the messages of meetings since the last call.
+    func takePosted() -> [JSONObject] {
+        posted.withLock { posted in
+            defer { posted = [] }
+            return posted
         }
     }
 
@@ -94,7 +103,12 @@ final class EnvelopeLines: Sendable {
         while let line = try reader.next() {
             if case .line(let bytes) = line, bytes.allSatisfy({ $0 <= 0x20 }) { continue }
             hasLines = true
-            switch Self.record(line).flatMap(item) {
+            let record = Self.record(line)
+            if case .success(let record) = record, record["type"]?.string == MeetingRecord.type {
+                post(record, reader.number)
+                continue
+            }
+            switch record.flatMap(item) {
             case .success((let item, .relay(let relay))):
                 batch.add(item, to: relay, line: reader.number)
             case .success((let item, .missing(let failure))):
@@ -110,6 +124,29 @@ final class EnvelopeLines: Sendable {
         }
         try submit(batch)
         return hasLines
+    }
+
+    /// Puts a message of a meeting into its place. It is not stored here: nobody needs it after the meeting.
+    private func post(_ record: JSONObject, _ line: Int) {
+        do {
+            let meeting: MeetingRecord
+            do throws(FieldError) { meeting = try MeetingRecord(record) } catch {
+                throw Failure(.malformed, "the record of the meeting is malformed")
+            }
+            let relay = try choice.relay(noted: meeting.relay)
+            try MeetingPost(meeting, at: relay)?.run()
+            posted.withLock {
+                $0.append([
+                    "v": .integer(1), "type": .string("result"),
+                    "id": .string(String(meeting.number)), "status": .string("stored"),
+                    "relay": .string(relay.description),
+                ])
+            }
+            deliveries.wake()
+        } catch {
+            note(Failure(core: error) ?? Failure(.bug, "unexpected error of a meeting"), line)
+            deliveries.wake()
+        }
     }
 
     private func note(_ failure: Failure, _ line: Int) {

@@ -35,6 +35,10 @@ struct Sending {
         var outcome = LineOutcome()
         var lost = LostEnvelopes()
         func reportBadLines() throws {
+            for result in lines.takePosted() {
+                outcome.succeeded()
+                try output.writeRecord(result)
+            }
             for (line, failure) in lines.takeFailures() {
                 try output.writeRecord(outcome.failed(failure, line: line))
             }

@@ -11,6 +11,7 @@ struct SottoDispatcher: Program {
         usage: """
             sotto init [--relay URL] [--name NAME]
             sotto add [--name NAME] WHO
+            sotto meet [CODE]
             sotto chat WHO
             sotto help
             sotto TOOL [ARGUMENT ...]
@@ -20,7 +21,10 @@ struct SottoDispatcher: Program {
             send, recv and relay. `sotto send` runs `sotto-send`. `sotto help` lists the tools, `sotto TOOL --help` explains one, and \
             the manual page sotto(7) shows a complete example.
             """,
-        version: sottoVersion, subcommands: [InitCommand.self, AddCommand.self, ChatCommand.self],
+        version: sottoVersion,
+        subcommands: [
+            InitCommand.self, AddCommand.self, MeetCommand.self, ChatCommand.self,
+        ],
         takesOtherWords: true)
 
     @Argument("tool", help: "The tool and its arguments.", values: .theRest)
@@ -37,6 +41,7 @@ struct SottoDispatcher: Program {
             throw TextRequest(Self.help)
         case "help" where arguments[1] == "init": _ = try Self.parse(["init", "--help"])
         case "help" where arguments[1] == "add": _ = try Self.parse(["add", "--help"])
+        case "help" where arguments[1] == "meet": _ = try Self.parse(["meet", "--help"])
         case "help" where arguments[1] == "chat": _ = try Self.parse(["chat", "--help"])
         case "help": try Tool.run(arguments[1], arguments.dropFirst(2) + ["--help"])
         case "--help", "-h": throw TextRequest(Self.help)
@@ -51,6 +56,7 @@ struct SottoDispatcher: Program {
         let paths = [
             ("init", "create your identity, show its words once, publish its card"),
             ("add", "add a contact from a card, a URI, a QR code or an id"),
+            ("meet", "make a verified contact with a spoken code"),
             ("chat", "talk to a contact in the terminal"),
         ]
         for (name, purpose) in paths + Tool.allCases.map({ ($0.rawValue, $0.purpose) }) {

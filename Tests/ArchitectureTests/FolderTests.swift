@@ -7,7 +7,7 @@ struct FolderTests {
     static let order = [
         "Encoding", "Secrets", "Keys", "Chunks", "SignedStream", "Age", "Blobs", "Minisign",
         "Identity",
-        "Fingerprint", "Records", "Bodies", "Ratchet", "Groups", "Suites",
+        "Fingerprint", "Records", "Bodies", "Ratchet", "Groups", "Suites", "Meeting",
     ]
 
     struct File {

@@ -21,7 +21,7 @@ struct CompletionTests {
     @Test("exist for each tool and name")
     func exist() throws {
         let tools = Repository.tools
-        let own = (tools + ["add", "chat", "init"]).map { "sotto-\($0)" }
+        let own = (tools + ["add", "chat", "init", "meet"]).map { "sotto-\($0)" }
         #expect(try Self.names(of: "bash") == (["sotto"] + own + tools).sorted())
         #expect(try Self.names(of: "zsh") == (["sotto"] + own).map { "_\($0)" }.sorted())
         // fish has no completions for names that are no programs.

@@ -15,6 +15,8 @@ import Testing
         var now = 1_000.0
         var responses: [Response] = []
         var changes: [Change] = []
+        /// The next step of the last change.
+        var step: CommitStep?
         var passed: [AddressedEnvelope] = []
         var blobs: [BlobWork] = []
         var subscribed: [KeyID] = []
@@ -38,7 +40,10 @@ import Testing
         func perform(_ effect: ConnectionEffect) {
             switch effect {
             case .respond(let response, _): responses.append(response)
-            case .commit(let change, _, _), .note(let change): changes.append(change)
+            case .commit(let change, _, let step):
+                changes.append(change)
+                self.step = step
+            case .note(let change): changes.append(change)
             case .pass(let envelope): passed.append(envelope)
             case .read(let query):
                 work.append { [self] in
@@ -93,6 +98,13 @@ import Testing
         {
             let nonce = nonce ?? self.nonce()
             return ask(.login(Login(key: identity.signingKey, nonce: nonce, relay: relay)))
+        }
+
+        /// Gives the last change its outcome.
+        func complete(_ outcome: Outcome) {
+            state.take(
+                outcome, "1", weight: changes.last?.weight ?? 0, then: step, at: now, to: self)
+            process()
         }
 
         func endPause() {

@@ -47,6 +47,10 @@ final class StubStore: Store {
         return nil
     }
 
+    func meeting(_ number: Int64, step: Int, at second: Int64) throws(StoreError)
+        -> StoredMeeting?
+    { nil }
+
     func directoryUse() throws(StoreError) -> Int64 { 0 }
 
     func clearStrangerFlags() throws(StoreError) {}

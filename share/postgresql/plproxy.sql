@@ -17,7 +17,7 @@ DECLARE
     -- The first of these arguments that a function has selects the partition of a call, or of each element of an array.
     -- Without one, and for blob_use, all partitions are called.
     keys CONSTANT text[] := ARRAY[
-        'mailboxes', 'owners', 'of_key', 'of_mailbox', 'of_owner', 'of_id', 'of_tag', 'new_tag', 'of_door', 'ids'];
+        'mailboxes', 'owners', 'of_key', 'of_mailbox', 'of_owner', 'of_id', 'of_tag', 'new_tag', 'of_door', 'of_place', 'ids'];
     item record;
 BEGIN
     IF EXISTS (SELECT FROM sotto.mailbox) THEN

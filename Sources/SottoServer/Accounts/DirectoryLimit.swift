@@ -70,7 +70,7 @@ extension Change {
         case .update(_, .card(let bytes, _)), .update(_, .loginKey(let bytes, _)):
             DirectoryLimit.rowBytes + Int64(bytes.count)
         case .publishRoom(let room): DirectoryLimit.rowBytes + Int64(room.bytes.count)
-        case .store, .acknowledge, .claim, .claims, .update, .invite, .redeem: 0
+        case .store, .acknowledge, .claim, .claims, .update, .invite, .redeem, .meeting: 0
         }
     }
 

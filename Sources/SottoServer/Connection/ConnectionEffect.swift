@@ -32,12 +32,14 @@ protocol ConnectionEffects: AnyObject {
     func perform(_ effect: ConnectionEffect)
 }
 
-/// The next step of a login after its change is on disk.
+/// The next step of a login or of a new meeting after its change is on disk.
 enum CommitStep: Sendable {
     /// The invitation was redeemed; the id becomes a member.
     case makeMember(KeyID)
     /// The id is a member; its mailbox is opened.
     case enter(KeyID)
+    /// A number for a new meeting was tried; if it is taken, another one is tried.
+    case openMeeting(relay: String, tried: Int)
 }
 
 /// Work that takes long, such as verifying a signature. It runs on the thread pool, and the connection pauses until its

@@ -96,6 +96,7 @@ extension ConnectionState {
         case .makeMember(let id):
             commit(.update(id, .membership(true)), requestID, then: .enter(id), to: sink)
         case .enter(let id): enter(id, requestID, at: now, to: sink)
+        case .openMeeting: break
         }
     }
 

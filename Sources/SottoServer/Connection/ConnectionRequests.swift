@@ -91,6 +91,8 @@ extension ConnectionState {
         case .solution(let nonce, let counter):
             try takeSolution(nonce, counter)
             respond(.accepted)
+        case .openMeeting(let relay): try openMeeting(relay, requestID, at: now, to: sink)
+        case .meeting(let request): try useMeeting(request, requestID, at: now, to: sink)
         case .putBlob(let piece):
             let space = BlobLimits.space(of: piece.bytes.count, at: piece.offset)
             guard policy.uploads.admit(Int(space), from: network, at: now) else {
@@ -110,8 +112,8 @@ extension ConnectionState {
         return found
     }
 
-    /// Creates the puzzle that a client must solve before it publishes a new id in a surge, or claims one of the last
-    /// one-time prekeys of an owner.
+    /// Creates the puzzle that a client must solve before it publishes a new id in a surge, claims one of the last
+    /// one-time prekeys of an owner, or uses many meetings.
     private mutating func givePuzzle() -> Response {
         let nonce = randomBytes(WireLimits.nonceBytes)
         let bits = policy.newIDLimit.bits

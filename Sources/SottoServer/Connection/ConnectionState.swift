@@ -46,7 +46,9 @@ struct ConnectionState {
     var mailboxes = OpenMailboxes()
     /// The last id that logged in as a member itself.
     var member: KeyID?
-    /// The last puzzle, and the number of new ids and of claims that the solved puzzles still allow.
+    /// The number of the meeting that the connection uses.
+    var meeting: Int64?
+    /// The last puzzle, and the number of new ids, claims and meetings that the solved puzzles still allow.
     var puzzle: (nonce: [UInt8], bits: Int)?
     var solvedPuzzles = 0
 
@@ -279,6 +281,7 @@ struct ConnectionState {
         guard !isClosing else { return }
         guard let step else { return sink.perform(.respond(outcome.response, to: requestID)) }
         isPaused = false
+        if continueMeeting(outcome, step, requestID, to: sink) { return }
         guard outcome == .published else {
             return sink.perform(.respond(outcome.response, to: requestID))
         }

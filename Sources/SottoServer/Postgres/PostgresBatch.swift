@@ -7,12 +7,13 @@ import SottoWire
 /// its kind comes after all earlier changes of the same mailbox; most commits have one round.
 struct PostgresBatch {
     private enum Kind: Int, CaseIterable {
-        case store, fail, acknowledge, publish, claim, account, room
+        case store, fail, acknowledge, publish, claim, account, room, meeting
     }
 
     /// The kind of rows that a statement returns.
     private enum Answer {
         case none, stored, acknowledged, published(Int), redeemed(Int), room(Int)
+        case meeting(Int)
         /// Each row has the index of a claim: of a change, and in a batch its place there.
         case claimed([(place: Int, part: Int)])
     }
@@ -70,6 +71,8 @@ struct PostgresBatch {
         case .update(let id, _), .redeem(_, let id): (.account, [id])
         case .invite(let invitation): (.account, [KeyID(publicKey: invitation.key)])
         case .publishRoom(let room): (.room, [room.door])
+        // The changes of meetings are made one by one, in their order.
+        case .meeting: (.meeting, [])
         }
     }
 
@@ -81,6 +84,7 @@ struct PostgresBatch {
         case .claim: addClaims(places)
         case .account: for place in places { addAccount(place) }
         case .room: for place in places { addRoom(place) }
+        case .meeting: for place in places { addMeeting(place) }
         }
     }
 
@@ -185,6 +189,11 @@ struct PostgresBatch {
         add(query, .room(place))
     }
 
+    private mutating func addMeeting(_ place: Int) {
+        guard case .meeting(let change) = changes[place] else { return }
+        add(PostgresQuery(change), .meeting(place))
+    }
+
     private mutating func addAccount(_ place: Int) {
         switch changes[place] {
         case .update(let id, let update):
@@ -231,9 +240,14 @@ struct PostgresBatch {
             if case .room(let place) = answer {
                 outcomes[place] = rows.count > 0 ? .published : .conflict
             }
+            if case .meeting(let place) = answer, case .meeting(let change) = changes[place],
+                rows.count > 0, let outcome = MeetingOutcome(rawValue: rows.integer(0, 0))
+            {
+                outcomes[place] = .meeting(outcome, change.number)
+            }
             for row in 0..<rows.count {
                 switch answer {
-                case .none, .published, .redeemed, .room: break
+                case .none, .published, .redeemed, .room, .meeting: break
                 case .stored:
                     outcomes[Int(rows.integer(row, 0))] = Self.stored(rows.integer(row, 1))
                 case .acknowledged:

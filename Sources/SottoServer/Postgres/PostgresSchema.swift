@@ -10,6 +10,7 @@
 /// | `publish`, `claim`, `prekeys` | publish, claim and count prekeys |
 /// | `account`, `update_account`, `adopt` | read and change accounts; clear stranger flags |
 /// | `room`, `publish_room`, `sweep_rooms` | read, store and delete the records of rooms |
+/// | `meeting`, `open_meeting`, `put_meeting`, `sweep_meetings` | read, make, use and delete the places of meetings |
 /// | `directory_use` | returns the space of accounts, rooms and prekeys |
 /// | `invite`, `invitation`, `redeem` | create, read and redeem invitations |
 /// | `sweep`, `sweep_ended`, `sweep_accounts`, `sweep_mailboxes` | delete expired rows and empty mailboxes |

@@ -80,6 +80,7 @@ final class PostgresStore: CopyableStore {
         if try sweepEnded(at: second, Self.sweepRows) { more = true }
         if try sweepAccounts(at: minute, strangers: strangers, Self.sweepRows) { more = true }
         if try sweepRooms(at: minute, Self.sweepRows) { more = true }
+        if try sweepMeetings(at: second, Self.sweepRows) { more = true }
         return try sweepMailboxes(latest: latest, Self.sweepRows) || more
     }
 

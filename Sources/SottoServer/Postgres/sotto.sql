@@ -80,6 +80,15 @@ CREATE TABLE IF NOT EXISTS sotto.room (
 ALTER TABLE sotto.room ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE INDEX IF NOT EXISTS room_minute ON sotto.room (minute);
 
+-- The places of meetings, for ten minutes. Step 0 has the relay's name, 1 to 4 the messages, 5 stands for the end. The
+-- rows of a place have the same second, until.
+CREATE TABLE IF NOT EXISTS sotto.meeting (
+    key bytea NOT NULL, step bigint NOT NULL, until bigint NOT NULL, body bytea NOT NULL,
+    PRIMARY KEY (key, step)
+);
+ALTER TABLE sotto.meeting ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE INDEX IF NOT EXISTS meeting_until ON sotto.meeting (until) WHERE step = 0;
+
 -- An encrypted file; it is complete if the store has all of it. The key is SHA-256 of its id.
 CREATE TABLE IF NOT EXISTS sotto.blob (
     key bytea NOT NULL PRIMARY KEY, mailbox bytea NOT NULL, size bigint NOT NULL,
@@ -564,6 +573,73 @@ BEGIN
     RETURN QUERY SELECT 1::bigint FROM sotto.room
         WHERE key = of_door AND publisher = of_publisher;
 END $$;
+
+-- Returns the rows of a place that a reader of a step needs.
+CREATE OR REPLACE FUNCTION sotto.meeting(
+    of_place bytea, at_step bigint, at_second bigint, OUT step bigint, OUT body bytea)
+RETURNS SETOF record LANGUAGE sql STABLE AS $$
+    SELECT step, body FROM sotto.meeting
+    WHERE key = of_place AND step IN (0, at_step, 5) AND until > at_second
+$$;
+
+-- Makes a place unless its number is taken. The outcomes of meetings are those of MeetingOutcome.
+CREATE OR REPLACE FUNCTION sotto.open_meeting(
+    of_place bytea, of_name bytea, at_second bigint, new_until bigint, most bigint)
+RETURNS SETOF bigint LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM sotto.meeting WHERE key = of_place AND until <= at_second;
+    IF (SELECT count(*) FROM sotto.meeting WHERE step = 0 AND until > at_second) >= most THEN
+        RETURN NEXT 3;
+    ELSE
+        INSERT INTO sotto.meeting (key, step, until, body)
+            VALUES (of_place, 0, new_until, of_name) ON CONFLICT DO NOTHING;
+        RETURN NEXT CASE WHEN FOUND THEN 1 ELSE 2 END;
+    END IF;
+END $$;
+
+-- Stores the message of a step once, after the step before it. Step 5 ends the meeting and deletes its messages.
+CREATE OR REPLACE FUNCTION sotto.put_meeting(
+    of_place bytea, of_name bytea, at_second bigint, at_step bigint, new_body bytea)
+RETURNS SETOF bigint LANGUAGE plpgsql AS $$
+DECLARE
+    place record;
+BEGIN
+    SELECT until, body INTO place FROM sotto.meeting
+        WHERE key = of_place AND step = 0 AND until > at_second FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NEXT 7;
+    ELSIF place.body <> of_name THEN
+        RETURN NEXT 9;
+    ELSIF EXISTS (SELECT FROM sotto.meeting WHERE key = of_place AND step = 5) THEN
+        RETURN NEXT 8;
+    ELSIF at_step = 5 THEN
+        DELETE FROM sotto.meeting WHERE key = of_place AND step > 0;
+        INSERT INTO sotto.meeting (key, step, until, body)
+            VALUES (of_place, at_step, place.until, new_body);
+        RETURN NEXT 6;
+    ELSIF at_step > 1
+        AND NOT EXISTS (SELECT FROM sotto.meeting WHERE key = of_place AND step = at_step - 1)
+    THEN
+        RETURN NEXT 5;
+    ELSE
+        INSERT INTO sotto.meeting (key, step, until, body)
+            VALUES (of_place, at_step, place.until, new_body) ON CONFLICT DO NOTHING;
+        RETURN QUERY SELECT CASE WHEN body = new_body THEN 4 ELSE 5 END::bigint
+            FROM sotto.meeting WHERE key = of_place AND step = at_step;
+    END IF;
+END $$;
+
+-- Deletes some places that expired. Returns whether there may be more.
+CREATE OR REPLACE FUNCTION sotto.sweep_meetings(at_second bigint, most bigint)
+RETURNS SETOF boolean LANGUAGE sql AS $$
+    WITH old AS (
+        SELECT key FROM sotto.meeting WHERE step = 0 AND until <= at_second LIMIT most
+            FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM sotto.meeting USING old WHERE meeting.key = old.key RETURNING meeting.step
+    )
+    SELECT count(*) FILTER (WHERE step = 0) = most FROM gone
+$$;
 
 -- Returns the space of what people published, as DirectoryLimit counts it.
 CREATE OR REPLACE FUNCTION sotto.directory_use() RETURNS SETOF bigint LANGUAGE sql STABLE AS $$

@@ -32,6 +32,9 @@ protocol Store: Sendable {
     /// Returns the record of the room with a door, one line, or `nil`.
     func room(of door: KeyID) throws(StoreError) -> [UInt8]?
 
+    /// Returns the place of a meeting with the message of a step, or `nil` if there is none at that second.
+    func meeting(_ number: Int64, step: Int, at second: Int64) throws(StoreError) -> StoredMeeting?
+
     /// Returns the space of all accounts, records of rooms and prekeys, as ``DirectoryLimit`` counts it.
     func directoryUse() throws(StoreError) -> Int64
 
@@ -114,6 +117,8 @@ enum Change: Sendable {
     case invite(StoredInvitation)
     /// Give the invitation with a tag to an owner, unless another id has it.
     case redeem([UInt8], by: KeyID)
+    /// Change the place of a meeting.
+    case meeting(MeetingChange)
 
     /// Creates the change that a record of the directory asks for.
     init(_ record: OwnersRecord) {
@@ -146,6 +151,7 @@ enum Change: Sendable {
             bytes.count + 256
         case .update: 256
         case .publishRoom(let room): room.bytes.count + 256
+        case .meeting(let change): change.weight
         }
     }
 
@@ -154,7 +160,7 @@ enum Change: Sendable {
         switch self {
         case .store(let envelope, _): Int64(envelope.bytes.count) * 5 / 4 + 512
         case .acknowledge: 0
-        case .publish, .claim, .claims, .update, .publishRoom, .invite, .redeem:
+        case .publish, .claim, .claims, .update, .publishRoom, .invite, .redeem, .meeting:
             Int64(weight) * 5 / 4 + 512
         }
     }
@@ -164,7 +170,7 @@ enum Change: Sendable {
         switch self {
         case .store(let envelope, _): envelope.to
         case .acknowledge(let mailbox, _, _): mailbox
-        case .publish, .claim, .claims, .update, .publishRoom, .invite, .redeem: nil
+        case .publish, .claim, .claims, .update, .publishRoom, .invite, .redeem, .meeting: nil
         }
     }
 }
@@ -186,6 +192,8 @@ enum Outcome: Sendable, Equatable {
     case claimReused
     /// The invitation does not exist, has expired, or belongs to another id.
     case noInvitation
+    /// The outcome of a change to the place of the meeting with a number.
+    case meeting(MeetingOutcome, Int64)
 }
 
 extension Outcome {
@@ -206,6 +214,7 @@ extension Outcome {
         case .noBundle: .error(Refusal(.noBundle))
         case .claimReused: .error(Refusal(.conflict))
         case .noInvitation: .error(Refusal(.notAdmitted))
+        case .meeting(let outcome, let number): outcome.response(number)
         }
     }
 }

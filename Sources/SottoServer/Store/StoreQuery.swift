@@ -9,6 +9,8 @@ enum StoreQuery: Sendable {
     case card(KeyID, to: String?)
     /// The record of a room, by its door.
     case room(KeyID, to: String?)
+    /// The message of a step of a meeting. `relay` is the name that the client gave.
+    case meeting(Int64, step: Int, relay: String, to: String?)
     /// The data that a login needs. `member` is the member who logged in on this connection.
     case login(Login, member: KeyID?, to: String?)
     /// The account that decides about an earlier session.
@@ -40,6 +42,7 @@ enum StoreQuery: Sendable {
         case .messages: WireLimits.fetchBytes
         case .card: WireLimits.cardBytes
         case .room: WireLimits.roomBytes
+        case .meeting: WireLimits.meetingBytes
         case .login, .resume, .publish, .session, .push: 0
         }
     }
@@ -48,7 +51,7 @@ enum StoreQuery: Sendable {
     var requestID: String? {
         switch self {
         case .messages(_, _, _, _, let id), .card(_, let id), .room(_, let id),
-            .login(_, _, let id),
+            .meeting(_, _, _, let id), .login(_, _, let id),
             .resume(_, let id), .publish(_, _, let id), .session(_, _, let id):
             id
         case .push: nil
@@ -58,7 +61,7 @@ enum StoreQuery: Sendable {
     /// Whether the connection pauses until the result is there.
     var pauses: Bool {
         switch self {
-        case .messages, .card, .room, .push: false
+        case .messages, .card, .room, .meeting, .push: false
         case .login, .resume, .publish, .session: true
         }
     }
@@ -87,6 +90,11 @@ enum StoreQuery: Sendable {
             let room = try store.room(of: door)
             return .response(
                 room.map { .room($0) } ?? .error(Refusal(.noRoom)), to: requestID, weight: weight)
+        case .meeting(let number, let step, let relay, let requestID):
+            let place = try store.meeting(number, step: step, at: clock.holding)
+            return .response(
+                place?.response(relay) ?? .error(Refusal(.noMeeting)), to: requestID,
+                weight: weight)
         case .login(let login, let member, let requestID):
             return .login(
                 login, try LoginContext(of: login, member, store, clock), to: requestID)
@@ -155,7 +163,9 @@ extension Change {
         case .publish: status == nil ? 0 : directoryBytes
         case .update(_, .card): space(of: account?.card)
         case .update(_, .loginKey): space(of: account?.loginKey)
-        case .store, .acknowledge, .claim, .claims, .update, .publishRoom, .invite, .redeem: 0
+        case .store, .acknowledge, .claim, .claims, .update, .publishRoom, .invite, .redeem,
+            .meeting:
+            0
         }
     }
 }

@@ -12,6 +12,7 @@
 /// | `account` | an id that is a member or published a record: its card, its RSA login key, the minute of the last login or fetch of the card; `member` is 1, or 2 after the removal |
 /// | `room` | the record of each room, by its door, with the key that published it |
 /// | `invitation` | tags and public keys of codes; `owner` is empty until the code is redeemed |
+/// | `meeting` | the places of meetings, for ten minutes: step 0 has the relay's name, 1 to 4 the messages, 5 stands for the end; `until` is a second |
 /// | `clock` | one row: the ``StoredClock`` |
 ///
 /// A mailbox's row is deleted when it has no envelope, no row in `seen` and no account. No row names a sender or a
@@ -75,6 +76,11 @@ extension SQLiteStore {
             tag BLOB NOT NULL PRIMARY KEY, key BLOB NOT NULL, until INTEGER NOT NULL,
             owner BLOB NOT NULL
         );
+        CREATE TABLE meeting (
+            number INTEGER NOT NULL, step INTEGER NOT NULL, until INTEGER NOT NULL,
+            body BLOB NOT NULL, PRIMARY KEY (number, step)
+        ) WITHOUT ROWID;
+        CREATE INDEX meeting_until ON meeting (until) WHERE step = 0;
         CREATE TABLE clock (
             one INTEGER PRIMARY KEY CHECK (one = 1), accepted INTEGER NOT NULL, held INTEGER,
             agreed INTEGER NOT NULL, confirmed INTEGER

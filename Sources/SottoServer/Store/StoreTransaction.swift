@@ -44,6 +44,7 @@ struct StoreTransaction {
         case .publishRoom(let room): return try publish(room)
         case .invite(let invitation): return try invite(invitation)
         case .redeem(let tag, let owner): return try redeem(tag, by: owner)
+        case .meeting(let change): return try apply(change)
         case .store, .acknowledge: preconditionFailure("a change to a mailbox without its row")
         }
     }
@@ -59,7 +60,7 @@ struct StoreTransaction {
             var removed = 0
             for id in ids where try acknowledge(id, handled, &row) { removed += 1 }
             return .acknowledged(removed: removed)
-        case .publish, .claim, .claims, .update, .publishRoom, .invite, .redeem:
+        case .publish, .claim, .claims, .update, .publishRoom, .invite, .redeem, .meeting:
             return try apply(change)
         }
     }

@@ -61,6 +61,13 @@ struct HintTests {
             "asks for a passphrase on the terminal; FirstMinuteTests run it",
         "unlock it for some hours: sotto keygen unlock…, or give --identity-passphrase @FILE:PATH":
             "asks for a passphrase on the terminal; UnlockTests run it",
+        "begin again with a new code: sotto meet": "waits for another person; MeetTests run it",
+        "give it with --code @FD:N, or run sotto meet":
+            "waits for another person; MeetTests run it",
+        "the number is the beginning of the code: sotto recv --meeting 417":
+            "needs the place of another person; MeetTests run it",
+        "to meet this person again: sotto contact unblock …":
+            "after a meeting; noContactIsReplaced prints it",
         "decrypt its envelopes: sotto recv --again | sotto decrypt; or receive with --stateless":
             "needs an inbox of 10,000 envelopes",
         "…: note: a message waits for changes of its group: sotto group sync | sotto encrypt | sotto send":

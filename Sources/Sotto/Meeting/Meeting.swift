@@ -1,0 +1,184 @@
+/// A reason to end a meeting.
+public enum MeetingError: Error, Sendable, Equatable {
+    /// The peer's share is no element of the group, or leads to the identity element.
+    case share
+    /// The peer does not have the key: the codes or the relays' names differ, or an attacker guessed.
+    case proof
+    /// The message is not the next one of this side.
+    case order
+    /// The peer has the key, but its card is malformed.
+    case card(CardError)
+}
+
+/// The initiator of a meeting before the answer. It made the code.
+public struct MeetingInitiator: ~Copyable {
+    private let scalar: SecretBytes
+    private let session: [UInt8]
+    private let own: CPace.Message
+
+    /// Begins a meeting. `relay` is the relay's name as a login uses it, `host:port`.
+    public init(_ code: borrowing MeetingCode, relay: String) {
+        self.init(
+            code, relay: relay, session: randomBytes(CPace.sessionBytes),
+            scalar: CPace.randomScalar())
+    }
+
+    init(
+        _ code: borrowing MeetingCode, relay: String, session: [UInt8],
+        scalar: consuming SecretBytes
+    ) {
+        let generator = CPace.generator(
+            password: code.password, channel: MeetingKeys.channel(relay), session: session)
+        own = CPace.Message(
+            share: CPace.share(of: scalar, generator: generator), data: MeetingKeys.version)
+        self.session = session
+        self.scalar = scalar
+    }
+
+    /// The first message.
+    public var offer: MeetingMessage { .offer(session: session, share: own.share) }
+
+    /// Verifies that the responder has the key. Returns the keys for both cards.
+    public borrowing func keys(_ message: MeetingMessage) throws(MeetingError) -> MeetingKeys {
+        guard case .answer(let share, let proof) = message else { throw .order }
+        guard let shared = CPace.sharedElement(scalar, with: share) else { throw .share }
+        let keys = MeetingKeys(
+            isInitiator: true, shared: shared, session: session, initiator: own,
+            responder: CPace.Message(share: share, data: MeetingKeys.version))
+        guard keys.proof(.answer, over: []).matches(proof) else { throw .proof }
+        return keys
+    }
+}
+
+/// The keys of both sides of a meeting.
+///
+/// A side with these keys sends its card in ``seal(_:)`` and reads the other card in ``open(_:)``. The initiator gets them
+/// from a responder who has proved the key. The responder sends ``answer``, and does not send its card before
+/// ``open(_:)`` has verified the initiator's.
+public struct MeetingKeys: ~Copyable {
+    private let isInitiator: Bool
+    private let key: SecretBytes
+    private let responder: CPace.Message
+    /// Both messages, lv(sid) ‖ lv(Ya) ‖ lv(ADa) ‖ lv(Yb) ‖ lv(ADb).
+    private let transcript: [UInt8]
+
+    /// ADa and ADb.
+    static let version = Array("sotto/meeting/v1".utf8)
+
+    /// Returns CI of a meeting at a relay with this name.
+    static func channel(_ relay: String) -> [UInt8] {
+        [version, Array("initiator".utf8), Array("responder".utf8), Array(relay.utf8)]
+            .flatMap(CPace.lengthValue)
+    }
+
+    /// Joins a meeting as the responder. `message` is the initiator's offer, and `relay` the relay's name as a login uses
+    /// it, `host:port`.
+    public init(
+        joining message: MeetingMessage, _ code: borrowing MeetingCode, relay: String
+    ) throws(MeetingError) {
+        try self.init(joining: message, code, relay: relay, scalar: CPace.randomScalar())
+    }
+
+    init(
+        joining message: MeetingMessage, _ code: borrowing MeetingCode, relay: String,
+        scalar: consuming SecretBytes
+    ) throws(MeetingError) {
+        guard case .offer(let session, let share) = message else { throw .order }
+        guard let shared = CPace.sharedElement(scalar, with: share) else { throw .share }
+        let generator = CPace.generator(
+            password: code.password, channel: Self.channel(relay), session: session)
+        self.init(
+            isInitiator: false, shared: shared, session: session,
+            initiator: CPace.Message(share: share, data: Self.version),
+            responder: CPace.Message(
+                share: CPace.share(of: scalar, generator: generator), data: Self.version))
+    }
+
+    fileprivate init(
+        isInitiator: Bool, shared: borrowing SecretBytes, session: [UInt8],
+        initiator: CPace.Message, responder: CPace.Message
+    ) {
+        self.isInitiator = isInitiator
+        self.responder = responder
+        key = CPace.key(
+            shared: shared, session: session, initiator: initiator, responder: responder)
+        transcript =
+            CPace.lengthValue(session) + initiator.transcript + responder.transcript
+    }
+
+    /// The responder's message, with its proof of the key.
+    public var answer: MeetingMessage {
+        .answer(share: responder.share, proof: proof(.answer, over: []).bytes)
+    }
+
+    /// What a proof or a card belongs to. Each has its own keys.
+    fileprivate enum Use: String {
+        case answer
+        case firstCard = "first card"
+        case secondCard = "second card"
+    }
+
+    /// Returns the message with this side's own card, which must be signed.
+    public borrowing func seal(_ card: Card) -> MeetingMessage {
+        let use: Use = isInitiator ? .firstCard : .secondCard
+        let text = JSON.object(card.record ?? JSONObject()).canonical()
+        let box = sealingKey(use).withPointer {
+            XChaChaPoly.seal(text, authenticating: transcript, key: $0)
+        }
+        let sealed = MeetingMessage.SealedCard(box: box, proof: proof(use, over: box).bytes)
+        return isInitiator ? .firstCard(sealed) : .secondCard(sealed)
+    }
+
+    /// Verifies the message with the other side's card, and returns the card.
+    public borrowing func open(_ message: MeetingMessage) throws(MeetingError) -> Card {
+        let (use, sealed): (Use, MeetingMessage.SealedCard)
+        switch (isInitiator, message) {
+        case (false, .firstCard(let card)): (use, sealed) = (.firstCard, card)
+        case (true, .secondCard(let card)): (use, sealed) = (.secondCard, card)
+        default: throw .order
+        }
+        guard proof(use, over: sealed.box).matches(sealed.proof),
+            let text = sealingKey(use).withPointer({
+                XChaChaPoly.open(sealed.box, authenticating: transcript, key: $0)
+            })
+        else { throw .proof }
+        do throws(CardError) {
+            let record: JSONObject
+            do throws(RecordFormError) {
+                record = try RecordForm.card.record(parsing: text)
+            } catch {
+                throw .form(error)
+            }
+            return try Card(record: record)
+        } catch {
+            throw .card(error)
+        }
+    }
+
+    private borrowing func sealingKey(_ use: Use) -> SecretBytes {
+        hkdfSHA256(key, info: "sotto/meeting/v1 \(use.rawValue) key")
+    }
+
+    /// A proof, to be sent or compared.
+    fileprivate struct Proof {
+        let bytes: [UInt8]
+
+        func matches(_ other: [UInt8]) -> Bool { constantTimeEqual(bytes, other) }
+    }
+
+    /// Returns HMAC-SHA256 of the transcript and of the digest of `box` under the key of `use`. A proof that is no
+    /// authentication tag of a cipher commits to one key, so that a guesser tests one password at a time.
+    fileprivate borrowing func proof(_ use: Use, over box: [UInt8]) -> Proof {
+        let text = transcript + sha256(box)
+        let proofKey = hkdfSHA256(key, info: "sotto/meeting/v1 \(use.rawValue) proof")
+        var code = [UInt8](repeating: 0, count: MeetingMessage.proofBytes)
+        proofKey.withBytes { key in
+            code.withUnsafeMutableBytes { code in
+                text.withUnsafeBytes { text in
+                    hmacSHA256(key: key, into: code) { add in add(text) }
+                }
+            }
+        }
+        return Proof(bytes: code)
+    }
+}

@@ -1,0 +1,139 @@
+import Sotto
+import SottoContacts
+import SottoMessages
+import SottoMessengers
+import SottoState
+import SottoTool
+import SottoWire
+
+/// The two sides of a meeting, and the contact that it makes.
+struct MetContact {
+    /// The name of `--name`.
+    let name: String?
+    let open: OpenBook
+    let options: ContactOptions
+
+    // MARK: The sides
+
+    /// Makes a code, shows it, and waits for the other person.
+    func initiate(at table: MeetingTable) throws {
+        let code = MeetingCode(randomFor: table.number)
+        let initiator = MeetingInitiator(code, relay: table.relay.name)
+        try table.send(initiator.offer)
+        try show(code, table.relay)
+        guard let answer = try table.next() else { throw Failure(.alone) }
+        if answer == .end { throw Failure(.byOther) }
+        let keys = try table.endingIfFailed { try initiator.keys(answer) }
+        try table.send(keys.seal(ownCard))
+        guard let last = try table.next() else { throw Failure(.halfway(byOther: false)) }
+        if last == .end { throw Failure(.halfway(byOther: true)) }
+        let card = try table.endingIfFailed { try keys.open(last) }
+        try store(card)
+    }
+
+    /// Joins the meeting whose initiator said the code.
+    func join(_ offer: MeetingMessage, with heard: HeardCode, at table: MeetingTable) throws {
+        guard heard.code.number == table.number else {
+            throw Failure(.usage, "the code is for another meeting than \(table.number)")
+        }
+        let keys = try table.endingIfFailed {
+            try MeetingKeys(joining: offer, heard.code, relay: table.relay.name)
+        }
+        try table.send(keys.answer)
+        guard let first = try table.next() else { throw Failure(.alone) }
+        if first == .end { throw Failure(.byOther) }
+        // The contact is on disk before the own card leaves.
+        try table.endingIfFailed { try store(try keys.open(first)) }
+        try table.send(keys.seal(ownCard))
+    }
+
+    private var ownCard: Card { open.identity.card(issued: .now()) }
+
+    private func show(_ code: borrowing MeetingCode, _ relay: RelayURL) throws {
+        try Terminal.tell("Say this code to the other person:")
+        try Terminal.tell("")
+        try Terminal.tell("  \(code.text())")
+        if let address = relay.meetingAddress {
+            try Terminal.tell("  \(code.text(address: address))    from another relay")
+        }
+        try Terminal.tell("")
+        if !options.quiet { Terminal.say("Waiting for the other person, at most ten minutes…") }
+    }
+
+    // MARK: The contact
+
+    /// Stores a card that the meeting authenticated, as a verified contact. A contact with another key, and a blocked one,
+    /// is never replaced: the user decides.
+    private func store(_ card: Card) throws {
+        let store = try open.book.writableStore()
+        let known = try store.contact(id: card.id)
+        if let known, known.isBlocked, !agrees("\(known.shownName) is blocked. Unblock it?") {
+            throw Failure(
+                .untrusted, "\(known.shownName) is blocked",
+                hint: "to meet this person again: sotto contact unblock \(known.argument)")
+        }
+        let name = try chosenName(card, isKnown: known?.name.isEmpty == false)
+        let (outcome, verified) = try store.transaction { transaction -> (Introduction, Contact?) in
+            let outcome = try transaction.introduce(card, as: name, accounts: open.book.accounts)
+            if case .changed = outcome { return (outcome, nil) }
+            guard var contact = try transaction.contact(id: card.id) else {
+                throw Failure(.bug, "the new contact is missing")
+            }
+            if contact.trust != .verified {
+                try transaction.recordSystem(.verified, about: contact.id)
+            }
+            (contact.trust, contact.isBlocked) = (.verified, false)
+            try transaction.save(contact)
+            return (outcome, contact)
+        }
+        guard let verified else {
+            return try AddCommand.report(
+                outcome, givenName: name, what: "card", open, options)
+        }
+        try open.groupNotes(of: verified).forEach(options.note)
+        let covered = verified.verifiedKeys.joined(separator: ", ")
+        options.note("\(verified.name) is a verified contact; the meeting covers: \(covered)")
+        try AddCommand.sayWhatWaits(verified, open, options)
+    }
+
+    /// Returns the name for a new contact. If the name on the card belongs to another contact, it asks for another one.
+    private func chosenName(_ card: Card, isKnown: Bool) throws -> String? {
+        guard !isKnown, Terminal.isTerminal(2) else { return name }
+        var chosen = name ?? card.name
+        while true {
+            let question: String
+            if chosen.isEmpty {
+                question = "The card has no name."
+            } else if let other = try open.book.view({ try $0.contact(named: chosen) }) ?? nil,
+                other.id != card.id
+            {
+                question = "You have another contact \(other.name)."
+            } else {
+                return chosen
+            }
+            let answer = try Terminal.ask("\(question) A name for this person: ", secret: false)
+            chosen = answer.withBytes { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    private func agrees(_ question: String) -> Bool {
+        guard Terminal.isTerminal(2),
+            let answer = try? Terminal.ask("\(question) [y/N] ", secret: false)
+        else { return false }
+        return answer.withBytes { $0.count == 1 && $0[0] | 0x20 == UInt8(ascii: "y") }
+    }
+}
+
+extension Contact {
+    /// The name in messages, or the beginning of the id of one who is only blocked.
+    fileprivate var shownName: String { name.isEmpty ? id.short + "…" : name }
+}
+
+extension RelayURL {
+    /// `HOST` or `HOST:PORT` for the long form of a code, or `nil` for a relay behind a web server, which needs more.
+    fileprivate var meetingAddress: String? {
+        guard path == "/" else { return nil }
+        let port = ":7667"
+        return name.hasSuffix(port) ? String(name.dropLast(port.count)) : name
+    }
+}

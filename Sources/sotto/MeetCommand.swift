@@ -1,0 +1,181 @@
+import Arguments
+import Glibc
+import SottoBytes
+import SottoProgram
+
+/// `sotto meet`: makes a verified contact with a spoken code, using the other tools.
+struct MeetCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "meet",
+        abstract: "Make a verified contact with a code that one person says to the other.",
+        usage: "sotto meet [--name NAME] [--relay URL] [CODE]",
+        discussion: """
+            Runs recv --meeting new | contact meet | send, or with the other person's CODE recv --meeting NUMBER | contact \
+            meet --code @FD:N | send. Without CODE it asks for one on a terminal; Enter makes a new one. Both have the \
+            other as a verified contact then. Other users of this machine can see an argument while the program runs; a \
+            code is valid once, for ten minutes.
+
+            EXAMPLES
+              sotto meet
+              sotto meet 417-orbit-velvet-sunset
+              sotto meet 417-orbit-velvet-sunset@relay.example.org
+            """)
+
+    @Option(
+        "--name", value: "name",
+        help: "The name of the new contact. Default: the name on the card.", values: .any)
+    var name: String?
+
+    @Option(
+        "--relay", value: "url",
+        help:
+            "The relay of the meeting. Default: the one in the code, else $SOTTO_RELAY, else yours."
+    )
+    var relay: String?
+
+    @Option(
+        "-i", "--identity", value: "file",
+        help: "Identity file. Default: $SOTTO_IDENTITY, else the default identity file.")
+    var identity: String?
+
+    @Option(
+        "--identity-passphrase", value: "source",
+        help: "Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
+    var passphrase: String?
+
+    @Argument("code", help: "The code that the other person says.")
+    var code: String?
+
+    func execute() throws {
+        let code = try code ?? askForCode()
+        let run = try MeetingRun(code: code.isEmpty ? nil : code)
+        try run.meet(
+            [("--name", name), ("--identity", identity), ("--identity-passphrase", passphrase)]
+                .flatMap { option, value in value.map { [option, $0] } ?? [] }, relay: relay)
+    }
+
+    private func askForCode() throws -> String {
+        guard Terminal.isTerminal(0), Terminal.isTerminal(2) else { return "" }
+        let answer = try Terminal.ask("Code, or Enter to make one: ", secret: false)
+        return answer.withBytes { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+/// The three programs of a meeting and the pipes between them.
+private struct MeetingRun {
+    private let code: String?
+    private let received: PipeEnds
+    private let sent: PipeEnds
+    private let secret: PipeEnds
+    private let ready: PipeEnds
+
+    init(code: String?) throws(Failure) {
+        self.code = code
+        received = try PipeEnds()
+        sent = try PipeEnds()
+        secret = try PipeEnds()
+        ready = try PipeEnds()
+    }
+
+    /// Runs the programs to their ends. Throws the failure of the first one that failed for a reason of its own.
+    func meet(_ options: [String], relay: String?) throws(Failure) {
+        // The code is checked and the identity is open before anything is sent.
+        let contact = try startContact(options)
+        guard let own = readyRelay() else { throw Failure.ended(contact.wait(), "contact") }
+        let receiver = try startReceiver(relay, own: own)
+        let sender = try startSender()
+        for pipe in [received, sent] {
+            pipe.closeReading()
+            pipe.closeWriting()
+        }
+        let met = contact.wait()
+        let (receiving, sending) = (receiver.wait(), sender.wait())
+        // The receiver ends by SIGPIPE when the meeting failed before its end.
+        if met != 0, receiving != 0, receiving != 128 + SIGPIPE {
+            throw Failure.ended(receiving, "recv")
+        }
+        if met != 0 { throw Failure.ended(met, "contact") }
+        if sending != 0 { throw Failure.ended(sending, "send") }
+    }
+
+    private func startContact(_ options: [String]) throws(Failure) -> Child {
+        var arguments = ["meet", "--ready-fd", "\(ready.writing)"] + options
+        if let code {
+            let line = Array((code + "\n").utf8)
+            guard line.count <= 4096 else { throw Failure(.malformed, "the code is too long") }
+            _ = line.withUnsafeBytes { write(secret.writing, $0.baseAddress, $0.count) }
+            arguments += ["--code", "@FD:\(secret.reading)"]
+        }
+        secret.closeWriting()
+        var starting = ProgramStart(place("contact"), ["contact"] + arguments)
+        // A descriptor that keeps its number is inherited.
+        starting.descriptors = [
+            (0, .descriptor(received.reading)), (1, .descriptor(sent.writing)),
+            (ready.writing, .descriptor(ready.writing)),
+            (secret.reading, .descriptor(secret.reading)),
+        ]
+        let child = try start(starting, "contact")
+        ready.closeWriting()
+        secret.closeReading()
+        return child
+    }
+
+    /// Waits until `contact` is ready. Returns the relay of the identity, empty if it has none, or `nil` if `contact` ended.
+    private func readyRelay() -> String? {
+        var (line, byte) = ([UInt8](), UInt8(0))
+        while true {
+            let count = read(ready.reading, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count == 1 else { return nil }
+            if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
+            line.append(byte)
+        }
+    }
+
+    private func startReceiver(_ relay: String?, own: String) throws(Failure) -> Child {
+        var place = "new"
+        var relay = relay
+        if let code {
+            let parts = code.split(separator: "@", maxSplits: 1)
+            place = String(parts[0].drop { $0 == " " }.prefix { ("0"..."9").contains($0) })
+            if parts.count > 1, relay == nil { place += "@" + parts[1] }
+        }
+        if relay == nil, !own.isEmpty, environmentVariable("SOTTO_RELAY") == nil { relay = own }
+        if place.contains("@") { relay = nil }
+        var receiving = ProgramStart(
+            self.place("recv"),
+            ["recv", "--meeting", place] + (relay.map { ["--relay", $0] } ?? []))
+        receiving.descriptors = [
+            (0, .file("/dev/null", O_RDONLY)), (1, .descriptor(received.writing)),
+        ]
+        return try start(receiving, "recv")
+    }
+
+    private func startSender() throws(Failure) -> Child {
+        var sending = ProgramStart(place("send"), ["send"])
+        sending.descriptors = [
+            (0, .descriptor(sent.reading)), (1, .file("/dev/null", O_WRONLY)),
+        ]
+        return try start(sending, "send")
+    }
+
+    private func place(_ tool: String) -> ProgramStart.Place {
+        Sibling.path(of: tool).map { .path($0) } ?? .name("sotto-\(tool)")
+    }
+
+    private func start(_ starting: ProgramStart, _ tool: String) throws(Failure) -> Child {
+        var starting = starting
+        starting.defaultSignals = [SIGPIPE]
+        do throws(ProgramStart.NotStarted) {
+            return Child(id: try starting.start())
+        } catch {
+            throw Failure.notInstalled(tool)
+        }
+    }
+
+    private struct Child {
+        let id: Int32
+
+        func wait() -> Int32 { ProgramEnd(of: id).status }
+    }
+}

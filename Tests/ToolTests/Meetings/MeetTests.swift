@@ -1,0 +1,246 @@
+import Glibc
+import Sotto
+import TestSupport
+import Testing
+
+/// `sotto meet` between two homes, through a relay.
+@Suite(.timeLimit(.minutes(60))) struct MeetTests {
+    /// Two people and a relay.
+    final class Pair {
+        let alice: Home
+        let bob: Home
+        let relay: RelayProcess
+        private let scratch = TemporaryDirectory()
+
+        init(tls: Bool = false, store: String? = nil) throws {
+            (alice, bob) = (try Home(people: "alice"), try Home(people: "bob"))
+            let options =
+                tls
+                ? [
+                    "--tls-cert", scratch("cert.pem"), "--tls-key", scratch("key.pem"),
+                    "--tls-self-signed",
+                ] : []
+            relay = try #require(RelayProcess(scratch, options, store: store))
+        }
+
+        deinit { relay.end() }
+
+        /// Begins a meeting of Alice. Returns it and the two forms of the code.
+        func begin(
+            _ scheme: String = "tcp", _ arguments: [String] = []
+        ) throws -> (meeting: Pipeline, codes: [String]) {
+            let meeting = try Pipeline([
+                alice.command(
+                    "sotto", ["meet", "-i", "alice.key"] + arguments,
+                    environment: ["SOTTO_RELAY": "\(scheme)://\(relay.address)"])
+            ])
+            var codes: [String] = []
+            try meeting.collectErrors { text in
+                codes = text.split(separator: "\n").filter { $0.hasPrefix("  ") }.compactMap {
+                    $0.split(separator: " ").first.map(String.init)
+                }
+                return text.contains("Waiting")
+            }
+            return (meeting, codes)
+        }
+
+        /// Joins as Bob.
+        func join(
+            _ code: String, _ scheme: String = "tcp", _ arguments: [String] = []
+        ) throws -> Run {
+            try bob.run(
+                "sotto", ["meet", "-i", "bob.key", code] + arguments,
+                environment: ["SOTTO_RELAY": "\(scheme)://\(relay.address)"])
+        }
+
+        /// Returns the trust of a contact, or `nil`.
+        static func trust(_ name: String, _ home: Home, _ key: String) throws -> String? {
+            let shown = try home.run("contact", ["show", "--json", name, "-i", key])
+            guard shown.status == 0, let line = shown.lines.first else { return nil }
+            return try JSON.object(parsing: Array(line.utf8))["trust"]?.string
+        }
+
+        func bothKnow() throws -> Bool {
+            let trusts = [
+                try Self.trust("bob", alice, "alice.key"),
+                try Self.trust("alice", bob, "bob.key"),
+            ]
+            return trusts == ["verified", "verified"]
+        }
+    }
+
+    @Test(arguments: ["tcp", "tls", "http", "https", "ws"])
+    func bothHaveAVerifiedContact(_ scheme: String) throws {
+        let pair = try Pair(tls: scheme == "tls" || scheme == "https")
+        let (meeting, codes) = try pair.begin(scheme)
+        let code = try #require(codes.first)
+        #expect(code.contains(#/^[1-9][0-9]{2}-[a-z]+-[a-z]+-[a-z]+$/#))
+        #expect(codes.last == code + "@" + pair.relay.address)
+        let joined = try pair.join(code, scheme)
+        #expect(joined.status == 0, "\(joined.stderr)")
+        #expect(joined.stderr.contains("alice is a verified contact"), "\(joined.stderr)")
+        let made = try #require(try meeting.finish().first)
+        #expect(made.status == 0, "\(made.stderr)")
+        #expect(made.stderr.contains("bob is a verified contact"))
+        #expect(try pair.bothKnow())
+        // The code replaces a certificate that cannot be checked, and says so once.
+        let isSecure = scheme == "tls" || scheme == "https"
+        for text in [made.stderr, joined.stderr] {
+            #expect(text.components(separatedBy: "cannot be checked").count == (isSecure ? 2 : 1))
+        }
+    }
+
+    @Test func theLongCodeNeedsNoRelayInCommon() throws {
+        for isSecure in [true, false] {
+            let pair = try Pair(tls: isSecure)
+            let (meeting, codes) = try pair.begin(isSecure ? "tls" : "tcp")
+            let joined = try pair.bob.run(
+                "sotto", ["meet", "-i", "bob.key", "--name", "al", try #require(codes.last)],
+                environment: ["SOTTO_RELAY": "tcp://127.0.0.1:9"])
+            #expect(joined.status == 0, "\(joined.stderr)")
+            #expect(try meeting.finish().first?.status == 0)
+            #expect(try Pair.trust("al", pair.bob, "bob.key") == "verified")
+        }
+    }
+
+    @Test func aWrongCodeEndsTheMeetingOnBothSides() throws {
+        let pair = try Pair()
+        let (meeting, codes) = try pair.begin()
+        let number = try #require(codes.first?.split(separator: "-").first)
+        let guess = "\(number)-abandon-ability-able"
+        let joined = try pair.join(guess)
+        let made = try #require(try meeting.finish().first)
+        #expect(joined.status == 14 && joined.stderr.contains("begin again"), "\(joined.stderr)")
+        #expect(made.status == 14 && made.stderr.contains("begin again"), "\(made.stderr)")
+        // The right code is too late, because the attacker may have more guesses.
+        let late = try pair.join(try #require(codes.first))
+        #expect(late.status == 14, "\(late.stderr)")
+        #expect(try Pair.trust("alice", pair.bob, "bob.key") == nil)
+        #expect(try Pair.trust("bob", pair.alice, "alice.key") == nil)
+    }
+
+    /// Joining spends nothing: somebody who only reads cannot end a meeting, and learns no name.
+    @Test func readingAPlaceSpendsNothing() throws {
+        let pair = try Pair()
+        let (meeting, codes) = try pair.begin()
+        let code = try #require(codes.first)
+        let number = String(code.prefix { $0 != "-" })
+        let reading = try Pipeline([
+            pair.bob.command(
+                "recv", ["--meeting", number, "--relay", "tcp://\(pair.relay.address)"])
+        ])
+        var offer = ""
+        try reading.collect { bytes in
+            offer = String(decoding: bytes, as: UTF8.self)
+            return offer.hasSuffix("\n")
+        }
+        #expect(offer.contains("\"offer\"") && !offer.contains("alice"))
+        reading.closeOutput()
+        #expect(try pair.join(code).status == 0)
+        #expect(try meeting.finish().first?.status == 0)
+        #expect(try reading.finish().first?.status == 141)
+    }
+
+    /// A code with a wrong word never reaches the network.
+    @Test(arguments: [
+        ("417-orbit-velvet", "2 words"), ("417-orbit-velvet-sunsett", "word 3"),
+        ("orbit-velvet-sunset", "number"),
+    ]) func aMistypedCodeIsRefusedHere(_ code: String, _ reason: String) throws {
+        let home = try Home(people: "bob")
+        let run = try home.run(
+            "sotto", ["meet", "-i", "bob.key", code],
+            environment: ["SOTTO_RELAY": "tcp://127.0.0.1:9"])
+        #expect(run.status == 65 && run.stderr.contains(reason), "\(run.stderr)")
+        #expect(!run.stderr.contains("reach"))
+    }
+
+    @Test func anUnknownNumberHintsAtTheLongCode() throws {
+        let pair = try Pair()
+        let run = try pair.join("999-orbit-velvet-sunset")
+        #expect(run.status == 1 && run.stderr.contains("long form of the code"), "\(run.stderr)")
+        let offline = try pair.bob.run(
+            "sotto", ["meet", "-i", "bob.key"],
+            environment: ["SOTTO_RELAY": "tcp://127.0.0.1:9"])
+        #expect(offline.status == 69 && offline.stderr.contains("cannot reach"))
+        #expect(offline.stderr.components(separatedBy: "error:").count == 2, "\(offline.stderr)")
+    }
+
+    @Test(.needs(.postgres)) func thePlaceIsInPostgreSQL() throws {
+        let cluster = try #require(PostgresCluster.shared)
+        let pair = try Pair(store: cluster.url(cluster.database()))
+        let (meeting, codes) = try pair.begin()
+        #expect(try pair.join(try #require(codes.first)).status == 0)
+        #expect(try meeting.finish().first?.status == 0)
+        #expect(try pair.bothKnow())
+    }
+
+    // MARK: Contacts
+
+    @Test func aKnownContactBecomesVerified() throws {
+        let pair = try Pair()
+        pair.bob.files.write("alice.card", try pair.alice.files.read("alice.card"))
+        try pair.bob.run("contact", ["add", "--name", "ally", "alice.card", "-i", "bob.key"])
+        let (meeting, codes) = try pair.begin()
+        let joined = try pair.join(try #require(codes.first))
+        #expect(joined.status == 0 && joined.stderr.contains("ally is a verified contact"))
+        #expect(try meeting.finish().first?.status == 0)
+        #expect(try Pair.trust("ally", pair.bob, "bob.key") == "verified")
+    }
+
+    /// The name of another contact, and a blocked id: nothing is replaced.
+    @Test func noContactIsReplaced() throws {
+        let pair = try Pair()
+        let other = try Home(people: "alice")
+        pair.bob.files.write("other.card", try other.files.read("alice.card"))
+        pair.bob.files.write("alice.card", try pair.alice.files.read("alice.card"))
+        try pair.bob.run("contact", ["add", "other.card", "-i", "bob.key"])
+        let before = try pair.bob.output("contact", ["show", "--card", "alice", "-i", "bob.key"])
+        let (meeting, codes) = try pair.begin()
+        let joined = try pair.join(try #require(codes.first))
+        #expect(joined.status == 12, "\(joined.stderr)")
+        let made = try #require(try meeting.finish().first)
+        #expect(made.status == 14 && made.stderr.contains("may already have you"))
+        let after = try pair.bob.output("contact", ["show", "--card", "alice", "-i", "bob.key"])
+        #expect(after == before)
+
+        try pair.bob.run("contact", ["block", "alice.card", "-i", "bob.key"])
+        let again = try pair.begin()
+        let refused = try pair.join(try #require(again.codes.first), "tcp", ["--name", "al"])
+        #expect(refused.status == 12 && refused.stderr.contains("blocked"), "\(refused.stderr)")
+        #expect(try again.meeting.finish().first?.status == 14)
+    }
+
+    @Test func onATerminalTheCodeIsAskedForAndANameIsChosen() throws {
+        let pair = try Pair()
+        let other = try Home(people: "alice")
+        pair.bob.files.write("other.card", try other.files.read("alice.card"))
+        try pair.bob.run("contact", ["add", "other.card", "-i", "bob.key"])
+        let (meeting, codes) = try pair.begin()
+        let session = try TerminalSession(
+            pair.bob.command(
+                "sotto", ["meet", "-i", "bob.key"],
+                environment: ["SOTTO_RELAY": "tcp://\(pair.relay.address)"]))
+        try session.expect("Code, or Enter to make one: ")
+        try session.type(try #require(codes.first) + "\n")
+        try session.expect("You have another contact alice. A name for this person: ")
+        try session.type("al\n")
+        #expect(try session.finish().status == 0)
+        #expect(try meeting.finish().first?.status == 0)
+        #expect(try Pair.trust("al", pair.bob, "bob.key") == "verified")
+        #expect(try Pair.trust("alice", pair.bob, "bob.key") == "trusted")
+    }
+
+    @Test func aProtectedIdentityIsOpenedBeforeTheCodeIsShown() throws {
+        let pair = try Pair()
+        pair.alice.files.write("p", Array("correct horse\n".utf8))
+        pair.alice.files.write("q", Array("wrong horse\n".utf8))
+        try pair.alice.run("keygen", ["passwd", "alice.key", "--passphrase", "@FILE:p"])
+        let wrong = try pair.alice.run(
+            "sotto", ["meet", "-i", "alice.key", "--identity-passphrase", "@FILE:q"],
+            environment: ["SOTTO_RELAY": "tcp://\(pair.relay.address)"])
+        #expect(wrong.status != 0 && !wrong.stderr.contains("Say this code"), "\(wrong.stderr)")
+        let (meeting, codes) = try pair.begin("tcp", ["--identity-passphrase", "@FILE:p"])
+        #expect(try pair.join(try #require(codes.first)).status == 0)
+        #expect(try meeting.finish().first?.status == 0)
+    }
+}
