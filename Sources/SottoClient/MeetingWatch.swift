@@ -109,11 +109,13 @@ public struct MeetingWatch: Sendable {
         var first: ClientError?
         for relay in relays {
             do throws(ClientError) { return try Connection(to: relay, group) } catch {
-                if case .untrusted = error {
+                // A server without TLS looks the same until a second attempt.
+                if case .untrusted = error,
+                    let connection = try? Connection(to: relay.acceptingAnyCertificate, group)
+                {
                     notice(.unchecked(relay: relay.description))
-                    return try Connection(to: relay.acceptingAnyCertificate, group)
+                    return connection
                 }
-                guard error.isTransient || relays.count > 1 else { throw error }
                 first = first ?? error
             }
         }
