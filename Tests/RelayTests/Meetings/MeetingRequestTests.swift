@@ -128,7 +128,7 @@ import Testing
         let offer = MeetingRecord(
             number: place.number, relay: place.relay,
             .message(.offer(session: randomBytes(16), share: randomBytes(32))))
-        #expect(MeetingPost(place, at: url) == nil)
+        if MeetingPost(place, at: url) != nil { Issue.record("a place is no message") }
         for _ in 0..<2 { try #require(MeetingPost(offer, at: url)).run() }
         try MeetingWatch(.number(place.number), at: [url]) { _ in }
             .run(while: { records.count < 2 }) { records.append($0) }

@@ -32,8 +32,8 @@ struct MeetingTests {
     }
 
     @Test(arguments: [
-        ("417-abandon-ability-able", relay),
-        ("417-ability-abandon-able", relay),
+        ("417-abandon-ability-able", MeetingTests.relay),
+        ("417-ability-abandon-able", MeetingTests.relay),
         ("417-abandon-ability-about", "other.example:7667"),
     ]) func anotherCodeOrRelayFailsAtTheProof(_ text: String, _ relay: String) throws {
         let initiator = MeetingInitiator(try code("417-abandon-ability-about"), relay: Self.relay)

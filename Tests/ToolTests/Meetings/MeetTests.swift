@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import Sotto
 import TestSupport
 import Testing
@@ -10,17 +10,19 @@ import Testing
         let alice: Home
         let bob: Home
         let relay: RelayProcess
-        private let scratch = TemporaryDirectory()
 
         init(tls: Bool = false, store: String? = nil) throws {
-            (alice, bob) = (try Home(people: "alice"), try Home(people: "bob"))
+            alice = try Home(people: "alice")
+            bob = try Home(people: "bob")
+            let scratch = alice.files
             let options =
                 tls
                 ? [
                     "--tls-cert", scratch("cert.pem"), "--tls-key", scratch("key.pem"),
                     "--tls-self-signed",
                 ] : []
-            relay = try #require(RelayProcess(scratch, options, store: store))
+            let process = RelayProcess(scratch, options, store: store)
+            relay = try #require(process)
         }
 
         deinit { relay.end() }
