@@ -67,7 +67,7 @@ public enum IdentityFile {
         var text = try AgeFileReader.open(file, fileKey: fileKey)
         defer { wipe(&text) }
         try change(&text)
-        return try AgeFile.replacing(text, in: file, fileKey: fileKey)
+        return try AgeFile.sealAgain(text, in: file, fileKey: fileKey)
     }
 
     private static func fileKey(

@@ -252,7 +252,7 @@ extension AgeFile {
     /// Returns an armored file with the header of a passphrase file in memory and another plaintext. The passphrase and the
     /// file key open it like `file`; the payload has a new nonce, and so a new key. Throws
     /// ``AgeError/headerAuthentication`` for the key of another file.
-    public static func replacing(
+    public static func sealAgain(
         _ plaintext: [UInt8], in file: [UInt8], fileKey: borrowing SecretBytes
     ) throws -> [UInt8] {
         let (header, _) = try AgeFileReader.begin(MemorySource(file))
