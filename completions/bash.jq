@@ -8,7 +8,9 @@ def offers($indent):
    (.options[] | select(.value != null)
     | $indent + (words | join(" | ")) + ") "
       + (if .values != [] then "COMPREPLY=($(compgen -W \(.values | quoted) -- \"$cur\")); return"
-         elif .takesContact then "_sotto_contacts; COMPREPLY+=($(compgen -f -- \"$cur\")); compopt -o filenames; return"
+         elif .offers != [] and .takesFile then
+           "_sotto_names \(.offers | join(" ")); COMPREPLY+=($(compgen -f -- \"$cur\")); compopt -o filenames; return"
+         elif .offers != [] then "_sotto_names \(.offers | join(" ")); compopt +o default; return"
          elif .takesFile then "return"
          else "compopt +o default; return" end) + " ;;"),
    $indent + "esac",
@@ -16,19 +18,24 @@ def offers($indent):
    $indent + "    COMPREPLY=($(compgen -W \([.options[] | words[]] | quoted) -- \"$cur\"))",
    (if .kinds != [] then
       $indent + "else", $indent + "    COMPREPLY=($(compgen -W \(.kinds | quoted) -- \"$cur\"))"
-    elif .contacts then $indent + "else", $indent + "    _sotto_contacts"
+    elif .offers != [] then $indent + "else", $indent + "    _sotto_names \(.offers | join(" "))"
     elif .files then empty
     else $indent + "else", $indent + "    compopt +o default" end),
    $indent + "fi");
 
 .name as $tool
 | "# bash completion of \($tool). Made by completions/generate.",
-  (if hasContacts then
-     "# The names of the contacts; without a terminal, so that no passphrase is asked for.",
-     "_sotto_contacts() {",
-     "    local IFS=$'\\n'",
-     "    COMPREPLY=($(compgen -W \"$(setsid -w sotto contact list --json -q </dev/null 2>/dev/null |",
-     "        sed -n 's/.*\"name\":\"\\([^\"\\]*\\)\".*/\\1/p')\" -- \"$cur\"))",
+  (if hasNames then
+     "# The names of contacts and groups, and the beginnings of the ids of senders of requests; without a terminal, so that no",
+     "# passphrase is asked for.",
+     "_sotto_names() {",
+     "    local kind name list",
+     "    for kind; do",
+     "        case $kind in contacts) list='contact list' ;; groups) list='group list' ;; *) list='contact requests' ;; esac",
+     "        while IFS= read -r name; do",
+     "            [[ $name == \"$cur\"* ]] && COMPREPLY+=(\"$(printf %q \"$name\")\")",
+     "        done < <(setsid -w sotto $list --json -q </dev/null 2>/dev/null | sed -nE -e '\(names)')",
+     "    done",
      "}"
    else empty end),
   "_sotto_\($tool)() {",
@@ -44,6 +51,7 @@ def offers($indent):
      "    done",
      "    if [[ $COMP_CWORD -eq 1 && $cur != -* ]]; then",
      "        COMPREPLY=($(compgen -W \([forms[].name] | quoted) -- \"$cur\"))",
+     (impliedOffers | select(. != []) | "        _sotto_names \(join(" "))"),
      "        return",
      "    fi",
      "    case $form in",

@@ -4,16 +4,20 @@ include "dump";
 # Within the single quotes of an _arguments specification.
 def explained: gsub("(?<c>[\\[\\]:\\\\])"; "\\\(.c)") | gsub("'"; "'\\''");
 
-def action: if .values != [] then "(\(.values | join(" ")))" elif .takesContact then "_sotto_cards" elif .takesFile then "_files" else " " end;
+def action: if .values != [] then "(\(.values | join(" ")))" elif .offers != [] then "{_sotto_names \(.offers | join(" "))\(if .takesFile then "; _files" else "" end)}" elif .takesFile then "_files" else " " end;
 
-# The functions for the names of contacts; without a terminal, so that no passphrase is asked for.
-def contactFunctions:
-  "_sotto_contacts() {",
-  "    local -a names=(${(f)\"$(setsid -w sotto contact list --json -q </dev/null 2>/dev/null |",
-  "        sed -n 's/.*\"name\":\"\\([^\"\\]*\\)\".*/\\1/p')\"})",
-  "    compadd -a names",
-  "}",
-  "_sotto_cards() { _alternative 'contacts:contact:_sotto_contacts' 'files:file:_files' }";
+# The function for names of contacts and groups, and for beginnings of the ids of senders of requests; without a terminal,
+# so that no passphrase is asked for.
+def nameFunctions:
+  "_sotto_names() {",
+  "    local kind",
+  "    local -a list",
+  "    for kind; do",
+  "        case $kind in (contacts) list=(contact list) ;; (groups) list=(group list) ;; (*) list=(contact requests) ;; esac",
+  "        local -a names=(${(f)\"$(setsid -w sotto $list --json -q </dev/null 2>/dev/null | sed -nE -e '\(names)')\"})",
+  "        compadd -a names",
+  "    done",
+  "}";
 
 def spec:
   (if .value == null then "" else ":\(.value):\(action)" end) as $value
@@ -29,20 +33,21 @@ def arguments($indent):
   ($indent + "_arguments -s -S \\",
    ([.options[] | spec]
     + (if .kinds != [] then ["':kind:(\(.kinds | join(" ")))'", "'::file:_files'"]
-       elif .contacts then ["'*:contact:_sotto_contacts'"]
+       elif .offers != [] then ["'*:name:{_sotto_names \(.offers | join(" "))}'"]
        elif .files then ["'::file:_files'"] else [] end)
     | map($indent + "    " + .) | join(" \\\n")));
 
 .name as $tool
 | "#compdef sotto-\($tool) \($tool)",
   "# zsh completion of \($tool). Made by completions/generate.",
-  (if hasContacts then contactFunctions else empty end),
+  (if hasNames then nameFunctions else empty end),
   (if isPlain then plainForm | arguments("")
    else
      "local form=\(forms[0].name)",
      "local -a forms=(\([forms[] | "'\(.name):\(.abstract | explained)'"] | join(" ")))",
      "if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then",
      "    _describe -t commands command forms",
+     (impliedOffers | select(. != []) | "    _sotto_names \(join(" "))"),
      "    return",
      "fi",
      "if [[ $words[2] == (\([forms[].name] | join("|"))) ]]; then",

@@ -14,24 +14,32 @@ func quoted(_ word: String) -> String {
 }
 
 /// Returns a suggestion for an unknown word: the nearest of `names` if it is similar, else an empty text.
-func suggestion(for word: String, among names: [String]) -> String {
+package func suggestion(for word: String, among names: [String]) -> String {
     let near = names.map { ($0, distance($0, word)) }.min { $0.1 < $1.1 }
     guard let (name, distance) = near, distance <= max(1, word.count / 3) else { return "" }
     return "; did you mean '\(name)'?"
 }
 
-/// Returns the number of insertions, deletions and substitutions between two words (Levenshtein distance).
+/// Returns the number of insertions, deletions, substitutions and swaps of neighbours between two words (optimal string
+/// alignment distance).
 private func distance(_ first: String, _ second: String) -> Int {
-    let second = Array(second)
+    let (first, second) = (Array(first), Array(second))
+    var before: [Int] = []
     var row = Array(0...second.count)
-    for (index, character) in first.enumerated() {
-        var diagonal = row[0]
-        row[0] = index + 1
-        for column in 1..<row.count {
-            let changed = diagonal + (second[column - 1] == character ? 0 : 1)
-            diagonal = row[column]
-            row[column] = min(changed, diagonal + 1, row[column - 1] + 1)
+    for index in first.indices {
+        var next = [index + 1]
+        for column in second.indices {
+            var steps = min(
+                row[column] + (first[index] == second[column] ? 0 : 1), row[column + 1] + 1,
+                next[column] + 1)
+            if index > 0, column > 0, first[index] == second[column - 1],
+                first[index - 1] == second[column]
+            {
+                steps = min(steps, before[column - 1] + 1)
+            }
+            next.append(steps)
         }
+        (before, row) = (row, next)
     }
     return row[second.count]
 }

@@ -122,7 +122,7 @@ extension ClientError: FailureError {
         case .noCard(let relay):
             Failure(
                 .no, "\(relay) has no card for that id",
-                hint: "ask its owner to publish it: sotto keygen public | sotto send")
+                hint: "ask its owner to publish it: sotto keygen public --send")
         case .forgedCard(let relay):
             Failure(.authentication, "the card from \(relay) is not signed by that id")
         case .noRoom(let relay):

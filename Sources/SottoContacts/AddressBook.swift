@@ -1,3 +1,4 @@
+import Arguments
 public import Sotto
 public import SottoState
 public import SottoTool
@@ -173,13 +174,30 @@ public final class AddressBook {
             throw Failure(
                 .noInput,
                 "\(argument) is neither a file nor a contact"
-                    + (lockTimeout == nil ? ", because --stateless has no contacts" : ""),
+                    + (lockTimeout == nil ? ", because --stateless has no contacts" : "")
+                    + suggestion(for: argument, among: contactNames()),
                 hint: lockTimeout == nil
                     ? "use a card file, a sotto: URI, or omit --stateless"
                     : "list the contacts: sotto contact list, or show how to add one: sotto add --help"
             )
         }
         return try known(RecipientArgument.card(argument))
+    }
+
+    /// Returns the names of the contacts for a suggestion.
+    private func contactNames() -> [String] {
+        ((try? view { try $0.allContacts().map(\.name).filter { !$0.isEmpty } }) ?? nil) ?? []
+    }
+
+    /// Returns the contact that is named in place of a file that does not exist. A locked identity is not asked for.
+    public static func contact(
+        insteadOf file: String?, _ choice: IdentityChoice, lockTimeout: Double
+    ) -> Contact? {
+        guard let file, file != "-", !file.contains("/"), !RecipientArgument.isFile(file),
+            choice.needsNoPrompt
+        else { return nil }
+        let book = AddressBook(choice.load, lockTimeout: lockTimeout)
+        return (try? book.lookUp(file, for: .acting)) ?? nil
     }
 
     /// Returns the recipient that `argument` names as a whole, for the encryption of a file. Also accepts a bare `age1…`.

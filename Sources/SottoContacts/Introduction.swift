@@ -28,7 +28,8 @@ extension StateTransaction {
     ) throws -> Introduction {
         guard card.id != owner.id else {
             throw Failure(
-                .usage, "this is your own card", hint: "give it to others: sotto keygen public")
+                .usage, "this is your own card",
+                hint: "give it to others: sotto keygen public --json")
         }
         try accounts.verify(card)
         if let failure = try addressFailure(of: card) { throw failure }

@@ -30,6 +30,9 @@ public final class Input: ByteSource {
 
     deinit { if descriptor > 0 { close(descriptor) } }
 
+    /// Whether it is a file that was named, and not stdin.
+    public var hasName: Bool { descriptor != 0 }
+
     /// Whether it is a terminal.
     public var isTerminal: Bool { Terminal.isTerminal(descriptor) }
 

@@ -5,6 +5,7 @@ public import SottoBytes
 ///
 /// - stdout is for data, stderr is for messages to the user.
 /// - Binary data is not written to a terminal without `-o -`; a decrypted text file is.
+/// - Records for another tool are not written to a terminal without `--json`; see ``RecordOutput``.
 /// - In received text, control characters and invisible characters are escaped on a terminal, and never in a pipe. On a
 ///   terminal, its lines after the first are indented and marked.
 /// - Prompts use `/dev/tty`, so that stdin and stdout are free for data.

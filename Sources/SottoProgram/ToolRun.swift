@@ -15,7 +15,7 @@ public struct ToolRun {
     let arguments: [String]
     /// The standard input; empty for none.
     let input: [UInt8]
-    /// The secret that the tool reads from `@FD:3`.
+    /// The secret that the tool reads from ``secretSource``.
     public var secret: PassedSecret?
     /// Whether the tool's messages are returned and not shown. Those that are shown have the name of this program, which the user
     /// typed.
@@ -23,8 +23,17 @@ public struct ToolRun {
     /// Whether the tool writes to this program's standard output. Its output is not returned then.
     public var showsOutput = false
 
-    /// The source of ``secret`` in the tools' options.
-    public static let secretSource = "@FD:3"
+    /// The source of ``secret`` in the tools' options: a descriptor that this program did not inherit, because the tool may
+    /// read another secret there.
+    public static let secretSource = "@FD:\(secretDescriptor)"
+
+    fileprivate static let secretDescriptor: Int32 = {
+        var number: Int32 = 3
+        while case let flags = fcntl(number, F_GETFD), flags >= 0, flags & FD_CLOEXEC == 0 {
+            number += 1
+        }
+        return number
+    }()
 
     /// The exit status and the output of a tool.
     public struct Result {
@@ -51,14 +60,16 @@ public struct ToolRun {
         stdout.closeWriting()
         stderr.closeWriting()
         var messages = ToolMessages(of: tool)
-        var transfer = PipeTransfer(input, to: stdin, from: [stdout, stderr])
-        transfer.run { place, bytes in
-            if place == 1, !collectsMessages { messages.show(bytes) }
-        }
+        let isShown = !collectsMessages
+        var transfer = PipeTransfer([
+            .init(input, to: stdin), .init(from: stdout),
+            .init(from: stderr) { bytes in if isShown { messages.show(bytes) } },
+        ])
+        transfer.run()
         messages.end()
         return Result(
-            status: ProgramEnd(of: child).status, output: transfer.received[0],
-            messages: transfer.received[1])
+            status: ProgramEnd(of: child).status, output: transfer.channels[1].received,
+            messages: transfer.channels[2].received)
     }
 
     /// Runs the tool and returns its output. Throws if it fails; the tool has then printed its own message.
@@ -72,17 +83,31 @@ public struct ToolRun {
     private func start(
         _ stdin: PipeEnds, _ stdout: PipeEnds, _ stderr: PipeEnds
     ) throws(Failure) -> pid_t {
-        let secretPipe = try secret.map { secret throws(Failure) in try PipeEnds(holding: secret) }
-        let place = Sibling.path(of: tool).map { ProgramStart.Place.path($0) }
-        var start = ProgramStart(place ?? .name("sotto-\(tool)"), [tool] + arguments)
+        var start = ProgramStart(tool: tool, arguments)
         start.descriptors = [(0, .descriptor(stdin.reading))]
         if !showsOutput { start.descriptors.append((1, .descriptor(stdout.writing))) }
         start.descriptors.append((2, .descriptor(stderr.writing)))
-        if let secretPipe { start.descriptors.append((3, .descriptor(secretPipe.reading))) }
-        start.defaultSignals = ClosedPipe.restoredSignals
-        do throws(ProgramStart.NotStarted) {
-            return try start.start()
-        } catch {
+        return try start.startTool(tool, secret: secret)
+    }
+}
+
+extension ProgramStart {
+    /// A tool of this project: the one that ``Sibling`` finds, else the one in `PATH`.
+    init(tool: String, _ arguments: [String]) {
+        let place = Sibling.path(of: tool).map { Place.path($0) }
+        self.init(place ?? .name("sotto-\(tool)"), [tool] + arguments)
+        defaultSignals = ClosedPipe.restoredSignals
+    }
+
+    /// Starts the tool with a secret at ``ToolRun/secretSource``. Throws a failure with status 78 if it is not installed.
+    func startTool(_ tool: String, secret: PassedSecret?) throws(Failure) -> pid_t {
+        var start = self
+        let pipe = try secret.map { secret throws(Failure) in try PipeEnds(holding: secret) }
+        defer { pipe?.closeReading() }
+        if let pipe {
+            start.descriptors.append((ToolRun.secretDescriptor, .descriptor(pipe.reading)))
+        }
+        do throws(NotStarted) { return try start.start() } catch {
             throw Failure.notInstalled(tool)
         }
     }
@@ -135,62 +160,6 @@ private struct ToolMessages {
         let isMessage = line.starts(with: beginning)
         let shown = isMessage ? own + line.dropFirst(beginning.count) : Array(line)
         _ = shown.withUnsafeBytes { try? Output.writeAll($0, to: 2, name: "standard error") }
-    }
-}
-
-/// Writes to one pipe and reads from others at the same time, so that no pipe needs a capacity.
-private struct PipeTransfer {
-    private let stdin: PipeEnds
-    private let sources: [PipeEnds]
-    private var rest: ArraySlice<UInt8>
-    /// The bytes of each source.
-    private(set) var received: [[UInt8]]
-
-    init(_ input: [UInt8], to stdin: PipeEnds, from sources: [PipeEnds]) {
-        self.stdin = stdin
-        self.sources = sources
-        rest = input[...]
-        received = sources.map { _ in [] }
-        _ = fcntl(stdin.writing, F_SETFL, O_NONBLOCK)
-    }
-
-    /// Returns when all is written, and all sources are at their ends. `body` gets what a source has, and the source's place.
-    mutating func run(_ body: (Int, ArraySlice<UInt8>) -> Void) {
-        var block = [UInt8](repeating: 0, count: 64 << 10)
-        defer { wipe(&block) }
-        while true {
-            write()
-            // poll(2) ignores closed descriptors, which are -1.
-            var polled =
-                [pollfd(fd: stdin.writing, events: Int16(POLLOUT), revents: 0)]
-                + sources.map { pollfd(fd: $0.reading, events: Int16(POLLIN), revents: 0) }
-            guard polled.contains(where: { $0.fd >= 0 }) else { return }
-            guard poll(&polled, nfds_t(polled.count), -1) > 0 else { continue }
-            for (place, source) in sources.enumerated() where polled[place + 1].revents != 0 {
-                let count = read(source.reading, &block, block.count)
-                if count > 0 {
-                    received[place] += block[..<count]
-                    body(place, block[..<count])
-                } else if count == 0 || errno != EINTR {
-                    source.closeReading()
-                }
-            }
-        }
-    }
-
-    /// Writes what the pipe takes now, and closes it at the end. A tool that ended needs no more input.
-    private mutating func write() {
-        guard stdin.writing >= 0 else { return }
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes {
-                Glibc.write(stdin.writing, $0.baseAddress, $0.count)
-            }
-            if count < 0, errno == EINTR { continue }
-            if count < 0, errno == EAGAIN { return }
-            guard count > 0 else { break }
-            rest = rest.dropFirst(count)
-        }
-        stdin.closeWriting()
     }
 }
 

@@ -101,6 +101,24 @@ public enum IdentityFile {
     /// Returns the content of the identity file at `path` as stored on disk, encrypted or not.
     public static func stored(_ path: String) throws -> [UInt8] { try contents(of: path) }
 
+    /// The passphrase of an identity file.
+    public enum Protection: Sendable {
+        /// The file has none.
+        case none
+        /// It is not asked for until this time.
+        case unlocked(until: Timestamp)
+        /// It is asked for.
+        case locked
+    }
+
+    /// Returns whether the identity at `path` has a passphrase, and until when it is unlocked in the ``Keyring``. Throws like
+    /// ``read(_:passphrase:derivation:)`` for a file that cannot be read.
+    public static func protection(of path: String) throws -> Protection {
+        let file = try contents(of: path)
+        guard AgeFormat.isAge(file) else { return .none }
+        return Keyring.end(of: file).map { .unlocked(until: $0) } ?? .locked
+    }
+
     /// Returns whether the identity at `path` is protected and locked, see ``Keyring``. False for a file that cannot be
     /// read, and for a pipe, which can be read only once.
     static func needsPassphrase(_ path: String) -> Bool {

@@ -5,7 +5,8 @@ public import Sotto
 /// File keys of unlocked identity files in the kernel's user keyring (user-keyring(7)).
 ///
 /// A key has 16 bytes and decrypts one protected identity file; its description names the file's header. A changed
-/// passphrase makes a new header, so the old key matches no file. The kernel deletes each key at its timeout.
+/// passphrase makes a new header, so the old key matches no file. The kernel deletes each key at its timeout, and does not
+/// tell the timeout exactly, so 8 more bytes are the time of it in seconds since 1970.
 public enum Keyring {
     /// An error of storing a file key.
     public enum KeyringError: Error, Sendable, Equatable {
@@ -35,7 +36,15 @@ public enum Keyring {
     ) throws {
         let description = try description(of: file)
         // The description is set after the timeout: a crash in between leaves no key without a timeout.
-        let key = fileKey.withBytes { bytes in
+        let end = Timestamp.now().seconds + Int64(seconds)
+        let payload = fileKey.withBytes { bytes in
+            SecretBytes(count: payloadSize) { memory in
+                memory.copyBytes(from: bytes)
+                memory.storeBytes(
+                    of: end.bigEndian, toByteOffset: AgeFile.fileKeySize, as: Int64.self)
+            }
+        }
+        let key = payload.withBytes { bytes in
             add_key(
                 type, description, bytes.baseAddress, bytes.count,
                 key_serial_t(KEY_SPEC_PROCESS_KEYRING))
@@ -47,8 +56,25 @@ public enum Keyring {
 
     /// Returns the file key of the protected `file`, or `nil` if none is stored or the keyring cannot be used.
     static func fileKey(of file: [UInt8]) -> SecretBytes? {
+        guard let payload = payload(of: file) else { return nil }
+        return payload.withBytes { SecretBytes(copying: $0.prefix(AgeFile.fileKeySize)) }
+    }
+
+    /// Returns the time until which the file key of the protected `file` is stored, or `nil` if it is not.
+    static func end(of file: [UInt8]) -> Timestamp? {
+        guard let payload = payload(of: file) else { return nil }
+        return payload.withBytes { bytes in
+            let end = bytes.loadUnaligned(fromByteOffset: AgeFile.fileKeySize, as: Int64.self)
+            return Timestamp(seconds: Int64(bigEndian: end))
+        }
+    }
+
+    /// The bytes of a file key and of the time of its end.
+    private static let payloadSize = AgeFile.fileKeySize + 8
+
+    private static func payload(of file: [UInt8]) -> SecretBytes? {
         guard let key = find(file) else { return nil }
-        return try? SecretBytes(count: AgeFile.fileKeySize) { memory throws(KeyringError) in
+        return try? SecretBytes(count: payloadSize) { memory throws(KeyringError) in
             let count = keyctl_read(
                 key, memory.baseAddress?.assumingMemoryBound(to: CChar.self), memory.count)
             guard count == memory.count else { throw .unavailable(code: errno) }

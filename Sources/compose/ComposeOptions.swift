@@ -11,6 +11,8 @@ struct ComposeOptions: ArgumentGroup {
 
     @OptionGroup var lock: LockOptions
 
+    @OptionGroup var records: RecordOutput
+
     /// Opens the address book and the history for reading.
     func open() throws -> ComposeContext { try ComposeContext(self) }
 }
@@ -64,6 +66,8 @@ struct ComposeContext {
     let owner: KeyID
 
     init(_ options: ComposeOptions) throws {
+        // Before text is typed.
+        try options.records.check()
         book = AddressBook(options.identity.choice.load, lockTimeout: options.lock.timeout)
         owner = try book.identity().id
     }

@@ -38,20 +38,23 @@ struct AddressCommand: Program {
         help: "Revoke the address. Mail to it that was not fetched yet cannot be read.")
     var revoke = false
 
+    @OptionGroup var records: RecordOutput
+
     @OptionGroup var options: ContactOptions
 
     @Argument("name", help: "The whole name, or an id.")
     var name: String
 
     func validate() throws {
-        guard !revoke || !new && relay == nil else {
-            throw UsageError("--revoke cannot be combined with --new or --relay")
+        guard !revoke || !new && relay == nil && !records.isForced else {
+            throw UsageError("--revoke cannot be combined with --new, --relay or --json")
         }
     }
 
     func execute() throws {
         let open = try options.open()
         if revoke { return try end(open) }
+        try records.check(file: "for-\(name).card")
         let relay = try relay.map { text throws(Failure) in
             try RelayURL(argument: text).text
         }

@@ -24,15 +24,15 @@ enum EncryptMode: String, CommandMode {
     var takes: String {
         let own: String =
             switch self {
-            case .records: "--jsonl --suite \(Self.contacts) --classic"
+            case .records: "--jsonl --json --suite \(Self.contacts) --classic"
             case .recipients: "-r -R \(Self.file) --classic --stateless --lock-timeout"
             case .passphrase: "-p --passphrase \(Self.file)"
             case .mailboxes:
-                "--to \(Self.message) \(Self.contacts) --classic --bundle --new-session --require-opk"
+                "--to --json \(Self.message) \(Self.contacts) --classic --bundle --new-session --require-opk"
             case .group:
-                "--group --jsonl --attach --name --content-type --voice --keep-metadata --trust --ttl --lock-timeout --elsewhere \(Self.identity)"
+                "--group --jsonl --json --attach --name --content-type --voice --keep-metadata --trust --ttl --lock-timeout --elsewhere \(Self.identity)"
             case .chat: "--chat --bare \(Self.message) \(Self.state)"
-            case .chatMailboxes: "--chat --to \(Self.message) \(Self.contacts)"
+            case .chatMailboxes: "--chat --to --json \(Self.message) \(Self.contacts)"
             case .detached: "--detached --trusted-comment \(Self.identity)"
             }
         return "-o -q <file> \(own)"

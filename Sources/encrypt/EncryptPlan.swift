@@ -40,7 +40,7 @@ enum EncryptPlan {
                 MessageEncryption(
                     target: try Self.target(tool, mode),
                     messages: try tool.attachment.messages(
-                        perLine: tool.jsonl || mode == .records,
+                        perLine: tool.jsonl || mode == .records, file: tool.file,
                         isNoneOf: read + [tool.file].compactMap(\.self),
                         output: tool.output,
                         announcer: tool.quiet ? nil : EncryptTool.toolName,
@@ -48,7 +48,8 @@ enum EncryptPlan {
                         uploads: mode == .chat || tool.stateless
                             ? nil : { try BlobFolder(directory: .standard()) }),
                     file: try tool.attachment.textFile(tool.file), output: tool.output,
-                    isElsewhere: tool.elsewhere))
+                    isElsewhere: tool.elsewhere,
+                    records: tool.records))
         }
     }
 

@@ -2,6 +2,7 @@ import Arguments
 import Sotto
 import SottoContacts
 import SottoMessages
+import SottoState
 import SottoTool
 
 @main
@@ -144,6 +145,8 @@ struct EncryptTool: CoreProgram {
 
     @OptionGroup var attachment: AttachmentOptions
 
+    @OptionGroup var records: RecordOutput
+
     @OptionGroup var lock: LockOptions
 
     @OptionGroup var identity: IdentityOptions
@@ -163,5 +166,16 @@ struct EncryptTool: CoreProgram {
 
     func validate() throws { try passphrase?.validate() }
 
-    func execute() throws { try EncryptPlan(self).run() }
+    func execute() throws {
+        do {
+            try EncryptPlan(self).run()
+        } catch let failure as Failure where failure.status == .noInput {
+            let contact = AddressBook.contact(
+                insteadOf: file, identity.choice, lockTimeout: lock.timeout)
+            guard !stateless, let contact else { throw failure }
+            throw Failure(
+                .noInput, "\(contact.name) is a contact, and not a file",
+                hint: "to write a message: sotto encrypt --to \(contact.argument) --send")
+        }
+    }
 }

@@ -19,6 +19,8 @@ struct MessageEncryption {
     let output: String?
     /// Whether the envelopes do not go to `send` in this home.
     let isElsewhere: Bool
+    /// Whether envelopes are printed on a terminal too, as with `-o -`.
+    let records: RecordOutput
 
     /// Whether the output is for `send`.
     private var isForMailboxes: Bool { if case .mailboxes = target { true } else { false } }
@@ -46,8 +48,10 @@ struct MessageEncryption {
                 // The program before this one had nothing to send.
                 return try output.finish()
             }
+            if self.output == nil { try records.check() }
             try write(input, source, to: Recipients(mailboxes, isHandedOn: isHandedOn), output)
         case .mailboxes(let mailboxes):
+            if self.output == nil { try records.check() }
             try write(input, to: Recipients(mailboxes, isHandedOn: isHandedOn), output)
         }
     }

@@ -84,6 +84,8 @@ struct CreateCommand: Program {
     func execute() throws {
         let groups = try options.open()
         let invited = try people.map { try Invited($0, groups) }
+        // Before a phrase is asked for.
+        if isRoom { try options.records.check() }
         let relay = isRoom ? try room.address(nil, groups.owner) : nil
         let keys = try relay.map { relay in
             RoomKeys(try room.newDoor(at: relay), relay: relay.text)
@@ -104,7 +106,7 @@ struct CreateCommand: Program {
                 records =
                     try transaction.publication(of: group, card: groups.owner.card()) + records
             }
-            return (group, records)
+            return (group, try groups.told(records))
         }
         options.note("created \(try groups.localName(of: group)), id \(group.id.short)")
         try groups.print(records)
@@ -166,7 +168,7 @@ struct ContinueCommand: Program {
                 new = try groups.invite(people, rank, to: new, transaction)
                 invited += people
             }
-            return (new, try groups.invitations(of: new, for: invited, transaction))
+            return (new, try groups.told(groups.invitations(of: new, for: invited, transaction)))
         }
         for member in found.members where !left.contains(member.id) && !new.log.names(member.id) {
             group.options.note(

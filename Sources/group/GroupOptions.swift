@@ -87,6 +87,8 @@ struct GroupOptions: ArgumentGroup {
 
     @OptionGroup var lock: LockOptions
 
+    @OptionGroup var records: RecordOutput
+
     @Flag("-q", "--quiet", help: "Print no notes on stderr.")
     var quiet = false
 
@@ -102,12 +104,14 @@ struct OpenGroups {
     let book: AddressBook
     let store: IdentityStore
     let owner: Identity
+    private let output: RecordOutput
     /// Whether the command changes a restored group that no member has confirmed.
     var takesDoubtful = false
 
     init(_ options: GroupOptions) throws {
         book = AddressBook(options.identity.choice.load, lockTimeout: options.lock.timeout)
         owner = try book.identity()
+        output = options.records
         store = try book.writableStore()
         try store.takeGroupFiles()
     }
@@ -126,7 +130,7 @@ struct OpenGroups {
         let records = try store.transaction { transaction in
             let group = try present(found, transaction)
             guard group.standing == .member else { throw GroupError.notMember }
-            return try news(of: try body(group, transaction), also: also, transaction)
+            return try told(news(of: try body(group, transaction), also: also, transaction))
         }
         try print(records)
     }
@@ -153,6 +157,13 @@ struct OpenGroups {
             "v": .integer(1), "type": .string("message"), "to": .string(person.description),
             "time": .string(Timestamp.now().description), "body": .object(body.record),
         ]
+    }
+
+    /// Returns records for `encrypt`. Throws a failure with status 64 if there are any and they would be lost on a terminal: the
+    /// transaction then changes nothing.
+    func told(_ records: [JSONObject]) throws(Failure) -> [JSONObject] {
+        if !records.isEmpty { try output.check() }
+        return records
     }
 
     /// Prints records.

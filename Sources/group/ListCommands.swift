@@ -11,9 +11,6 @@ struct ListCommand: Program {
         name: "list", abstract: "List the groups: name, id, place, members, rank.",
         usage: "group list [--json]")
 
-    @Flag("--json", help: "Print records, one JSON object per line.")
-    var json = false
-
     @OptionGroup var options: GroupOptions
 
     func execute() throws {
@@ -27,7 +24,7 @@ struct ListCommand: Program {
         let (names, untold) = try groups.store.preview { transaction in
             (try transaction.groupNames(), try all.map { try transaction.untold(in: $0) })
         }
-        guard !json else {
+        guard !options.records.isForced else {
             return try groups.print(
                 try zip(all, untold).map { try $0.record(groups, $1) } + unreadable.map(\.record))
         }
@@ -247,9 +244,6 @@ struct ParticipantsCommand: Program {
         abstract: "List the members: name, rank, nickname, id, and marks.",
         usage: "group participants [--json] GROUP")
 
-    @Flag("--json", help: "Print records, one JSON object per line.")
-    var json = false
-
     @OptionGroup var group: GroupArgument
 
     func execute() throws {
@@ -260,7 +254,7 @@ struct ParticipantsCommand: Program {
             member == groups.owner.id || !isGranted || notes[member]?.isGranted == true
                 || found.log.joined(member, before: groups.owner.id)
         }
-        guard !json else {
+        guard !group.options.records.isForced else {
             return try groups.print(
                 found.members.map { member in
                     JSONObject([

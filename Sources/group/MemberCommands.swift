@@ -86,7 +86,7 @@ struct InviteCommand: Program {
         let records = try groups.store.transaction { transaction in
             var group = try groups.present(found, transaction)
             group = try groups.invite(invited, isReader ? .reader : .member, to: group, transaction)
-            return try groups.invitations(of: group, for: invited, transaction)
+            return try groups.told(groups.invitations(of: group, for: invited, transaction))
         }
         try groups.print(records)
     }
@@ -149,7 +149,7 @@ struct AcceptCommand: Program {
             let records = others.flatMap { person in
                 bodies.map { groups.record($0, to: person) }
             }
-            return (joined, records)
+            return (joined, try groups.told(records))
         }
     }
 
@@ -160,7 +160,7 @@ struct AcceptCommand: Program {
             guard let group = try transaction.group(found.id),
                 try transaction.missingChanges(of: group).count > 0
             else { return nil }
-            return try groups.news(of: group, transaction)
+            return try groups.told(groups.news(of: group, transaction))
         }
         guard let questions else {
             throw Failure(.untrusted, "the invitation to \(found.name) is no longer valid")

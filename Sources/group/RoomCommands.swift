@@ -56,6 +56,7 @@ struct JoinCommand: Program {
     func execute() throws {
         let uri = try argument.address()
         let groups = try argument.options.open()
+        try argument.options.records.check()
         let relay = try argument.room.address(uri, groups.owner)
         let door = try argument.room.door(at: relay)
         guard var content = try argument.room.content(of: door, at: relay) else {
@@ -132,7 +133,8 @@ struct DoorCommand: Program {
         }
         if publishes {
             let records = try groups.store.transaction { transaction in
-                try transaction.publication(of: found, card: groups.owner.card(), isForced: true)
+                try groups.told(
+                    transaction.publication(of: found, card: groups.owner.card(), isForced: true))
             }
             guard !records.isEmpty else { throw DoorCommand.noKeys }
             return try groups.print(records)
@@ -152,6 +154,7 @@ struct DoorCommand: Program {
         hint: "ask a moderator")
 
     private func change(_ found: StoredGroup, _ groups: OpenGroups) throws {
+        try group.group.options.records.check()
         let relay = try room.address(nil, groups.owner)
         let door = try room.newDoor(at: relay)
         // The same phrase at the same host makes the same door: the relay would refuse the record of the new room, and
@@ -198,7 +201,7 @@ enum DoorMode: String, CommandMode {
         }
     }
 
-    private static let state = "-i --identity-passphrase --lock-timeout -q <group>"
+    private static let state = "-i --identity-passphrase --lock-timeout --json -q <group>"
 }
 
 extension GroupLog {
@@ -248,7 +251,7 @@ extension OpenGroups {
             let changed = try body(group, transaction)
             let new = try transaction.publication(of: changed, card: owner.card())
             let closing = old.map { transaction.closing($0) }
-            return try new + [closing].compactMap { $0 } + news(of: changed, transaction)
+            return try told(new + [closing].compactMap { $0 } + news(of: changed, transaction))
         }
         try print(records)
     }

@@ -253,7 +253,7 @@ struct SyncCommand: Program {
         let card = rooms.isEmpty ? nil : groups.owner.card()
         // What was told in envelopes that are lost is undone, and a room is changed.
         let records = try groups.store.transaction { transaction -> [JSONObject] in
-            try inTouch.flatMap { found in
+            let records: [JSONObject] = try inTouch.flatMap { found in
                 var group = try groups.present(found, transaction)
                 var records: [JSONObject] = []
                 if let card, group.standing == .member, group.state.policy.door != nil {
@@ -262,6 +262,7 @@ struct SyncCommand: Program {
                 }
                 return try records + groups.news(of: group, asksForKeys: keys, transaction)
             }
+            return try groups.told(records)
         }
         try groups.print(records)
         guard let first = unreadable.first else { return }

@@ -8,7 +8,7 @@ struct HistoryTool: CoreProgram {
         abstract: "Read, search and delete the messages that were sent and received here.",
         usage: """
             history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text]
-            history [WHO] --follow | --changed-since TIME | --pinned | --raw
+            history [WHO] --follow | --changed-since TIME | --pinned | --unread | --raw
             history list [--text] | unread [--text]
             history unsent [--all] [--text] [WHO] | repeat WHO ... | ID ...
             history search TEXT [WHO] [--before N|TIME] [--text]

@@ -13,7 +13,7 @@ struct PageCommand: Program {
         abstract: "Print the newest messages, or those before a number.",
         usage: """
             history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text] [-q]
-            history [WHO] --changed-since TIME | --pinned | --raw | --follow
+            history [WHO] --changed-since TIME | --pinned | --unread | --raw | --follow
             history [WHO] --as NAME [--follow] [--exec CMD] [--raw]
             """)
 
@@ -41,6 +41,9 @@ struct PageCommand: Program {
 
     @Flag("--pinned", help: "Print the pinned messages.")
     var pinned = false
+
+    @Flag("--unread", help: "Print the received messages that are not marked as read, all of them.")
+    var unread = false
 
     @Flag(
         "--raw", help: "Print the stored records, with edits, reactions and receipts by themselves."
@@ -82,11 +85,17 @@ struct PageCommand: Program {
             throw UsageError(
                 "--as cannot be combined with --before, --after, --changed-since or --pinned")
         }
+        guard !unread || reader == nil && limit == nil && !follow && !raw else {
+            throw UsageError(
+                "--unread cannot be combined with --as, --limit, --follow or --raw")
+        }
         guard !raw || !text else { throw UsageError("--raw and --text cannot be combined") }
-        guard [after != nil, changedSince != nil, pinned, before != nil].count(where: { $0 }) <= 1
+        guard
+            [after != nil, changedSince != nil, pinned, unread, before != nil].count(where: { $0 })
+                <= 1
         else {
             throw UsageError(
-                "only one of --before, --after, --changed-since and --pinned can be used")
+                "only one of --before, --after, --changed-since, --pinned and --unread can be used")
         }
         guard !follow || !pinned && before == nil && changedSince == nil else {
             throw UsageError(
@@ -99,7 +108,7 @@ struct PageCommand: Program {
 
     func execute() throws {
         let history = try options.open()
-        let conversation = try who.map { try history.conversation($0, for: .reading) }
+        let conversation = try who.map { try self.conversation($0, history) }
         let output = try Output(path: "-", content: .text)
         let showing = MessageShowing(history, output, text: text, isMixed: conversation == nil)
         if let reader {
@@ -119,6 +128,8 @@ struct PageCommand: Program {
                 try store.changed(since: changedSince, in: conversation, limit: limit)
             } else if pinned {
                 try store.pinned(in: conversation, limit: limit)
+            } else if unread {
+                try self.unread(in: conversation, store)
             } else if let after {
                 try store.history(since: after, in: conversation, limit: limit, events: raw)
             } else {
@@ -131,6 +142,28 @@ struct PageCommand: Program {
         if let watch { try wait(watch, after: last, conversation, showing, store) }
         try output.finish()
         guard count > 0 else { throw history.nothing("no message") }
+    }
+
+    /// Returns the conversation with `who`. A word that names none can be a misspelled command.
+    private func conversation(_ who: String, _ history: OpenHistory) throws -> Conversation {
+        do {
+            return try history.conversation(who, for: .reading)
+        } catch let failure as Failure where failure.status == .noInput {
+            let commands = HistoryTool.configuration.subcommands.map { $0.configuration.name }
+            throw Failure(
+                .noInput, failure.message + suggestion(for: who, among: commands),
+                hint: failure.hint)
+        }
+    }
+
+    /// Returns the unread messages of a conversation, or of all of them.
+    private func unread(
+        in conversation: Conversation?, _ store: IdentityStore
+    ) throws -> [HistoryEntry] {
+        let conversations =
+            try conversation.map { [$0] }
+            ?? store.conversations().filter { $0.unread > 0 }.map(\.conversation)
+        return try conversations.flatMap { try store.unread(in: $0) }
     }
 
     /// Prints messages. Returns their number.

@@ -19,6 +19,8 @@ struct ReadCommand: Program {
     @Option("--upto", value: "number", help: "Mark only messages up to this number.")
     var upTo: Int?
 
+    @OptionGroup var records: RecordOutput
+
     @OptionGroup var options: HistoryOptions
 
     @Argument(
@@ -34,6 +36,7 @@ struct ReadCommand: Program {
         let history = try options.open()
         let output = try Output(path: "-", content: .text)
         let marks = try who.map { try mark($0, history) }
+        try checkReceipts(for: marks, history.store)
         let entries = try history.store.transaction { transaction in
             try marks.flatMap { mark in
                 try transaction.markRead(mark.conversation, upTo: mark.place)
@@ -49,10 +52,20 @@ struct ReadCommand: Program {
         }
     }
 
+    private typealias Mark = (conversation: Conversation, place: HistoryPlace)
+
+    /// Throws a failure with status 64 if receipts are due that would be lost on a terminal: each message gets one.
+    private func checkReceipts(for marks: [Mark], _ store: IdentityStore) throws {
+        var receipts = Receipts(.read, store)
+        for mark in marks {
+            for entry in try store.unread(in: mark.conversation) where entry.place <= mark.place {
+                if try receipts.add(entry) { return try records.check() }
+            }
+        }
+    }
+
     /// Returns the conversation and the last place that an argument means.
-    private func mark(
-        _ text: String, _ history: OpenHistory
-    ) throws -> (conversation: Conversation, place: HistoryPlace) {
+    private func mark(_ text: String, _ history: OpenHistory) throws -> Mark {
         if upTo == nil, try history.book.lookUp(text, for: .acting) == nil,
             case .found(let entry) = try history.store.historyEntry(named: text)
         {

@@ -25,6 +25,11 @@ struct PreKeysCommand: Program {
     )
     var bundle = false
 
+    @Flag("--count", help: "Make none: print the number of one-time prekeys that nobody has used.")
+    var counts = false
+
+    @OptionGroup var records: RecordOutput
+
     @OptionGroup var identity: IdentityOptions
 
     @OptionGroup var lock: LockOptions
@@ -32,9 +37,17 @@ struct PreKeysCommand: Program {
     @Argument("file", help: "Identity file. Default: as -i.")
     var file: String?
 
+    func validate() throws {
+        guard !bundle || !counts else {
+            throw UsageError("--bundle and --count cannot be combined")
+        }
+    }
+
     func execute() throws {
+        if !counts { try records.check(file: bundle ? "my.bundle" : nil) }
         let identity = try identity.load(argument: file)
         let output = try Output(path: "-", content: .text)
+        if counts { return try printCount(identity, output) }
         let store = try IdentityStore(
             directory: .standard(), identity: identity, lockTimeout: lock.timeout,
             report: Terminal.note)
@@ -46,6 +59,14 @@ struct PreKeysCommand: Program {
         } else {
             try output.writeLine(publication.record)
         }
+        try output.finish()
+    }
+    private func printCount(_ identity: Identity, _ output: Output) throws {
+        let store = try StateDirectory.existing().flatMap { directory in
+            try IdentityStore.existing(
+                in: directory, identity: identity, lockTimeout: lock.timeout, report: Terminal.note)
+        }
+        try output.writeText("\(try store?.unusedPreKeys() ?? 0)\n")
         try output.finish()
     }
 }

@@ -27,12 +27,15 @@ struct Public: Program {
     )
     var relay: String?
 
+    @OptionGroup var records: RecordOutput
+
     @OptionGroup var identity: IdentityOptions
 
     @Argument("file", help: "Identity file. Default: as -i.")
     var file: String?
 
     func execute() throws {
+        if !uri { try records.check() }
         let address = try relay.map { try RelayURL(argument: $0) }
         let identity = try identity.load(argument: file)
         let card = identity.card(relay: address?.text, issued: .now())

@@ -7,7 +7,10 @@ struct UnlockCommand: Program {
     static let configuration = CommandConfiguration(
         name: "unlock",
         abstract: "Unlock a protected identity for all your processes for a limited time.",
-        usage: "keygen unlock [--for TIME] [FILE]",
+        usage: """
+            keygen unlock [--for TIME] [FILE]
+            keygen unlock --status [FILE]
+            """,
         discussion: """
             The kernel stores the file key of this identity file in your user keyring and deletes it after the time. The \
             identity itself is not stored there. keygen lock, keygen passwd and a restart delete the key earlier.
@@ -22,6 +25,13 @@ struct UnlockCommand: Program {
         help: "Time until the key is deleted: 45s, 30m, 8h or 2d, at most 30d.")
     var time = UnlockTime(seconds: 8 * 3600)
 
+    @Flag(
+        "--status",
+        help:
+            "Unlock nothing: print until when the identity is unlocked. Exits with 1 if it is locked."
+    )
+    var status = false
+
     @Flag("-q", "--quiet", help: "Print nothing on stderr.")
     var quiet = false
 
@@ -30,8 +40,13 @@ struct UnlockCommand: Program {
     @Argument("file", help: "Identity file. Default: as -i.")
     var file: String?
 
+    let given = GivenArguments()
+
+    func checkMode() throws { try given.check(for: status ? UnlockMode.status : .unlock) }
+
     func execute() throws {
         let path = try path(of: identity, file)
+        if status { return try printStatus(of: path) }
         guard path != "-" else {
             throw Failure(.usage, "standard input cannot be unlocked", hint: "give a file name")
         }
@@ -48,6 +63,32 @@ struct UnlockCommand: Program {
             "sotto keygen lock"
             + (path == (try? IdentityFile.defaultPath()) ? "" : " \(shellWord(path))")
         Terminal.say("\(KeygenTool.toolName): \(path) is unlocked for \(time); to lock it: \(lock)")
+    }
+
+    /// Prints whether tools ask for the passphrase of an identity. Throws a failure with status 1 if they do.
+    private func printStatus(of path: String) throws {
+        let output = try Output(path: "-", content: .text)
+        let protection = try IdentityFile.protection(of: path)
+        switch protection {
+        case .none: try output.writeText("no passphrase\n")
+        case .unlocked(let end): try output.writeText("unlocked until \(end)\n")
+        case .locked: try output.writeText("locked\n")
+        }
+        try output.finish()
+        if case .locked = protection { throw Failure(.no, "") }
+    }
+}
+
+/// The ways to use `keygen unlock`, with the options of each.
+enum UnlockMode: String, CommandMode {
+    case unlock = ""
+    case status = "--status"
+
+    var takes: String {
+        switch self {
+        case .unlock: "--for -q -i --identity-passphrase <file>"
+        case .status: "--status -i <file>"
+        }
     }
 }
 

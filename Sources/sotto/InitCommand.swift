@@ -49,7 +49,7 @@ struct InitCommand: Program {
         guard lstat(path, &status) != 0 else {
             throw Failure(
                 .cannotCreate, "\(path) exists and is not replaced",
-                hint: "to print your card: sotto keygen public")
+                hint: "to print your card: sotto keygen public --json")
         }
         let secret = try choosePassphrase()
         let relay = relay ?? environmentVariable("SOTTO_RELAY")
@@ -142,7 +142,7 @@ struct InitCommand: Program {
         let lines = [
             ("sotto keygen public --uri | sotto qr", "show your code to a friend's camera"),
             ("sotto add FRIEND", "add a friend from a picture, a card, a URI or an id"),
-            ("echo hello | sotto encrypt --to FRIEND | sotto send", "write a message"),
+            ("sotto say FRIEND hello", "write a message"),
         ]
         for (command, purpose) in lines { try output.writeText("\(command)    # \(purpose)\n") }
         try output.finish()

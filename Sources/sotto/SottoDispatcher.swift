@@ -12,18 +12,27 @@ struct SottoDispatcher: Program {
             sotto init [--relay URL] [--name NAME]
             sotto add [--name NAME] WHO
             sotto meet [CODE]
+            sotto say [--attach FILE] WHO [TEXT ...]
+            sotto read [WHO]
+            sotto save NUMBER | save --all WHO
             sotto chat WHO
+            sotto whoami
             sotto help
-            sotto TOOL [ARGUMENT ...]
+            sotto TOOL [ARGUMENT ...] [--send]
             """,
         discussion: """
             The tools are keygen, fingerprint, qr, contact, group, compose, encrypt, decrypt, history, bridge, pad, \
             send, recv and relay. `sotto send` runs `sotto-send`. `sotto help` lists the tools, `sotto TOOL --help` explains one, and \
             the manual page sotto(7) shows a complete example.
+
+            With --send, what a command prints is sent: `sotto group sync --send` runs group sync | encrypt | send, and \
+            `sotto encrypt --to bob --send` runs encrypt --to bob | send. This works with encrypt, with compose, with group where \
+            it changes something, and with history read, keygen public, keygen prekeys and bridge card.
             """,
         version: sottoVersion,
         subcommands: [
-            InitCommand.self, AddCommand.self, MeetCommand.self, ChatCommand.self,
+            InitCommand.self, AddCommand.self, MeetCommand.self, SayCommand.self, ReadCommand.self,
+            SaveCommand.self, ChatCommand.self, WhoamiCommand.self,
         ],
         takesOtherWords: true)
 
@@ -35,14 +44,13 @@ struct SottoDispatcher: Program {
             try list()
             throw Failure(.usage, "no tool is given", hint: "list the tools: sotto help")
         }
+        if let sent = try SentCommand(arguments) { return try sent.run() }
         switch name {
         case "help" where arguments.count == 1: try list()
         case "help" where arguments[1] == "--help" || arguments[1] == "-h":
             throw TextRequest(Self.help)
-        case "help" where arguments[1] == "init": _ = try Self.parse(["init", "--help"])
-        case "help" where arguments[1] == "add": _ = try Self.parse(["add", "--help"])
-        case "help" where arguments[1] == "meet": _ = try Self.parse(["meet", "--help"])
-        case "help" where arguments[1] == "chat": _ = try Self.parse(["chat", "--help"])
+        case "help" where Self.verbs.contains(arguments[1]):
+            _ = try Self.parse([arguments[1], "--help"])
         case "help": try Tool.run(arguments[1], arguments.dropFirst(2) + ["--help"])
         case "--help", "-h": throw TextRequest(Self.help)
         case "--version": throw TextRequest(sottoVersion)
@@ -51,15 +59,22 @@ struct SottoDispatcher: Program {
         }
     }
 
+    /// The names of the commands that run other tools.
+    fileprivate static let verbs = configuration.subcommands.map { $0.configuration.name }
+
     private func list() throws {
         let output = try Output(path: "-", content: .text)
-        let paths = [
+        let verbs = [
             ("init", "create your identity, show its words once, publish its card"),
             ("add", "add a contact from a card, a URI, a QR code or an id"),
             ("meet", "make a verified contact with a spoken code"),
+            ("say", "send a message to a contact or a group"),
+            ("read", "receive messages, show the unread ones, and mark them as read"),
+            ("save", "fetch the file of a message, and save it"),
             ("chat", "talk to a contact in the terminal"),
+            ("whoami", "show your identity, and whether your card is published"),
         ]
-        for (name, purpose) in paths + Tool.allCases.map({ ($0.rawValue, $0.purpose) }) {
+        for (name, purpose) in verbs + Tool.allCases.map({ ($0.rawValue, $0.purpose) }) {
             let gap = String(repeating: " ", count: 13 - name.count)
             try output.writeText("\(name)\(gap)\(purpose)\n")
         }
@@ -115,7 +130,10 @@ enum Tool: String, CaseIterable {
     /// `libexec/sotto`, or in `PATH` as `sotto-NAME`.
     static func run(_ name: String, _ arguments: [String]) throws -> Never {
         guard let tool = Tool(rawValue: name) else {
-            throw Failure(.usage, "unknown tool \"\(name)\"", hint: "list the tools: sotto help")
+            let names = SottoDispatcher.verbs + allCases.map(\.rawValue)
+            throw Failure(
+                .usage, "unknown tool \"\(name)\"" + suggestion(for: name, among: names),
+                hint: "list the tools: sotto help")
         }
         SottoDispatcher.replaceProcess(
             by: tool.rawValue, onPath: "sotto-\(tool.rawValue)", arguments)

@@ -217,6 +217,8 @@ extension ArgumentTests {
                 try NoDefault.parse(["-q", "mix"])
             }
             #expect(refusal("mux") == "unknown command 'mux'; did you mean 'mix'?")
+            #expect(refusal("imx") == "unknown command 'imx'; did you mean 'mix'?")
+            #expect(refusal("bear") == "unknown command 'bear'; did you mean 'bare'?")
             #expect(refusal("-q", "mix") == "the command 'mix' must come first")
             #expect(refusal("-q", "x") == "unexpected argument 'x'")
             #expect(throws: UsageError("the command 'mix' must come first")) {

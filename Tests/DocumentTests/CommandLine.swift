@@ -16,12 +16,18 @@ struct ShownCommand {
         line = line.replacing(#/(^|\s)#.*$/#, with: "")
         return line.split(whereSeparator: { "|;&()<>".contains($0) }).compactMap { part in
             var words = part.split(separator: " ").map(String.init)[...]
-            if words.first == "sotto" { words = words.dropFirst() }
             if words.first == "$" { words = words.dropFirst() }
+            let isThroughSotto = words.first == "sotto"
+            if isThroughSotto { words = words.dropFirst() }
             guard let tool = words.popFirst()?.replacingOccurrences(of: "sotto-", with: ""),
                 Repository.tools.contains(tool)
             else { return nil }
-            return ShownCommand(tool: tool, flags: words.filter { $0.hasPrefix("-") && $0 != "-" })
+            // sotto takes --send itself.
+            return ShownCommand(
+                tool: tool,
+                flags: words.filter {
+                    $0.hasPrefix("-") && $0 != "-" && !(isThroughSotto && $0 == "--send")
+                })
         }
     }
 

@@ -21,7 +21,8 @@ struct CompletionTests {
     @Test("exist for each tool and name")
     func exist() throws {
         let tools = Repository.tools
-        let own = (tools + ["add", "chat", "init", "meet"]).map { "sotto-\($0)" }
+        let verbs = ["add", "chat", "init", "meet", "read", "save", "say", "whoami"]
+        let own = (tools + verbs).map { "sotto-\($0)" }
         #expect(try Self.names(of: "bash") == (["sotto"] + own + tools).sorted())
         #expect(try Self.names(of: "zsh") == (["sotto"] + own).map { "_\($0)" }.sorted())
         // fish has no completions for names that are no programs.
@@ -82,39 +83,90 @@ struct CompletionTests {
         #expect(run.text == expected + "\n", "\(run.stderr)")
     }
 
-    @Test(
-        "know the names of contacts",
-        arguments: [
-            ("contact show b", "bob"), ("contact verify car", "carol"), ("encrypt --to b", "bob"),
-            ("decrypt --from b", "bob"), ("recv --card b", "bob"),
-            ("fingerprint --with car", "carol"),
-        ])
-    func names(_ line: String, _ expected: String) throws {
-        let home = try Home(people: "alice", "bob", "carol")
-        for name in ["bob", "carol"] {
-            let run = try home.run("contact", ["add", "-q", "-i", "alice.key", "\(name).card"])
-            try #require(run.status == 0, "\(run.stderr)")
+    /// Alice with two contacts, a group and a message request; the files bob.key and bob.card exist here too.
+    private static func home() throws -> Home {
+        let home = try Home(people: "alice", "bob", "carol", "dave")
+        func must(_ tool: String, _ arguments: [String], _ input: [UInt8] = []) throws -> [UInt8] {
+            try home.output(tool, arguments + ["-i", "alice.key"], stdin: input)
         }
-        let words = line.split(separator: " ").map(String.init)
-        let script = """
-            compopt() { :; }
-            . \(try Self.made.get()("bash/\(words[0])"))
-            COMP_WORDS=(\(line)); COMP_CWORD=\(words.count - 1)
-            _sotto_\(words[0])
-            echo "${COMPREPLY[*]}"
-            """
+        _ = try must("contact", ["add", "-q", "bob.card"])
+        _ = try must("contact", ["add", "-q", "--name", "carol jones", "carol.card"])
+        _ = try must("group", ["create", "-q", "team"])
+        let stranger = try home.output(
+            "encrypt", ["--to", "alice.card", "-i", "dave.key"], stdin: Array("hi".utf8))
+        _ = try must("decrypt", ["-q"], stranger)
+        return home
+    }
+
+    /// Runs a script of a shell with the programs on the path.
+    private static func run(_ shell: Peer, _ script: String, in home: Home) throws -> Run {
         var environment = home.environment
-        let programs = (Programs.path("sotto") as NSString).deletingLastPathComponent
-        environment["PATH"] = "\(programs):/usr/bin:/bin"
+        environment["PATH"] = "\(Programs.directory):/usr/bin:/bin"
         environment["SOTTO_IDENTITY"] = home.files("alice.key")
-        // The files bob.key and bob.card exist here too: contact names come first.
-        let run = try Command(
-            path: Peer.bash.path, ["-c", script], environment: environment,
-            directory: home.files.path
+        environment["LC_ALL"] = "C.UTF-8"
+        return try Command(
+            path: shell.path, ["-c", script], environment: environment, directory: home.files.path
         ).run()
-        #expect(
-            run.text.split(whereSeparator: \.isWhitespace).first.map(String.init) == expected,
-            "\(run.text)\(run.stderr)")
+    }
+
+    private static let named = [
+        ("contact show b", "bob"), ("contact verify car", "carol\\ jones"),
+        ("encrypt --to b", "bob"),
+        ("decrypt --from b", "bob"), ("recv --card b", "bob"), ("history b", "bob"),
+        ("fingerprint --with car", "carol\\ jones"), ("contact accept 05", "05"),
+        ("compose text te", "team"), ("compose text b", "bob"), ("group show te", "team"),
+        ("group invite team b", "bob"), ("encrypt --group te", "team"),
+        ("history read te", "team"), ("sotto say b", "bob"), ("sotto read te", "team"),
+        ("sotto save --all b", "bob"), ("sotto chat te", "team"), ("sotto group show te", "team"),
+    ]
+
+    @Test("know the names of contacts, groups and requests")
+    func names() throws {
+        let home = try Self.home()
+        for (line, expected) in Self.named {
+            let words = line.split(separator: " ").map(String.init)
+            let script = """
+                compopt() { :; }
+                . \(try Self.made.get()("bash/\(words[0])"))
+                COMP_WORDS=(\(line)); COMP_CWORD=\(words.count - 1)
+                _\(words[0] == "sotto" ? "sotto" : "sotto_" + words[0])
+                printf '%s\\n' "${COMPREPLY[@]}"
+                """
+            // Names come before files.
+            let run = try Self.run(.bash, script, in: home)
+            #expect(
+                run.lines.first?.hasPrefix(expected) == true, "\(line): \(run.text)\(run.stderr)")
+        }
+    }
+
+    @Test("know the names in zsh", .needs(.zsh))
+    func namesInZsh() throws {
+        let script = """
+            _arguments() { :; }; _describe() { :; }
+            compadd() { print -l -- ${(P)2}; }
+            words=(sotto-contact show b); CURRENT=3
+            . \(try Self.made.get()("zsh/_sotto-contact"))
+            _sotto_names contacts groups requests
+            """
+        let run = try Self.run(.zsh, script, in: Self.home())
+        #expect(run.lines.prefix(3) == ["bob", "carol jones", "team"], "\(run.text)\(run.stderr)")
+        #expect(run.lines.count == 4 && run.lines[3].wholeMatch(of: #/05[0-9a-f]{14}/#) != nil)
+    }
+
+    @Test("know the names in fish", .needs(.fish))
+    func namesInFish() throws {
+        let home = try Self.home()
+        for (line, expected) in Self.named where !line.hasPrefix("sotto group") {
+            let script = """
+                set -p fish_complete_path \(try Self.made.get()("fish"))
+                complete -C '\(line)' | string replace -r '\\t.*' ''
+                """
+            let run = try Self.run(.fish, script, in: home)
+            let found = run.lines.contains {
+                $0.hasPrefix(expected.replacing("\\", with: "")) || $0.hasPrefix(expected)
+            }
+            #expect(found, "\(line): \(run.text)\(run.stderr)")
+        }
     }
 
     @Test(

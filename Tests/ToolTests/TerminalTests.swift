@@ -489,7 +489,7 @@ struct TerminalTests {
         home.files.write("evil.key", identity.record.serialized())
         let card = try #require(identity.card().record).serialized()
         home.files.write("evil.card", card)
-        for arguments in [["public", "evil.key"], ["public", "--uri", "evil.key"]] {
+        for arguments in [["public", "--json", "evil.key"], ["public", "--uri", "evil.key"]] {
             let shown = try TerminalSession(home.command("keygen", arguments)).finish()
             expectHarmless(shown)
         }

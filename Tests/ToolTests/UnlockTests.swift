@@ -86,6 +86,28 @@ struct UnlockTests {
     }
 
     @Test(.enabled(if: hasKeyring, hint))
+    func theStatusSaysUntilWhen() throws {
+        func status(_ arguments: String...) throws -> Run {
+            try home.run("keygen", ["unlock", "--status"] + arguments)
+        }
+        #expect(try status("alice.key").text == "locked\n" && status("alice.key").status == 1)
+        let earliest = Timestamp.now().seconds + 600
+        try unlock("--for", "10m")
+        let latest = Timestamp.now().seconds + 600
+        let unlocked = try status("-i", "alice.key")
+        let match = try #require(unlocked.text.wholeMatch(of: #/unlocked until (\S+)\n/#))
+        let end = try #require(Timestamp(String(match.1)))
+        #expect(unlocked.status == 0 && (earliest...latest).contains(end.seconds))
+        #expect(try home.run("keygen", ["lock", "alice.key"]).status == 0)
+        #expect(try status("alice.key").status == 1)
+        try home.makePerson("bob")
+        let open = try status("bob.key")
+        #expect(open.status == 0 && open.text == "no passphrase\n")
+        #expect(try status("missing.key").status == 66)
+        #expect(try status("--for", "1h", "alice.key").status == 64)
+    }
+
+    @Test(.enabled(if: hasKeyring, hint))
     func aProcessOfAnotherSessionFindsTheKey() throws {
         try unlock()
         defer { _ = try? home.run("keygen", ["lock", "alice.key"]) }
@@ -109,7 +131,8 @@ struct UnlockTests {
         let fields = line.split(separator: " ", omittingEmptySubsequences: true)
         #expect(fields[3] == "1h" || fields[3] == "2h", "the timeout: \(line)")
         #expect(fields[4] == "3f0b0000", "the permissions: \(line)")
-        #expect(line.hasSuffix(": \(AgeFile.fileKeySize)"), "the size: \(line)")
+        // The file key, and the time of its end.
+        #expect(line.hasSuffix(": \(AgeFile.fileKeySize + 8)"), "the size: \(line)")
     }
 
     @Test(.enabled(if: hasKeyring, hint))

@@ -39,16 +39,16 @@ package struct AttachmentOptions: ArgumentGroup {
     /// Throws ``UsageError`` for options that contradict each other, and a failure with status 64 if the blob would
     /// replace one of the files that the command reads, or its output.
     ///
-    /// `announcer` is the name of the tool in notes, or `nil` for none. Without `--blob` the blob is for `send`; `nil` in
+    /// `file` is the input, if it has a name. `announcer` is the name of the tool in notes, or `nil` for none. Without `--blob` the blob is for `send`; `nil` in
     /// place of `uploads` requires `--blob`.
     package func messages(
-        perLine: Bool, isNoneOf read: [String], output: String?, announcer: String?,
-        form: Attachment.Form, uploads: (() throws -> BlobFolder)? = nil
+        perLine: Bool, file: String? = nil, isNoneOf read: [String], output: String?,
+        announcer: String?, form: Attachment.Form, uploads: (() throws -> BlobFolder)? = nil
     ) throws -> InputMessages {
         guard !attach.isEmpty else {
             if blob != nil { throw UsageError("--blob requires --attach") }
             try description.refuse(without: "--attach")
-            return perLine ? .lines : .whole([], long: try longText(announcer, form, uploads))
+            return perLine ? .lines : .whole([], long: try longText(file, announcer, form, uploads))
         }
         guard blob != nil || uploads != nil else {
             throw UsageError(
@@ -77,14 +77,25 @@ package struct AttachmentOptions: ArgumentGroup {
             }, long: nil)
     }
 
-    /// Returns how a text that is too long for a message becomes a file; `nil` without uploads.
+    /// Returns how a text that is too long for a message, or a `file` that is no text, becomes a file; `nil` without uploads.
     private func longText(
-        _ announcer: String?, _ form: Attachment.Form, _ uploads: (() throws -> BlobFolder)?
+        _ file: String?, _ announcer: String?, _ form: Attachment.Form,
+        _ uploads: (() throws -> BlobFolder)?
     ) throws -> ((Attachment.Content) throws -> Attachment)? {
         guard let uploads else { return nil }
         return { content in
             let folder = try uploads()
             let isText = if case .text = content { true } else { false }
+            if let file, file != "-", !isText {
+                if let announcer {
+                    Terminal.say(
+                        "\(announcer): note: \(file) is not text, so it is sent as a file, as with --attach \(shellWord(file))"
+                    )
+                }
+                return Attachment(
+                    description.file(file), blob: folder.new(), uploads: folder,
+                    announcer: announcer, form: form)
+            }
             let name = isText ? "message.txt" : "message.bin"
             if let announcer {
                 Terminal.say(

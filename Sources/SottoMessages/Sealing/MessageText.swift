@@ -49,7 +49,8 @@ package struct MessageText: Sendable {
     private static let otherMembers = 1_024
 
     /// Reads all of the input as one message; see ``content(ofWhole:)``. Throws a failure with status 1 if it is empty
-    /// and `mayBeEmpty` is false, and ``SealedError/tooLong(limit:)`` if it is too long and `allowsLong` is false.
+    /// and `mayBeEmpty` is false, and ``SealedError/tooLong(limit:)`` if it is too long and `allowsLong` is false. A file with a
+    /// name that is no text counts as too long.
     package static func readWhole(
         _ input: Input, mayBeEmpty: Bool = false, allowsLong: Bool = false
     ) throws -> Whole {
@@ -59,6 +60,9 @@ package struct MessageText: Sendable {
         guard allowsLong || bytes.count <= limit else { throw SealedError.tooLong(limit: limit) }
         guard bytes.count <= limit else { return .long(file(bytes)) }
         let message = try content(ofWhole: bytes)
+        if allowsLong, input.hasName, message.body["type"]?.string == "data" {
+            return .long(.data(bytes))
+        }
         let isLong = message.body.serialized().count > limit - otherMembers
         return allowsLong && isLong ? .long(file(bytes)) : .message(message)
     }

@@ -276,3 +276,15 @@ extension StateTransaction {
         return (0..<Int64(count)).map { UInt32(clamping: first + $0) }
     }
 }
+
+extension IdentityStore {
+    /// Returns the number of one-time prekeys that were made for relays and that no sender has used.
+    public func unusedPreKeys() throws(StateError) -> Int {
+        try use { connection throws(StateError) in
+            Int(
+                try connection.integer(
+                    "SELECT count(*) FROM prekey WHERE kind = ? AND replaced IS NULL",
+                    SecretPreKey.Kind.oneTime.rawValue))
+        }
+    }
+}

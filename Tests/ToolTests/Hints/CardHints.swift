@@ -121,7 +121,7 @@ extension HintTests {
                 return try world.run("contact", ["verify", "bob", "--scan", url])
             }, result: hasBobsCard),
         HintCase(
-            "ask its owner to publish it: sotto keygen public | sotto send", as: "bob",
+            "ask its owner to publish it: sotto keygen public --send", as: "bob",
             situation: { world in
                 try world.startRelay()
                 return try world.run("recv", ["--card", world.id("bob")])

@@ -79,7 +79,7 @@ extension HintTests {
             situation: { world in try world.run("contact", []) },
             result: { (_, run) throws in #expect(run.text.contains("contact verify")) }),
         HintCase(
-            "give it to others: sotto keygen public",
+            "give it to others: sotto keygen public --json",
             situation: { world in try world.run("contact", ["add", "alice.card"]) },
             result: { (world, run) throws in
                 let card = try Card(record: JSON.object(parsing: run.stdout))

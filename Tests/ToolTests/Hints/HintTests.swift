@@ -119,6 +119,10 @@ struct HintTests {
             "needs another clock; the relay's tests run it",
         "sotto keygen public --uri | sotto qr": "printed by sotto init, for a terminal",
         "sotto add FRIEND": "printed by sotto init, with a name to fill in",
+        "sotto say FRIEND hello": "printed by sotto init, with a name to fill in",
+        "none; to set it: sotto keygen set --relay URL": "has an address to fill in",
+        "to keep them: «fileCommand»":
+            "is printed on a terminal; TerminalRecordTests expect the whole command",
         "    sotto contact verify … NUMBER\\n": "printed by sotto add, with the number to fill in",
         "  sotto history export --backup -o state.age":
             "printed by sotto init, for use after the first contact; keygen's hint has a case",
@@ -132,6 +136,7 @@ struct HintTests {
         "To delete a message only here: sotto history delete": "the help of a subcommand",
         "sotto history --pinned prints the pinned messages.": "the help of a subcommand",
         "encrypt a file or pipe, or messages": "a line of the list of tools",
+        "send a message to a contact or a group": "a line of the list of tools",
         "decrypt a file or messages; print only authentic data": "a line of the list of tools",
         "send envelopes through a relay, or keep them until it can be reached":
             "a line of the list of tools",

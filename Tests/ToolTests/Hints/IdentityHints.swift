@@ -43,7 +43,61 @@ extension HintTests {
                 try world.must("bob", "recv", ["--bundle", "alice.card"])
             }),
         HintCase(
-            "to print your card: sotto keygen public",
+            "to send them: «sendCommand»",
+            situation: { world in
+                try world.startRelay()
+                return try TerminalSession(
+                    world.home.command(
+                        "keygen", ["public"], environment: world.environment("alice")),
+                    columns: 200
+                ).finish()
+            },
+            result: { (world, _) throws in
+                try world.must("bob", "recv", ["--card", world.id("alice")])
+            }),
+        HintCase(
+            "not published; to publish it: sotto keygen public --send",
+            situation: { world in
+                try world.startRelay()
+                let relay = try #require(world.relayURL)
+                try world.must("keygen", ["set", "-q", "--relay", relay])
+                return try world.run("sotto", ["whoami"])
+            },
+            result: { (world, _) throws in
+                #expect(try world.must("sotto", ["whoami"]).contains("card         published"))
+            }),
+        HintCase(
+            "none; to publish them: sotto keygen prekeys --send",
+            situation: { world in
+                try world.startRelay()
+                return try world.run("sotto", ["whoami"])
+            },
+            result: { (world, _) throws in
+                #expect(try world.must("sotto", ["whoami"]).contains("prekeys      50"))
+            }),
+        HintCase(
+            "to write a message: sotto encrypt --to … --send", typed: { _ in "hello" },
+            situation: { world in
+                try world.startRelay()
+                try world.addBob()
+                return try world.run("encrypt", ["bob"])
+            },
+            result: { (world, _) throws in
+                try world.must("bob", "contact", ["add", "alice.card"])
+                let mail = try world.must("bob", "recv", [])
+                #expect(
+                    try world.must("bob", "decrypt", ["-q", "--text"], text: mail) == "hello\n")
+            }),
+        HintCase(
+            "to read the messages: sotto history … --text",
+            situation: { world in
+                try world.addBob()
+                try world.must("decrypt", ["-q"], text: world.message("bob"))
+                return try world.run("decrypt", ["bob"])
+            },
+            result: { (_, run) throws in #expect(run.text.contains("hello")) }),
+        HintCase(
+            "to print your card: sotto keygen public --json",
             situation: { world in try world.run("sotto", ["init", "--no-passphrase"]) },
             result: { (world, run) throws in
                 let card = try Card(record: JSON.object(parsing: run.stdout))

@@ -1,0 +1,90 @@
+import Glibc
+public import SottoBytes
+
+/// Tools that run at the same time, each with the output of the one before it as its input, as a shell runs a pipe with
+/// `set -o pipefail`.
+public struct PipeRun {
+    /// A tool and its arguments.
+    public struct Stage: Sendable, Equatable {
+        /// The name of the tool.
+        public let tool: String
+        /// Its arguments.
+        public let arguments: [String]
+
+        /// Creates a stage.
+        public init(_ tool: String, _ arguments: [String]) {
+            (self.tool, self.arguments) = (tool, arguments)
+        }
+    }
+
+    /// The ends of all stages.
+    public struct Result {
+        /// The exit status of each stage, or 128 and the number of the signal.
+        public let statuses: [Int32]
+        /// The output of the last stage, if it was not shown.
+        public let output: [UInt8]
+
+        /// The status of the last stage that failed, else 0.
+        public var status: Int32 { statuses.last { $0 != 0 } ?? 0 }
+    }
+
+    private let stages: [Stage]
+    /// The standard input of the first stage; `nil` for that of this program.
+    public var input: [UInt8]?
+    /// The secret for the stages whose arguments name ``ToolRun/secretSource``. The others do not get it.
+    public var secret: PassedSecret?
+    /// Gets what the first stage prints, in pieces, before the next stage does.
+    public var observe: ((ArraySlice<UInt8>) -> Void)?
+    /// Whether the last stage writes to the standard output of this program. Its output is not returned then.
+    public var showsOutput = true
+
+    /// Creates a pipe of at least one stage.
+    public init(_ stages: [Stage]) { self.stages = stages }
+
+    /// Runs all stages to their ends. Throws a failure with status 78 if one is not installed.
+    public func run() throws(Failure) -> Result {
+        var channels: [PipeTransfer.Channel] = []
+        var children: [pid_t] = []
+        var source: PipeEnds?
+        if let input {
+            let stdin = try PipeEnds()
+            channels.append(.init(input, to: stdin))
+            source = stdin
+        }
+        do throws(Failure) {
+            for (place, stage) in stages.enumerated() {
+                let isLast = place == stages.count - 1
+                let output = isLast && showsOutput ? nil : try PipeEnds()
+                children.append(try start(stage, from: source, to: output))
+                source?.closeReading()
+                output?.closeWriting()
+                source = output
+                guard let output, !isLast, place == 0, let observe else { continue }
+                let next = try PipeEnds()
+                channels.append(.init(from: output, to: next, observe: observe))
+                source = next
+            }
+        } catch {
+            // The stages that run find their pipes closed.
+            (source, channels) = (nil, [])
+            for child in children { _ = ProgramEnd(of: child) }
+            throw error
+        }
+        if let source { channels.append(.init(from: source)) }
+        var transfer = PipeTransfer(channels)
+        transfer.run()
+        return Result(
+            statuses: children.map { ProgramEnd(of: $0).status },
+            output: showsOutput ? [] : transfer.channels.last?.received ?? [])
+    }
+
+    private func start(
+        _ stage: Stage, from source: PipeEnds?, to output: PipeEnds?
+    ) throws(Failure) -> pid_t {
+        var start = ProgramStart(tool: stage.tool, stage.arguments)
+        if let source { start.descriptors.append((0, .descriptor(source.reading))) }
+        if let output { start.descriptors.append((1, .descriptor(output.writing))) }
+        let isTold = stage.arguments.contains(ToolRun.secretSource)
+        return try start.startTool(stage.tool, secret: isTold ? secret : nil)
+    }
+}

@@ -1,0 +1,43 @@
+public import Arguments
+public import SottoBytes
+
+/// The output of a command whose records are for another tool.
+///
+/// On a terminal the records would be lost, and what they tell others would only look done. So the command changes nothing
+/// then, and names the command that sends them.
+public struct RecordOutput: ArgumentGroup {
+    /// Whether the records are printed on a terminal too.
+    @Flag("--json", help: "Print records, one JSON object per line, on a terminal too.")
+    public var isForced = false
+
+    /// Creates the options with none given.
+    public init() {}
+
+    /// Throws a failure with status 64 if the records would be lost on a terminal. They are for `send`, or for a person who
+    /// gets them in `file`.
+    public func check(file: String? = nil) throws(Failure) {
+        guard !isForced, Terminal.isTerminal(1) else { return }
+        throw Failure(
+            .usage,
+            "nothing was changed or sent, because the records would be lost on the terminal",
+            hint: file.map { "to keep them: \(fileCommand($0))" }
+                ?? "to send them: \(sendCommand())")
+    }
+}
+
+/// Returns the command line of this program as one of `sotto`, with `--send`.
+private func sendCommand() -> String {
+    var words = sottoWords()
+    words.insert("--send", at: words.firstIndex(of: "--") ?? words.endIndex)
+    return words.joined(separator: " ")
+}
+
+/// Returns the command line of this program as one of `sotto`, with the output in a file.
+private func fileCommand(_ name: String) -> String {
+    (sottoWords() + [">", shellWord(name)]).joined(separator: " ")
+}
+
+private func sottoWords() -> [String] {
+    ["sotto", String(Terminal.programName)]
+        + CommandLine.arguments.dropFirst().map { shellWord($0) }
+}

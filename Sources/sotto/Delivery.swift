@@ -1,0 +1,96 @@
+import Glibc
+import SottoBytes
+import SottoProgram
+
+/// A pipe that ends in `send`. On a terminal it prints one line for people in place of the records of `send`.
+struct Delivery {
+    private var pipe: PipeRun
+    private let names: any Recipients
+    private let quiet: Bool
+
+    /// Creates a delivery of a pipe to recipients that are known. If it is `quiet`, nothing is printed on a terminal.
+    init(_ pipe: PipeRun, _ names: any Recipients, quiet: Bool) {
+        (self.pipe, self.names, self.quiet) = (pipe, names, quiet)
+    }
+
+    /// Creates a delivery of the message records that a stage prints: `stage | encrypt | send`.
+    init(_ stage: PipeRun.Stage, of identity: SharedIdentity, input: [UInt8]? = nil, quiet: Bool) {
+        let notes = quiet ? ["-q"] : []
+        var pipe = identity.pipe([
+            stage, PipeRun.Stage("encrypt", notes + identity.options), PipeRun.Stage("send", notes),
+        ])
+        pipe.input = input
+        self.init(pipe, RecordedRecipients(of: identity), quiet: quiet)
+    }
+
+    /// Runs the pipe. Ends with the status of its last stage that failed.
+    func run() throws {
+        var pipe = pipe
+        let isShown = Terminal.isTerminal(1)
+        if isShown {
+            pipe.showsOutput = false
+            pipe.observe = names.observer
+        }
+        let result = try pipe.run()
+        if isShown, !quiet, let line = DeliverySummary(result.output).line(names.text) {
+            let output = try Output(path: "-", content: .text)
+            try output.writeText(line + "\n")
+            try output.finish()
+        }
+        try Self.end(result.status)
+    }
+
+    /// Ends with the status of a pipe, whose tools have printed their messages; returns for 0.
+    static func end(_ status: Int32) throws {
+        guard status != 0 else { return }
+        // A stage that a signal ended has a status that no failure of this program has.
+        guard let known = ExitStatus(rawValue: status) else { exit(status) }
+        throw Failure(known, "")
+    }
+}
+
+/// What became of the envelopes and publications of a pipe, by the records of `send`.
+struct DeliverySummary {
+    private enum Place { case sent, queued, refused }
+
+    private var places: [String: Place] = [:]
+    private var hasRecipients = false
+    private var relay: String?
+    private var reason: String?
+
+    /// Reads the records. The last one about an id counts.
+    init(_ output: [UInt8]) {
+        for record in records(in: output) {
+            guard record["type"]?.string == "result", let id = record["id"]?.string else {
+                continue
+            }
+            if record["to"] != nil { hasRecipients = true }
+            relay = record["relay"]?.string ?? relay
+            reason = record["reason"]?.string ?? reason
+            places[id] =
+                switch record["status"]?.string {
+                case "stored", "duplicate", "accepted": .sent
+                case "queued", "deferred": .queued
+                default: .refused
+                }
+        }
+    }
+
+    /// Returns the line, or `nil` if nothing was to be sent. `names` are the recipients, if they are known.
+    func line(_ names: @autoclosure () -> String?) -> String? {
+        func count(_ place: Place) -> Int { places.values.count { $0 == place } }
+        let (sent, queued, refused) = (count(.sent), count(.queued), count(.refused))
+        switch (sent, queued, refused) {
+        case (0, 0, 0): return nil
+        case (_, 0, 0):
+            guard hasRecipients else { return "published" + (relay.map { " at \($0)" } ?? "") }
+            return "sent" + (names().map { " to \($0)" } ?? "")
+        case (0, _, 0):
+            return "queued" + (hasRecipients ? names().map { " for \($0)" } ?? "" : "")
+                + (reason.map { ": \($0)" } ?? "")
+        default:
+            return [(sent, "sent"), (queued, "queued"), (refused, "refused")].filter { $0.0 > 0 }
+                .map { "\($0) \($1)" }.joined(separator: ", ") + (reason.map { ": \($0)" } ?? "")
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import Arguments
+import SottoBytes
+import SottoProgram
+
+/// `sotto read`: receives, and shows what is unread.
+struct ReadCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "read", abstract: "Receive messages, show the unread ones, and mark them as read.",
+        usage: "sotto read [--text] [WHO]",
+        discussion: """
+            Runs recv | decrypt, then history --unread WHO for each conversation with unread messages, and then \
+            history read WHO | encrypt | send. If another recv runs, such as that of sotto chat, the first step is left \
+            to it. A message is marked as read after it was written to the end.
+
+            The output is text on a terminal, and message records otherwise. The exit status is 1 if nothing is unread.
+
+            EXAMPLES
+              sotto read
+              sotto read bob
+            """)
+
+    @Flag(
+        "--text",
+        help: "Print lines for people instead of records, also if the output is no terminal.")
+    var text = false
+
+    @OptionGroup var identity: SharedIdentityOptions
+
+    @Flag("-q", "--quiet", help: "Print no notes on stderr.")
+    var quiet = false
+
+    @Argument("who", help: "A contact or a group. Default: all conversations.")
+    var who: String?
+
+    func execute() throws {
+        let identity = try identity.open()
+        try receive(identity)
+        let conversations = try who.map { [Unread(argument: $0, name: nil)] } ?? unread(identity)
+        var shown = 0
+        for conversation in conversations {
+            shown += try show(conversation, isAlone: conversations.count == 1, identity) ? 1 : 0
+        }
+        guard shown > 0 else { throw Failure(.no, quiet ? "" : "nothing is unread") }
+    }
+
+    private var notes: [String] { quiet ? ["-q"] : [] }
+
+    /// Receives and decrypts what waits at the relay. If this fails, what is here can be read nevertheless.
+    private func receive(_ identity: SharedIdentity) throws {
+        var recv = identity.run(.recv, notes + ["--lock-timeout", "0"])
+        recv.collectsMessages = true
+        let received = try recv.run()
+        // 1: nothing waits. 75 without an envelope: another recv runs.
+        let isUsual =
+            [ExitStatus.done, .no].contains { $0.rawValue == received.status }
+            || received.status == ExitStatus.tryAgain.rawValue && received.output.isEmpty
+        if !isUsual || received.status == 0 {
+            for line in received.messages.split(separator: UInt8(ascii: "\n")) {
+                let text = String(decoding: line, as: UTF8.self)
+                Terminal.say(text.hasPrefix("recv: ") ? "sotto: " + text.dropFirst(6) : text)
+            }
+        }
+        guard !received.output.isEmpty else { return }
+        // A message that cannot be decrypted is reported by decrypt, and hides no other one.
+        let opened = try identity.run(.decrypt, notes, input: received.output).run()
+        tellInvitations(in: opened.output)
+    }
+
+    /// Tells of the invitations among messages, which are in no conversation.
+    private func tellInvitations(in output: [UInt8]) {
+        for record in records(in: output) {
+            for event in record["body"]?.object?["events"]?.array ?? [] {
+                guard let event = event.object, event["event"]?.string == "invited",
+                    let group = event["id"]?.string
+                else { continue }
+                let who = (record["name"] ?? record["from"])?.string ?? "?"
+                let name = event["name"]?.string ?? group
+                Terminal.say(
+                    "\(who) invited you to the group \(name); to join: sotto group accept \(shellWord(group)) --send"
+                )
+            }
+        }
+    }
+
+    /// A conversation to read.
+    private struct Unread {
+        /// The word that names it to the tools.
+        let argument: String
+        let name: String?
+    }
+
+    private func unread(_ identity: SharedIdentity) throws -> [Unread] {
+        let result = try identity.run(.history, ["unread", "-q"]).run()
+        guard [ExitStatus.done, .no].contains(where: { $0.rawValue == result.status }) else {
+            try Delivery.end(result.status)
+            return []
+        }
+        return records(in: result.output).compactMap { record in
+            let name = record["name"]?.string
+            let argument = (record["with"] ?? record["group"])?.string ?? name
+            guard record["type"]?.string == "conversation", let argument else { return nil }
+            return Unread(argument: argument, name: name)
+        }
+    }
+
+    /// Shows the unread messages of a conversation, and marks them. Returns whether there are any.
+    private func show(
+        _ conversation: Unread, isAlone: Bool, _ identity: SharedIdentity
+    ) throws -> Bool {
+        let page = ["--unread", "-q", "--", conversation.argument]
+        let unread = try identity.run(.history, last: page).run()
+        guard unread.status != ExitStatus.no.rawValue else { return false }
+        try Delivery.end(unread.status)
+        let messages = records(in: unread.output)
+        guard let last = messages.compactMap({ $0["number"]?.integer }).max() else { return false }
+        if text || Terminal.isTerminal(1) {
+            if !isAlone, let name = conversation.name { try say(name + ":") }
+            var shown = identity.run(.history, last: ["--text"] + page)
+            shown.showsOutput = true
+            try Delivery.end(shown.run().status)
+        } else {
+            let output = try Output(path: "-", content: .text)
+            try output.write(unread.output)
+            try output.finish()
+        }
+        // To change something, a name must be whole. A chat has no id in its records.
+        let id = messages.first.flatMap { $0["group"] ?? $0["from"] }?.string
+        let isChat = messages.first?["suite"]?.string == "phrase"
+        try mark(
+            isChat ? conversation.argument : id ?? conversation.argument, upTo: last, identity)
+        return true
+    }
+
+    private func say(_ line: String) throws {
+        let output = try Output(path: "-", content: .text)
+        try output.writeText(line.split(whereSeparator: \.isNewline).joined(separator: " ") + "\n")
+        try output.finish()
+    }
+
+    /// Marks the messages up to a number, and sends the receipts, if the contact gets some.
+    private func mark(_ who: String, upTo number: Int64, _ identity: SharedIdentity) throws {
+        let receipts = try identity.run(
+            .history, last: ["read", "-q", "--upto", "\(number)", "--", who]
+        ).output()
+        guard !receipts.isEmpty else { return }
+        var pipe = identity.pipe([
+            PipeRun.Stage("encrypt", ["-q"] + identity.options), PipeRun.Stage("send", ["-q"]),
+        ])
+        pipe.input = receipts
+        pipe.showsOutput = false
+        // Receipts that wait in the outbox leave with the next send.
+        let status = try pipe.run().status
+        if status != ExitStatus.tryAgain.rawValue { try Delivery.end(status) }
+    }
+}

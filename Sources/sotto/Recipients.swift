@@ -1,0 +1,108 @@
+import SottoBytes
+import SottoProgram
+
+/// The names of those to whom a pipe sends.
+protocol Recipients {
+    /// Gets what the first stage prints; `nil` if this is not needed.
+    var observer: ((ArraySlice<UInt8>) -> Void)? { get }
+    /// The names in a sentence; `nil` if none is known.
+    var text: String? { get }
+}
+
+extension Recipients {
+    var observer: ((ArraySlice<UInt8>) -> Void)? { nil }
+
+    /// The first names of a list, and the number of the others.
+    fileprivate func sentence(_ names: [String]) -> String? {
+        let most = 3
+        guard let last = names.last else { return nil }
+        guard names.count > 1 else { return last }
+        guard names.count <= most else {
+            return names.prefix(most).joined(separator: ", ") + " and \(names.count - most) more"
+        }
+        return names.dropLast().joined(separator: ", ") + " and " + last
+    }
+}
+
+/// The recipients that `encrypt` gets as `--to` and `--group`.
+struct NamedRecipients: Recipients {
+    private var names: [String] = []
+
+    init(_ arguments: [String]) {
+        var words = arguments.prefix { $0 != "--" }
+        while let word = words.popFirst() {
+            for option in ["--to", "--group"] {
+                if word == option, let name = words.popFirst() { names.append(name) }
+                if word.hasPrefix(option + "=") {
+                    names.append(String(word.dropFirst(option.count + 1)))
+                }
+            }
+        }
+        // The words for a card, such as a URI, are no name.
+        if names.contains(where: { $0.count > 64 || $0.contains("/") || $0.contains(":") }) {
+            names = []
+        }
+    }
+
+    var text: String? { sentence(names) }
+}
+
+/// The recipients in message records.
+final class RecordedRecipients: Recipients {
+    /// The longest line that is read.
+    private static let lineLimit = 1 << 20
+
+    private let identity: SharedIdentity
+    private var begun: [UInt8] = []
+    /// The ids of people and groups in the order of their first records.
+    private var ids: [String] = []
+
+    /// The records are for contacts and groups of `identity`.
+    init(of identity: SharedIdentity) { self.identity = identity }
+
+    var observer: ((ArraySlice<UInt8>) -> Void)? {
+        { [self] bytes in
+            begun += bytes
+            while let end = begun.firstIndex(of: UInt8(ascii: "\n")) {
+                take(Array(begun[..<end]))
+                begun.removeFirst(end + 1)
+            }
+            // The rest of a longer line is no record.
+            if begun.count > Self.lineLimit { begun = [] }
+        }
+    }
+
+    private func take(_ line: [UInt8]) {
+        guard let record = try? JSON.object(parsing: line),
+            let id = (record["group"] ?? record["to"])?.string, !ids.contains(id)
+        else { return }
+        ids.append(id)
+    }
+
+    var text: String? {
+        guard !ids.isEmpty else { return nil }
+        let names = names(in: .contact).merging(names(in: .group)) { $1 }
+        return sentence(ids.map { names[$0] ?? String($0.prefix(16)) + "…" })
+    }
+
+    /// Returns the names that a tool lists, by their ids.
+    private func names(in tool: Tool) -> [String: String] {
+        var run = identity.run(tool, ["list", "--json", "-q"])
+        run.collectsMessages = true
+        guard let result = try? run.run() else { return [:] }
+        var names: [String: String] = [:]
+        for record in records(in: result.output) {
+            guard let id = record["id"]?.string, let name = record["name"]?.string, !name.isEmpty
+            else { continue }
+            names[id] = name
+        }
+        return names
+    }
+}
+
+/// Returns the records among the lines that a tool printed.
+func records(in output: [UInt8]) -> [JSONObject] {
+    output.split(separator: UInt8(ascii: "\n")).compactMap {
+        try? JSON.object(parsing: Array($0))
+    }
+}

@@ -1,0 +1,93 @@
+import Arguments
+import Glibc
+import SottoBytes
+import SottoProgram
+
+/// `sotto save`: fetches and saves the files of messages.
+struct SaveCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "save", abstract: "Fetch the file of a message, and save it.",
+        usage: """
+            sotto save [-o FILE|FOLDER] NUMBER
+            sotto save --all [-o FOLDER] WHO
+            """,
+        discussion: """
+            Runs recv --blob NUMBER --keep && history save NUMBER. NUMBER is that of the message, as sotto history --text \
+            shows it. With --all this is done for each file of WHO, except one that is in the folder already, by its \
+            name and length. The paths are printed.
+
+            EXAMPLES
+              sotto save 17
+              sotto save --all bob -o photos
+            """)
+
+    @Flag("--all", help: "Save the files of all messages of a contact or a group.")
+    var all = false
+
+    @Option(
+        "-o", "--output", value: "file",
+        help: "Write this file, or a file in this folder. Default: the current folder.")
+    var output: String?
+
+    @OptionGroup var identity: SharedIdentityOptions
+
+    @Flag("-q", "--quiet", help: "Print no notes on stderr.")
+    var quiet = false
+
+    @Argument("what", help: "The number of a message; with --all a contact or a group.")
+    var what: String
+
+    func execute() throws {
+        if all, let output {
+            var status = stat()
+            guard stat(output, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+                throw Failure(
+                    .cannotCreate, "\(output) is not a folder",
+                    hint: "make it first: mkdir \(shellWord(output))")
+            }
+        }
+        let identity = try identity.open()
+        guard all else { return try Delivery.end(save(what, identity)) }
+        let files = try files(of: what, identity)
+        guard !files.isEmpty else {
+            throw Failure(.no, quiet ? "" : "no message of \(what) has a file to save")
+        }
+        let failed = try files.map { try save("\($0)", identity) }.filter { $0 != 0 }
+        guard let status = failed.last else { return }
+        try Delivery.end(failed.count == files.count ? status : ExitStatus.partial.rawValue)
+    }
+
+    private var notes: [String] { quiet ? ["-q"] : [] }
+
+    /// Saves the file of one message. Returns the status of the tool that failed, else 0.
+    private func save(_ number: String, _ identity: SharedIdentity) throws -> Int32 {
+        let fetched = try identity.run(.recv, notes + ["--blob", number, "--keep"]).run().status
+        guard fetched == 0 else { return fetched }
+        let place = output.map { ["-o", $0] } ?? []
+        var save = identity.run(.history, last: ["save"] + notes + place + ["--", number])
+        save.showsOutput = true
+        return try save.run().status
+    }
+
+    /// Returns the numbers of the received messages with a file that is not in the folder.
+    private func files(of who: String, _ identity: SharedIdentity) throws -> [Int64] {
+        let page = ["--limit", "1000000", "-q", "--", who]
+        let result = try identity.run(.history, last: page).run()
+        if result.status != ExitStatus.no.rawValue { try Delivery.end(result.status) }
+        return records(in: result.output).compactMap { record in
+            guard record["direction"]?.string == "received", let number = record["number"]?.integer,
+                let body = record["body"]?.object, body["type"]?.string == "file",
+                !isHere(body["name"]?.string, body["size"]?.integer)
+            else { return nil }
+            return number
+        }
+    }
+
+    /// Returns whether the folder has a file with this name and length.
+    private func isHere(_ name: String?, _ size: Int64?) -> Bool {
+        guard let name, let size, !name.isEmpty, !name.contains("/") else { return false }
+        var status = stat()
+        return stat("\(output ?? ".")/\(name)", &status) == 0
+            && status.st_mode & S_IFMT == S_IFREG && Int64(status.st_size) == size
+    }
+}

@@ -1,0 +1,60 @@
+import Arguments
+import Glibc
+import SottoBytes
+import SottoProgram
+
+/// `sotto COMMAND … --send`: a command and the tools that send what it prints, as one pipe.
+///
+/// The tools do not know the option: a program without the network starts none that uses it.
+struct SentCommand {
+    private let tool: Tool
+    private let arguments: [String]
+    private let route: SendRoute
+
+    /// Takes the option from the words of a command line; `nil` if they do not have it before `--`.
+    ///
+    /// Throws a usage error for a command that prints nothing to send.
+    init?(_ words: [String]) throws {
+        guard let tool = words.first.flatMap({ Tool(rawValue: $0) }),
+            let place = Self.place(in: words)
+        else {
+            return nil
+        }
+        var arguments = words
+        arguments.remove(at: place)
+        self.tool = tool
+        self.arguments = Array(arguments.dropFirst())
+        guard let route = SendRoute(tool, command: self.arguments.first) else {
+            let command = self.arguments.first.map { " " + $0 } ?? ""
+            throw UsageError("\(tool.rawValue)\(command) prints nothing that can be sent")
+        }
+        self.route = route
+    }
+
+    private static func place(in words: [String]) -> Int? {
+        words.prefix { $0 != "--" }.firstIndex(of: "--send")
+    }
+
+    /// Runs the pipe. Ends with the status of its last stage that failed.
+    func run() throws {
+        // The help is not sent.
+        if arguments.contains(where: { ["--help", "-h", "--version"].contains($0) }) {
+            try Tool.run(tool.rawValue, arguments)
+        }
+        let words = IdentityWords(arguments)
+        let first = { PipeRun.Stage(tool.rawValue, $0) }
+        switch route {
+        case .messages:
+            let identity = try SharedIdentity(path: words.path, source: words.source)
+            let pipe = Delivery(
+                first(words.arguments(identity)), of: identity, quiet: words.isQuiet)
+            try pipe.run()
+        case .envelopes:
+            // One stage opens the identity, and asks itself.
+            let send = PipeRun.Stage("send", words.isQuiet ? ["-q"] : [])
+            let names = NamedRecipients(arguments)
+            let pipe = Delivery(PipeRun([first(arguments), send]), names, quiet: words.isQuiet)
+            try pipe.run()
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Arguments
+import SottoBytes
+import SottoProgram
+
+/// `sotto whoami`: the state of the own identity.
+struct WhoamiCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "whoami",
+        abstract:
+            "Show your name, id, fingerprint and relay, and whether your card is published.",
+        usage: "sotto whoami",
+        discussion: """
+            Runs keygen unlock --status, keygen public, fingerprint, keygen prekeys --count, and with a relay recv --card. \
+            For a program, run these tools.
+            """)
+
+    @OptionGroup var options: SharedIdentityOptions
+
+    func execute() throws {
+        let path = try options.path ?? defaultIdentityPath()
+        let unlocked = ToolRun("keygen", ["unlock", "--status", "--", path])
+        let state = try unlocked.run()
+        if state.status != ExitStatus.no.rawValue { try Delivery.end(state.status) }
+        let identity = try options.open()
+        let card = try identity.run(.keygen, ["public"]).output()
+        guard let record = records(in: card).first, let id = record["id"]?.string else {
+            throw Failure(.bug, "the output of keygen public is no card")
+        }
+        let relay = record["relay"]?.string
+        let prekeys = try identity.run(.keygen, ["prekeys", "--count"]).output()
+        var table = Table()
+        table.add(["name", record["name"]?.string ?? "-"])
+        table.add(["id", id])
+        table.add(["fingerprint", try Self.line(identity.run(.fingerprint, []).output())])
+        table.add(["file", path])
+        table.add(["passphrase", Self.line(state.output)])
+        table.add(["relay", relay ?? "none; to set it: sotto keygen set --relay URL"])
+        if relay != nil { table.add(["card", try published(id, identity)]) }
+        let count = Self.line(prekeys)
+        table.add([
+            "prekeys", count == "0" ? "none; to publish them: sotto keygen prekeys --send" : count,
+        ])
+        let output = try Output(path: "-", content: .text)
+        try output.writeText(table.text)
+        try output.finish()
+    }
+
+    private static func line(_ output: [UInt8]) -> String {
+        output.split(separator: UInt8(ascii: "\n")).first.map {
+            String(decoding: $0, as: UTF8.self)
+        } ?? "-"
+    }
+
+    /// Asks the relay for the own card.
+    private func published(_ id: String, _ identity: SharedIdentity) throws -> String {
+        var recv = identity.run(.recv, ["-q", "--card", id])
+        recv.collectsMessages = true
+        return switch ExitStatus(rawValue: try recv.run().status) {
+        case .done: "published"
+        case .noKey: "not published; to publish it: sotto keygen public --send"
+        default: "unknown: the relay cannot be reached"
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `sotto COMMAND … --send` is the same as the pipe typed out.
+struct SendWordTests {
+    /// Commands, and what follows each of them in a pipe.
+    static let commands: [(command: String, rest: String)] = [
+        ("compose text bob", messages), ("compose text team", messages),
+        ("compose text -i alice.key bob", messages), ("compose file photo.txt bob", messages),
+        ("compose reply -1 --with bob", messages), ("compose edit -1 --with bob", messages),
+        ("compose react -2 👍 --with bob", messages), ("compose delete -1 --with bob", messages),
+        ("compose pin -2 --with bob", messages),
+        ("compose forward -2 --with bob --to carol", messages),
+        ("compose text nobody", messages), ("compose edit -2 --with bob", messages),
+        ("group create crew bob carol", messages), ("group create alone", messages),
+        ("group rename --anyway team crew", messages),
+        ("group about --anyway team hikes", messages),
+        ("group timer --anyway team 1d", messages),
+        ("group policy --anyway team post=admin", messages),
+        ("group role --anyway team bob admin", messages),
+        ("group remove --anyway team carol", messages),
+        ("group ban --anyway team carol", messages), ("group nickname --anyway team Al", messages),
+        ("group leave --anyway team", messages), ("group continue team", messages),
+        ("group sync", messages), ("group sync nothing", messages),
+        ("history read bob", messages), ("history read carol", messages),
+        ("encrypt --to bob", envelopes), ("encrypt --group team", envelopes),
+        ("encrypt --to bob --attach photo.txt", envelopes), ("encrypt --to nobody", envelopes),
+        ("encrypt -q --to bob -i alice.key", envelopes),
+        ("keygen public alice.key", envelopes), ("keygen prekeys -i alice.key", envelopes),
+    ]
+    static let messages = " | sotto encrypt | sotto send"
+    static let envelopes = " | sotto send"
+
+    @Test func itIsTheSameAsThePipeTypedOut() throws {
+        let front = try FrontWorld()
+        try front.keepState()
+        for (command, rest) in Self.commands {
+            func run(_ line: String) throws -> (run: Run, history: [String]) {
+                try front.restoreState()
+                let run = try front.world.paste(line, text: "some text\n")
+                return (run, try front.history())
+            }
+            let typed = try run("sotto \(command)\(rest)")
+            let sent = try run("sotto \(command) --send")
+            #expect(typed.run.status == sent.run.status, "\(command): \(sent.run.stderr)")
+            #expect(
+                FrontWorld.comparable(typed.run.text).sorted()
+                    == FrontWorld.comparable(sent.run.text).sorted(), "\(command)")
+            #expect(
+                FrontWorld.comparable(typed.run.stderr).sorted()
+                    == FrontWorld.comparable(sent.run.stderr).sorted(), "\(command)")
+            #expect(typed.history == sent.history, "\(command)")
+        }
+    }
+
+    @Test func aRelayThatIsNotThereKeepsTheMessages() throws {
+        let front = try FrontWorld()
+        try front.keepState()
+        for line in [
+            "sotto compose text bob | sotto encrypt | sotto send", "sotto compose text bob --send",
+        ] {
+            try front.restoreState()
+            let run = try front.world.paste(
+                "SOTTO_RELAY=tcp://127.0.0.1:1; \(line)", text: "later\n")
+            #expect(run.status == 75, "\(run.stderr)")
+            #expect(run.text.contains(#""status":"queued""#))
+            #expect(try front.must("sotto send < /dev/null").text.contains(#""status":"stored""#))
+        }
+    }
+
+    @Test(arguments: [
+        "group list --send", "group show team --send", "history bob --send", "contact list --send",
+        "keygen --send", "recv --send", "send --send", "pad --send", "fingerprint --send",
+    ])
+    func aCommandWithNothingToSendIsRefused(_ line: String) throws {
+        let run = try Home().run("sotto", line.split(separator: " ").map(String.init))
+        #expect(
+            run.status == 64 && run.stderr.contains("prints nothing that can be sent"),
+            "\(run.stderr)")
+    }
+
+    @Test func theWordAfterTheEndOfOptionsIsAnArgument() throws {
+        let front = try FrontWorld()
+        let run = try front.world.run("sotto", ["compose", "text", "--", "--send"], text: "x")
+        #expect(run.status == 66 && run.stderr.contains("--send is neither"), "\(run.stderr)")
+        let help = try front.world.run("sotto", ["group", "sync", "--send", "--help"])
+        #expect(help.status == 0 && help.text.contains("group sync"))
+        let wrong = try front.world.run("sotto", ["gruop", "sync", "--send"])
+        #expect(
+            wrong.status == 64 && wrong.stderr.contains("did you mean 'group'?"), "\(wrong.stderr)")
+    }
+
+    @Test func aTerminalGetsOneLine() throws {
+        let front = try FrontWorld()
+        func shown(_ arguments: [String], text: String = "x\n") throws -> String {
+            let run = try front.onTerminal("sotto", arguments, text: text)
+            try #require(run.status == 0, "\(run.text)")
+            return run.lines.last ?? ""
+        }
+        #expect(try shown(["compose", "text", "bob", "--send"]) == "sent to bob")
+        #expect(try shown(["encrypt", "--to", "bob", "--send"]) == "sent to bob")
+        #expect(try shown(["encrypt", "--group=team", "--send"]) == "sent to team")
+        #expect(try shown(["compose", "text", "team", "--send"]) == "sent to team")
+        #expect(
+            try shown(["group", "rename", "--anyway", "team", "crew", "--send"])
+                .wholeMatch(of: #/sent to (bob and carol|carol and bob)/#) != nil)
+        #expect(
+            try shown(["keygen", "public", "alice.key", "--send"]).hasPrefix("published at tcp://"))
+        // Nothing to send, nothing to say.
+        #expect(try shown(["history", "read", "-q", "carol", "--send"]) == "")
+        #expect(try shown(["encrypt", "-q", "--to", "bob", "--send"]) == "")
+        let session = try TerminalSession(
+            front.world.home.command(
+                "sotto", ["encrypt", "--to", "bob", "--send"],
+                environment: front.world.environment("alice").merging(FrontWorld.noRelay) { $1 }),
+            stdin: front.world.home.files("photo.txt"))
+        let queued = try session.finish()
+        #expect(queued.status == 75 && queued.lines.last == "queued for bob", "\(queued.text)")
+    }
+
+    /// The passphrase of a locked identity is asked for once, and no program that uses the network gets it.
+    @Test func thePassphraseIsAskedForOnce() throws {
+        let front = try FrontWorld()
+        front.world.home.files.write("p", Array("correct horse\n".utf8))
+        try front.world.must("keygen", ["passwd", "-q", "--passphrase", "@FILE:p", "alice.key"])
+        let typed = try front.typing(
+            "correct horse\n", at: "Passphrase for ", "sotto",
+            ["group", "rename", "--anyway", "team", "crew", "--send"])
+        #expect(
+            typed.status == 0 && typed.lines.last?.hasPrefix("sent to ") == true, "\(typed.text)")
+        #expect(typed.text.components(separatedBy: "Passphrase for").count == 2)
+        for source in ["@FILE:p", "@FD:3", "@ENV:PASSWORD"] {
+            let run = try front.world.paste(
+                "PASSWORD='correct horse' sotto compose text --identity-passphrase \(source) bob --send 3< p",
+                text: "x")
+            #expect(run.status == 0 && run.text.contains("stored"), "\(run.stderr)")
+        }
+        // Without a terminal and a source nothing is sent.
+        #expect(try front.world.paste("sotto compose text bob --send", text: "x").status == 78)
+        let exposed = try front.world.paste(
+            "sotto compose text --identity-passphrase horse bob --send", text: "x")
+        #expect(exposed.status == 64 && exposed.stderr.contains("cannot be an argument"))
+    }
+
+    /// What a pipe needs is in the pages: each documented one can be written with the word.
+    @Test func eachDocumentedPipeHasIt() throws {
+        let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
+        let pages = try FileManager.default.contentsOfDirectory(
+            atPath: root.appending(path: "man").path)
+        let home = Home()
+        var count = 0
+        for page in pages {
+            let text = try String(contentsOf: root.appending(path: "man/\(page)"), encoding: .utf8)
+            for match in text.matches(
+                of:
+                    #/(?m)^\$ (?:sotto )?(compose|group|history|keygen|bridge) ([a-z]+)[^|\n]*\| (?:sotto )?(?:encrypt \| (?:sotto )?)?send$/#
+            ) {
+                count += 1
+                let run = try home.run(
+                    "sotto", [String(match.1), String(match.2), "--send", "--help"])
+                #expect(run.status == 0, "\(page): \(match.output.0)")
+            }
+        }
+        #expect(count > 20)
+    }
+}

@@ -1,0 +1,218 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `sotto say`, `read`, `save` and `whoami`.
+struct VerbTests {
+    let front: FrontWorld
+    var world: HintWorld { front.world }
+
+    init() throws { front = try FrontWorld() }
+
+    /// Returns the texts that a person receives.
+    func received(by person: String) throws -> String {
+        try world.paste("sotto recv | sotto decrypt -q --text", as: person).text
+    }
+
+    // MARK: say
+
+    @Test func sayTakesItsTextFromTheArgumentsOrTheInput() throws {
+        try front.must("sotto say bob 'dinner at 8?'")
+        try front.must("sotto say bob dinner at nine -- -9")
+        try front.must("sotto say bob", text: "from a pipe\n")
+        try front.must("sotto say team 'to all'")
+        #expect(
+            try received(by: "bob") == "dinner at 8?\ndinner at nine -9\nfrom a pipe\nto all\n")
+        #expect(try received(by: "carol").hasSuffix("to all\n"))
+        #expect(try world.paste("sotto say nobody hi").status == 66)
+        #expect(try world.paste("sotto say bob ''").status == 1)
+        #expect(try world.paste("sotto say").status == 64)
+    }
+
+    @Test func sayAsksOnATerminal() throws {
+        let run = try front.typing("typed\n", at: "To bob: ", "sotto", ["say", "bob"])
+        #expect(run.status == 0 && run.lines.last == "sent to bob", "\(run.text)")
+        #expect(try received(by: "bob") == "typed\n")
+    }
+
+    @Test func sayAttachesFiles() throws {
+        world.home.files.write("second.txt", Array("lake\n".utf8))
+        let run = try front.must(
+            "sotto say bob -q --attach photo.txt --attach second.txt 'two files'")
+        #expect(run.stderr.isEmpty && run.text.components(separatedBy: "stored").count == 5)
+        let text = try received(by: "bob")
+        #expect(
+            text.contains("two files") && text.contains("photo.txt") && text.contains("second.txt"))
+    }
+
+    @Test func sayKeepsWhatTheRelayDoesNotTake() throws {
+        let run = try world.paste(
+            "SOTTO_RELAY=tcp://127.0.0.1:1 sotto say bob --attach photo.txt --attach photo.txt")
+        #expect(run.status == 75, "\(run.stderr)")
+        #expect(
+            try front.must("sotto send < /dev/null").text.components(separatedBy: "stored").count
+                == 5)
+    }
+
+    // MARK: read
+
+    @Test func readShowsWhatIsUnreadOnce() throws {
+        try front.must("echo one | sotto encrypt -q --to alice | sotto send", as: "bob")
+        try front.must("echo two | sotto encrypt -q --group team | sotto send", as: "carol")
+        let first = try front.onTerminal("sotto", ["read"])
+        #expect(first.status == 0, "\(first.text)")
+        for text in ["bob:", "team:", "hello", "one", "two"] {
+            #expect(first.text.contains(text), "\(first.text)")
+        }
+        #expect(!first.text.contains("hi bob") && !first.text.contains("{"))
+        let second = try front.onTerminal("sotto", ["read"])
+        #expect(
+            second.status == 1 && second.text == "sotto: error: nothing is unread\n",
+            "\(second.text)")
+        // The receipt for bob, who gets some.
+        #expect(try received(by: "bob").contains("read"))
+        #expect(try world.paste("sotto read -q").status == 1)
+    }
+
+    @Test func readOfOneConversationLeavesTheOthers() throws {
+        try front.must("echo two | sotto encrypt -q --group team | sotto send", as: "carol")
+        let run = try front.must("sotto read team")
+        #expect(run.lines.count == 1 && run.text.contains(#""text":"two""#), "\(run.text)")
+        #expect(try front.must("sotto history unread --text").text == "1\n")
+        #expect(try world.paste("sotto read nobody").status == 66)
+        // The beginning of a name is enough to read.
+        #expect(try front.must("sotto read --text bo").text.contains("hello"))
+        #expect(try world.run("history", ["unread"]).status == 1)
+    }
+
+    /// What a closed pipe cut off stays unread.
+    @Test func onlyWhatWasWrittenIsMarked() throws {
+        let texts = (0..<400).map { "message \($0) \(String(repeating: "x", count: 500))\n" }
+            .joined()
+        try front.must(
+            "sotto encrypt -q --jsonl --to alice | sotto send -q > /dev/null", as: "bob",
+            text: texts)
+        let cut = try world.paste("sotto read bob | head -n 1 > /dev/null; exit ${PIPESTATUS[0]}")
+        #expect(cut.status == 141, "\(cut.stderr)")
+        #expect(try front.must("sotto history unread --text").text == "401\n")
+        #expect(try front.must("sotto read bob").lines.count == 401)
+        #expect(try world.run("history", ["unread"]).status == 1)
+    }
+
+    /// A `recv` that runs is not waited for: the messages come through it.
+    @Test func readDoesNotWaitForAnotherRecv() throws {
+        let follower = try Pipeline([
+            world.home.command("recv", ["--follow"], environment: world.environment("alice"))
+        ])
+        defer { follower.signal(15) }
+        try front.must("echo one | sotto encrypt -q --to alice | sotto send", as: "bob")
+        try follower.collect { $0.contains(UInt8(ascii: "\n")) }
+        let run = try world.paste("sotto read bob")
+        #expect(
+            run.status == 0 && run.stderr.isEmpty && run.text.contains("hello"), "\(run.stderr)")
+        #expect(run.lines.count == 1)
+    }
+
+    @Test func withoutARelayReadShowsWhatIsHere() throws {
+        let run = try world.paste("SOTTO_RELAY=tcp://127.0.0.1:1 sotto read")
+        #expect(run.status == 0 && run.text.contains("hello"))
+        #expect(run.stderr.contains("sotto: error: "), "\(run.stderr)")
+    }
+
+    // MARK: save
+
+    @Test func saveFetchesAndSaves() throws {
+        world.home.files.write("second.txt", Array("lake\n".utf8))
+        try front.must(
+            "sotto say alice -q --attach photo.txt --attach second.txt from the lake", as: "bob")
+        let read = try front.must("sotto read bob")
+        let numbers = try read.lines.map {
+            try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+        }
+        .compactMap { $0?["number"] as? Int }
+        try #require(numbers.count == 3)
+        try front.must("mkdir one all")
+        let one = try front.must("sotto save \(numbers[1]) -o one")
+        #expect(one.text == "one/photo.txt\n")
+        #expect(try world.home.files.read("one/photo.txt") == Array("sunset\n".utf8))
+        #expect(
+            try front.must("sotto save --all bob -o all").text == "all/photo.txt\nall/second.txt\n")
+        #expect(try world.home.files.read("all/second.txt") == Array("lake\n".utf8))
+        // What is there is not saved again.
+        #expect(try world.paste("sotto save --all bob -o all").status == 1)
+        #expect(try world.paste("sotto save --all bob -o missing").status == 73)
+        #expect(try world.paste("sotto save \(numbers[0])").status == 66)
+        #expect(try world.paste("sotto save --all carol").status == 1)
+    }
+
+    // MARK: whoami
+
+    @Test func whoamiShowsTheIdentity() throws {
+        let before = try front.must("sotto whoami").text
+        let id = try world.id("alice")
+        let digits = try world.must("fingerprint", ["alice.card"])
+        for text in [
+            "name         alice\n", id, digits, "passphrase   no passphrase\n", "prekeys      ",
+        ] {
+            #expect(before.contains(text), "\(before)")
+        }
+        #expect(before.contains("none; to set it: sotto keygen set --relay URL"))
+        let relay = try #require(world.relayURL)
+        try world.must("keygen", ["set", "-q", "--relay", relay, "alice.key"])
+        let after = try front.must("sotto whoami").text
+        #expect(after.contains(relay) && after.contains("card         published\n"), "\(after)")
+        let other = try world.paste("sotto whoami", as: "nobody")
+        #expect(other.status == 66, "\(other.stderr)")
+    }
+
+    // MARK: Names and help
+
+    @Test(arguments: ["say", "read", "save", "whoami"])
+    func theHelpShowsThePipe(_ verb: String) throws {
+        for words in [[verb, "--help"], ["help", verb]] {
+            let run = try world.run("sotto", words)
+            #expect(run.status == 0 && run.text.contains("sotto \(verb)"))
+            #expect(run.text.contains("Runs "), "\(run.text)")
+        }
+    }
+
+    @Test func aMisspelledWordHasASuggestion() throws {
+        for (line, word) in [
+            ("sotto sya bob hi", "say"), ("sotto histroy", "history"),
+            ("sotto contact lsit", "list"),
+            ("sotto history lsit", "list"), ("sotto say bbo hi", "bob"),
+            ("echo x | sotto encrypt --to carrol", "carol"), ("sotto group creat x", "create"),
+        ] {
+            let run = try world.paste(line)
+            #expect(
+                run.status != 0 && run.stderr.contains("did you mean '\(word)'?"),
+                "\(line): \(run.stderr)")
+        }
+    }
+
+    @Test func aContactInPlaceOfAFileIsNamed() throws {
+        let run = try world.paste("sotto encrypt bob")
+        #expect(
+            run.status == 66 && run.stderr.contains("bob is a contact, and not a file"),
+            "\(run.stderr)")
+        #expect(run.stderr.contains("sotto encrypt --to bob --send"))
+        let other = try world.paste("sotto decrypt bob")
+        #expect(other.status == 66 && other.stderr.contains("bob is a contact, and not a file"))
+        #expect(try world.paste("sotto encrypt missing").stderr.contains("cannot read missing"))
+    }
+
+    /// A file that is no text keeps its name, as with --attach.
+    @Test func aPictureInPlaceOfTheTextKeepsItsName() throws {
+        try world.home.files.write(
+            "photo.png", world.home.output("qr", ["-t", "png"], stdin: Array("x".utf8)))
+        let run = try front.must("sotto encrypt --to bob photo.png --send")
+        #expect(
+            run.stderr.contains(
+                "photo.png is not text, so it is sent as a file, as with --attach photo.png"),
+            "\(run.stderr)")
+        #expect(try received(by: "bob").contains("[file photo.png"))
+        // A text in a file, and bytes on standard input, are messages as before.
+        try front.must("sotto encrypt -q --to bob photo.txt --send")
+        #expect(try received(by: "bob") == "sunset\n")
+    }
+}
