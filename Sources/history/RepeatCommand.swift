@@ -15,8 +15,10 @@ struct RepeatCommand: Program {
             WHO prints the messages of the last 30 days that were not sent, see history unsent. ID prints one message with its \
             edits, whatever became of it. A reader who has a message already does not see it twice. Deleted and ended \
             messages are left out, and those that wait in the outbox or are less than a minute old. \
-            To send them: sotto history repeat bob | sotto encrypt | sotto send
+            To send them: sotto history repeat bob --send
             """)
+
+    @OptionGroup var form: RecordOutput
 
     @OptionGroup var options: HistoryOptions
 
@@ -43,6 +45,7 @@ struct RepeatCommand: Program {
                 try transaction.earlier(entry).map { (entry.conversation, $0) }
             }
         }
+        if !messages.isEmpty { try form.check() }
         for message in Self.records(messages) { try output.writeRecord(message.record) }
         try output.finish()
         guard !options.quiet else { return }

@@ -13,7 +13,7 @@ struct UnsentCommand: Program {
             A message is not sent if none of its envelopes reached the outbox of this home, for example because the pipe \
             to send was forgotten. The records are as they were stored, with edits and reactions by themselves. A message \
             that was encrypted less than a minute ago can still be on its way. \
-            To send them: sotto history repeat WHO | sotto encrypt | sotto send
+            To send them: sotto history repeat WHO --send
             """)
 
     @Flag(

@@ -25,6 +25,7 @@ struct FrontWorld {
         }
         try must("echo hello | sotto encrypt -q --to alice | sotto send -q", as: "bob")
         try must("sotto recv | sotto decrypt -q > /dev/null")
+        try must("sotto group sync -q | sotto encrypt -q | sotto send -q")
         try must("echo 'hi bob' | sotto encrypt -q --to bob | sotto send -q")
         world.home.files.write("photo.txt", Array("sunset\n".utf8))
     }
@@ -72,11 +73,17 @@ struct FrontWorld {
     static func comparable(_ text: String) -> [String] {
         let uuid = #/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/#
         let time = #/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]+Z/#
-        // Keys and digests; the id of a person, which begins with 05, stays.
+        // Keys and digests; the id of a person, of 66 digits, stays.
         let random = #/"[A-Za-z0-9+/=_-]{40,}"/#
+        // The beginnings of the ids of groups.
+        let short = #/id [0-9a-f]{16}|continues [0-9a-f]{16}|\([0-9a-f]{8}\)/#
         return text.split(separator: "\n").map { line in
             String(line).replacing(uuid, with: "ID").replacing(time, with: "TIME")
-                .replacing(random) { $0.output.hasPrefix("\"05") ? String($0.output) : "RANDOM" }
+                .replacing(short, with: "SHORT")
+                .replacing(random) { match in
+                    let isPerson = match.output.count == 68 && match.output.hasPrefix("\"05")
+                    return isPerson ? String(match.output) : "RANDOM"
+                }
         }
     }
 

@@ -24,6 +24,7 @@ struct SendWordTests {
         ("group leave --anyway team", messages), ("group continue team", messages),
         ("group sync", messages), ("group sync nothing", messages),
         ("history read bob", messages), ("history read carol", messages),
+        ("history repeat bob", messages), ("history repeat nobody", messages),
         ("encrypt --to bob", envelopes), ("encrypt --group team", envelopes),
         ("encrypt --to bob --attach photo.txt", envelopes), ("encrypt --to nobody", envelopes),
         ("encrypt -q --to bob -i alice.key", envelopes),
@@ -70,7 +71,8 @@ struct SendWordTests {
     }
 
     @Test(arguments: [
-        "group list --send", "group show team --send", "history bob --send", "contact list --send",
+        "group list --send", "history unsent --send", "group show team --send",
+        "history bob --send", "contact list --send",
         "keygen --send", "recv --send", "send --send", "pad --send", "fingerprint --send",
     ])
     func aCommandWithNothingToSendIsRefused(_ line: String) throws {
