@@ -111,7 +111,7 @@ struct IntroduceCommand: Program {
 
     private func say(_ contact: JSONObject) throws {
         guard let name = contact["name"]?.string,
-            let number = contact["safety_number"]?.string
+            let number = contact["safetyNumber"]?.string
         else { throw Failure(.bug, "the output of contact show has no safety number") }
         let output = try Output(path: "-", content: .text)
         try output.writeText("The safety number of you and \(name), the same on both sides:\n\n")

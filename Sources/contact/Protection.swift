@@ -38,16 +38,16 @@ struct Protection {
         return String(session.began.description.prefix(length))
     }
 
-    /// Adds the members of a record: `uses`, `session` with its `since`, and `post_quantum`.
+    /// Adds the members of a record: `uses`, `session` with its `since`, and `postQuantum`.
     func add(to record: inout JSONObject) {
         record["uses"] = .string(suite.rawValue)
         record["session"] = session.map { session in
             .object(
                 JSONObject([
                     ("since", .string(session.began.description)),
-                    ("post_quantum", .bool(session.isPostQuantum)),
+                    ("postQuantum", .bool(session.isPostQuantum)),
                 ]))
         }
-        record["post_quantum"] = .bool(isPostQuantum)
+        record["postQuantum"] = .bool(isPostQuantum)
     }
 }

@@ -136,12 +136,12 @@ extension MessageRequest {
         return String(decoding: quoted, as: UTF8.self)
     }
 
-    /// The record: `{"v":1,"type":"requests","from","count","first_seen","claimedName","relay"}`.
+    /// The record: `{"v":1,"type":"requests","from","count","firstSeen","claimedName","relay"}`.
     var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("requests")),
             ("from", .string(from.description)), ("count", .integer(Int64(count))),
-            ("first_seen", .string(firstSeen.description)),
+            ("firstSeen", .string(firstSeen.description)),
             ("claimedName", card.flatMap { $0.name.isEmpty ? nil : .string($0.name) }),
             ("relay", card?.relay.map { .string($0) }),
         ])

@@ -44,7 +44,7 @@ struct ShowCommand: Program {
             }
             record["formerAddresses"] = nil
             record["fingerprint"] = .string(theirs)
-            record["safety_number"] = .string(number)
+            record["safetyNumber"] = .string(number)
             record["requests"] = .integer(Int64(waiting))
             try output.writeRecord(record)
         } else {

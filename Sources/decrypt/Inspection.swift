@@ -30,7 +30,7 @@ struct Inspection {
         func number(_ count: Int) -> JSON { .integer(Int64(count)) }
         let recipients = file.recipients.map { recipient in
             var record = JSONObject([("type", .string(recipient.type))])
-            record["work_factor"] = recipient.logN.map(number)
+            record["workFactor"] = recipient.logN.map(number)
             return JSON.object(record)
         }
         var record = JSONObject([
@@ -38,8 +38,8 @@ struct Inspection {
             ("version", .string(AgeInspection.version)), ("armor", .bool(file.isArmored)),
             ("recipients", .array(recipients)),
         ])
-        record["post_quantum"] = file.isPostQuantum.map(JSON.bool)
-        record["names_audience"] = .bool(file.namesAudience)
+        record["postQuantum"] = file.isPostQuantum.map(JSON.bool)
+        record["namesAudience"] = .bool(file.namesAudience)
         record["sizes"] = .object(
             JSONObject([
                 ("header", number(file.headerSize)), ("overhead", number(file.overhead)),

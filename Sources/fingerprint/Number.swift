@@ -22,7 +22,7 @@ struct Number {
             }
             digits = Fingerprint.safetyNumber(mine, theirs, style: style)
             record["with"] = .string(theirs.userID)
-            record["safety_number"] = .string(digits)
+            record["safetyNumber"] = .string(digits)
         } else {
             digits = mine.digits
             record["key"] = .string(hex(mine.key))

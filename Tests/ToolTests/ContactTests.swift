@@ -281,7 +281,7 @@ struct ContactTests {
         #expect(text.contains(try card("bob").id.description))
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
         let record = try record("bob")
-        #expect(record["safety_number"]?.string == digits.joined())
+        #expect(record["safetyNumber"]?.string == digits.joined())
         #expect(record["fingerprint"]?.string == own.filter { $0 != " " })
         #expect(try must("show", "bob", "--card").stdout == home.files.read("bob.card"))
         _ = try must("remove", "bob")
@@ -543,7 +543,7 @@ struct ContactTests {
         #expect(try must("list").text.contains("  ratchet  session \(today)"))
         #expect(try must("show", "bob").text.contains("session      since \(today)"))
         #expect(try record("bob")["uses"] == .string("ratchet"))
-        #expect(try record("bob")["session"]?.object?["post_quantum"] == .bool(true))
+        #expect(try record("bob")["session"]?.object?["postQuantum"] == .bool(true))
         // The same id with other keys: the session continues.
         let forged = ContactURI(
             id: other.id, x25519: try card("carol").age.publicKey, name: "bob")
@@ -640,7 +640,7 @@ struct ContactTests {
         #expect(list[0].hasPrefix(id.description.prefix(16) + "  2 messages  20"))
         let record = try records(must("requests", "--json").stdout)[0]
         #expect(record["type"] == .string("requests") && record["count"] == .integer(2))
-        #expect(record["from"]?.string == id.description && record["first_seen"] != nil)
+        #expect(record["from"]?.string == id.description && record["firstSeen"] != nil)
 
         let beginning = String(id.description.prefix(16))
         let envelopes = try must("requests", beginning).stdout

@@ -34,7 +34,7 @@ import Testing
             "fingerprint", ["--with", "alice.card", "--json", "--words", "bob.card", "carol.card"])
         for line in numbers.lines {
             let record = try #require(try JSON(parsing: Array(line.utf8)).object)
-            #expect(record["safety_number"]?.string?.count == 60)
+            #expect(record["safetyNumber"]?.string?.count == 60)
             #expect(record["words"]?.array?.count == 20)
         }
         #expect(numbers.lines.count == 2)

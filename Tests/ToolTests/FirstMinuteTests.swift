@@ -140,7 +140,7 @@ struct FirstMinuteTests {
             added.status == 0 && added.text.contains("sotto contact verify bob"), "\(added.stderr)")
         let shown = try alice.output("contact", ["show", "--json", "bob"] + unlocked)
         let record = try JSON.object(parsing: Array(shown.dropLast()))
-        let number = try #require(record["safety_number"]?.string)
+        let number = try #require(record["safetyNumber"]?.string)
         let typed = added.text.filter(\.isNumber)
         #expect(typed == number)
         let whole = try alice.output("contact", ["show", "--card", "bob"] + unlocked)

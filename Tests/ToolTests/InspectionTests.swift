@@ -46,18 +46,18 @@ struct InspectionTests {
         let postQuantum = try inspect(
             home.output("encrypt", ["-r", "bob.card", "-r", "alice.card"]))
         #expect(types(postQuantum) == ["mlkem768x25519", "mlkem768x25519"])
-        #expect(postQuantum["post_quantum"] == .bool(true))
-        #expect(postQuantum["names_audience"] == .bool(false))
+        #expect(postQuantum["postQuantum"] == .bool(true))
+        #expect(postQuantum["namesAudience"] == .bool(false))
         let classic = try inspect(home.output("encrypt", ["--classic", "-r", "bob.card"]))
-        #expect(types(classic) == ["X25519"] && classic["post_quantum"] == .bool(false))
+        #expect(types(classic) == ["X25519"] && classic["postQuantum"] == .bool(false))
         let signed = try inspect(
             home.output("encrypt", ["-r", "bob.card", "-r", "alice.card", "-s", "-i", "alice.key"]))
-        #expect(types(signed).count == 2 && signed["names_audience"] == .bool(true))
+        #expect(types(signed).count == 2 && signed["namesAudience"] == .bool(true))
         home.files.write("secret", Array("correct horse\n".utf8))
         let passphrase = try inspect(home.output("encrypt", ["--passphrase", "@FILE:secret"]))
-        #expect(types(passphrase) == ["scrypt"] && passphrase["post_quantum"] == .bool(true))
+        #expect(types(passphrase) == ["scrypt"] && passphrase["postQuantum"] == .bool(true))
         #expect(
-            passphrase["recipients"]?.array?[0].object?["work_factor"]?.integer
+            passphrase["recipients"]?.array?[0].object?["workFactor"]?.integer
                 == Int64(AgeScrypt.logN))
     }
 
@@ -67,10 +67,10 @@ struct InspectionTests {
             "age-encryption.org/v1\n-> X25519 abc\nAAAA\n-> future x\nAAAA\n-> qK-grease y\n\n--- \(code)\n"
         let record = try inspect(Array(header.utf8) + [UInt8](repeating: 0, count: 33))
         #expect(types(record) == ["X25519", "future"])
-        #expect(record["post_quantum"] == .bool(false))
+        #expect(record["postQuantum"] == .bool(false))
         let unknown = header.replacing("-> X25519 abc\nAAAA\n", with: "")
         let other = try inspect(Array(unknown.utf8) + [UInt8](repeating: 0, count: 32))
-        #expect(types(other) == ["future"] && other["post_quantum"] == nil)
+        #expect(types(other) == ["future"] && other["postQuantum"] == nil)
         #expect(sizes(other)["plaintext"] == 0)
     }
 

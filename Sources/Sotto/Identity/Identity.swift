@@ -100,7 +100,7 @@ public final class Identity: Sendable {
             ("name", name.isEmpty ? nil : .string(name)), ("id", .string(id.description)),
             ("words", Self.text(words)),
             ("language", hasWords ? .string(wordlist.rawValue) : nil),
-            ("words_passphrase", Self.text(passphrase)),
+            ("wordsPassphrase", Self.text(passphrase)),
             ("sign", .base64(signingKey.withSeed { Array($0) })),
             ("age", .string(ageKey.text())), ("pq", .string(hybridKey.text())),
         ])
@@ -110,7 +110,7 @@ public final class Identity: Sendable {
     }
 
     private static let ownMembers: Set<String> = [
-        "v", "type", "name", "id", "words", "language", "words_passphrase", "sign", "age", "pq",
+        "v", "type", "name", "id", "words", "language", "wordsPassphrase", "sign", "age", "pq",
         "relay",
     ]
 
@@ -140,7 +140,7 @@ public final class Identity: Sendable {
         let isWordless = record["words"] == nil && record["language"] == nil
         words = SecretBytes(copying: isWordless ? "".utf8 : try fields["words"].text().utf8)
         passphrase = SecretBytes(
-            copying: (try fields["words_passphrase"].optional?.text() ?? "").utf8)
+            copying: (try fields["wordsPassphrase"].optional?.text() ?? "").utf8)
         var others = record
         for name in Self.ownMembers { others[name] = nil }
         self.others = Self.secret(others)

@@ -196,12 +196,12 @@ extension HintTests {
                 let web = try world.must(
                     "bridge", ["account", "mercurio", "--form", "web", "bob.key"])
                 try world.must("contact", ["add", "--name", "bob"], text: web)
-                let number = try #require(try world.contact("bob")["safety_number"]?.string)
+                let number = try #require(try world.contact("bob")["safetyNumber"]?.string)
                 return try world.run("contact", ["verify", "bob", number])
             },
             result: { (world, run) throws in
                 try world.must("contact", ["add"], text: run.text)
-                let number = try #require(try world.contact("bob")["safety_number"]?.string)
+                let number = try #require(try world.contact("bob")["safetyNumber"]?.string)
                 try world.must("contact", ["verify", "bob", number])
             }),
     ]

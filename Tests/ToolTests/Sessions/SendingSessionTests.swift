@@ -36,7 +36,7 @@ struct SendingSessionTests {
     private func isPostQuantum(_ peer: Party, for reader: Party) throws -> Bool? {
         let run = try reader.run("contact", ["list", "--json"])
         return try run.lines.map { try JSON.object(parsing: Array($0.utf8)) }
-            .first { $0["id"]?.string == peer.identity.id.description }?["post_quantum"]?.bool
+            .first { $0["id"]?.string == peer.identity.id.description }?["postQuantum"]?.bool
     }
 
     /// Nine sessions are more than a state reads for a usual message.

@@ -133,7 +133,7 @@ struct SuiteMessageTests {
         #expect(try accounts.record(read).at("body", "text") == .string("hi"), "\(made.stderr)")
         #expect(try accounts.record(read)["legacy"] != nil)
         let shown = try stranger.run("contact", ["show", "rob", "--json"])
-        let number = try #require(accounts.record(shown)["safety_number"]?.string)
+        let number = try #require(accounts.record(shown)["safetyNumber"]?.string)
         #expect(try stranger.run("contact", ["verify", "rob", number]).status == 12)
         try home.files.write(
             "bob.bundle",
