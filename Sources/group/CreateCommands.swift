@@ -42,8 +42,8 @@ struct CreateCommand: Program {
             and room. With the visibility granted, a later member reads your messages only after group grant.
 
             A room has a phrase, and whoever knows it can enter with group join. Its visibility is granted. Its record \
-            is kept by a relay, which cannot read it, and which can try phrases: use seven or more random words. \
-            --phrase makes a room with any preset.
+            is kept by a relay, which cannot read it, and which can try phrases. Without --phrase \
+            the phrase is made of nine random words, and shown once on stderr. --phrase makes a room with any preset.
             """)
 
     @Option(
@@ -84,12 +84,11 @@ struct CreateCommand: Program {
     func execute() throws {
         let groups = try options.open()
         let invited = try people.map { try Invited($0, groups) }
-        // Before a phrase is asked for.
+        // Before a phrase is shown.
         if isRoom { try options.records.check() }
         let relay = isRoom ? try room.address(nil, groups.owner) : nil
-        let keys = try relay.map { relay in
-            RoomKeys(try room.newDoor(at: relay), relay: relay.text)
-        }
+        let door = try relay.map { try room.newDoor(at: $0) }
+        let keys = relay.flatMap { relay in door.map { RoomKeys($0.door, relay: relay.text) } }
         var policy = preset.policy
         if let visibility { policy.visibility = visibility }
         if let keys { (policy.door, policy.relays) = (keys.door.publicKey, [keys.relay]) }
@@ -106,6 +105,7 @@ struct CreateCommand: Program {
                 records =
                     try transaction.publication(of: group, card: groups.owner.card()) + records
             }
+            try door?.show()
             return (group, try groups.told(records))
         }
         options.note("created \(try groups.localName(of: group)), id \(group.id.short)")

@@ -94,7 +94,7 @@ struct DoorCommand: Program {
             """,
         discussion: """
             Without an option the address is printed, for qr. It does not contain the phrase. --new-phrase closes the \
-            old door: those who entered by it stay members, and nobody enters by it later. A group without a door \
+            old door, and without --phrase shows nine random words once on stderr: those who entered by it stay members, and nobody enters by it later. A group without a door \
             becomes a room. The other options print records for encrypt.
             """)
 
@@ -156,7 +156,8 @@ struct DoorCommand: Program {
     private func change(_ found: StoredGroup, _ groups: OpenGroups) throws {
         try group.group.options.records.check()
         let relay = try room.address(nil, groups.owner)
-        let door = try room.newDoor(at: relay)
+        let new = try room.newDoor(at: relay)
+        let door = new.door
         // The same phrase at the same host makes the same door: the relay would refuse the record of the new room, and
         // the old one would be closed.
         guard !found.log.doors.contains(door.id.publicKey) else {
@@ -169,7 +170,9 @@ struct DoorCommand: Program {
                 hint: "choose a different phrase")
         }
         try groups.changeDoor(of: found) { group, transaction in
-            try transaction.open(door, at: relay, in: group)
+            let changed = try transaction.open(door, at: relay, in: group)
+            try new.show()
+            return changed
         }
     }
 

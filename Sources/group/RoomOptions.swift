@@ -9,7 +9,9 @@ import SottoWire
 struct RoomOptions: ArgumentGroup {
     @Option(
         "--phrase", value: "source",
-        help: "The phrase of the room: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
+        help:
+            "The phrase of the room: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask; a new room gets nine random words."
+    )
     var phrase: SecretSource?
 
     @Option(
@@ -36,9 +38,16 @@ struct RoomOptions: ArgumentGroup {
         return try RoomDoor(phrase: secret, host: relay.host)
     }
 
-    /// Reads a new phrase, and derives the keys of its door at a relay. Throws a failure with status 64 for a weak phrase.
-    func newDoor(at relay: RelayURL) throws -> RoomDoor {
-        let secret = try NewSecret("phrase", tool: GroupTool.toolName).read(phrase, warns: false)
+    /// Derives the keys of a new door at a relay, from the given phrase or from random words. Throws a failure with status 64 for
+    /// a weak phrase.
+    func newDoor(at relay: RelayURL) throws -> NewDoor {
+        guard let phrase else {
+            let words = Wordlist.english.randomPhrase(wordCount: NewDoor.wordCount)
+            return NewDoor(
+                door: try RoomDoor(phrase: words, host: relay.host),
+                words: words.withBytes { String(decoding: $0, as: UTF8.self) })
+        }
+        let secret = try phrase.read()
         let text = secret.withBytes { String(validating: $0, as: UTF8.self) }
         guard let text else { throw PhraseError.phrase }
         let bits = PhraseStrength.bits(of: text)
@@ -46,9 +55,9 @@ struct RoomOptions: ArgumentGroup {
             throw Failure(
                 .usage,
                 "the phrase has about \(Int(bits)) bits, and a room needs \(Int(PhraseStrength.recommended)): the relay can try phrases",
-                hint: "use seven or more random words")
+                hint: "without --phrase the room gets nine random words")
         }
-        return try RoomDoor(phrase: secret, host: relay.host)
+        return NewDoor(door: try RoomDoor(phrase: secret, host: relay.host), words: nil)
     }
 
     /// Fetches the record of a room with `recv`, and decrypts it. Returns `nil` without a record there.
@@ -85,6 +94,24 @@ struct RoomOptions: ArgumentGroup {
                 hint: "ask a moderator to publish the room again")
         }
         return try file.records(in: MemorySource(result.output)).changes
+    }
+}
+
+/// The door of a new room.
+struct NewDoor {
+    /// The words of a phrase that is made: 99 bits.
+    static let wordCount = 9
+
+    let door: RoomDoor
+    /// The phrase that was made, which nobody knows yet, or `nil` if the user gave it.
+    let words: String?
+
+    /// Shows a phrase that was made on stderr, also with `--quiet`: nothing stores it. Throws a failure with status 74 if it cannot
+    /// be written.
+    func show() throws {
+        guard let words else { return }
+        try Terminal.tell("\(GroupTool.toolName): the phrase of the room, shown only now:")
+        try Terminal.tell(words)
     }
 }
 

@@ -80,7 +80,11 @@ struct ShainyTests {
         (String(repeating: "Passwort1! ", count: 12), 10..<40),
         (String(repeating: "abcXYZ", count: 30), 0..<30),
         (String(repeating: "哈", count: 99), 0..<20),
-        ("travel tomato bright kangaroo velvet orbit pencil", 75..<110),
+        ("travel tomato bright kangaroo velvet orbit pencil", 77..<77.1),
+        ("Travel-tomato bright  kangaroo velvet orbit pencil fox zoo", 99..<99.1),
+        ("travel tomato bright kangaroo velvet orbit harbour", 60..<110),
+        ("abandon ability able about above absent absorb abstract", 18..<18.1),
+        ("zoo zoo zoo zoo zoo zoo zoo zoo", 18..<18.1), ("的 一 是 在 不 了 有 和", 10..<20),
     ])
     func p2AWeakPhraseIsDetected(_ phrase: String, _ range: Range<Double>) {
         #expect(range.contains(PhraseStrength.bits(of: phrase)), "\(phrase)")

@@ -42,6 +42,31 @@ public enum Wordlist: String, Sendable, CaseIterable {
 
     private static let places = Mutex<[Wordlist: [String: Int]]>([:])
 
+    /// Returns `count` random words with spaces between them: 11 bits for each word.
+    public func randomPhrase(wordCount count: Int) -> SecretBytes {
+        var random = randomBytes(2 * count)
+        defer { wipe(&random) }
+        let places = stride(from: 0, to: random.count, by: 2).map {
+            Int(random[$0] & 7) << 8 | Int(random[$0 + 1])
+        }
+        return phrase(of: places, separator: UInt8(ascii: " "))
+    }
+
+    /// Returns the words at some places of the list, with a separator between them.
+    func phrase(of places: [Int], separator: UInt8) -> SecretBytes {
+        let list = words
+        let chosen = places.map { list[$0] }
+        let count = chosen.reduce(chosen.count - 1) { $0 + $1.utf8.count }
+        var text = secretArray(count: count) { out in
+            for (place, word) in chosen.enumerated() {
+                if place > 0 { out.append(separator) }
+                out += word.utf8
+            }
+        }
+        defer { wipe(&text) }
+        return SecretBytes(copying: text)
+    }
+
     /// The separator of the words when a sentence is displayed: U+3000 for Japanese (BIP 39), a space for the other
     /// lists.
     public var separator: String { self == .japanese ? "\u{3000}" : " " }

@@ -39,19 +39,9 @@ public struct MeetingCode: ~Copyable, Sendable {
     }
 
     private init(number: Int64, address: String?, places: [Int]) {
-        let list = Wordlist.english.words
-        let words = places.map { list[$0] }
-        let count = words.reduce(words.count - 1) { $0 + $1.utf8.count }
-        var text = secretArray(count: count) { out in
-            for (place, word) in words.enumerated() {
-                if place > 0 { out.append(UInt8(ascii: "-")) }
-                out += word.utf8
-            }
-        }
-        defer { wipe(&text) }
         self.number = number
         self.address = address
-        password = SecretBytes(copying: text)
+        password = Wordlist.english.phrase(of: places, separator: UInt8(ascii: "-"))
     }
 
     /// Reads a code as a person types it: hyphens, spaces and the case of letters do not matter.

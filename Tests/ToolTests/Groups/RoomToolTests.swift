@@ -81,6 +81,26 @@ import Testing
         )
     }
 
+    /// Without a phrase nine words are made. They open the room, and are shown once, also with `-q`; nothing stores them.
+    @Test func aPhraseIsMadeAndShownOnce() throws {
+        let made = try shell(
+            "alice",
+            "group create --preset room --nickname Ally.W climbing -q | encrypt -q | send -q")
+        let lines = made.stderr.split(separator: "\n").map(String.init)
+        let title = try #require(
+            lines.firstIndex(of: "group: the phrase of the room, shown only now:"))
+        let words = lines[title + 1]
+        #expect(words.split(separator: " ").count == 9)
+        home.files.write("made", Array((words + "\n").utf8))
+        #expect(try shell("bob", "group check --phrase @FILE:made").text == "exists\n")
+        let shown = try shell("alice", "group show climbing; group door climbing")
+        #expect(!shown.text.contains(words))
+        let changed = try shell(
+            "alice", "group door --new-phrase climbing -q | encrypt -q | send -q")
+        #expect(changed.stderr.contains("shown only now:\n") && !changed.stderr.contains(words))
+        #expect(try run("bob", "group check --phrase @FILE:made").status == 1)
+    }
+
     /// `group` runs `recv`, and its messages have the name of the command that the user typed.
     @Test func theMessagesOfAnotherToolHaveTheNameOfThisOne() throws {
         let run = try run("bob", "group check --relay tcp://127.0.0.1:1 --phrase @FILE:phrase")

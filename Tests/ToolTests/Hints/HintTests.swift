@@ -102,13 +102,13 @@ struct HintTests {
         "receive it first: sotto recv | sotto decrypt; or give --anyway":
             "needs mail that was received an hour ago; GroupToolTests run it",
         "make one: sotto group door --new-phrase … | sotto encrypt | sotto send":
-            "asks for a phrase on the terminal",
+            "needs a relay; RoomToolTests make a phrase",
         "fetch them with sotto recv | sotto decrypt, and accept again: sotto group accept … | sotto encrypt | sotto send":
             "needs a relay and a long log; GroupFileTests run it",
         "print the records again: sotto group sync | sotto encrypt | sotto send":
             "needs a file that was removed after 30 days",
         "the removed members know the phrase of the door; change it: sotto group door --new-phrase … | sotto encrypt | sotto send":
-            "asks for a phrase on the terminal",
+            "needs a relay; RoomToolTests make a phrase",
         "not in the words: the relay; to set it: sotto keygen set --relay URL…":
             "has an address to fill in",
         "not in the words: the passphrase of the file; to set one: sotto keygen passwd…":

@@ -1,4 +1,4 @@
-/// An estimate of a phrase's strength from its characters.
+/// An estimate of a phrase's strength, from words of a known list or from its characters.
 package enum PhraseStrength {
     /// The number of bits that a phrase needs if it is hashed only once.
     package static let recommended = 80.0
@@ -9,6 +9,34 @@ package enum PhraseStrength {
     /// The characters of a phrase that count. More are strong enough, or a repetition.
     private static let most = 1_000
 
+    /// The bits of a random word of a ``Wordlist``.
+    private static let bitsOfWord = 11.0
+
+    /// Returns an estimate in bits. A phrase of words of one ``Wordlist`` counts 11 bits for each word.
+    package static func bits(of phrase: String) -> Double {
+        bitsOfWords(in: phrase) ?? bitsOfCharacters(in: phrase)
+    }
+
+    /// Returns the bits of a phrase of words of one list, or `nil` for any other phrase. A repeated word, and a neighbour of
+    /// the previous word in the list, count 1.
+    private static func bitsOfWords(in phrase: String) -> Double? {
+        let words = phrase.split { $0.isWhitespace || $0 == "-" }.prefix(most)
+        guard let first = words.first.map({ TypedWords.key($0) }) else { return nil }
+        for list in Wordlist.allCases where list.places[first] != nil {
+            let known = list.places
+            let places = words.compactMap { known[TypedWords.key($0)] }
+            guard places.count == words.count else { continue }
+            var (seen, previous): (Set<Int>, Int?) = ([], nil)
+            return places.reduce(0.0) { total, place in
+                let isNeighbour = previous.map { abs($0 - place) <= 1 } ?? false
+                previous = place
+                let isNew = seen.insert(place).inserted
+                return total + (isNew && !isNeighbour ? bitsOfWord : 1)
+            }
+        }
+        return nil
+    }
+
     /// Returns a low estimate in bits.
     ///
     /// A letter counts 2 bits, as in words, an ideograph 6, a digit 3, a space 0, any other character 4. A change
@@ -16,7 +44,7 @@ package enum PhraseStrength {
     /// repeated word or number of more than one character. Five or more characters that the phrase had before, without regard
     /// to spaces and case, count 3 together, however many they are. Four common words have about 45 bits, 32 random hexadecimal
     /// digits about 85: random text is stronger than its estimate.
-    package static func bits(of phrase: String) -> Double {
+    private static func bitsOfCharacters(in phrase: String) -> Double {
         var (total, characters, bits): (Double, [Unicode.Scalar], [Double]) = (0, [], [])
         var seen: Set<[Unicode.Scalar]> = []
         for word in runs(of: nfc(phrase)) {
