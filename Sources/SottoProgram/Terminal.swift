@@ -75,6 +75,11 @@ public enum Terminal {
         return try conversation.ask(question)
     }
 
+    /// Asks a question on the controlling terminal, and returns whether the answer is `yes`.
+    public static func confirms(_ question: String) throws(Failure) -> Bool {
+        try ask(question, secret: false).withBytes { Array($0) == Array("yes".utf8) }
+    }
+
     /// Asks for a secret twice, with the echo disabled from the first prompt to the second answer. Returns `nil` if the
     /// answers differ.
     public static func askTwice(

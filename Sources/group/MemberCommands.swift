@@ -220,19 +220,53 @@ struct ForgetCommand: Program {
 /// `group leave`: ends the own membership.
 struct LeaveCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "leave", abstract: "Leave a group.", usage: "group leave [--anyway] GROUP",
-        discussion: "The messages stay in the history.")
+        name: "leave", abstract: "Leave a group.", usage: "group leave [--yes] [--anyway] GROUP",
+        discussion: """
+            Asks first if standard input is a terminal. The messages stay in the history. The only owner first makes \
+            another member owner: without an owner nobody can change the rules again.
+            """)
 
-    @OptionGroup var use: UnconfirmedUse
+    @Flag("--yes", help: "Do not ask.")
+    var yes = false
+
+    @Flag(
+        "--anyway",
+        help: "Also as the only owner, or if no member has confirmed the restored group.")
+    var anyway = false
 
     @OptionGroup var group: GroupArgument
 
     func execute() throws {
         var (groups, found) = try group.open()
-        groups.takesDoubtful = use.anyway
+        groups.takesDoubtful = anyway
+        let others = found.members.count - 1
+        if found.standing == .member, !found.isDoubtful, others > 0 {
+            try checkOwners(found, groups)
+            try group.options.records.check()
+            let name = try groups.localName(of: found)
+            try confirm("leave \(name), with \(counted(others, "other member"))")
+        }
         try groups.change(found) { group, transaction in
             try transaction.write(
                 .leave(transaction.limits(of: groups.owner.id, in: group)), in: group)
+        }
+    }
+
+    /// Throws a failure with status 64 if the group would have no owner.
+    private func checkOwners(_ found: StoredGroup, _ groups: OpenGroups) throws {
+        guard !anyway, !found.hasOtherOwner else { return }
+        throw Failure(
+            .usage, "you are the only owner of \(found.name), and others stay in it",
+            hint:
+                "make another member owner first: sotto group role \(try groups.argument(of: found)) WHO owner --send; or give --anyway"
+        )
+    }
+
+    /// Asks if standard input is a terminal. Throws a failure with status 1 for another answer than yes.
+    private func confirm(_ action: String) throws {
+        guard !yes, Terminal.isTerminal(0) else { return }
+        guard try Terminal.confirms("Type yes to \(action): ") else {
+            throw Failure(.no, "nothing was changed")
         }
     }
 }

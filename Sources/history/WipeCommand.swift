@@ -57,18 +57,16 @@ struct WipeCommand: Program {
             Terminal.say("The state has \(counted(Int(try store.lastNumber()), "message")).")
         }
         if !keepIdentity { Terminal.say("The identity file is \(path).") }
-        let answer: SecretBytes
+        let isConfirmed: Bool
         do throws(Failure) {
-            answer = try Terminal.ask("Type yes to remove them: ", secret: false)
+            isConfirmed = try Terminal.confirms("Type yes to remove them: ")
         } catch {
             guard error.status == .configuration else { throw error }
             throw Failure(
                 .configuration, "no terminal is available for the question",
                 hint: "to remove them without a question: sotto history wipe --yes")
         }
-        guard answer.withBytes({ Array($0) == Array("yes".utf8) }) else {
-            throw Failure(.no, "nothing was removed")
-        }
+        guard isConfirmed else { throw Failure(.no, "nothing was removed") }
     }
 
     /// Throws if the file is a link: its target would remain.

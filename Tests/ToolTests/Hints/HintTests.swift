@@ -93,6 +93,8 @@ struct HintTests {
             "has names to fill in; c19TheRelayOfAMemberMustBeListed changes the policy",
         "make another member owner first: sotto group role … WHO owner | sotto encrypt | sotto send":
             "has a name to fill in; GroupToolTests run it",
+        "make another member owner first: sotto group role … WHO owner --send; or give --anyway":
+            "has a name to fill in; LeavingTests run it",
         "leave it first: sotto group leave … | sotto encrypt | sotto send":
             "needs members at a relay; c15AFloodOfInvitationsIsDropped leaves and forgets a group",
         "accept or decline them: sotto group list":

@@ -1,0 +1,62 @@
+import Sotto
+import TestSupport
+import Testing
+
+/// `group leave`: the question, and the last owner.
+struct LeavingTests {
+    private let circle: Circle
+
+    init() throws {
+        circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+    }
+
+    private func members(_ who: String) throws -> JSON? {
+        try circle.must(who, "group", ["show", "team"]).records[0]["members"]
+    }
+
+    @Test func theOnlyOwnerDoesNotLeaveByMistake() throws {
+        let refused = try circle["alice"].run("group", ["leave", "--yes", "team"])
+        #expect(refused.status == 64 && refused.stdout.isEmpty, "\(refused)")
+        #expect(refused.stderr.contains("sotto group role team WHO owner"))
+        #expect(try circle["alice"].run("group", ["role", "team", "me", "admin"]).status == 64)
+        #expect(try members("alice") == .integer(2))
+        // With another owner, an owner steps down or leaves.
+        try circle.group("alice", "role", "team", "bob", "owner")
+        try circle.settle()
+        try circle.group("alice", "role", "team", "me", "admin")
+        try circle.settle()
+        let rank = try circle.must("bob", "group", ["participants", "--json", "team"]).records
+            .first { $0["name"] == .string("alice") }?["rank"]
+        #expect(rank == .string("admin"))
+        try circle.group("alice", "leave", "team")
+        try circle.settle()
+        // Without others nobody needs an owner.
+        #expect(try members("bob") == .integer(1))
+        try circle.group("bob", "leave", "team")
+        #expect(try members("bob") == .integer(0))
+    }
+
+    @Test func theOnlyOwnerLeavesAnyway() throws {
+        try circle.group("alice", "leave", "--anyway", "team")
+        try circle.settle()
+        #expect(try members("bob") == .integer(1))
+    }
+
+    @Test func leavingAsksOnATerminal() throws {
+        func leave(_ answer: String) throws -> Run {
+            let session = try TerminalSession(
+                circle.home.command(
+                    "group", ["leave", "team"], environment: circle["bob"].environment),
+                stdout: circle.home.files("records"))
+            try session.expect("Type yes to leave team, with 1 other member: ")
+            try session.type(answer)
+            return try session.finish()
+        }
+        let kept = try leave("no\n")
+        #expect(kept.status == 1 && kept.text.contains("nothing was changed"), "\(kept.text)")
+        #expect(try members("bob") == .integer(2))
+        #expect(try leave("yes\n").status == 0)
+        #expect(try members("bob") == .integer(1))
+    }
+}
