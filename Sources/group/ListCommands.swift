@@ -249,10 +249,8 @@ struct ParticipantsCommand: Program {
     func execute() throws {
         let (groups, found) = try group.open(for: .reading)
         let notes = try groups.store.preview { try $0.notes(of: found) }
-        let isGranted = found.state.policy.visibility == .granted
         func sees(_ member: KeyID) -> Bool {
-            member == groups.owner.id || !isGranted || notes[member]?.isGranted == true
-                || found.log.joined(member, before: groups.owner.id)
+            found.showsMessages(of: groups.owner.id, to: member, notes)
         }
         guard !group.options.records.isForced else {
             return try groups.print(
@@ -271,7 +269,7 @@ struct ParticipantsCommand: Program {
         var table = Table()
         for member in found.members {
             var marks: [String] = []
-            if isGranted, !sees(member.id) { marks.append("does not see your messages") }
+            if !sees(member.id) { marks.append("does not see your messages") }
             table.add([
                 Table.cut(try groups.name(of: member.id), to: Table.nameWidth), member.rank.name,
                 Table.cut(found.state.nicknames[member.id] ?? "-", to: Table.nameWidth),
@@ -281,6 +279,16 @@ struct ParticipantsCommand: Program {
         let output = try Output(path: "-", content: .text)
         try output.writeText(table.text)
         try output.finish()
+    }
+}
+
+extension StoredGroup {
+    /// Whether a member reads the messages of the owner of this state. `notes` are all notes about members.
+    func showsMessages(
+        of owner: KeyID, to member: KeyID, _ notes: [KeyID: GroupMemberNote]
+    ) -> Bool {
+        member == owner || state.policy.visibility != .granted || notes[member]?.isGranted == true
+            || log.joined(member, before: owner)
     }
 }
 

@@ -688,6 +688,26 @@ import Testing
         #expect(try circle.texts("carol") == [])
     }
 
+    /// `--all` means the members who need a grant.
+    @Test func allPresentMembersAreGranted() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol", options: ["--visibility", "granted"])
+        try circle.group("alice", "grant", "team", "carol")
+        try circle.settle()
+        try circle.say("alice", "one")
+        try circle.settle()
+        #expect(try circle.history("bob") == [] && circle.history("carol") == ["one"])
+        let granted = try circle.group("alice", "grant", "team", "--all")
+        #expect(granted.stderr == "group: 1 member can read your messages\n")
+        try circle.settle()
+        #expect(try circle.history("bob") == ["one"])
+        let again = try circle.group("alice", "grant", "team", "--all")
+        #expect(again.stdout.isEmpty && again.stderr.contains("already"))
+        for usage in [["team"], ["team", "bob", "--all"]] {
+            #expect(try circle["alice"].run("group", ["grant"] + usage).status == 64)
+        }
+    }
+
     /// With the visibility `global` a newcomer gets the earlier messages of each author.
     @Test func aNewcomerGetsEarlierMessages() throws {
         let circle = try Circle("alice", "bob", "carol")

@@ -27,7 +27,7 @@ struct LeavingTests {
         try circle.group("alice", "role", "team", "me", "admin")
         try circle.settle()
         let rank = try circle.must("bob", "group", ["participants", "--json", "team"]).records
-            .first { $0["name"] == .string("alice") }?["rank"]
+            .first { $0["name"] == .string("alice") }?["role"]
         #expect(rank == .string("admin"))
         try circle.group("alice", "leave", "team")
         try circle.settle()
