@@ -24,6 +24,9 @@ extension AddressBook {
 
 /// The names of conversations in the output.
 package final class ConversationNames {
+    /// The name of the conversation of unknown senders.
+    static let unknownSender = "unknown sender"
+
     private let store: IdentityStore
     /// The names of the groups by their members, and by this state, when they were read last.
     private var groups: (given: [GroupID: String], local: [GroupID: String]) = ([:], [:])
@@ -36,10 +39,12 @@ package final class ConversationNames {
         switch summary.conversation {
         case .peer(let peer): return try name(of: peer)
         case .chat(let id):
+            // An import can claim any name.
+            guard !summary.isClaimed else { return id }
             let last = try store.historyEntry(number: summary.last)
             return last?.chatName ?? id
         case .group(let id): return try name(of: id)
-        case .unknown: return "unknown sender"
+        case .unknown: return Self.unknownSender
         }
     }
 

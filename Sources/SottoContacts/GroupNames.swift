@@ -47,17 +47,31 @@ extension StateTransaction {
         }
     }
 
-    /// Returns the names and ids of people, groups and chats.
+    /// Returns the names and ids of people, groups and chats: all that the list of conversations shows.
     package func knownNames() throws -> [NameRule.Known] {
-        let chats = try allConversations().compactMap { summary -> NameRule.Known? in
+        let conversations = try allConversations()
+        let chats = try conversations.compactMap { summary -> NameRule.Known? in
             guard case .chat(let id) = summary.conversation else { return nil }
             // An import can claim any name.
             let name = try summary.isClaimed ? nil : historyEntry(number: summary.last)?.chatName
             return NameRule.Known(summary.conversation, id: id, name: name ?? "")
         }
         let people = try allContacts().map(NameRule.Known.init)
-        return try people + knownGroups() + chats
+        let known =
+            try people + knownGroups() + chats
             + namedConversations().filter { $0.meaning.group == nil }
+        return known + Self.unnamed(conversations, among: known)
+    }
+
+    /// Returns the conversations whose person is no contact, or whose group is not here: they have an id and no name.
+    private static func unnamed(
+        _ conversations: [ConversationSummary], among known: [NameRule.Known]
+    ) -> [NameRule.Known] {
+        let others = Set(conversations.map(\.conversation)).subtracting(known.map(\.meaning))
+        return others.map { conversation in
+            let name = conversation == .unknown ? ConversationNames.unknownSender : ""
+            return NameRule.Known(conversation, id: conversation.id, name: name)
+        }
     }
 }
 

@@ -102,6 +102,9 @@ struct ComposeContext {
     func conversation(_ who: String) throws -> Conversation {
         let found = try book.conversation(who, for: .acting)
         guard found.peer != nil || found.group != nil else {
+            guard found != .unknown else {
+                throw Failure(.usage, "messages of unknown senders cannot be answered")
+            }
             throw Failure(
                 .usage, "\(who) is a chat", hint: "write to it with encrypt and --chat FILE")
         }

@@ -1,5 +1,6 @@
 import Arguments
 import Sotto
+import SottoContacts
 import SottoMessages
 import SottoState
 import SottoTool
@@ -39,6 +40,8 @@ struct ListCommand: Program {
         let summary: ConversationSummary
         /// The group, or `nil`. Its log is not read.
         let group: GroupHeader?
+        /// The last message, or `nil` without one.
+        let last: HistoryEntry?
         let pinned: Int
 
         var isAnnouncements: Bool { group?.isAnnouncements ?? false }
@@ -56,9 +59,14 @@ struct ListCommand: Program {
         let shown = zip(summaries, groups).filter { summary, group in
             summary.last > 0 || group != nil || summary.conversation.group == nil
         }
-        let listed = try shown.map { summary, group in
-            Listed(
-                summary: summary, group: group,
+        let listed = try shown.compactMap { summary, group -> Listed? in
+            let last = try history.store.historyEntry(number: summary.last)
+            guard
+                try last?.state != .deleted
+                    || history.store.hasMessages(in: summary.conversation)
+            else { return nil }
+            return Listed(
+                summary: summary, group: group, last: last,
                 pinned: try history.store.pinnedCount(in: summary.conversation))
         }
         return listed.filter(\.isAnnouncements) + listed.filter { !$0.isAnnouncements }
@@ -70,7 +78,7 @@ struct ListCommand: Program {
         record["members"] = listed.group.map { .integer(Int64($0.memberCount)) }
         record["announcements"] = listed.isAnnouncements ? .bool(true) : nil
         record["pinned"] = .integer(Int64(listed.pinned))
-        if let last = try history.store.historyEntry(number: summary.last) {
+        if let last = listed.last {
             let view = try history.store.views(of: [last])[0]
             record["last"] = .object(
                 JSONObject([
@@ -87,17 +95,23 @@ struct ListCommand: Program {
 
     private func row(_ listed: Listed, _ history: OpenHistory) throws -> [String] {
         let summary = listed.summary
-        let last = try history.store.historyEntry(number: summary.last)
-        let view = try last.map { try history.store.views(of: [$0])[0] }
+        let view = try listed.last.map { try history.store.views(of: [$0])[0] }
         let text = view?.body?["text"]?.string ?? ""
         let line = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         return [
-            Table.cut(try history.name(of: summary), to: Table.nameWidth),
+            try name(of: summary, history),
             summary.unread > 0 ? "\(summary.unread) new" : "",
             summary.time.map(TextLayout.local).map { "\($0.day) \($0.minute)" } ?? "-",
             Table.cut(line, to: 40),
             marks(listed).joined(separator: ", "),
         ]
+    }
+
+    /// Returns a name that `history` accepts: a long id is cut to the length that is enough.
+    private func name(of summary: ConversationSummary, _ history: OpenHistory) throws -> String {
+        let name = try history.name(of: summary)
+        guard let peer = summary.conversation.peer, name == peer.description else { return name }
+        return peer.short
     }
 
     private func marks(_ listed: Listed) -> [String] {

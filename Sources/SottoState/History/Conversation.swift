@@ -236,6 +236,17 @@ extension IdentityStore {
         }
     }
 
+    /// Returns whether a conversation has a message that is not erased.
+    public func hasMessages(in conversation: Conversation) throws(StateError) -> Bool {
+        try use { connection throws(StateError) in
+            try connection.integer(
+                """
+                SELECT EXISTS (SELECT 1 FROM message WHERE kind = 0 AND sealed IS NOT NULL
+                AND conversation = (SELECT number FROM conversation WHERE mark = ?))
+                """, mark(conversation)) != 0
+        }
+    }
+
     /// Returns a conversation, or `nil` if it has never had a message.
     public func summary(of conversation: Conversation) throws(StateError) -> ConversationSummary? {
         try use { connection throws(StateError) in

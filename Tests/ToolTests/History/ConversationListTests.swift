@@ -1,3 +1,4 @@
+import Foundation
 import Sotto
 import SottoDatabase
 import SottoState
@@ -39,6 +40,52 @@ struct ConversationListTests {
         try circle.say("alice", "kept")
         try circle.settle()
         #expect(try forget("leave").contains("kept"))
+    }
+
+    /// `history`, `export` and `delete` accept each name and id of the list, and a deleted conversation leaves it until it has a
+    /// message again.
+    @Test func everyListedNameIsAccepted() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        let bob = circle["bob"]
+        try circle.team("alice", "bob")
+        try circle.say("alice", "to the team")
+        try circle.deliver(circle.must("alice", "encrypt", ["--to", "bob"], "hello"))
+        try circle.settle()
+        try circle.group("bob", "leave", "team")
+        try circle.must("bob", "group", ["forget", "team"])
+        func claim(_ from: KeyID?, _ details: JSONObject? = nil) -> String {
+            let record = JSONObject([
+                ("v", .integer(1)), ("type", .string("message")),
+                ("id", .string(Envelope.newID())),
+                ("from", from.map { .string($0.description) }),
+                ("to", .string(bob.identity.id.description)),
+                ("time", .string("2026-01-01T00:00:00Z")),
+                ("body", .object(["type": .string("text"), "text": .string("claim")])),
+                ("details", details.map { .object($0) }),
+            ])
+            return String(decoding: record.serialized(), as: UTF8.self) + "\n"
+        }
+        let chat: JSONObject = [
+            "chat": .object(["id": .string("c1"), "name": .string("family")])
+        ]
+        try circle.must(
+            "bob", "history", ["import"],
+            claim(circle["carol"].identity.id) + claim(nil) + claim(bob.identity.id, chat))
+        let names = try circle.must("bob", "history", ["list", "--text"]).lines.map {
+            $0.components(separatedBy: "  ")[0]
+        }
+        #expect(names.count == 5 && names.contains("unknown sender"), "\(names)")
+        #expect(names.contains("c1") && names.contains("alice"), "\(names)")
+        for name in names {
+            let page = try circle.must("bob", "history", [name]).records
+            #expect(page.contains { $0.body["text"] != nil }, "\(name)")
+            try circle.must("bob", "history", ["export", name])
+            try circle.must("bob", "history", ["delete", "--all", name])
+        }
+        #expect(try bob.run("history", ["list"]).status == 1)
+        try circle.deliver(circle.must("alice", "encrypt", ["--to", "bob"], "again"))
+        try circle.settle()
+        #expect(try bob.history("list").map { $0["name"] } == [.string("alice")])
     }
 
     /// What an import claims is marked, is neither unread nor the last of authentic messages, and takes no name.
