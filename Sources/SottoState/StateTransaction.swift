@@ -35,6 +35,8 @@ public final class StateTransaction {
     var waitingChanges: [Int64: [GroupChange]] = [:]
     /// The entries into each group that did not make their author a member, with the number of changes that the log had.
     var failedEntries: [GroupID: [GroupID: Int]] = [:]
+    /// The names of members without a nickname, of each group, after they were looked up.
+    var memberNames: [GroupID: [KeyID: String]] = [:]
     /// The people who were found to be no members any more, of each group of which the owner is a member.
     var formerMembers: [GroupID: Set<KeyID>] = [:]
     /// The forks of logs that were learned and not reported yet.

@@ -187,9 +187,9 @@ struct OpenGroups {
                 NameRule.Known(.peer(id), id: id.description, name: "")
             }
         // A member chooses the nickname, so it stands behind the names of all contacts.
+        let chosen = try chosenNames(in: group)
         let nicknamed = ids.map { id in
-            NameRule.Known(
-                .peer(id), id: id.description, name: group.state.nicknames[id] ?? "")
+            NameRule.Known(.peer(id), id: id.description, name: chosen[id] ?? "")
         }
         return try names.map { name in
             if ContactName.meansOwner(name) { return owner.id }
@@ -214,6 +214,16 @@ struct OpenGroups {
     /// Returns the argument that names a group, quoted for the shell.
     func argument(of group: StoredGroup) throws -> String {
         shellWord(try localName(of: group))
+    }
+
+    /// Returns the names that the members chose: their nicknames, or the names on their cards.
+    func chosenNames(in group: StoredGroup) throws -> [KeyID: String] {
+        try store.preview { transaction in
+            let names = try group.state.ranks.keys.compactMap { id in
+                try transaction.memberName(of: id, in: group).map { (id, $0) }
+            }
+            return Dictionary(names) { first, _ in first }
+        }
     }
 
     /// Returns the displayed name of a person: the contact's name, or the beginning of the id.

@@ -249,6 +249,7 @@ struct ParticipantsCommand: Program {
     func execute() throws {
         let (groups, found) = try group.open(for: .reading)
         let notes = try groups.store.preview { try $0.notes(of: found) }
+        let names = try groups.chosenNames(in: found)
         func sees(_ member: KeyID) -> Bool {
             found.showsMessages(of: groups.owner.id, to: member, notes)
         }
@@ -258,7 +259,7 @@ struct ParticipantsCommand: Program {
                     JSONObject([
                         ("v", .integer(1)), ("type", .string("participant")),
                         ("id", .string(member.id.description)), ("role", .string(member.rank.name)),
-                        ("nickname", found.state.nicknames[member.id].map { .string($0) }),
+                        ("nickname", names[member.id].map { .string($0) }),
                         ("name", .string(try groups.name(of: member.id))),
                         ("joined", found.log.joined(member.id).map { .string($0.description) }),
                         ("me", member.id == groups.owner.id ? .bool(true) : nil),
@@ -272,7 +273,7 @@ struct ParticipantsCommand: Program {
             if !sees(member.id) { marks.append("does not see your messages") }
             table.add([
                 Table.cut(try groups.name(of: member.id), to: Table.nameWidth), member.rank.name,
-                Table.cut(found.state.nicknames[member.id] ?? "-", to: Table.nameWidth),
+                Table.cut(names[member.id] ?? "-", to: Table.nameWidth),
                 member.id.short, marks.joined(separator: ", "),
             ])
         }

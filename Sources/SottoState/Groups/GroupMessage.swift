@@ -33,14 +33,14 @@ extension StoredGroup {
         }
     }
 
-    /// Returns the record of a message to the group, with the names of the group and of the author, and the number of
-    /// members, at this time.
+    /// Returns the record of a message to the group, with the name of the group, that of the author, and the number of members,
+    /// at this time.
     func message(
-        id: String, from author: KeyID, rank: GroupRank, time: Timestamp,
+        id: String, from author: KeyID, called nickname: String?, rank: GroupRank, time: Timestamp,
         trust: Message.Trust = .unverified, body: JSONObject, members: JSONObject = [:]
     ) -> Message {
         let facts = JSONObject([
-            ("name", .string(name)), ("nickname", state.nicknames[author].map { .string($0) }),
+            ("name", .string(name)), ("nickname", nickname.map { .string($0) }),
             ("members", .integer(Int64(state.ranks.count))),
         ])
         var message = Message(

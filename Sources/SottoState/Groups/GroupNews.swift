@@ -154,8 +154,9 @@ extension StateTransaction {
         } else {
             guard group.state.policy.visibility != .joined, body.isContent else { return false }
         }
-        var earlier = group.message(
-            id: id, from: author, rank: rank, time: written, body: message.body)
+        var earlier = try group.message(
+            id: id, from: author, called: memberName(of: author, in: group), rank: rank,
+            time: written, body: message.body)
         // The author sent no copy of another one to the owner, so it gets no receipt.
         if !wanted.contains(id) { earlier.forgetMemberCount() }
         let imported = ImportedMessage(
@@ -185,13 +186,13 @@ extension StateTransaction {
         return event
     }
 
-    /// Adds the name of the person in an event, if the person is a contact or the owner, and the nickname.
+    /// Adds the name of the person in an event, if the person is a contact or the owner, and the name that they chose.
     private func named(
         _ event: JSONObject, in group: StoredGroup
     ) throws(StateError) -> JSONObject {
         guard let id = event["who"]?.string.flatMap({ KeyID($0) }) else { return event }
         var event = event
-        if event["nickname"] == nil, let nickname = group.state.nicknames[id] {
+        if event["nickname"] == nil, let nickname = try memberName(of: id, in: group) {
             event["nickname"] = .string(nickname)
         }
         let name = id == owner.id ? "me" : try readableContact(id: id)?.name ?? ""

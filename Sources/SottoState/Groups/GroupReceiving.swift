@@ -134,9 +134,9 @@ extension StateTransaction {
         if let wait, !isPermitted { throw wait }
         var members = content.members
         for name in ["heads", "state"] { members[name] = nil }
-        var message = group.message(
-            id: place.id, from: place.author, rank: rank, time: content.time,
-            body: content.body, members: members)
+        var message = try group.message(
+            id: place.id, from: place.author, called: memberName(of: place.author, in: group),
+            rank: rank, time: content.time, body: content.body, members: members)
         if isLate { message.markLate() }
         // With the most heads of a message, the author's log can have more.
         let isSame =

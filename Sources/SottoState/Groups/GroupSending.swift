@@ -256,8 +256,9 @@ extension StateTransaction {
             try write(note, of: group)
         }
         var message = group.message(
-            id: id, from: owner.id, rank: group.rank, time: draft.time,
-            trust: .verified, body: draft.body.recorded(in: group.id, by: owner.id),
+            id: id, from: owner.id, called: group.state.nicknames[owner.id], rank: group.rank,
+            time: draft.time, trust: .verified,
+            body: draft.body.recorded(in: group.id, by: owner.id),
             members: JSONObject(draft.extra.map { ($0.name, $0.value) }))
         // With its place, the author can show the message to others.
         message.details?["place"] = .object(place.object)

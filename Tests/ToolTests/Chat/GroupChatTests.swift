@@ -44,7 +44,7 @@ import Testing
         try right.waitFor("\(label(bob, "bobby"))  > friday?")
         try right.enter("/react 👍")
         try left.waitFor("[carol reacted 👍]")
-        try middle.waitFor("\(carol.identity.id.description.prefix(16))… reacted 👍]")
+        try middle.waitFor("\(label(carol, "carol")) reacted 👍]")
         try middle.enter("/members")
         try middle.waitFor("owner")
         try middle.enter("/help")

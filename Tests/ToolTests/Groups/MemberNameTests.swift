@@ -1,0 +1,42 @@
+import Sotto
+import SottoContacts
+import TestSupport
+import Testing
+
+/// The names of members who are no contacts: Bob and Carol know only Alice.
+struct MemberNameTests {
+    private let circle: Circle
+
+    init() throws {
+        circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+    }
+
+    /// Alice removes Carol. Returns the event at Bob.
+    private func removal() throws -> JSONObject? {
+        try circle.group("alice", "remove", "team", "carol")
+        let events = try circle.read("bob").records.flatMap { $0.body["events"]?.array ?? [] }
+        return events.compactMap(\.object).first { $0["event"] == .string("left") }
+    }
+
+    @Test func aMemberHasTheNameOnTheCard() throws {
+        try circle.say("carol", "hello")
+        let lines = circle.take("bob")
+        let read = try circle.read("bob", lines, ["--text"])
+        #expect(read.stderr.contains("from carol \(circle["carol"].identity.id.short)…"))
+        let label = "carol \(circle["carol"].identity.id.description.prefix(8))"
+        #expect(try circle.must("bob", "history", ["team", "--text"]).text.contains(label))
+        let people = try circle.must("bob", "group", ["participants", "--json", "team"]).records
+        #expect(Set(people.map { $0["nickname"] }).isSuperset(of: [.string("carol")]))
+        // The name means the member, as a nickname does.
+        let ban = try circle["bob"].run("group", ["remove", "team", "carol"])
+        #expect(ban.status != 66, "\(ban.stderr)")
+        #expect(try removal()?["nickname"] == .string("carol"))
+    }
+
+    @Test func aFormerMemberKeepsTheLastNickname() throws {
+        try circle.group("carol", "nickname", "team", "Caro")
+        try circle.settle()
+        #expect(try removal()?["nickname"] == .string("Caro"))
+    }
+}
