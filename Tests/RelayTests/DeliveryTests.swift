@@ -84,7 +84,7 @@ import Testing
         let ending = try delivery.run(on: RelayLink.makeGroup()) { _ in }
         // No relay is at the address, but the delivery tried to send the envelope.
         #expect(ending.left == 1)
-        guard case .unreachable = ending.error else {
+        guard case .connectionRefused = ending.error else {
             Issue.record("\(ending)")
             return
         }
