@@ -165,36 +165,62 @@ import Testing
     /// 1,000 wrong guesses end 1,000 meetings: each guesser has one try, and learns nothing about the next meeting.
     @Test func aThousandWrongGuessesEndAThousandMeetings() throws {
         let running = try RunningRelay()
-        let (alice, guesser) = (running.client(), running.client())
         let name = running.relay.address
+        let clients = (0..<20).map { _ in (alice: running.client(), guesser: running.client()) }
         var ended = 0
-        for _ in 0..<1_000 {
-            let number = try open(alice, running)
-            let code = MeetingCode(randomFor: number)
-            let initiator = MeetingInitiator(code, relay: name)
-            #expect(alice.ask(put(number, running, 1, initiator.offer.stored)) == .stored)
-            guard case .meetingMessage(let offer?) = guesser.ask(get(number, running)) else {
-                throw UnexpectedResponse()
+        for _ in 0..<50 {
+            let opened = answers(clients.map { ($0.alice, .openMeeting(relay: name)) })
+            let numbers = opened.compactMap { response -> Int64? in
+                if case .meeting(let number)? = response { number } else { nil }
             }
-            let guess = MeetingCode(randomFor: number)
-            let keys = try MeetingKeys(
-                joining: MeetingMessage(stored: offer), guess, relay: name)
-            #expect(guesser.ask(put(number, running, 2, keys.answer.stored)) == .stored)
-            guard case .meetingMessage(let answer?) = alice.ask(get(number, running, 2)) else {
-                throw UnexpectedResponse()
-            }
-            let message = try MeetingMessage(stored: answer)
-            #expect(throws: MeetingError.proof) { _ = try initiator.keys(message) }
-            #expect(
-                alice.ask(.meeting(MeetingRequest(number: number, relay: name, .end))) == .accepted)
-            if guesser.ask(get(number, running, 3)) == .error(Refusal(.meetingOver)),
-                guesser.ask(put(number, running, 2, keys.answer.stored))
-                    == .error(Refusal(.meetingOver))
-            {
-                ended += 1
-            }
+            try #require(numbers.count == clients.count)
+            let sides = try numbers.map { try Guessed(number: $0, relay: name) }
+            let posts: [[(client: RawClient, request: Request)]] = [
+                zip(clients, sides).map { ($0.alice, put($1.number, running, 1, $1.offer)) },
+                zip(clients, sides).map { ($0.guesser, put($1.number, running, 2, $1.guess)) },
+            ]
+            for post in posts { #expect(answers(post).allSatisfy { $0 == .stored }) }
+            let read = answers(
+                zip(clients, sides).map { ($0.alice, get($1.number, running, 2)) })
+            #expect(read == sides.map { .meetingMessage($0.guess) })
+            for side in sides { #expect(throws: MeetingError.proof) { try side.verify() } }
+            let end = answers(
+                zip(clients, sides).map {
+                    ($0.alice, .meeting(MeetingRequest(number: $1.number, relay: name, .end)))
+                })
+            #expect(end.allSatisfy { $0 == .accepted })
+            // There is no second guess.
+            ended += answers(
+                zip(clients, sides).map { ($0.guesser, put($1.number, running, 2, $1.guess)) }
+            ).count { $0 == .error(Refusal(.meetingOver)) }
         }
         #expect(ended == 1_000)
+    }
+
+    /// Returns the answers to requests of different clients, which share commits.
+    private func answers(_ requests: [(client: RawClient, request: Request)]) -> [Response?] {
+        for (client, request) in requests { client.send(request.line(requestID: "1")) }
+        return requests.map { $0.client.response() }
+    }
+
+    /// A meeting whose other side guesses the words.
+    private final class Guessed {
+        let number: Int64
+        let offer: [UInt8]
+        let guess: [UInt8]
+        private let initiator: MeetingInitiator
+
+        init(number: Int64, relay: String) throws {
+            let initiator = MeetingInitiator(MeetingCode(randomFor: number), relay: relay)
+            let guesser = try MeetingKeys(
+                joining: initiator.offer, MeetingCode(randomFor: number), relay: relay)
+            self.number = number
+            offer = initiator.offer.stored
+            guess = guesser.answer.stored
+            self.initiator = initiator
+        }
+
+        func verify() throws { _ = try initiator.keys(MeetingMessage(stored: guess)) }
     }
 }
 
