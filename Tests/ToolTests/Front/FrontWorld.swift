@@ -27,6 +27,9 @@ struct FrontWorld {
         try must("sotto recv | sotto decrypt -q > /dev/null")
         try must("sotto group sync -q | sotto encrypt -q | sotto send -q")
         try must("echo 'hi bob' | sotto encrypt -q --to bob | sotto send -q")
+        for person in ["bob", "carol"] {
+            try must("sotto recv | sotto decrypt -q > /dev/null", as: person)
+        }
         world.home.files.write("photo.txt", Array("sunset\n".utf8))
     }
 

@@ -66,7 +66,7 @@ struct SendWordTests {
                 "SOTTO_RELAY=tcp://127.0.0.1:1; \(line)", text: "later\n")
             #expect(run.status == 75, "\(run.stderr)")
             #expect(run.text.contains(#""status":"queued""#))
-            #expect(try front.must("sotto send < /dev/null").text.contains(#""status":"stored""#))
+            #expect(try front.must("sotto send --list --json").lines.count == 1)
         }
     }
 
@@ -164,6 +164,6 @@ struct SendWordTests {
                 #expect(run.status == 0, "\(page): \(match.output.0)")
             }
         }
-        #expect(count > 20)
+        #expect(count > 15)
     }
 }
