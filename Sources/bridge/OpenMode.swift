@@ -33,6 +33,6 @@ enum OpenMode: String, CommandMode {
         return "<format> -i --identity-passphrase --lock-timeout -o -q <file> \(own)"
     }
 
-    private static let text = "--text --time --null"
+    private static let text = "--text --json --time --null"
     private static let messages = "\(text) --from --trust --preview --stateless"
 }

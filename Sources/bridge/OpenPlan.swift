@@ -64,7 +64,9 @@ enum OpenPlan {
 
     private static func reading(_ tool: OpenCommand) -> ReadingPlan {
         ReadingPlan(
-            tool: BridgeTool.toolName, form: tool.form.form, identity: tool.identity.choice,
+            tool: BridgeTool.toolName,
+            form: tool.form.form(output: tool.output, details: tool.details),
+            identity: tool.identity.choice,
             from: tool.senders.from, trust: tool.senders.trust, preview: tool.preview,
             stateless: tool.stateless,
             takesUnproven: tool.allowUnverified, quiet: tool.quiet, lockTimeout: tool.lock.timeout,
@@ -85,7 +87,7 @@ struct RecordOpening {
         if !input.isReady, !input.isTerminal, chats.isEmpty { try reading.identity.askAhead() }
         let source = PeekingSource(input)
         guard try !source.peek(1).isEmpty else {
-            throw Failure(.no, reading.form.isText ? "" : "the input is empty")
+            throw input.emptyFailure
         }
         let book = reading.book(accounts: MessengerAccounts())
         let chats = try chats.map { try MessengerChatFile.read($0) }

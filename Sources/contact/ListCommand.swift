@@ -12,8 +12,7 @@ struct ListCommand: Program {
         abstract:
             "List the contacts: name, trust, id, suite, session, post-quantum keys, and marks.")
 
-    @Flag("--json", help: "Print records, one JSON object per line.")
-    var json = false
+    @OptionGroup var form: OutputForm
 
     @OptionGroup var options: ContactOptions
 
@@ -26,7 +25,7 @@ struct ListCommand: Program {
                 hint: options.quiet ? nil : "show how to add a contact: sotto add --help")
         }
         let output = try Output(path: "-", content: .text)
-        if json {
+        if !form.isText {
             for contact in contacts {
                 var record = contact.shownRecord
                 if !contact.name.isEmpty { try Protection(of: contact, store).add(to: &record) }

@@ -11,7 +11,7 @@ struct RequestsCommand: Program {
         abstract:
             "List message requests: senders who are not contacts. Or print the waiting messages of one sender.",
         usage: """
-            contact requests [--json] [ID]
+            contact requests [--text | --json] [ID]
             contact requests --drop ID | --drop-all
             """,
         discussion: """
@@ -22,8 +22,7 @@ struct RequestsCommand: Program {
             sender with the most, then of the busiest hour, are set aside, up to 64 MiB; the full ID of the sender prints them.
             """)
 
-    @Flag("--json", help: "Print records, one JSON object per line.")
-    var json = false
+    @OptionGroup var form: OutputForm
 
     @Flag("--drop", help: "Delete the waiting messages of ID without blocking the sender.")
     var drop = false
@@ -37,11 +36,11 @@ struct RequestsCommand: Program {
     var id: String?
 
     func validate() throws {
-        guard !(json && id != nil) else {
-            throw UsageError("--json is only for the list; envelopes are already JSON")
+        guard !isFormGiven || id == nil else {
+            throw UsageError("--text and --json are only for the list; envelopes are JSON")
         }
-        guard !(json && (drop || dropAll)) else {
-            throw UsageError("--json cannot be combined with --drop or --drop-all")
+        guard !isFormGiven || !drop && !dropAll else {
+            throw UsageError("--text and --json cannot be combined with --drop or --drop-all")
         }
         guard !(drop && dropAll) else {
             throw UsageError("--drop and --drop-all cannot be combined")
@@ -53,6 +52,8 @@ struct RequestsCommand: Program {
             throw UsageError("--drop-all takes no id; use --drop for one sender")
         }
     }
+
+    private var isFormGiven: Bool { form.text || form.json }
 
     func execute() throws {
         let open = try options.open()
@@ -67,7 +68,7 @@ struct RequestsCommand: Program {
         let requests = try open.book.store()?.requests() ?? []
         guard !requests.isEmpty else { throw nothing(of: nil) }
         let output = try Output(path: "-", content: .text)
-        if json {
+        if !form.isText {
             for request in requests { try output.writeRecord(request.record) }
         } else {
             var table = Table()

@@ -11,8 +11,7 @@ struct ShowCommand: Program {
         name: "show",
         abstract: "Show a contact with the safety number to compare, or print the contact's card.")
 
-    @Flag("--json", help: "Print a JSON record.")
-    var json = false
+    @OptionGroup var form: OutputForm
 
     @Flag(
         "--card",
@@ -25,7 +24,9 @@ struct ShowCommand: Program {
     var name: String
 
     func validate() throws {
-        guard !(json && card) else { throw UsageError("--json and --card cannot be combined") }
+        guard !card || !form.json && !form.text else {
+            throw UsageError("--card cannot be combined with --json or --text")
+        }
     }
 
     func execute() throws {
@@ -36,7 +37,7 @@ struct ShowCommand: Program {
         let waiting = try open.waiting(from: contact.id)
         let protection = try Protection(of: contact, open.book.writableStore())
         let output = try Output(path: "-", content: .text)
-        if json {
+        if !form.isText {
             var record = contact.shownRecord
             protection.add(to: &record)
             record["address"] = contact.address.map {

@@ -25,7 +25,7 @@ enum DecryptMode: String, CommandMode {
     }
 
     private static let keys = "-i --identity-passphrase --lock-timeout"
-    private static let reading = "--from --trust --text --time --null"
+    private static let reading = "--from --trust --text --json --time --null"
 }
 
 extension DecryptTool {

@@ -47,7 +47,7 @@ enum DecryptPlan {
             self = .verification(try Self.verification(tool))
         case .inspection:
             self = .inspection(
-                Inspection(file: tool.file, isJSON: tool.json, output: tool.output))
+                Inspection(file: tool.file, isJSON: tool.form.json, output: tool.output))
         }
     }
 
@@ -74,7 +74,8 @@ enum DecryptPlan {
 
     private static func reading(_ tool: DecryptTool) -> ReadingPlan {
         ReadingPlan(
-            tool: DecryptTool.toolName, form: tool.form.form, identity: tool.identity.choice,
+            tool: DecryptTool.toolName, form: tool.form.form(output: tool.output),
+            identity: tool.identity.choice,
             from: tool.senders.from, trust: tool.senders.trust, preview: tool.preview,
             stateless: tool.stateless,
             quiet: tool.quiet, lockTimeout: tool.lock.timeout, output: tool.output,

@@ -22,7 +22,7 @@ struct DecryptTool: CoreProgram {
             The kind of input is detected from its content. Only authenticated data is printed. A file of up to \
             16 MiB is verified completely before the first byte is printed; a longer one is printed in verified \
             chunks, unless --hold or -o is given. Envelopes become message records, one JSON object per line; \
-            with --text only the text of messages is printed.
+            on a terminal or with --text only the text of messages is printed.
 
             EXAMPLES
               decrypt -i bob.key --from alice.card photos.age | tar x
@@ -78,9 +78,6 @@ struct DecryptTool: CoreProgram {
     @Flag(
         "--inspect", help: "Print the recipient types and sizes of an age file; no key is needed.")
     var inspect = false
-
-    @Flag("--json", help: "Print the result as a JSON record.")
-    var json = false
 
     @Flag(
         "--again",

@@ -41,7 +41,7 @@ struct InputDecryption {
             if let refusal = refusals.messages { throw refusal }
             try openMessages(input, source)
         } else if beginning.isEmpty {
-            throw Failure(.no, messages.form.isText ? "" : "the input is empty")
+            throw input.emptyFailure
         } else {
             throw Failure(
                 .malformed, "the input is neither an age file nor envelopes",

@@ -99,6 +99,33 @@ struct GroupOptions: ArgumentGroup {
     func open() throws -> OpenGroups { try OpenGroups(self) }
 }
 
+/// The form of what is shown of groups.
+struct GroupForm: ArgumentGroup {
+    @Flag("--text", help: "Print text for people, in a pipe or a file too.")
+    var text = false
+
+    /// Throws ``UsageError`` if records are requested too.
+    func check(_ options: GroupOptions) throws {
+        try OutputForm.check(text: text, json: options.records.isForced)
+    }
+
+    /// Returns whether the form is text.
+    func isText(_ options: GroupOptions) -> Bool {
+        OutputForm.isText(text: text, json: options.records.isForced)
+    }
+
+    /// Prints a record, or its members as text.
+    func print(_ record: JSONObject, _ options: GroupOptions) throws {
+        let output = try Output(path: "-", content: .text)
+        if isText(options) {
+            try output.writeText(record.table.text)
+        } else {
+            try output.writeRecord(record)
+        }
+        try output.finish()
+    }
+}
+
 /// The groups that a command works on.
 struct OpenGroups {
     let book: AddressBook

@@ -14,7 +14,7 @@ struct GroupTool: CoreProgram {
             group remove GROUP WHO ... | ban GROUP WHO ... | role GROUP WHO RANK
             group rename GROUP NAME | about GROUP TEXT | timer GROUP DURATION
             group nickname GROUP NAME | policy GROUP [KEY=VALUE ...] | grant GROUP WHO ...
-            group list [--json] | participants [--json] GROUP | show GROUP | log GROUP
+            group list [--text | --json] | show | participants GROUP | log GROUP
             group avatar GROUP [FILE] | continue GROUP | sync [GROUP ...]
             group check | join | door
             """,

@@ -9,9 +9,13 @@ import SottoTool
 struct ListCommand: Program {
     static let configuration = CommandConfiguration(
         name: "list", abstract: "List the groups: name, id, place, members, rank.",
-        usage: "group list [--json]")
+        usage: "group list [--text | --json]")
+
+    @OptionGroup var form: GroupForm
 
     @OptionGroup var options: GroupOptions
+
+    func validate() throws { try form.check(options) }
 
     func execute() throws {
         let groups = try options.open()
@@ -24,7 +28,7 @@ struct ListCommand: Program {
         let (names, untold) = try groups.store.preview { transaction in
             (try transaction.groupNames(), try all.map { try transaction.untold(in: $0) })
         }
-        guard !options.records.isForced else {
+        guard form.isText(options) else {
             return try groups.print(
                 try zip(all, untold).map { try $0.record(groups, $1) } + unreadable.map(\.record))
         }
@@ -142,7 +146,8 @@ extension StoredGroup {
 /// `group show`.
 struct ShowCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "show", abstract: "Print a group with its rules.", usage: "group show GROUP",
+        name: "show", abstract: "Print a group with its rules.",
+        usage: "group show [--text | --json] GROUP",
         discussion: """
             state is a digest of members and rules. It is the same for all members who have the same changes. forks \
             are changes by which somebody told two members different things. unconfirmed says that no member has let \
@@ -151,7 +156,11 @@ struct ShowCommand: Program {
             changes that members named and that did not arrive, since missingSince: group sync asks for them.
             """)
 
+    @OptionGroup var form: GroupForm
+
     @OptionGroup var group: GroupArgument
+
+    func validate() throws { try form.check(group.options) }
 
     /// Seconds after which a missing change counts as lost.
     private static let week: Int64 = 7 * 86_400
@@ -176,7 +185,7 @@ struct ShowCommand: Program {
             record["missingChanges"] = .integer(Int64(changes))
             record["missingSince"] = since.map { .string($0.description) }
         }
-        try groups.print([record])
+        try form.print(record, group.options)
         try note(untold, of: found, groups)
         let doubt = GroupError.doubtful(id: found.id.short)
         if found.isDoubtful, let hint = Failure(core: doubt)?.hint {
@@ -242,9 +251,13 @@ struct ParticipantsCommand: Program {
     static let configuration = CommandConfiguration(
         name: "participants",
         abstract: "List the members: name, rank, nickname, id, and marks.",
-        usage: "group participants [--json] GROUP")
+        usage: "group participants [--text | --json] GROUP")
+
+    @OptionGroup var form: GroupForm
 
     @OptionGroup var group: GroupArgument
+
+    func validate() throws { try form.check(group.options) }
 
     func execute() throws {
         let (groups, found) = try group.open(for: .reading)
@@ -253,7 +266,7 @@ struct ParticipantsCommand: Program {
         func sees(_ member: KeyID) -> Bool {
             found.showsMessages(of: groups.owner.id, to: member, notes)
         }
-        guard !group.options.records.isForced else {
+        guard form.isText(group.options) else {
             return try groups.print(
                 found.members.map { member in
                     JSONObject([

@@ -135,17 +135,26 @@ struct NicknameCommand: Program {
 struct PolicyCommand: Program {
     static let configuration = CommandConfiguration(
         name: "policy", abstract: "Change the rules of a group, or print them.",
-        usage: "group policy GROUP [KEY=VALUE ...]",
+        usage: "group policy [--text | --json] GROUP [KEY=VALUE ...]",
         discussion: """
             The keys are add (the rank that invites), edit (that changes the name and the timer), post (that writes), \
             pin (that pins messages and deletes those of others), each with a rank; visibility, with joined, global or \
             granted; and relays, with addresses and commas between them.
             """)
 
+    @OptionGroup var form: GroupForm
+
     @OptionGroup var group: ChangeArgument
 
     @Argument("settings", help: "Such as post=admin.")
     var settings: [String] = []
+
+    func validate() throws {
+        try form.check(group.group.options)
+        guard !form.text || settings.isEmpty else {
+            throw UsageError("--text only shows the rules")
+        }
+    }
 
     func execute() throws {
         let (groups, found) = try settings.isEmpty ? group.group.open(for: .reading) : group.open()
@@ -154,7 +163,7 @@ struct PolicyCommand: Program {
             for (name, value) in found.state.policy.object.members {
                 record[name] = value
             }
-            return try groups.print([record])
+            return try form.print(record, group.group.options)
         }
         try groups.change(found) { group, transaction in
             var policy = group.state.policy

@@ -9,7 +9,7 @@ struct HistoryTool: CoreProgram {
         usage: """
             history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text]
             history [WHO] --follow | --changed-since TIME | --pinned | --unread | --raw
-            history list [--text] | unread [--text]
+            history list | unread | readers | keep [--text | --json]
             history unsent [--all] [--text] [WHO] | repeat WHO ... | ID ...
             history search TEXT [WHO] [--before N|TIME] [--text]
             history show [--raw] ID | save [-o FILE|FOLDER] ID
@@ -25,15 +25,15 @@ struct HistoryTool: CoreProgram {
         discussion: """
             decrypt stores what it opened and encrypt what it sealed, unless --stateless is given. Each message has a \
             number, and later messages have higher ones. WHO is a contact, an id, me for notes to yourself, or the \
-            name of a chat. Without --text the output is message records, one JSON object per line.
+            name of a chat. The output is text on a terminal, and records in a pipe or a file, one JSON object per line; --text and --json choose.
 
             history is also a command of bash, zsh and fish: there, use sotto history.
 
             EXAMPLES
-              sotto history bob --text
+              sotto history bob
               sotto history bob --before 1200 --limit 100
               sotto history --follow | jq -r .body.text
-              sotto history search 'dinner at' bob --text
+              sotto history search 'dinner at' bob
               sotto history read bob
               sotto history delete 5f0c
               sotto history --as bot --follow --exec 'jq -r .body.text >> log'

@@ -10,7 +10,7 @@ struct KeepCommand: Program {
         name: "keep",
         abstract: "Show or set how long messages are kept here.",
         usage: """
-            history keep [--text]
+            history keep [--text | --json]
             history keep DURATION|forever [WHO]
             """,
         discussion: """
@@ -19,8 +19,7 @@ struct KeepCommand: Program {
             that a wrong clock erases nothing.
             """)
 
-    @Flag("--text", help: "Print lines for people instead of records.")
-    var text = false
+    @OptionGroup var form: OutputForm
 
     @OptionGroup var options: HistoryOptions
 
@@ -35,7 +34,9 @@ struct KeepCommand: Program {
         guard duration == "forever" || Self.seconds(duration) != nil else {
             throw UsageError("\(duration) is not a duration from 1d to 3650d, or forever")
         }
-        guard !text else { throw UsageError("--text only shows the durations") }
+        guard !form.text, !form.json else {
+            throw UsageError("--text and --json are only for the list of durations")
+        }
     }
 
     func execute() throws {
@@ -53,14 +54,14 @@ struct KeepCommand: Program {
         for retention in try history.store.retentions() {
             let name = try retention.conversation.flatMap { try history.store.summary(of: $0) }
                 .map { try history.name(of: $0) }
-            if text {
+            if form.isText {
                 let shown = retention.seconds.map { "\(Lifetime(seconds: $0))" } ?? "forever"
                 table.add([name ?? "all", shown])
                 continue
             }
             try output.writeRecord(retention.record(name: name))
         }
-        if text { try output.writeText(table.text) }
+        if form.isText { try output.writeText(table.text) }
         try output.finish()
     }
 }

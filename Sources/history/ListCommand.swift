@@ -11,10 +11,9 @@ struct ListCommand: Program {
         name: "list",
         abstract:
             "List the conversations: announcements first, then favourites, then by the newest message.",
-        usage: "history list [--text] [-q]")
+        usage: "history list [--text | --json] [-q]")
 
-    @Flag("--text", help: "Print lines for people instead of records.")
-    var text = false
+    @OptionGroup var form: OutputForm
 
     @OptionGroup var options: HistoryOptions
 
@@ -25,13 +24,13 @@ struct ListCommand: Program {
         let output = try Output(path: "-", content: .text)
         var table = Table()
         for conversation in conversations {
-            if text {
+            if form.isText {
                 table.add(try row(conversation, history))
             } else {
                 try output.writeRecord(try record(conversation, history))
             }
         }
-        if text { try output.writeText(table.text) }
+        if form.isText { try output.writeText(table.text) }
         try output.finish()
     }
 
@@ -136,11 +135,10 @@ struct UnreadCommand: Program {
     static let configuration = CommandConfiguration(
         name: "unread",
         abstract: "Print the number of unread messages, in all and for each conversation.",
-        usage: "history unread [--text] [-q]",
+        usage: "history unread [--text | --json] [-q]",
         discussion: "The exit status is 1 if no message is unread.")
 
-    @Flag("--text", help: "Print only the number of all unread messages.")
-    var text = false
+    @OptionGroup var form: OutputForm
 
     @OptionGroup var options: HistoryOptions
 
@@ -149,7 +147,7 @@ struct UnreadCommand: Program {
         let unread = try history.store.conversations().filter { $0.unread > 0 }
         let total = unread.reduce(0) { $0 + $1.unread }
         let output = try Output(path: "-", content: .text)
-        if text {
+        if form.isText {
             try output.writeText("\(total)\n")
         } else {
             for summary in unread {

@@ -26,14 +26,13 @@ struct ShowCommand: Program {
     static let configuration = CommandConfiguration(
         name: "show",
         abstract: "Print one message with the earlier versions of an edit.",
-        usage: "history show [--raw | --text] [-q] ID",
+        usage: "history show [--raw | --text | --json] [-q] ID",
         discussion: "ID is an id, the beginning of one of a recent message, or a number.")
 
     @Flag("--raw", help: "Print the stored records: the message and what changed it.")
     var raw = false
 
-    @Flag("--text", help: "Print lines for people instead of records.")
-    var text = false
+    @OptionGroup var form: OutputForm
 
     @OptionGroup var options: HistoryOptions
 
@@ -41,14 +40,14 @@ struct ShowCommand: Program {
     var id: String
 
     func validate() throws {
-        guard !raw || !text else { throw UsageError("--raw and --text cannot be combined") }
+        guard !raw || !form.text else { throw UsageError("--raw and --text cannot be combined") }
     }
 
     func execute() throws {
         let history = try options.open()
         let entry = try history.message(id)
         let output = try Output(path: "-", content: .text)
-        let showing = MessageShowing(history, output, text: text, isMixed: true)
+        let showing = MessageShowing(history, output, text: form.isText, isMixed: true)
         if raw {
             let events = try entry.id.map {
                 try history.store.events(on: $0, in: entry.conversation)

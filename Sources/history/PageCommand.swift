@@ -12,7 +12,7 @@ struct PageCommand: Program {
         name: "page",
         abstract: "Print the newest messages, or those before a number.",
         usage: """
-            history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text] [-q]
+            history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text | --json] [-q]
             history [WHO] --changed-since TIME | --pinned | --unread | --raw | --follow
             history [WHO] --as NAME [--follow] [--exec CMD] [--raw]
             """)
@@ -66,8 +66,7 @@ struct PageCommand: Program {
     )
     var exec: String?
 
-    @Flag("--text", help: "Print lines for people instead of records.")
-    var text = false
+    @OptionGroup var form: OutputForm
 
     @OptionGroup var options: HistoryOptions
 
@@ -79,7 +78,9 @@ struct PageCommand: Program {
             throw UsageError("--limit must be from 1 to 1000000")
         }
         guard exec == nil || reader != nil else { throw UsageError("--exec requires --as") }
-        guard exec == nil || !text else { throw UsageError("--exec and --text cannot be combined") }
+        guard exec == nil || !form.text else {
+            throw UsageError("--exec and --text cannot be combined")
+        }
         guard reader == nil || after == nil && changedSince == nil && !pinned && before == nil
         else {
             throw UsageError(
@@ -89,7 +90,7 @@ struct PageCommand: Program {
             throw UsageError(
                 "--unread cannot be combined with --as, --limit, --follow or --raw")
         }
-        guard !raw || !text else { throw UsageError("--raw and --text cannot be combined") }
+        guard !raw || !form.text else { throw UsageError("--raw and --text cannot be combined") }
         guard
             [after != nil, changedSince != nil, pinned, unread, before != nil].count(where: { $0 })
                 <= 1
@@ -110,7 +111,8 @@ struct PageCommand: Program {
         let history = try options.open()
         let conversation = try who.map { try self.conversation($0, history) }
         let output = try Output(path: "-", content: .text)
-        let showing = MessageShowing(history, output, text: text, isMixed: conversation == nil)
+        let showing = MessageShowing(
+            history, output, text: form.isText && !raw, isMixed: conversation == nil)
         if let reader {
             try Reader(
                 name: reader.name, history: history, conversation: conversation, showing: showing,

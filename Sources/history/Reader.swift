@@ -173,10 +173,9 @@ struct ReadersCommand: Program {
     static let configuration = CommandConfiguration(
         name: "readers",
         abstract: "List the readers and the numbers up to which they have acknowledged messages.",
-        usage: "history readers [--text] [-q]")
+        usage: "history readers [--text | --json] [-q]")
 
-    @Flag("--text", help: "Print lines for people instead of records.")
-    var text = false
+    @OptionGroup var form: OutputForm
 
     @OptionGroup var options: HistoryOptions
 
@@ -187,13 +186,13 @@ struct ReadersCommand: Program {
         let output = try Output(path: "-", content: .text)
         var table = Table()
         for reader in readers {
-            if text {
+            if form.isText {
                 table.add([reader.name, "\(reader.acknowledged)"])
             } else {
                 try output.writeRecord(reader.record)
             }
         }
-        if text { try output.writeText(table.text) }
+        if form.isText { try output.writeText(table.text) }
         try output.finish()
     }
 }

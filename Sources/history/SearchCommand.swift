@@ -10,7 +10,7 @@ struct SearchCommand: Program {
     static let configuration = CommandConfiguration(
         name: "search",
         abstract: "Find messages that contain a text, the newest first.",
-        usage: "history search [--before N|TIME] [--limit N] [--text] [-q] TEXT [WHO]",
+        usage: "history search [--before N|TIME] [--limit N] [--text | --json] [-q] TEXT [WHO]",
         discussion: """
             Upper and lower case are the same, and so are composed and decomposed characters. Deleted messages and earlier versions of edited messages are not found. The \
             exit status is 1 if no message contains the text.
@@ -24,8 +24,7 @@ struct SearchCommand: Program {
         help: "Find messages before the one with this number, or stored before this time.")
     var before: IdentityStore.Point?
 
-    @Flag("--text", help: "Print lines for people instead of records.")
-    var text = false
+    @OptionGroup var form: OutputForm
 
     @OptionGroup var options: HistoryOptions
 
@@ -44,7 +43,8 @@ struct SearchCommand: Program {
         let history = try options.open()
         let conversation = try who.map { try history.conversation($0, for: .reading) }
         let output = try Output(path: "-", content: .text)
-        let showing = MessageShowing(history, output, text: text, isMixed: conversation == nil)
+        let showing = MessageShowing(
+            history, output, text: form.isText, isMixed: conversation == nil)
         var printed: Set<Int64> = []
         try history.store.search(
             wanted, in: conversation,

@@ -8,7 +8,7 @@ struct UnsentCommand: Program {
     static let configuration = CommandConfiguration(
         name: "unsent",
         abstract: "Print the messages of the last 30 days that were encrypted here and not sent.",
-        usage: "history unsent [--all] [--text] [-q] [WHO]",
+        usage: "history unsent [--all] [--text | --json] [-q] [WHO]",
         discussion: """
             A message is not sent if none of its envelopes reached the outbox of this home, for example because the pipe \
             to send was forgotten. The records are as they were stored, with edits and reactions by themselves. A message \
@@ -21,8 +21,7 @@ struct UnsentCommand: Program {
         help: "Also those whose envelopes were written to a file or encrypted with --elsewhere.")
     var all = false
 
-    @Flag("--text", help: "Print lines for people instead of records.")
-    var text = false
+    @OptionGroup var form: OutputForm
 
     @OptionGroup var options: HistoryOptions
 
@@ -35,8 +34,9 @@ struct UnsentCommand: Program {
         let entries = try history.unsent(in: conversation, handedOn: all)
         guard !entries.isEmpty else { throw history.nothing("all messages were sent") }
         let output = try Output(path: "-", content: .text)
-        let showing = MessageShowing(history, output, text: text, isMixed: conversation == nil)
-        if text {
+        let showing = MessageShowing(
+            history, output, text: form.isText, isMixed: conversation == nil)
+        if form.isText {
             try showing.print(history.store.views(of: entries))
         } else {
             try showing.print(raw: entries)

@@ -16,11 +16,11 @@ struct OutboxReport {
     }
 
     /// Prints the waiting items as a table or as records. Throws a failure with status 1 if no item waits.
-    func list(json: Bool) throws {
+    func list(isText: Bool) throws {
         let items = try outbox.list()
         guard !items.isEmpty else { throw Failure(.no, "") }
         let output = try Output(path: nil, content: .text)
-        if json {
+        if !isText {
             for item in items { try output.writeRecord(item.report) }
         } else {
             let rows = [["ID", "KIND", "TO", "RELAY", "SINCE", "BYTES"]] + items.map(\.row)
@@ -39,9 +39,9 @@ struct OutboxReport {
         try output.finish()
     }
 
-    /// Drops the items with one of `ids`, and prints a result record for each. Throws a failure with status 1 for an id
+    /// Drops the items with one of `ids`, and prints the result of each. Throws a failure with status 1 for an id
     /// that no item has, after the others were dropped.
-    func drop(_ ids: [String]) throws {
+    func drop(_ ids: [String], isText: Bool) throws {
         let blobs = try BlobFolder(directory: directory)
         let output = try Output(path: nil, content: .text)
         var missing: [String] = []
@@ -54,7 +54,11 @@ struct OutboxReport {
                 missing.append(id)
                 continue
             }
-            try output.writeRecord(DeliveryResult(droppedID: id).record)
+            if isText {
+                try output.writeText("dropped \(id)\n")
+            } else {
+                try output.writeRecord(DeliveryResult(droppedID: id).record)
+            }
         }
         try output.finish()
         guard let id = missing.last else { return }
@@ -109,7 +113,7 @@ extension Outbox.Waiting {
         ]
     }
 
-    /// The record of `--json`.
+    /// The record of an item.
     fileprivate var report: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("queued")), ("id", .string(id)),

@@ -10,9 +10,9 @@ enum SendMode: String, CommandMode {
 
     var takes: String {
         switch self {
-        case .sending: "--relay --ca --lock-timeout -q"
-        case .list: "--list --json --lock-timeout"
-        case .drop: "--drop --lock-timeout"
+        case .sending: "--relay --ca --text --json -v --lock-timeout -q"
+        case .list: "--list --text --json --lock-timeout"
+        case .drop: "--drop --text --json --lock-timeout"
         }
     }
 }

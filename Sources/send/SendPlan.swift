@@ -5,8 +5,8 @@ import SottoTool
 /// A validated command line of `send`.
 enum SendPlan {
     case sending(Sending)
-    case list(json: Bool, lockTimeout: Double)
-    case drop(ids: [String], lockTimeout: Double)
+    case list(isText: Bool, lockTimeout: Double)
+    case drop(ids: [String], isText: Bool, lockTimeout: Double)
 
     /// Checks the options. Throws ``RelayAddressError`` for a malformed address.
     init(_ tool: SendTool) throws(RelayAddressError) {
@@ -16,19 +16,21 @@ enum SendPlan {
             self = .sending(
                 Sending(
                     relay: try RelayChoice(tool.relay, authorities: tool.ca),
-                    lockTimeout: lockTimeout, quiet: tool.quiet))
-        case .list: self = .list(json: tool.json, lockTimeout: lockTimeout)
-        case .drop: self = .drop(ids: tool.drop, lockTimeout: lockTimeout)
+                    lockTimeout: lockTimeout,
+                    form: SendForm(
+                        isText: tool.form.isText, namesIDs: tool.verbose, isQuiet: tool.quiet)))
+        case .list: self = .list(isText: tool.form.isText, lockTimeout: lockTimeout)
+        case .drop: self = .drop(ids: tool.drop, isText: tool.form.isText, lockTimeout: lockTimeout)
         }
     }
 
     func run() throws {
         switch self {
         case .sending(let sending): try sending.run()
-        case .list(let json, let lockTimeout):
-            try OutboxReport(lockTimeout: lockTimeout).list(json: json)
-        case .drop(let ids, let lockTimeout):
-            try OutboxReport(lockTimeout: lockTimeout).drop(ids)
+        case .list(let isText, let lockTimeout):
+            try OutboxReport(lockTimeout: lockTimeout).list(isText: isText)
+        case .drop(let ids, let isText, let lockTimeout):
+            try OutboxReport(lockTimeout: lockTimeout).drop(ids, isText: isText)
         }
     }
 }

@@ -8,12 +8,12 @@ struct SendTool: CoreProgram {
         name: "send",
         abstract: "Send envelopes to their relays.",
         usage: """
-            send [--relay URL] [--ca FILE] [--lock-timeout SECONDS] [--quiet]
-            send --list [--json]
+            send [--relay URL] [--ca FILE] [--text | --json] [--lock-timeout SECONDS] [--quiet]
+            send --list [--text | --json]
             send --drop ID ...
             """,
         discussion: """
-            Reads envelopes, publications of prekeys, cards and records of rooms, one per line, and prints a result record for each. An envelope is stored on disk \
+            Reads envelopes, publications of prekeys, cards and records of rooms, one per line, and prints a result record for each, or on a terminal one line for all. An envelope is stored on disk \
             before it is sent, unless its time to live is 0. It is sent to the relay on the recipient's card, which encrypt writes on its line. While a relay cannot be \
             reached, send exits with 75 and stores the envelope; the next send to that relay delivers the stored ones in order. With an empty \
             input, send delivers the stored envelopes for every relay.
@@ -43,8 +43,7 @@ struct SendTool: CoreProgram {
     @Flag("--list", help: "List the outbox for each relay, and send nothing.")
     var list = false
 
-    @Flag("--json", help: "With --list: print records, one per line.")
-    var json = false
+    @OptionGroup var form: OutputForm
 
     @Option(
         "--drop", value: "id",
@@ -53,7 +52,10 @@ struct SendTool: CoreProgram {
 
     @OptionGroup var lock: LockOptions
 
-    @Flag("-q", "--quiet", help: "Print no notes on stderr.")
+    @Flag("-v", "--verbose", help: "Print the id of each item, if text is printed.")
+    var verbose = false
+
+    @Flag("-q", "--quiet", help: "Print no notes on stderr, and no text.")
     var quiet = false
 
     let given = GivenArguments()

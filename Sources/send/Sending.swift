@@ -9,16 +9,16 @@ struct Sending {
     /// The choice of the relay of each record.
     let relay: RelayChoice
     let lockTimeout: Double
-    let quiet: Bool
+    let form: SendForm
 
     func run() throws {
         let directory = try StateDirectory.standard()
         let outbox = try Outbox(directory: directory, lockTimeout: lockTimeout)
         let blobs = try BlobFolder(directory: directory)
         blobs.removeOld(except: try outbox.blobPaths(in: blobs))
-        let output = try Output(path: nil, content: .text)
+        var report = try SendReport(form)
+        let quiet = form.isQuiet
         let meter = TransferMeter(tool: SendTool.toolName, quiet: quiet)
-        let quiet = quiet
         let deliveries = Deliveries(
             outbox: outbox, choice: relay, lockTimeout: lockTimeout, blobs: blobs
         ) { have, size, _ in
@@ -32,15 +32,15 @@ struct Sending {
         let lines = EnvelopeLines(deliveries: deliveries, choice: relay)
         DispatchQueue(label: "send.input").async { lines.read() }
 
-        var outcome = LineOutcome()
+        var outcome = LineOutcome(announcer: form.isText ? SendTool.toolName : nil)
         var lost = LostEnvelopes()
         func reportBadLines() throws {
             for result in lines.takePosted() {
                 outcome.succeeded()
-                try output.writeRecord(result)
+                try report.add(posted: result)
             }
             for (line, failure) in lines.takeFailures() {
-                try output.writeRecord(outcome.failed(failure, line: line))
+                try report.print(outcome.failed(failure, line: line))
             }
         }
         let endings = try deliveries.run { results in
@@ -52,15 +52,15 @@ struct Sending {
                 case .rejected, .dropped, .expired, .unknown: lost.add(result)
                 case .queued, .deferred: break
                 }
-                try output.writeRecord(result.record)
+                try report.add(result)
             }
-            try output.flush()
+            try report.flush()
         }
         try reportBadLines()
-        try output.finish()
+        let left = endings.compactMap { Self.failure($0, report) }
+        try report.finish(isComplete: left.last?.status != .tryAgain)
         if let failure = lines.inputFailure { throw failure }
         if !quiet { try noteOthers(outbox, deliveries.queues) }
-        let left = endings.compactMap(Self.failure)
         for failure in left.dropLast() { Terminal.say("send: error: \(failure.message)") }
         if let failure = left.last { throw failure }
         if let failure = lost.failure { throw failure }
@@ -86,7 +86,7 @@ struct Sending {
     }
 
     /// Returns the failure of a delivery that left items in the outbox.
-    private static func failure(_ end: Deliveries.Ending) -> Failure? {
+    private static func failure(_ end: Deliveries.Ending, _ report: SendReport) -> Failure? {
         let ending = end.ending
         if case .state? = ending.error, let failure = ending.error?.failure {
             return Failure(
@@ -97,8 +97,7 @@ struct Sending {
         let why =
             ending.wasLocked
             ? "another send holds the queue of \(end.relay)"
-            : ending.error?.failure.message ?? "\(end.relay) does not accept them now"
-        let what = ending.left == 1 ? "1 envelope is" : "\(ending.left) envelopes are"
+            : ending.error?.failure.message ?? report.reason(of: end.relay)
         // --relay with the same host and port sends the queue with another pin or authority.
         let hint =
             switch ending.error {
@@ -106,6 +105,7 @@ struct Sending {
                 ending.error?.failure.hint
             default: "to try again: sotto send < /dev/null"
             }
-        return Failure(.tryAgain, "\(why); \(what) queued", hint: hint)
+        return Failure(
+            .tryAgain, report.message(left: ending.left, because: why), hint: hint)
     }
 }

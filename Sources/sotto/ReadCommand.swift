@@ -6,7 +6,7 @@ import SottoProgram
 struct ReadCommand: Program {
     static let configuration = CommandConfiguration(
         name: "read", abstract: "Receive messages, show the unread ones, and mark them as read.",
-        usage: "sotto read [--text] [WHO]",
+        usage: "sotto read [--text | --json] [WHO]",
         discussion: """
             Runs recv | decrypt, then history --unread WHO for each conversation with unread messages, and then \
             history read WHO | encrypt | send. If another recv runs, such as that of sotto chat, the first step is left \
@@ -19,10 +19,7 @@ struct ReadCommand: Program {
               sotto read bob
             """)
 
-    @Flag(
-        "--text",
-        help: "Print lines for people instead of records, also if the output is no terminal.")
-    var text = false
+    @OptionGroup var form: OutputForm
 
     @OptionGroup var identity: SharedIdentityOptions
 
@@ -113,7 +110,7 @@ struct ReadCommand: Program {
         try Delivery.end(unread.status)
         let messages = records(in: unread.output)
         guard let last = messages.compactMap({ $0["number"]?.integer }).max() else { return false }
-        if text || Terminal.isTerminal(1) {
+        if form.isText {
             if !isAlone, let name = conversation.name { try say(name + ":") }
             var shown = identity.run(.history, last: ["--text"] + page)
             shown.showsOutput = true

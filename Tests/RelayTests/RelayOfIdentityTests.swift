@@ -123,7 +123,7 @@ import Testing
             world.errors.contains("line 1: no relay is given") && world.errors.contains("queued"))
         let queued = try world.expect("alice", "send --list --json").map(Self.record)
         #expect(queued.count == 2 && queued.allSatisfy { $0["relay"] == nil })
-        #expect(try world.expect("alice", "send --list")[1].contains("  -  "))
+        #expect(try world.expect("alice", "send --list --text")[1].contains("  -  "))
         // The card names a relay: what waited for its recipient goes there, before the next message.
         try Self.move(world, "bob", to: relay)
         try world.expect("alice", "contact add --replace bob.card || contact add bob.card")
@@ -181,7 +181,7 @@ import Testing
         let queued = try world.expect("alice", "send --list --json").map(Self.record)
         #expect(queued.count == 3)
         #expect(queued.allSatisfy { $0["relay"] == .string("tcp://\(away.address)") })
-        let table = try world.expect("alice", "send --list")
+        let table = try world.expect("alice", "send --list --text")
         #expect(table.count == 4 && table[0].hasPrefix("ID") && table[1].contains(away.address))
         let id = try #require(queued[1]["id"]?.string)
         let dropped = try world.expect("alice", "send --drop \(id)")

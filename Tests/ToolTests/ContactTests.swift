@@ -258,7 +258,7 @@ struct ContactTests {
         #expect(try contact("add", "other.card").status == 12)
         _ = try must("block", "日本")
         _ = try must("set", "日本", "--suite", "sealed")
-        let lines = try must("list").lines
+        let lines = try must("list", "--text").lines
         #expect(lines.count == 2)
         let bob = try card("bob").id.description.prefix(16)
         let carol = try card("carol").id.description.prefix(16)
@@ -272,7 +272,7 @@ struct ContactTests {
 
     @Test func showHasTheFingerprintAndTheSafetyNumber() throws {
         _ = try must("add", "bob.card")
-        let text = try must("show", "bob").text
+        let text = try must("show", "--text", "bob").text
         let digits = try number("alice", "bob").split(whereSeparator: \.isWhitespace)
         #expect(text.contains(digits.prefix(6).joined(separator: " ")))
         #expect(text.contains(digits.suffix(6).joined(separator: " ")))
@@ -297,7 +297,7 @@ struct ContactTests {
         SignedRecord.sign(&card, with: try identity("bob").signingKey)
         #expect(try contact("add", stdin: card.serialized()).status == 64)
         _ = try must("add", "--name", "bob", stdin: card.serialized())
-        let shown = try must("show", "bob").text
+        let shown = try must("show", "--text", "bob").text
         // The real number begins with 00000 once in 100,000 runs.
         #expect(shown.components(separatedBy: "\nsafety no. ").count == 2)
         #expect(!shown.contains("\u{1b}"))
@@ -437,7 +437,7 @@ struct ContactTests {
         #expect(after["changed"]?.object == (try card("other").record))
         after["changed"] = nil
         #expect(after == before)
-        #expect(try must("list").text.contains("changed key"))
+        #expect(try must("list", "--text").text.contains("changed key"))
         #expect(try contact("add", "other.card").status == 12)
         _ = try must("keep-key", "bob")
         #expect(try record("bob") == before)
@@ -485,7 +485,7 @@ struct ContactTests {
         _ = try must("add", "bob.card")
         try makeImpostor(of: "bob")
         _ = try contact("add", "other.card")
-        let text = try must("show", "bob").text
+        let text = try must("show", "--text", "bob").text
         #expect(text.contains(try card("other").id.description))
         let own = try home.run("fingerprint", ["other.card"]).lines[0]
         #expect(text.contains("fingerprint \(own)\n"))
@@ -540,8 +540,8 @@ struct ContactTests {
         }
         // The list and the contact's details show it.
         let today = String(Timestamp.now().description.prefix(8))
-        #expect(try must("list").text.contains("  ratchet  session \(today)"))
-        #expect(try must("show", "bob").text.contains("session      since \(today)"))
+        #expect(try must("list", "--text").text.contains("  ratchet  session \(today)"))
+        #expect(try must("show", "--text", "bob").text.contains("session      since \(today)"))
         #expect(try record("bob")["uses"] == .string("ratchet"))
         #expect(try record("bob")["session"]?.object?["postQuantum"] == .bool(true))
         // The same id with other keys: the session continues.
@@ -635,7 +635,7 @@ struct ContactTests {
         let waits = try open(one + two, "--text")
         #expect(waits.status == 0 && waits.stdout.isEmpty)
         let id = try card("carol").id
-        let list = try must("requests").lines
+        let list = try must("requests", "--text").lines
         #expect(list.count == 1)
         #expect(list[0].hasPrefix(id.description.prefix(16) + "  2 messages  20"))
         let record = try records(must("requests", "--json").stdout)[0]
@@ -695,7 +695,7 @@ struct ContactTests {
             run.stderr.contains(
                 "1 message of carol waits: sotto contact accept carol | sotto decrypt"))
         #expect(try record("carol")["requests"] == .integer(1))
-        #expect(try must("requests").lines[0].hasSuffix("Z  carol"))
+        #expect(try must("requests", "--text").lines[0].hasSuffix("Z  carol"))
     }
 
     @Test func blockingDropsWaitingMessages() throws {
@@ -751,7 +751,7 @@ struct ContactTests {
         #expect(run.stderr == "contact: dropped 2 messages of \(id.prefix(16))…\n")
         #expect(try contact("requests", "--drop", "carol.card").status == 1)
         #expect(try names() == ["bob"])
-        #expect(try must("requests").lines.count == 1)
+        #expect(try must("requests", "--text").lines.count == 1)
         _ = try open(send("carol", "four"))
         #expect(
             try must("requests", "--drop-all").stderr
@@ -1006,6 +1006,8 @@ struct ContactTests {
             ["show", "--json", "--card", "bob"], ["requests", "--json", "bob"], ["set", "bob"],
             ["requests", "--drop"], ["requests", "--drop-all", "bob"],
             ["requests", "--drop", "--json", "bob"], ["requests", "--drop-all", "--json"],
+            ["requests", "--text", "bob"], ["requests", "--drop-all", "--text"],
+            ["list", "--text", "--json"], ["show", "--text", "--card", "bob"],
             ["requests", "--drop", "--drop-all", "bob"],
             ["add", "--lock-timeout", "-1", "bob.card"], ["verify", "bob", "--scan", "a", "b"],
         ] {

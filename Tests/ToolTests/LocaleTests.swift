@@ -77,12 +77,14 @@ struct LocaleTests {
             _ = try must(
                 "contact",
                 ["rename", "ilsabil", "IVI", "-i", "iris.key"])
-            said.append(timeless(try must("contact", ["show", "ivi", "-i", "iris.key"])))
-            said.append(timeless(try must("contact", ["list", "-i", "iris.key"])))
+            said.append(timeless(try must("contact", ["show", "--text", "ivi", "-i", "iris.key"])))
+            said.append(timeless(try must("contact", ["list", "--text", "-i", "iris.key"])))
             let id = try Card(record: JSON.object(parsing: home.files.read("ilsabil.card"))).id
             said.append(
                 timeless(
-                    try must("contact", ["show", id.description.uppercased(), "-i", "iris.key"])))
+                    try must(
+                        "contact",
+                        ["show", "--text", id.description.uppercased(), "-i", "iris.key"])))
             // Padding without random bytes.
             said.append(try must("pad", ["--scheme", "iso7816", "--block", "64"], upper))
             // Errors have the same text.

@@ -326,13 +326,13 @@ struct TerminalTests {
     @Test func invisibleCharactersAreEscapedOnATerminal() throws {
         let text = "pay" + Self.invisible.map { "\($0)bob" }.joined() + "."
         let path = try seal(Array(text.utf8))
-        for arguments in [["--text"], []] {
+        for arguments in [["--text"], ["--json"]] {
             let command = home.command("decrypt", ["-i", "bob.key", "--stateless"] + arguments)
             let shown = try TerminalSession(command, stdin: path).finish()
             for scalar in Self.invisible {
                 #expect(!shown.text.unicodeScalars.contains(scalar), "\(scalar.value)")
             }
-            if arguments.isEmpty {
+            if arguments == ["--json"] {
                 let record = try JSON.object(parsing: Array(shown.stdout.dropLast()))
                 #expect(record["body"]?.object?["text"] == .string(text))
             }
@@ -461,7 +461,7 @@ struct TerminalTests {
 
     @Test func controlCharactersInARecordAreEscapedOnATerminal() throws {
         let path = try seal(Array(Self.evil.utf8))
-        let command = home.command("decrypt", ["-i", "bob.key", "--stateless"])
+        let command = home.command("decrypt", ["-i", "bob.key", "--stateless", "--json"])
         let shown = try TerminalSession(command, stdin: path).finish()
         expectHarmless(shown)
         // The displayed text is still the same JSON.

@@ -81,7 +81,7 @@ package struct AttachedFile {
     func line(number: Int64?, identity: String) -> String {
         let how =
             number.map { "to save it: \(savingCommand("\($0)", identity: identity))" }
-            ?? "its key is in the record that is printed without --text"
+            ?? "its key is in the record that --json prints"
         return "[\(title); \(how)]"
     }
 

@@ -3,7 +3,7 @@ package import Sotto
 import SottoState
 package import SottoTool
 
-/// Prints the results of opening envelopes: records, or with `--text` only the text of messages.
+/// Prints the results of opening envelopes: records, or only the text of messages.
 package final class MessagePrinter {
     private let output: Output
     private let tool: String

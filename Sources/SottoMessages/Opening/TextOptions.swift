@@ -1,9 +1,13 @@
 import Arguments
+import SottoTool
 
 /// The options for the form of texts.
 package struct TextOptions: ArgumentGroup {
     @Flag("--text", help: "Print only the text of messages, each with a line feed.")
     package var text = false
+
+    @Flag("--json", help: "Print records, one JSON object per line, on a terminal too.")
+    package var json = false
 
     @Flag(
         "--time",
@@ -18,12 +22,15 @@ package struct TextOptions: ArgumentGroup {
 
     package init() {}
 
-    /// The plain value of these options.
-    package var form: MessageForm {
-        MessageForm(isText: text, hasTime: time, endsWithZero: null)
+    /// Returns the plain value of these options. Without one that chooses, texts are printed on a terminal, and records in a
+    /// pipe, in the file `output`, and if `details` are requested that only records have.
+    package func form(output: String?, details: Bool = false) -> MessageForm {
+        let isShown = output == nil && !details && !json && Terminal.isTerminal(1)
+        return MessageForm(isText: text || isShown, hasTime: time, endsWithZero: null)
     }
 
     package func validate() throws {
+        try OutputForm.check(text: text, json: json)
         guard text || !(time || null) else { throw UsageError("--time and --null require --text") }
     }
 }

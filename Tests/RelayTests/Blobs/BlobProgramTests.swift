@@ -302,7 +302,8 @@ import Testing
         #expect(kinds == ["blob", "envelope"])
         // The envelope is of no use without its file. The list shows the beginning of the file's id.
         let id = try #require(
-            try world.expect("alice", "send --list").dropFirst().first?.split(separator: " ").first)
+            try world.expect("alice", "send --list --text").dropFirst().first?.split(separator: " ")
+                .first)
         #expect(id.hasSuffix("…"))
         try world.expect("alice", "send --drop \(id)")
         #expect(world.shell("alice", "send --list").status == 1)
@@ -347,14 +348,14 @@ import Testing
         world.scratch.write("file", randomBytes(200_000))
         let dead = "export SOTTO_RELAY=tcp://127.0.0.1:1"
         #expect(world.shell("alice", "\(dead); echo look | \(Self.send)").status == 75)
-        #expect(try world.expect("alice", "\(dead); send --list | wc -l") == ["3"])
+        #expect(try world.expect("alice", "\(dead); send --list --text | wc -l") == ["3"])
         #expect(world.shell("alice", "\(dead); send -q < /dev/null").status == 75)
         let address = world.relay.address
         // The queue belongs to the address.
         world.stop()
         let place = TemporaryDirectory()
         let relay = try #require(RelayProcess(place, listen: address))
-        #expect(try world.expect("alice", "send --list | wc -l") == ["3"])
+        #expect(try world.expect("alice", "send --list --text | wc -l") == ["3"])
         relay.end()
     }
 

@@ -39,7 +39,7 @@ struct ReceiptTests {
         #expect(try shown() == [nil, nil, nil])
         try set(bob, "receipts=on", "typing=on", "presence=on")
         #expect(try shown() == [.bool(true), .bool(true), .bool(true)])
-        let text = try bob.run("contact", ["show", "alice"]).text
+        let text = try bob.run("contact", ["show", "--text", "alice"]).text
         for name in ["receipts", "typing", "presence"] { #expect(text.contains(name)) }
         try set(bob, "typing=off", "--suite", "sealed")
         #expect(try shown() == [.bool(true), nil, .bool(true)])

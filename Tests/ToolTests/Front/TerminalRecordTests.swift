@@ -57,6 +57,61 @@ struct TerminalRecordTests {
         #expect(try front.must("sotto group list").text.contains("alone"))
     }
 
+    /// Commands for people and programs: text on a terminal, records in a pipe, and the other form on request.
+    @Test func recordsAreTextOnATerminal() throws {
+        let front = try FrontWorld()
+        for command in [
+            ["contact", "list"], ["contact", "show", "bob"], ["group", "list"],
+            ["group", "show", "team"], ["group", "participants", "team"],
+            ["group", "policy", "team"], ["history"], ["history", "bob"], ["history", "list"],
+            ["history", "unread"], ["history", "keep"], ["history", "show", "1"],
+            ["history", "search", "hello"],
+        ] {
+            let rest = Array(command.dropFirst())
+            let shown = try front.onTerminal(command[0], rest)
+            #expect(
+                shown.status == 0 && !shown.text.contains("{\"v\""), "\(command): \(shown.text)")
+            let forced = try front.onTerminal(command[0], rest + ["--json"])
+            #expect(forced.text.contains("{\"v\":1,"), "\(command): \(forced.text)")
+            let piped = try front.world.run(command[0], rest)
+            #expect(piped.text.hasPrefix("{\"v\":1,"), "\(command): \(piped.text)")
+            let text = try front.world.run(command[0], rest + ["--text"])
+            #expect(text.status == 0 && !text.text.contains("{\"v\""), "\(command): \(text.text)")
+            let both = try front.world.run(command[0], rest + ["--text", "--json"])
+            #expect(both.status == 64 && both.stderr.contains("cannot be combined"), "\(command)")
+        }
+    }
+
+    @Test func sendTellsPeopleWhatBecameOfTheMessages() throws {
+        let front = try FrontWorld()
+        try front.must("echo one | sotto encrypt -q --to bob > one; echo two > two")
+        let sent = try front.must("sotto send --text < one")
+        #expect(sent.text == "sent\n")
+        try front.must(
+            "sotto encrypt -q --to bob < two > one; sotto encrypt -q --to bob < two >> one")
+        let verbose = try front.must("sotto send --text -v < one")
+        #expect(verbose.lines.count == 3 && verbose.lines[2] == "2 sent", "\(verbose.text)")
+        #expect(verbose.lines[0].hasPrefix("stored "))
+        try front.must("sotto encrypt -q --to bob < two > one")
+        let quiet = try front.must("sotto send --text -q < one")
+        #expect(quiet.text.isEmpty && quiet.stderr.isEmpty, "\(quiet)")
+        try front.must("sotto encrypt -q --to bob < two > one")
+        let waits = try front.world.paste(
+            "sotto send --text --relay tcp://127.0.0.1:1 < one; exit $?")
+        #expect(waits.status == 75 && waits.text.isEmpty, "\(waits)")
+        #expect(waits.stderr.contains("send: error: 1 queued: cannot reach"), "\(waits.stderr)")
+    }
+
+    /// The program before has said why it printed nothing.
+    @Test func anErrorIsNotSaidTwice() throws {
+        let front = try FrontWorld()
+        let run = try front.world.paste("sotto recv --relay tcp://127.0.0.1:1 | sotto decrypt")
+        #expect(run.stderr.contains("cannot reach"), "\(run.stderr)")
+        #expect(!run.stderr.contains("decrypt:"), "\(run.stderr)")
+        let file = try front.world.paste("sotto decrypt < /dev/null")
+        #expect(file.status == 1 && file.stderr.contains("the input is empty"), "\(file.stderr)")
+    }
+
     @Test func aCardForOneContactIsKeptInAFile() throws {
         let front = try FrontWorld()
         let run = try front.onTerminal("contact", ["address", "bob"])

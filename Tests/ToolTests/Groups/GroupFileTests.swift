@@ -142,7 +142,7 @@ import Testing
         #expect(events.first?.object?["name"] == .string("team"))
         let alice = try #require(people["alice"]).identity.id
         #expect(events.first?.object?["by"] == .string(alice.description))
-        #expect(try shell("late", "group list").text.contains("by alice"))
+        #expect(try shell("late", "group list --text").text.contains("by alice"))
         _ = try run("late", "recv -q")
         #expect(try fetched("late").isEmpty)
         let early = try run("late", "group accept team")

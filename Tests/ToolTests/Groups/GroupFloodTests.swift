@@ -70,7 +70,8 @@ import Testing
         #expect(try count(circle, "alice", by: "bob") == first + 300)
         try circle.group("alice", "remove", "team", "bob")
         #expect(
-            try !circle.must("alice", "group", ["participants", "team"]).text.contains("bob"))
+            try !circle.must("alice", "group", ["participants", "--text", "team"]).text.contains(
+                "bob"))
     }
 
     /// C2: changes that a member shows to the remover alone delay no removal, neither this one nor later ones, and if they are many the

@@ -91,7 +91,7 @@ import Testing
         #expect(list == before.3, "\(list) is not \(before.3)")
         #expect(try circle["alice"].history("keep") == before.4)
         #expect(try circle.history("alice") == before.5)
-        #expect(try circle.must("alice", "group", ["list"]).text.contains("team"))
+        #expect(try circle.must("alice", "group", ["list", "--text"]).text.contains("team"))
         // Until a member confirms it, nothing is written.
         for line in [
             ["rename", "team", "crew"], ["nickname", "team", "Al"], ["leave", "team"],

@@ -221,7 +221,7 @@ import Testing
         #expect(try texts("alice") == ["hi"] && texts("bob") == ["hi"])
         try say("alice", "third")
         #expect(try texts("bob") == ["third"] && texts("carol").isEmpty)
-        let table = try shell("alice", "group participants climbing").text
+        let table = try shell("alice", "group participants --text climbing").text
         #expect(table.contains("Caro") && table.contains("does not see your messages"))
         #expect(table.contains(String(bob.description.prefix(16))))
     }
@@ -371,7 +371,7 @@ import Testing
         try sync("bob")
         try read("alice")
         #expect(try show("alice")["unconfirmed"] == nil)
-        let names = try shell("alice", "group participants climbing").text
+        let names = try shell("alice", "group participants --text climbing").text
         #expect(names.contains("Alma") && names.contains("Caro"))
         for _ in 0..<2 {
             for member in people.keys.sorted() { try sync(member) }

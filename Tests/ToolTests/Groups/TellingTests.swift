@@ -67,7 +67,7 @@ import Testing
             shown.stderr.contains(
                 "1 change not told to 2 members: sotto group sync team | sotto encrypt | sotto send"
             ))
-        let list = try circle.must("alice", "group", ["list"])
+        let list = try circle.must("alice", "group", ["list", "--text"])
         #expect(list.text.contains("1 change not told to 2 members"))
         #expect(list.stderr.contains("sotto group sync | sotto encrypt | sotto send"))
         // One of two envelopes reaches the outbox.
@@ -78,7 +78,7 @@ import Testing
         try send(again)
         #expect(try untold() == nil)
         #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty)
-        #expect(try !circle.must("alice", "group", ["list"]).text.contains("not told"))
+        #expect(try !circle.must("alice", "group", ["list", "--text"]).text.contains("not told"))
     }
 
     /// A lost change comes with the next one, and with the first message a minute later.

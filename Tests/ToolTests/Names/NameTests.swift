@@ -124,7 +124,7 @@ struct GivenNameTests {
             // The local name means the group.
             let local = "\(name) (\(group.prefix(8)))"
             #expect(try meant(local, circle) == group, "\(name)")
-            let list = try circle.must("alice", "group", ["list"])
+            let list = try circle.must("alice", "group", ["list", "--text"])
             #expect(list.text.contains("(\(group.prefix(8)))") || name.count > 16)
         }
         // A name of its own is used as it is.

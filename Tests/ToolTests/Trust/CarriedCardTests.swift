@@ -159,7 +159,7 @@ struct CarriedCardTests {
             to: alice.card(), time: .now())
         _ = try home.output(
             "decrypt", ["-q", "-i", "alice.key"], stdin: sealed.record.serialized())
-        let list = try must("contact", "requests", "-i", "alice.key").text
+        let list = try must("contact", "requests", "--text", "-i", "alice.key").text
         #expect(list.hasSuffix(#""carol\" tcp://x\u{202e}"  tcp://h.example:1"# + "\n"), "\(list)")
         let request = try JSON.object(
             parsing: must("contact", "requests", "--json", "-i", "alice.key").stdout)

@@ -323,7 +323,7 @@ struct IntroducedAccountTests {
         #expect(waits.status == 0 && waits.stdout.isEmpty, "\(waits.stderr)")
         let key = try #require(try whisper2(mallory).signingKey)
         let id = KeyID(publicKey: key)
-        #expect(try must("requests").text.hasPrefix(id.description.prefix(16)))
+        #expect(try must("requests", "--text").text.hasPrefix(id.description.prefix(16)))
         let envelope = try must("accept", id.description, "--name", "eve").stdout
         let read = try accounts.record(open("whisper2", envelope))
         #expect(read["name"] == .string("eve") && read["trust"] == .string("trusted"))

@@ -95,7 +95,7 @@ struct RequestFloodTests {
             "encrypt", ["--to", "alice.card", "-i", "carol.key"], stdin: Array("hello".utf8))
         #expect(
             try home.run("decrypt", ["-q", "-i", "alice.key"], stdin: .whole(sealed)).status == 0)
-        let list = try home.run("contact", ["requests", "-i", "alice.key"])
+        let list = try home.run("contact", ["requests", "--text", "-i", "alice.key"])
         #expect(list.lines.count == 1_000)
         #expect(list.stderr.contains("1 message of 1 sender set aside"), "\(list.stderr)")
         let carol = try Card(record: JSON.object(parsing: home.files.read("carol.card"))).id
