@@ -26,7 +26,9 @@ struct WhoamiCommand: Program {
         guard let record = records(in: card).first, let id = record["id"]?.string else {
             throw Failure(.bug, "the output of keygen public is no card")
         }
-        let relay = record["relay"]?.string
+        let relay =
+            record["relay"]?.string
+            ?? environmentVariable("SOTTO_RELAY").map { "\($0), from SOTTO_RELAY" }
         let prekeys = try identity.run(.keygen, ["prekeys", "--count"]).output()
         var table = Table()
         table.add(["name", record["name"]?.string ?? "-"])

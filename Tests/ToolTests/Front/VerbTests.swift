@@ -156,7 +156,10 @@ struct VerbTests {
         ] {
             #expect(before.contains(text), "\(before)")
         }
-        #expect(before.contains("none; to set it: sotto keygen set --relay URL"))
+        #expect(before.contains(", from SOTTO_RELAY\n"))
+        #expect(
+            try front.must("env -u SOTTO_RELAY sotto whoami").text.contains(
+                "none; to set it: sotto keygen set --relay URL"))
         let relay = try #require(world.relayURL)
         try world.must("keygen", ["set", "-q", "--relay", relay, "alice.key"])
         let after = try front.must("sotto whoami").text
