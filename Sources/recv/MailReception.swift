@@ -29,6 +29,9 @@ struct MailReception {
         reception.ahead = { ahead?.begin() }
         try receiving.run(reception) { ending in
             inbox?.lock.unlock()
+            if invitation != nil, ending.loggedIn {
+                try publish(identity, inbox?.store, to: relay)
+            }
             if let inbox, !receiving.isOfDead { try noteDead(inbox) }
             if ending.error == nil { ahead?.finish() }
             noteLeft(ending.preKeyError, ahead?.error)
@@ -54,6 +57,23 @@ struct MailReception {
                 directory: directory, identity: identity, lockTimeout: lockTimeout,
                 report: Terminal.note)
         }
+    }
+
+    /// Publishes the card of a new member, and with a state their prekeys, with `send`: it keeps them if the relay cannot be
+    /// reached.
+    private func publish(
+        _ identity: Identity, _ store: IdentityStore?, to relay: RelayURL
+    ) throws {
+        let preKeys = try store?.transaction { try $0.publication() }
+        let records = [identity.card(issued: .now()).record, preKeys?.record].compactMap(\.self)
+        let authorities = self.relay.authorities.map { ["--ca", $0] } ?? []
+        let status = try ToolRun(
+            "send", ["--relay", relay.text, "-q"] + authorities,
+            input: records.flatMap { $0.serialized() + [UInt8(ascii: "\n")] }
+        ).run().status
+        guard status == 0 else { throw Failure.ended(status, "send") }
+        let what = preKeys == nil ? "card" : "card and prekeys"
+        if !receiving.quiet { Terminal.say("recv: note: \(relay) has your \(what)") }
     }
 
     /// Returns the claims of bundles and the fetches of files that are made in advance.

@@ -8,9 +8,12 @@ struct InitCommand: Program {
     static let configuration = CommandConfiguration(
         name: "init",
         abstract: "Create your identity, show its recovery words once, and publish its card.",
-        usage: "sotto init [--relay URL] [--name NAME] [--passphrase SOURCE | --no-passphrase]",
+        usage: """
+            sotto init [--relay URL [--invitation SOURCE]] [--name NAME] [--passphrase SOURCE | --no-passphrase]
+            """,
         discussion: """
-            Runs keygen, and with a relay also keygen public | send and keygen prekeys | send. The identity is written \
+            Runs keygen, and with a relay also keygen public | send and keygen prekeys | send, or with an invitation \
+            recv --invitation, which publishes both. The identity is written \
             to $SOTTO_IDENTITY, else to the default file; an existing one is never replaced. The words are shown on \
             stderr, and the next commands are printed.
 
@@ -29,6 +32,13 @@ struct InitCommand: Program {
     var relay: String?
 
     @Option(
+        "--invitation", value: "source",
+        help:
+            "Code of relay invite, for a relay that serves only members: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask."
+    )
+    var invitation: SecretSource?
+
+    @Option(
         "--passphrase", value: "source",
         help: "Passphrase of the identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var passphrase: SecretSource?
@@ -38,6 +48,7 @@ struct InitCommand: Program {
 
     func validate() throws {
         try passphrase?.validate()
+        try invitation?.validate()
         guard passphrase == nil || !noPassphrase else {
             throw UsageError("--passphrase and --no-passphrase cannot be combined")
         }
@@ -51,10 +62,19 @@ struct InitCommand: Program {
                 .cannotCreate, "\(path) exists and is not replaced",
                 hint: "to print your card: sotto keygen public --json")
         }
-        let secret = try choosePassphrase()
         let relay = relay ?? environmentVariable("SOTTO_RELAY")
+        guard invitation == nil || relay != nil else {
+            throw UsageError("--invitation requires --relay")
+        }
+        let code = try invitation.map { source in
+            try source.read().withBytes { bytes in Array(bytes) }
+        }
+        let secret = try choosePassphrase()
         try makeIdentity(at: path, relay, secret)
-        let outcome = try relay.map { try publish(to: $0, path, secret) }
+        let outcome = try relay.map { relay in
+            try code.map { try redeem($0, at: relay, path, secret) }
+                ?? publish(to: relay, path, secret)
+        }
         try sayWhatIsNext()
         if let outcome, outcome != 0 { throw Failure.ended(outcome, "send") }
     }
@@ -126,7 +146,11 @@ struct InitCommand: Program {
             made.secret = secret
             records += try made.output()
         }
-        let outcome = try ToolRun("send", ["--relay", relay], input: records).run().status
+        let sending = try ToolRun("send", ["--relay", relay], input: records).run()
+        if Self.isForMembers(sending.output) {
+            return try askForCode(relay, path, secret) ?? sending.status
+        }
+        let outcome = sending.status
         if outcome == ExitStatus.tryAgain.rawValue {
             Terminal.say(
                 "sotto: note: the card and the prekeys wait in the outbox; the next send delivers them"
@@ -135,6 +159,40 @@ struct InitCommand: Program {
             Terminal.say("sotto: note: \(relay) has your card and prekeys")
         }
         return outcome
+    }
+
+    /// Returns whether a relay rejected records because it serves only members.
+    private static func isForMembers(_ results: [UInt8]) -> Bool {
+        results.split(separator: UInt8(ascii: "\n")).contains { line in
+            (try? JSON.object(parsing: Array(line)))?["reason"] == .string("not_admitted")
+        }
+    }
+
+    /// Asks for the code of an invitation on a terminal, and redeems it. Returns the status, or `nil` without a code.
+    private func askForCode(
+        _ relay: String, _ path: String, _ secret: PassedSecret?
+    ) throws -> Int32? {
+        if Terminal.isTerminal(0) {
+            let code = try Terminal.ask(
+                "\(relay) serves only members. The code of your invitation, or Enter for none: ",
+                secret: false
+            ).withBytes { Array($0) }
+            if !code.isEmpty { return try redeem(code, at: relay, path, secret) }
+        }
+        Terminal.say("sotto: note: with a code from the operator of \(relay):")
+        Terminal.say("  sotto recv --relay \(shellWord(relay)) --invitation @FILE:code")
+        return nil
+    }
+
+    /// Redeems an invitation with `recv`, which publishes the card and the prekeys. Returns its status.
+    private func redeem(
+        _ code: [UInt8], at relay: String, _ path: String, _ secret: PassedSecret?
+    ) throws -> Int32 {
+        var arguments = ["--relay", relay, "-i", path, "--invitation", "@FD:0"]
+        if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
+        var step = ToolRun("recv", arguments, input: code)
+        step.secret = secret
+        return try step.run().status
     }
 
     private func sayWhatIsNext() throws {

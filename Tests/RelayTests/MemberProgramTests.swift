@@ -15,6 +15,9 @@ import Testing
         #expect(world.errors.contains("recv --invitation"))
         try world.expect("bob", "relay invite --store \(world.storePath) > code")
         #expect(world.shell("bob", "recv \(relay) --invitation @FILE:code").status == 0)
+        // The relay has the card and the prekeys of the new member.
+        #expect(world.errors.contains("has your card and prekeys"), "\(world.errors)")
+        try world.expect("alice", "recv \(relay) --card \(world.bob.id)")
         #expect(world.shell("bob", "recv \(relay)").status == 1)
         #expect(world.shell("carol", "recv \(relay) --invitation @FILE:code").status == 77)
         #expect(world.errors.contains("was used before"))
@@ -22,7 +25,6 @@ import Testing
         // Bob's send address gets mail too, and Alice needs no membership to write to it.
         try world.expect("bob", "contact add --name alice alice.card")
         try world.expect("bob", "contact address alice > for-alice.card")
-        try world.expect("bob", "keygen prekeys | send \(relay)")
         try world.expect("alice", "contact add --name bob for-alice.card")
         try world.expect("alice", "recv \(relay) --bundle bob > /dev/null")
         try world.expect(
@@ -32,6 +34,33 @@ import Testing
         #expect(world.shell("alice", "keygen prekeys | send \(relay)").status != 0)
         try world.expect("alice", "relay admit --quiet --store \(world.storePath) alice.card")
         try world.expect("alice", "keygen prekeys | send \(relay)")
+        world.stop()
+    }
+
+    /// `sotto init` redeems a code. Without one it says how to do it later.
+    @Test func initRedeemsAnInvitation() throws {
+        let world = try Correspondence(["--invited"])
+        func start(_ name: String, _ options: String) -> Int32 {
+            world.shell(
+                "bob",
+                "SOTTO_IDENTITY=\(name).key sotto init --name \(name) --no-passphrase \(options) < /dev/null"
+            ).status
+        }
+        func isPublished(_ name: String) throws -> Bool {
+            let lines = try world.expect("bob", "keygen public \(name).key")
+            let card = try Card(record: JSON.object(parsing: Array(lines[0].utf8)))
+            return world.shell("alice", "recv --card \(card.id)").status == 0
+        }
+        try world.expect("bob", "relay invite --store \(world.storePath) > code")
+        #expect(start("new", "--invitation @FILE:code") == 0, "\(world.errors)")
+        #expect(try isPublished("new"))
+        #expect(start("late", "") != 0)
+        #expect(world.errors.contains("--invitation @FILE:code"), "\(world.errors)")
+        #expect(try !isPublished("late"))
+        try world.expect("bob", "relay invite --store \(world.storePath) > code")
+        try world.expect("bob", "sotto recv -i late.key --invitation @FILE:code")
+        #expect(try isPublished("late"))
+        #expect(start("none", "--invitation @FILE:missing") != 0)
         world.stop()
     }
 
