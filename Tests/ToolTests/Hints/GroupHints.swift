@@ -83,6 +83,35 @@ extension HintTests {
                 let sent = try world.must("encrypt", ["--group", "team"], text: "hello")
                 #expect(try world.must("bob", "decrypt", ["--text"], text: sent) == "hello\n")
             }),
+        HintCase(
+            "the invitation was not sent to …: sotto group invite … … | sotto encrypt | sotto send",
+            situation: { world in
+                try world.startRelay()
+                try world.addBob()
+                try world.must("bob", "contact", ["add", "alice.card"])
+                try world.must("group", ["create", "team", "bob"])
+                return try world.run("group", ["show", "team"])
+            },
+            result: { (world, _) throws in
+                let mail = try world.must("bob", "recv", [])
+                #expect(try world.must("bob", "decrypt", ["--text"], text: mail).contains("invited"))
+            }),
+        HintCase(
+            "… not told to …: sotto group sync … | sotto encrypt | sotto send",
+            situation: { world in
+                try world.makeTeam()
+                try world.must("group", ["about", "team", "lost in the pipe"])
+                return try world.run("group", ["show", "team"])
+            },
+            result: { (world, _) throws in try world.expectDescription() }),
+        HintCase(
+            "to tell the changes: sotto group sync | sotto encrypt | sotto send",
+            situation: { world in
+                try world.makeTeam()
+                try world.must("group", ["about", "team", "lost in the pipe"])
+                return try world.run("group", ["list"])
+            },
+            result: { (world, _) throws in try world.expectDescription() }),
     ]
 }
 
@@ -92,9 +121,8 @@ extension HintWorld {
         try must(person, "encrypt", ["--jsonl"], text: records)
     }
 
-    /// Alice and Bob have a group. Alice's state is lost, and comes back from a backup. Returns the run that imports it.
-    @discardableResult
-    fileprivate func restoreTeam() throws -> Run {
+    /// Alice and Bob have a group.
+    fileprivate func makeTeam() throws {
         try startRelay()
         try addBob()
         try must("bob", "contact", ["add", "alice.card"])
@@ -102,6 +130,18 @@ extension HintWorld {
         try must("bob", "decrypt", [], text: must("encrypt", ["--jsonl"], text: invitation))
         let join = try must("bob", "group", ["accept", "team"])
         try must("decrypt", [], text: must("bob", "encrypt", ["--jsonl"], text: join))
+    }
+
+    /// Bob has Alice's description of the group.
+    fileprivate func expectDescription() throws {
+        try must("bob", "decrypt", [], text: must("bob", "recv", []))
+        #expect(try must("bob", "group", ["show", "team"]).contains("lost in the pipe"))
+    }
+
+    /// Alice and Bob have a group. Alice's state is lost, and comes back from a backup. Returns the run that imports it.
+    @discardableResult
+    fileprivate func restoreTeam() throws -> Run {
+        try makeTeam()
         try must("history", ["export", "--backup", "-o", "state.age"])
         try must("history", ["wipe", "--yes", "--keep-identity"])
         return try run("history", ["import", "state.age"])
