@@ -62,8 +62,6 @@ struct HintTests {
         "unlock it for some hours: sotto keygen unlock…, or give --identity-passphrase @FILE:PATH":
             "asks for a passphrase on the terminal; UnlockTests run it",
         "begin again with a new code: sotto meet": "waits for another person; MeetTests run it",
-        "give it with --code @FD:N, or run sotto meet":
-            "waits for another person; MeetTests run it",
         "the number is the beginning of the code: sotto recv --meeting 417":
             "needs the place of another person; MeetTests run it",
         "to meet this person again: sotto contact unblock …":
