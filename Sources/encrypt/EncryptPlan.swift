@@ -147,16 +147,13 @@ enum EncryptPlan {
     private static func mailboxes(
         _ tool: EncryptTool, _ method: Mailboxes.Method
     ) throws -> Mailboxes {
-        guard tool.ttl.map({ (0...Int(Envelope.maximumTTL)).contains($0) }) ?? true else {
-            throw UsageError("--ttl must be 0 to \(Envelope.maximumTTL) seconds")
-        }
         try TrustPolicy.check(tool.trust, stateless: tool.stateless)
         try tool.session.check(message: tool.file)
         if tool.stateless, let option = tool.session.given {
             try tool.given.refuse(option, with: "--stateless")
         }
         return Mailboxes(
-            to: tool.to, group: tool.group, ttl: tool.ttl.map { Int64($0) }, method: method,
+            to: tool.to, group: tool.group, ttl: tool.ttl?.seconds, method: method,
             session: tool.session.beginning,
             isClassic: tool.classic, trust: tool.trust, identity: tool.identity.choice,
             lockTimeout: tool.stateTimeout,
@@ -166,7 +163,7 @@ enum EncryptPlan {
 
 extension EncryptTool {
     /// Whether the time to live is too short for a message of a session.
-    fileprivate var hasShortTTL: Bool { ttl.map { Int64($0) }.isShortTTL }
+    fileprivate var hasShortTTL: Bool { (ttl?.seconds).isShortTTL }
 
     /// Seconds to wait for another process that uses the state; `nil` if no state is used.
     fileprivate var stateTimeout: Double? { stateless ? nil : lock.timeout }

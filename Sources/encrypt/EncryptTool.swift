@@ -106,11 +106,11 @@ struct EncryptTool: CoreProgram {
     @OptionGroup var session: SessionOptions
 
     @Option(
-        "--ttl", value: "seconds",
+        "--ttl", value: "duration",
         help:
-            "The relay deletes the message after this many seconds; with 0 it is pushed to a connected recipient or dropped. Below one day: sealed.",
+            "The relay deletes the message after this time, such as 1d or a number of seconds; with 0 it is pushed to a connected recipient or dropped. Below one day: sealed.",
         values: .any)
-    var ttl: Int?
+    var ttl: TimeToLive?
 
     @Option(
         "--trust", value: "policy",

@@ -56,7 +56,13 @@ struct WipeCommand: Program {
         if let store {
             Terminal.say("The state has \(counted(Int(try store.lastNumber()), "message")).")
         }
-        if !keepIdentity { Terminal.say("The identity file is \(path).") }
+        if !keepIdentity {
+            Terminal.say("The identity file is \(path).")
+            Terminal.say(
+                "Without its recovery words or a copy of the file, nobody can read the mail for it any more, and your contacts must verify a new identity."
+            )
+        }
+        Terminal.say("The words restore no contacts and no messages; only a backup does.")
         let isConfirmed: Bool
         do throws(Failure) {
             isConfirmed = try Terminal.confirms("Type yes to remove them: ")

@@ -94,6 +94,9 @@ struct RelayTool: Program {
         }
         operations.began(relay, say)
         say("ready on \(relay.address), store \(StoreLocation(store).name)")
+        let addresses = RelayAddresses(plan, listening: relay.address, tls: tls)
+        for text in try addresses.texts() { say("address for its users: \(text)") }
+        if let warning = addresses.warning { Terminal.say("relay: warning: \(warning)") }
         if let minutes = relay.clockError {
             let text = StoreClock.explanation(minutes, store: StoreLocation(store).name)
             Terminal.say("relay: warning: \(text)")

@@ -82,6 +82,7 @@ struct SignalTests {
         #expect(try seal("--bundle", "bundle")["suite"] == .string("ratchet"))
         #expect(try seal()["suite"] == .string("ratchet"))
         #expect(try seal("--ttl", "86399")["suite"] == .string("sealed"))
+        #expect(try seal("--ttl", "1d")["ttl"] == .integer(86_400))
         let long = try seal("--ttl", "86400")
         #expect(long["suite"] == .string("ratchet") && long["ttl"] == .integer(86_400))
     }

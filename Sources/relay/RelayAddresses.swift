@@ -1,0 +1,39 @@
+import Sotto
+import SottoServer
+import SottoWire
+
+/// The addresses of a running relay: those for its users, and whether one of them is public.
+struct RelayAddresses {
+    private let names: [String]
+    private let tls: TLSOptions
+
+    /// Creates the addresses of a relay that listens on `listening`, host:port with the actual port.
+    init(_ plan: RelayConfiguration, listening: String, tls: TLSOptions) {
+        names = plan.names.isEmpty ? [listening] : plan.names
+        self.tls = tls
+    }
+
+    private var hosts: [RelayURL] { names.compactMap { try? RelayURL(name: $0) } }
+
+    /// The addresses for users, complete: with the scheme, and with the pin of a certificate that no authority signed.
+    /// Empty if the relay listens on all addresses and has no name.
+    func texts() throws(RelayError) -> [String] {
+        var pin = ""
+        if tls.tlsSelfSigned, let files = tls.files { pin = "#sha256=" + hex(try files.pin()) }
+        let scheme = tls.files == nil ? "tcp" : "tls"
+        return hosts.filter { !Self.isWildcard($0) }.map { "\(scheme)://\($0.name)\(pin)" }
+    }
+
+    /// A warning if the relay has no TLS and an address outside of the own network, or `nil`.
+    var warning: String? {
+        guard tls.files == nil,
+            let host = hosts.first(where: { Self.isWildcard($0) || !$0.isInOwnNetwork })
+        else { return nil }
+        return
+            "\(host.name) has no TLS: observers of the network see who receives mail and when; use --tls-cert and --tls-key, and --tls-self-signed to create both"
+    }
+
+    private static func isWildcard(_ url: RelayURL) -> Bool {
+        ["0.0.0.0", "::"].contains(url.host)
+    }
+}
