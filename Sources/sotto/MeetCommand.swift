@@ -152,7 +152,7 @@ private struct MeetingRun {
     }
 
     private func startSender() throws(Failure) -> Child {
-        var sending = ProgramStart(place("send"), ["send"])
+        var sending = ProgramStart(place("send"), ["send", "-q"])
         sending.descriptors = [
             (0, .descriptor(sent.reading)), (1, .file("/dev/null", O_WRONLY)),
         ]
