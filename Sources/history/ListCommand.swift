@@ -95,8 +95,8 @@ struct ListCommand: Program {
     private func row(_ listed: Listed, _ history: OpenHistory) throws -> [String] {
         let summary = listed.summary
         let view = try listed.last.map { try history.store.views(of: [$0])[0] }
-        let text = view?.body?["text"]?.string ?? ""
-        let line = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+        let text = view.map { $0.body.map(Quotation.text) ?? "[\($0.placeholder)]" } ?? "-"
+        let line = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? "-"
         return [
             try name(of: summary, history),
             summary.unread > 0 ? "\(summary.unread) new" : "",
@@ -134,9 +134,12 @@ struct ListCommand: Program {
 struct UnreadCommand: Program {
     static let configuration = CommandConfiguration(
         name: "unread",
-        abstract: "Print the number of unread messages, in all and for each conversation.",
+        abstract: "Print the numbers of unread messages of the conversations.",
         usage: "history unread [--text | --json] [-q]",
-        discussion: "The exit status is 1 if no message is unread.")
+        discussion: """
+            Text has a line with name and number for each conversation that is not muted; the last record has the number \
+            of all messages. The exit status is 1 if no message is unread.
+            """)
 
     @OptionGroup var form: OutputForm
 
@@ -144,11 +147,18 @@ struct UnreadCommand: Program {
 
     func execute() throws {
         let history = try options.open()
-        let unread = try history.store.conversations().filter { $0.unread > 0 }
+        let unread = try history.store.conversations().filter {
+            $0.unread > 0 && !(form.isText && $0.settings.isMuted)
+        }
         let total = unread.reduce(0) { $0 + $1.unread }
         let output = try Output(path: "-", content: .text)
         if form.isText {
-            try output.writeText("\(total)\n")
+            var table = Table()
+            for summary in unread {
+                let name = Table.cut(try history.name(of: summary), to: Table.nameWidth)
+                table.add([name, "\(summary.unread)"])
+            }
+            try output.writeText(table.text)
         } else {
             for summary in unread {
                 try output.writeRecord(summary.record(name: history.name(of: summary)))

@@ -33,7 +33,9 @@ final class MessageShowing {
         departures = try history.departures(of: views.map(\.entry))
         let names = try views.map { try name(of: $0.entry, isLabel: text != nil) }
         if text != nil {
-            text?.prepare(try zip(views, names).map { try mixedName(of: $0.entry, $1) })
+            text?.prepare(
+                try zip(views, names).map { try mixedName(of: $0.entry, $1) },
+                numbers: views.map(\.entry.number))
         }
         for (view, name) in zip(views, names) {
             if text != nil {

@@ -5,7 +5,7 @@ import SottoMessages
 import SottoState
 import SottoTool
 
-/// Messages for people: `09:30 bob  text`, with the date before the first message of a day.
+/// Messages for people: `17  09:30 bob  text` with the number of the message, and with the date before the first message of a day.
 ///
 /// The sender's name is printed once for messages that follow within 60 seconds. Colours and the terminal's width apply only
 /// on a terminal. Control characters are escaped everywhere: a text must not imitate a line of another sender.
@@ -13,6 +13,7 @@ struct TextLayout {
     private let output: Output
     private let isColoured: Bool
     private var nameWidth = 0
+    private var numberWidth = 1
     private var last: (author: String, time: Int64)?
     private var day = ""
 
@@ -27,8 +28,9 @@ struct TextLayout {
         isColoured = output.isTerminal && !isDumb
     }
 
-    /// Sets the width of the column of names for the next messages.
-    mutating func prepare(_ names: [String]) {
+    /// Sets the widths of the columns of numbers and names for the next messages.
+    mutating func prepare(_ names: [String], numbers: [Int64]) {
+        numberWidth = max(numberWidth, numbers.map { "\($0)".count }.max() ?? 0)
         let widest = names.map { Table.width(Self.oneLine($0)) }.max() ?? 0
         nameWidth = min(max(nameWidth, widest), Self.maximalNameWidth)
     }
@@ -47,7 +49,7 @@ struct TextLayout {
         last = (author, seconds)
         let shown = isSame ? "" : Table.cut(Self.oneLine(name), to: Self.maximalNameWidth)
         let gap = String(repeating: " ", count: max(0, nameWidth - Table.width(shown)))
-        let head = (clock ?? "--:--") + " "
+        let head = head("\(entry.number)", clock)
         let width = head.count + nameWidth + 2
         let quoted = quotation.map { [self.line(of: $0, indent: width)] } ?? []
         let lines = quoted + lines(of: view, indent: width)
@@ -71,7 +73,7 @@ struct TextLayout {
     mutating func print(versions: ArraySlice<MessageView.Version>) throws {
         last = nil
         for (index, version) in versions.enumerated() {
-            let head = (try clock(version.time) ?? "--:--") + " "
+            let head = head("", try clock(version.time))
             let width = head.count + nameWidth + 2
             let space = "\n" + String(repeating: " ", count: width)
             let lines = lines(of: version.body, indent: width)
@@ -80,6 +82,12 @@ struct TextLayout {
             try output.write(
                 Array((start + lines.joined(separator: space) + "  " + mark + "\n").utf8))
         }
+    }
+
+    /// Returns the columns of the number and the time.
+    private func head(_ number: String, _ clock: String?) -> String {
+        let space = String(repeating: " ", count: max(0, numberWidth - number.count))
+        return "\(space)\(number)  \(clock ?? "--:--") "
     }
 
     /// Returns the local hour and minute of a time. Prints the day first if it is not that of the message before.
@@ -129,10 +137,7 @@ struct TextLayout {
         _ view: MessageView, _ reactions: [(emoji: String, name: String)]
     ) -> [String] {
         let cut = reactions.map { ($0.emoji, Table.cut($0.name, to: maximalNameWidth)) }
-        // The commands that save a file take the number of its message.
-        let isFile = view.body?["type"]?.string == "file"
-        return (isFile ? ["[number \(view.entry.number)]"] : [])
-            + view.marks(cut).map { "[\(oneLine($0))]" }
+        return view.marks(cut).map { "[\(oneLine($0))]" }
     }
 
     /// Returns a name on one line, without characters that a terminal interprets.
@@ -155,8 +160,8 @@ struct TextLayout {
         isColoured && !text.isEmpty ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    /// Returns the day and the minute of a time in the local time zone.
-    static func local(_ time: Timestamp) -> (day: String, minute: String) {
+    /// Returns the day and the minute of a time in the local time zone, and the short name of the zone.
+    static func local(_ time: Timestamp) -> (day: String, minute: String, zone: String) {
         var seconds = time_t(time.seconds)
         var parts = tm()
         localtime_r(&seconds, &parts)
@@ -167,7 +172,8 @@ struct TextLayout {
         let (month, day) = (padded(parts.tm_mon + 1, 2), padded(parts.tm_mday, 2))
         return (
             "\(padded(parts.tm_year + 1900, 4))-\(month)-\(day)",
-            "\(padded(parts.tm_hour, 2)):\(padded(parts.tm_min, 2))"
+            "\(padded(parts.tm_hour, 2)):\(padded(parts.tm_min, 2))",
+            parts.tm_zone.map { String(cString: $0) } ?? ""
         )
     }
 }

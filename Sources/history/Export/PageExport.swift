@@ -28,13 +28,13 @@ struct PageExport {
             while let views = try blocks.next() {
                 if isFirst {
                     try write(
-                        "<section>\n<h1 dir=\"auto\">\(Self.escaped(name))</h1>\n<p class=\"zone\">Times are in UTC.</p>\n"
+                        "<section>\n<h1 dir=\"auto\">\(Self.escaped(name))</h1>\n"
                     )
                     isFirst = false
                 }
                 for view in views {
                     let time = view.entry.shownTime
-                    let today = time.map { String($0.description.prefix(10)) } ?? "no date"
+                    let today = time.map { TextLayout.local($0).day } ?? "no date"
                     if today != day {
                         day = today
                         try write("<h2>\(today)</h2>\n")
@@ -98,7 +98,6 @@ struct PageExport {
         h1 { font-size: 1.3rem; overflow-wrap: anywhere; }
         h2 { font-size: .85rem; font-weight: 600; color: var(--faint); text-align: center;
           margin: 1.5rem 0 .75rem; }
-        p.zone { margin: 0; color: var(--faint); font-size: .85rem; }
         section + section { border-top: 1px solid var(--line); margin-top: 2rem; }
         article { width: fit-content; max-width: 85%; margin: .4rem 0; padding: .5rem .75rem;
           background: var(--other); border-radius: .75rem; border: 1px solid transparent; }
@@ -124,7 +123,8 @@ struct PageExport {
             "<article id=\"m\(entry.number)\"\(entry.direction == .sent ? " class=\"own\"" : "")>"
         ]
         let time = entry.shownTime.map { time in
-            let clock = time.description.dropFirst(11).prefix(5)
+            let local = TextLayout.local(time)
+            let clock = Self.escaped("\(local.minute) \(local.zone)")
             return " <time datetime=\"\(time)\">\(clock)</time>"
         }
         lines.append(

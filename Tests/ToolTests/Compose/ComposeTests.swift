@@ -211,7 +211,7 @@ struct ComposeTests {
             ["typing", "alice"],
         ] { _ = try bob.compose(arguments, text: "x") }
         #expect(try tables() == before)
-        #expect(try bob.run("history", ["unread", "--text"]).text == "1\n")
+        #expect(try bob.run("history", ["unread", "--text"]).text == "alice  1\n")
     }
 
     // MARK: Refusals

@@ -206,7 +206,7 @@ struct ReceiptTests {
         #expect(try named(bob.compose(["read", ids[0], ids[1]])) == [[ids[0], ids[1]]])
         // The id of a message marks up to it.
         #expect(try named(bob.run("history", ["read", ids[1]])) == [[ids[0], ids[1]]])
-        #expect(try bob.run("history", ["unread", "--text"]).text == "1\n")
+        #expect(try bob.run("history", ["unread", "--text"]).text == "alice  1\n")
         #expect(try named(bob.run("history", ["read", "alice"])) == [[ids[2]]])
         let again = try bob.run("history", ["read", "alice"])
         #expect(again.status == 0 && again.stdout.isEmpty)

@@ -77,7 +77,7 @@ struct VerbTests {
         try front.must("echo two | sotto encrypt -q --group team | sotto send", as: "carol")
         let run = try front.must("sotto read team")
         #expect(run.lines.count == 1 && run.text.contains(#""text":"two""#), "\(run.text)")
-        #expect(try front.must("sotto history unread --text").text == "1\n")
+        #expect(try front.must("sotto history unread --text").text == "bob  1\n")
         #expect(try world.paste("sotto read nobody").status == 66)
         // The beginning of a name is enough to read.
         #expect(try front.must("sotto read --text bo").text.contains("hello"))
@@ -94,7 +94,7 @@ struct VerbTests {
             text: texts)
         let cut = try world.paste("sotto read bob | head -n 1 > /dev/null; exit ${PIPESTATUS[0]}")
         #expect(cut.status == 141, "\(cut.stderr)")
-        #expect(try front.must("sotto history unread --text").text == "101\n")
+        #expect(try front.must("sotto history unread --text").text == "bob  101\n")
         #expect(try front.must("sotto read bob").lines.count == 101)
         #expect(try world.run("history", ["unread"]).status == 1)
     }

@@ -221,6 +221,14 @@ import Testing
                 "content=\"default-src 'none'; style-src 'sha256-"))
     }
 
+    @Test func aPageHasLocalTimesWithTheirZone() throws {
+        try they.talk()
+        let page = try export("--format", "html").text
+        let times = page.matches(
+            of: #/<time datetime="[0-9T:-]+Z">[0-9]{2}:[0-9]{2} [A-Za-z0-9+-]+<\/time>/#)
+        #expect(!times.isEmpty && times.count == page.components(separatedBy: "<time ").count - 1)
+    }
+
     /// C13: a browser runs nothing of the page and loads nothing.
     @Test(.needs(.chromium))
     func c13ABrowserRunsNothing() throws {

@@ -198,8 +198,10 @@ import Testing
         let run = try alice.run("history", ["bob", "--text"])
         let day = try #require(run.lines.first)
         #expect(day.hasPrefix("-- 20") && day.hasSuffix(" --"))
-        let rest = run.lines.dropFirst().map { String($0.dropFirst(6)).withoutUnsentMark }
-        #expect(rest == ["me   hello", "     two", "     lines", "bob  answer"])
+        #expect(run.messageLines == ["me   hello", "     two", "     lines", "bob  answer"])
+        // The number of a message names it to the other commands.
+        let number = try #require(try records(alice, "bob").last?["number"]?.integer)
+        #expect(run.lines.last?.hasPrefix("\(number)  ") == true, "\(run.text)")
         // Names and texts of an attacker: no control character reaches the columns of names.
         let list = try alice.run("history", ["list", "--text"])
         #expect(list.status == 0 && list.text.contains("bob  1 new"))
@@ -213,15 +215,15 @@ import Testing
         #expect(list.count == 1 && list[0]["unread"] == .integer(3))
         #expect(list[0]["with"] == .string(alice.identity.id.description))
         #expect(list[0]["last"]?.object?["body"]?.object?["text"] == .string("3"))
-        #expect(try bob.run("history", ["unread", "--text"]).text == "3\n")
+        #expect(try bob.run("history", ["unread", "--text"]).text == "alice  3\n")
         let second = try #require(try records(bob, "alice")[1]["number"]?.integer)
         #expect(try bob.run("history", ["read", "--upto", "\(second)", "alice"]).status == 0)
-        #expect(try bob.run("history", ["unread", "--text"]).text == "1\n")
+        #expect(try bob.run("history", ["unread", "--text"]).text == "alice  1\n")
         #expect(try bob.run("history", ["read", "alice", "-q"]).stderr.isEmpty)
         let none = try bob.run("history", ["unread"])
         #expect(none.status == 1 && none.lines.count == 1)
         // What was sent is never unread.
-        #expect(try alice.run("history", ["unread", "--text"]).text == "0\n")
+        #expect(try alice.run("history", ["unread", "--text"]).status == 1)
     }
 
     @Test func aConversationHasANameAndMarks() throws {
@@ -233,6 +235,9 @@ import Testing
         }
         let list = try #require(try records(bob, "list").first)
         #expect(list["favourite"] == .bool(true) && list["muted"] == .bool(true))
+        // Text is for people, who muted the conversation.
+        #expect(try bob.run("history", ["unread", "--text"]).status == 1)
+        #expect(try records(bob, "unread").count == 2)
         #expect(list["name"] == .string("Alice L."))
         #expect(try texts(records(bob, "alice l.")) == ["1"])
         for arguments in [

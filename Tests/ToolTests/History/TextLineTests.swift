@@ -6,10 +6,7 @@ import Testing
 struct TextLineTests {
     private static func talk() throws -> Conversing { try Conversing() }
 
-    /// Returns the lines without the time, and without the mark of messages that the test does not send.
-    private func shown(_ run: Run) -> [String] {
-        run.lines.filter { !$0.hasPrefix("--") }.map { String($0.dropFirst(6)).withoutUnsentMark }
-    }
+    private func shown(_ run: Run) -> [String] { run.messageLines }
 
     // MARK: Versions
 

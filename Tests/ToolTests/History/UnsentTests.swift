@@ -253,6 +253,16 @@ import Testing
     }
 }
 
+extension Run {
+    /// The lines of messages without their numbers and times, and without the mark of messages that the test does not send.
+    var messageLines: [String] {
+        let lines = lines.filter { !$0.hasPrefix("--") }
+        // The columns end after the minutes and a space.
+        let columns = lines.first?.prefix { $0 != ":" }.count ?? 0
+        return lines.map { String($0.dropFirst(columns + 4)).withoutUnsentMark }
+    }
+}
+
 extension String {
     /// The line without the mark of a message that the test delivers by hand.
     var withoutUnsentMark: String {
