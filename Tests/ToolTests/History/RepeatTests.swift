@@ -191,6 +191,17 @@ import Testing
         #expect(!record.contains("deleted\"") && !record.contains("ended\""))
     }
 
+    /// On a terminal the records would be lost.
+    @Test func aTerminalGetsNoRecords() throws {
+        _ = try encrypt("one", "--to", "bob")
+        clock.set(61)
+        let run = try TerminalSession(alice.command("history", ["repeat", "bob"])).finish()
+        #expect(run.status == 64 && run.text.contains("sotto history repeat bob --send"))
+        let forced = try TerminalSession(alice.command("history", ["repeat", "bob", "--json"]))
+            .finish()
+        #expect(forced.status == 0 && forced.text.contains(#""type":"history""#))
+    }
+
     /// A receipt for a message that was sent again counts for the message.
     @Test func aReceiptCounts() throws {
         try circle.must("bob", "contact", ["set", "alice", "receipts=on"])
