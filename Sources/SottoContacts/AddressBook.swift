@@ -75,7 +75,7 @@ public final class AddressBook {
             }
             return try IdentityStore.existing(
                 in: directory, identity: loaded.get(), lockTimeout: lockTimeout,
-                report: Terminal.note, forward: OutboxForwarding.forward)
+                report: Terminal.note, follow: OutboxForwarding.address)
         }
     }
 
@@ -130,7 +130,7 @@ public final class AddressBook {
         if let store = try store() { return store }
         let store = try IdentityStore(
             directory: .standard(), identity: identity(), lockTimeout: lockTimeout,
-            report: Terminal.note, forward: OutboxForwarding.forward)
+            report: Terminal.note, follow: OutboxForwarding.address)
         made = store
         return store
     }

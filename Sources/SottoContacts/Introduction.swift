@@ -66,11 +66,15 @@ extension StateTransaction {
         return .added(contact)
     }
 
-    /// Returns the failure for a card whose address is the id of the owner or of another contact: they would get the mail.
+    /// Returns the failure for a card whose address is the id of the owner, or the id or the address of another contact: they
+    /// would get the mail.
     package func addressFailure(of card: Card?) throws(StateError) -> Failure? {
         guard let card, let address = card.address, address != card.id else { return nil }
-        let name: String? =
-            try address == owner.id ? "you" : readableContact(id: address)?.argument
+        var other = try readableContact(id: address)
+        if other == nil, let holder = try contact(withAddress: address), holder.id != card.id {
+            other = holder
+        }
+        let name: String? = address == owner.id ? "you" : other?.argument
         return name.map { name in
             Failure(
                 .malformed, "messages to this card would go to \(name)",

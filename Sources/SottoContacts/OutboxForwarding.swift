@@ -1,33 +1,14 @@
-import SottoBytes
-import SottoState
-import SottoTool
 import SottoWire
 
-/// Moves envelopes in the outbox to the relays that the later cards of their recipients name.
+/// The rule by which envelopes in the outbox follow their recipient to another relay.
 enum OutboxForwarding {
-    /// Seconds to wait for another process that writes to the outbox.
-    private static let lockTimeout = 5.0
-
-    /// Moves the envelopes for the owners of cards. An error is reported: the envelopes then stay where they are.
-    @Sendable static func forward(_ cards: [LaterCard]) {
-        do throws(StateError) {
-            guard let directory = try StateDirectory.existing(), Outbox.exists(in: directory) else {
-                return
-            }
-            let outbox = try Outbox(directory: directory, lockTimeout: lockTimeout)
-            for card in cards {
-                guard let relay = try? RelayURL(card.relay) else { continue }
-                try outbox.forward(card.mailboxes) { queue in
-                    let former = try? RelayURL(queue)
-                    guard queue.isEmpty || former != nil, former?.text != relay.text,
-                        relay.mayFollow(former)
-                    else { return nil }
-                    return relay.text
-                }
-            }
-        } catch {
-            Terminal.note(
-                "what waits in the outbox keeps its old relay: \(error.failure.message)")
-        }
+    /// Returns the address for envelopes that wait in a queue of the outbox for a person whose later card names a relay, or
+    /// `nil` if they stay.
+    @Sendable static func address(for relay: String, from queue: String) -> String? {
+        guard let relay = try? RelayURL(relay) else { return nil }
+        let former = try? RelayURL(queue)
+        guard queue.isEmpty || former != nil, former?.text != relay.text, relay.mayFollow(former)
+        else { return nil }
+        return relay.text
     }
 }

@@ -15,23 +15,27 @@ public final class IdentityStore: Sendable {
     let directory: StateDirectory
     /// The rows that could not be read.
     let damage: DamageLog
-    /// Is called after a commit with the cards of contacts that name another relay than the stored ones.
-    let forward: @Sendable ([LaterCard]) -> Void
+    /// Returns the queue of the outbox for what waits in a queue for a contact whose later card names a relay, or `nil` if it
+    /// stays; see ``init(directory:identity:lockTimeout:report:follow:)``.
+    let follow: (@Sendable (_ relay: String, _ queue: String) -> String?)?
     /// When messages were last erased whose lifetime had ended, by the monotonic clock in seconds.
     let expiryCheck = Mutex(-Double.infinity)
     /// The identity that owns the state.
     public let owner: Identity
 
     /// Opens or creates the identity's file in `directory`. This and every other call waits at most `lockTimeout`
-    /// seconds for other processes that write. `report` is called with rows that cannot be read, each once. `forward` is
-    /// called after a commit with the later cards of contacts that name another relay.
+    /// seconds for other processes that write. `report` is called with rows that cannot be read, each once.
+    ///
+    /// `follow` returns the address to which envelopes in the outbox follow their recipient: from the relay on a later card,
+    /// and the address for which they wait, which is empty if it is not known. It returns `nil` if they stay. A state that is
+    /// opened without it moves no envelope.
     public init(
         directory: StateDirectory, identity: Identity, lockTimeout: Double,
         report: @escaping @Sendable (StateDamage) -> Void = { _ in },
-        forward: @escaping @Sendable ([LaterCard]) -> Void = { _ in }
+        follow: (@Sendable (_ relay: String, _ queue: String) -> String?)? = nil
     ) throws(StateError) {
         owner = identity
-        self.forward = forward
+        self.follow = follow
         damage = DamageLog(path: directory.file(identity.id.description + ".db"), report)
         self.directory = directory
         key = identity.derivedKey(info: "state/v1").guarded()
@@ -41,20 +45,21 @@ public final class IdentityStore: Sendable {
             lockTimeout: lockTimeout)
         try expire()
         settleHeldCopiesIfPossible()
+        settleForwardingIfPossible()
     }
 
-    /// Opens the state like ``init(directory:identity:lockTimeout:report:forward:)``, but returns `nil` and creates nothing
+    /// Opens the state like ``init(directory:identity:lockTimeout:report:follow:)``, but returns `nil` and creates nothing
     /// if the file does not exist.
     public static func existing(
         in directory: StateDirectory, identity: Identity, lockTimeout: Double,
         report: @escaping @Sendable (StateDamage) -> Void = { _ in },
-        forward: @escaping @Sendable ([LaterCard]) -> Void = { _ in }
+        follow: (@Sendable (_ relay: String, _ queue: String) -> String?)? = nil
     ) throws(StateError) -> IdentityStore? {
         let path = directory.file(identity.id.description + ".db")
         guard access(path, F_OK) == 0 else { return nil }
         return try IdentityStore(
             directory: directory, identity: identity, lockTimeout: lockTimeout, report: report,
-            forward: forward)
+            follow: follow)
     }
 
     /// The schema, by version. A later version adds a script; a released script never changes.
@@ -137,6 +142,9 @@ public final class IdentityStore: Sendable {
             PRIMARY KEY (target, author)
         ) WITHOUT ROWID;
         CREATE TABLE discarded (token INTEGER PRIMARY KEY);
+        CREATE TABLE forwarding (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, peer BLOB NOT NULL
+        );
         CREATE TABLE copy (
             message INTEGER NOT NULL, copy INTEGER NOT NULL, stored INTEGER NOT NULL,
             day INTEGER NOT NULL, PRIMARY KEY (message, copy)

@@ -20,12 +20,14 @@ public final class StateTransaction {
     /// The receiving chains from which messages are opened before their turn, by the tags of their sessions.
     var aheadChains: [[UInt8]: AheadChain] = [:]
     var contacts: [KeyID: Contact?] = [:]
+    /// The contacts by the addresses on their cards, after they were read.
+    var cardAddresses: [KeyID: KeyID]?
     /// The peers to whom no further message of this transaction carries the owner's card.
     var withCard: Set<KeyID> = []
     /// The peers of whom an answer was noted in this transaction.
     var answered: Set<KeyID> = []
-    /// The cards of contacts that were replaced by later ones.
-    var laterCards: [LaterCard] = []
+    /// Whether a later card of a contact names another relay, so that what waits can follow.
+    var isForwarding = false
     var conversations: [Conversation: ConversationRow] = [:]
     /// The groups that were read or changed.
     var groups: [GroupID: StoredGroup] = [:]
@@ -80,17 +82,17 @@ extension IdentityStore {
     /// Runs `body` in one transaction. Waits first for another process that writes.
     public func transaction<T>(_ body: (StateTransaction) throws -> T) throws -> T {
         defer { damage.flush() }
-        let (value, blobs, hasHeld, later) = try database.work { (connection: StateConnection) in
+        let (value, blobs, hasHeld, moves) = try database.work { (connection: StateConnection) in
             let transaction = StateTransaction(store: self, connection: connection)
             let value = try body(transaction)
             try transaction.writeSessions()
             try transaction.writeConversations()
             let hasHeld = try transaction.holdCopies()
-            return (value, transaction.erasedBlobs, hasHeld, transaction.laterCards)
+            return (value, transaction.erasedBlobs, hasHeld, transaction.isForwarding)
         }
         removeFetched(blobs)
         if hasHeld { settleHeldCopiesIfPossible() }
-        if !later.isEmpty { forward(later) }
+        if moves { settleForwardingIfPossible() }
         return value
     }
 

@@ -2,7 +2,7 @@ import Glibc
 
 extension RelayURL {
     /// Whether the host is a name or an address inside the user's own network: this machine, a private or link-local address
-    /// (RFC 1918, RFC 4193, RFC 6598), a multicast address, or a name that only a local resolver knows. The host of a public
+    /// (RFC 1918, RFC 4193, RFC 6598), a multicast address, an IPv4 address behind a translator (RFC 6052, RFC 8215), or a name that only a local resolver knows. The host of a public
     /// name can still have such an address.
     public var isInOwnNetwork: Bool {
         if let v4 = Self.bytes(of: host, AF_INET) {
@@ -18,7 +18,8 @@ extension RelayURL {
     }
 
     /// Whether mail that waits for the relay at `former` may go to this address when its recipient's later card names it:
-    /// not without TLS in place of TLS, and not into the user's own network from another host.
+    /// not without TLS in place of TLS, and not into the user's own network from another host. On the same host the port can
+    /// differ: a relay in the own network moves to another port or to TLS.
     public func mayFollow(_ former: RelayURL?) -> Bool {
         if let former, former.scheme.isSecure, !scheme.isSecure { return false }
         return !isInOwnNetwork || former?.host == host
@@ -45,6 +46,8 @@ extension RelayURL {
         Network(address: [192, 168], bits: 16), Network(address: [224], bits: 3),
     ]
     private static let ownNetworks6 = [
+        Network(address: [0x00, 0x64, 0xFF, 0x9B], bits: 96),
+        Network(address: [0x00, 0x64, 0xFF, 0x9B, 0x00, 0x01], bits: 48),
         Network(address: [0xFC], bits: 7), Network(address: [0xFE, 0x80], bits: 10),
         Network(address: [0xFE, 0xC0], bits: 10), Network(address: [0xFF], bits: 8),
     ]

@@ -79,7 +79,7 @@ struct AcceptCommand: Program {
     }
 
     /// Returns the name for the owner of a card that a message carries. The sender chose the name on it, which must not offer
-    /// another key to a contact with this name.
+    /// another key to a contact with this name, nor take the name of another contact, a group or a chat.
     private func freeName(for card: Card, _ open: OpenBook) throws -> String {
         let hint = "give a name: sotto contact accept \(card.id.short) --name NAME"
         let chosen: String
@@ -94,6 +94,18 @@ struct AcceptCommand: Program {
             throw Failure(
                 .usage,
                 "another contact has the name \(other.name); the sender is not this contact",
+                hint: hint)
+        }
+        guard name == nil else { return chosen }
+        let taken = try open.book.view { transaction in
+            try transaction.knownNames().first { known in
+                known.meaning != .peer(card.id) && known.isLike(chosen)
+            }
+        }
+        if let taken = taken ?? nil {
+            throw Failure(
+                .usage,
+                "the name \(chosen) on the sender's card could be mistaken for \(taken.shown)",
                 hint: hint)
         }
         return chosen
@@ -118,6 +130,7 @@ struct AcceptCommand: Program {
         let name = shellWord(contact.name)
         if isNew {
             options.note(contact.additionNote)
+            try open.groupNotes(of: contact).forEach(options.note)
             if contact.card == nil {
                 options.note(
                     "to answer, get the sender's card: \(cardLookupCommand(contact.id, name: contact.name))"

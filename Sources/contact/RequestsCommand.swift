@@ -79,7 +79,7 @@ struct RequestsCommand: Program {
                     request.from.short, counted(request.count, "message"),
                     request.firstSeen.description,
                     name.isEmpty ? request.claimedName : Table.cut(name, to: Table.nameWidth),
-                    Table.cut(request.card?.relay ?? "", to: MessageRequest.relayWidth),
+                    Table.cut(request.card?.relayAddress ?? "", to: MessageRequest.relayWidth),
                 ])
             }
             try output.writeText(table.text)
@@ -144,7 +144,7 @@ extension MessageRequest {
             ("from", .string(from.description)), ("count", .integer(Int64(count))),
             ("firstSeen", .string(firstSeen.description)),
             ("claimedName", card.flatMap { $0.name.isEmpty ? nil : .string($0.name) }),
-            ("relay", card?.relay.map { .string($0) }),
+            ("relay", card?.relayAddress.map { .string($0) }),
         ])
     }
 }

@@ -38,7 +38,14 @@ struct ContactTests {
     @Test func theAddressOfAnotherPersonIsRefused() throws {
         _ = try must("add", "bob.card")
         let mal = Sample.identity()
-        for (id, name) in [(try card("bob").id, "bob"), (try card("alice").id, "you")] {
+        let mailbox = try SendAddress().id(of: identity("carol"))
+        var carol = try #require(card("carol").record)
+        carol["address"] = .string(mailbox.description)
+        try SignedRecord.sign(&carol, with: identity("carol").signingKey)
+        _ = try must("add", stdin: carol.serialized())
+        for (id, name) in [
+            (try card("bob").id, "bob"), (try card("alice").id, "you"), (mailbox, "carol"),
+        ] {
             var record = try #require(mal.card().record)
             record["name"] = .string("mal")
             record["address"] = .string(id.description)
@@ -50,7 +57,9 @@ struct ContactTests {
             let imported = try contact("import", stdin: line)
             #expect(imported.status == 65, "\(imported)")
         }
-        #expect(try names() == ["bob"])
+        #expect(try names() == ["bob", "carol"])
+        // The owner of the address keeps it.
+        #expect(try must("add", stdin: carol.serialized()).status == 0)
     }
 
     func card(_ name: String) throws -> Card {

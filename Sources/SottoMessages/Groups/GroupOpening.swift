@@ -63,7 +63,7 @@ extension MessageOpening {
             let place = try transaction.place(of: envelope)
             let earlier = try transaction.opened(
                 id: place.id, digest: place.digest, isOfGroup: true)
-            if let line = try repeated(earlier, transaction) { return line }
+            if let line = try repeated(earlier, envelope.id, transaction) { return line }
             if case .different = earlier {
                 throw Failure.differentContent
             }

@@ -3,11 +3,17 @@ import SottoContacts
 import SottoState
 
 extension Message {
+    /// Seconds by which the date of a carried card can be after the present time: clocks differ. A later date would keep out all
+    /// cards until then.
+    private static let clockDifference: Int64 = 86_400
+
     /// The card of the sender that the message carries, verified; `nil` without one, and for one that is not the sender's
-    /// own or has accounts in other messengers.
+    /// own, has accounts in other messengers, a date in the future or a relay that is no address.
     var carriedCard: Card? {
         guard authenticated, let from, let card, let read = try? Card(record: card),
-            read.id == from, read.accounts.members.isEmpty
+            read.id == from, read.accounts.members.isEmpty,
+            read.relay == nil || read.relayAddress != nil,
+            read.issued?.seconds ?? 0 <= Timestamp.now().seconds + Self.clockDifference
         else { return nil }
         return read
     }
@@ -21,10 +27,10 @@ extension StateTransaction {
     /// message carries no accounts.
     func take(answer message: Message) throws {
         guard message.authenticated, let sender = message.from, sender != owner.id else { return }
-        try noteAnswer(of: sender)
+        if let time = message.time { try noteAnswer(of: sender, sent: time) }
         guard message.card != nil, var contact = try contact(id: sender), !contact.name.isEmpty,
             let card = message.carriedCard, contact.hasKeys(of: card),
-            card.supersedes(contact.card), try addressFailure(of: card) == nil
+            card.supersedes(contact.card)
         else { return }
         if let stored = contact.card {
             guard stored.accounts.members.isEmpty, card.relay != nil || stored.relay == nil else {
@@ -36,18 +42,17 @@ extension StateTransaction {
                 && card.address == stored.address && card.name == stored.name
             if isSame { return }
         }
+        guard try addressFailure(of: card) == nil else { return }
         contact.keep(card)
         try save(contact)
     }
 
-    /// Keeps the card of a sender who is not a contact, in a request, so that the owner can answer: without contacts, or with
-    /// `--trust any`, messages of such senders are opened at once. The first one is kept.
-    func keepCard(
-        of message: Message, _ envelope: () -> JSONObject, id: String
-    ) throws {
+    /// Keeps the card of a sender who is not a contact, so that the owner can answer: without contacts, or with `--trust any`,
+    /// messages of such senders are opened at once. The first one is kept, without the message.
+    func keepCard(of message: Message, id: String) throws {
         guard let sender = message.from, sender != owner.id, try contact(id: sender) == nil,
             let card = message.carriedCard, try !hasRequest(from: sender)
         else { return }
-        _ = try request(envelope().serialized(), id: id, from: sender, card: card)
+        try keep(card: card, from: sender, id: id)
     }
 }

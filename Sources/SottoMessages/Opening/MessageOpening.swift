@@ -248,7 +248,7 @@ final class MessageOpening<Input: MessageInput> {
         }
         var repeatID = attempt.repeatID
         var earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
-        if let line = try repeated(earlier, transaction) { return line }
+        if let line = try repeated(earlier, attempt.id, transaction) { return line }
         let step = try attempt.envelope.map {
             try transaction.open($0, with: keys, ahead: attempt.ahead?.opened)
         }
@@ -260,7 +260,7 @@ final class MessageOpening<Input: MessageInput> {
             // An attacker who removes the signature must not block the signed message.
             repeatID = "unproven/" + repeatID
             earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
-            if let line = try repeated(earlier, transaction) { return line }
+            if let line = try repeated(earlier, attempt.id, transaction) { return line }
         }
         var verdict = try decision(&message, step, attempt.id, transaction)
         let body = ahead?.isPlain == true ? nil : try? GroupBody(in: message)
@@ -335,7 +335,7 @@ final class MessageOpening<Input: MessageInput> {
         }
         try transaction.forgetRequest(id: attempt.id)
         if message.card != nil {
-            try transaction.keepCard(of: message, attempt.waiting, id: attempt.id)
+            try transaction.keepCard(of: message, id: attempt.id)
         }
         return transaction.deletedOnArrival.contains(number)
             ? .dropped : .message(message, number: number, seen: false)
@@ -373,18 +373,21 @@ final class MessageOpening<Input: MessageInput> {
     }
 
     /// Returns the result for an envelope that was opened before, with the current trust of its sender, or `nil` for
-    /// another envelope.
+    /// another envelope. `id` is the envelope's id.
     func repeated(
-        _ earlier: IdentityStore.Opened, _ transaction: StateTransaction
+        _ earlier: IdentityStore.Opened, _ id: String, _ transaction: StateTransaction
     ) throws -> OpenedLine? {
         switch earlier {
         case .same(let number, let record):
             let (message, verdict) = try senderPolicy.recall(record, transaction)
             if !isPreview, message.trust != .unverified {
-                try transaction.forgetRequest(id: message.id)
+                try transaction.forgetRequest(id: id)
             }
             return verdict == .blocked ? .dropped : .message(message, number: number, seen: true)
-        case .deleted: return .dropped
+        case .deleted:
+            // No readable copy of a deleted message stays in the list of requests.
+            if !isPreview { try transaction.forgetRequest(id: id) }
+            return .dropped
         case .new, .repeated, .different: return nil
         }
     }

@@ -27,11 +27,19 @@ extension RecipientDirectory {
     }
 
     /// Returns the card that a person is meant to have: with the address that the contact was given, and without accounts in
-    /// other messengers.
+    /// other messengers. Returns `nil` if the contact cannot be read: its address is unknown, and the card without it would
+    /// name the owner's main mailbox.
     private func ownCard(
         for person: KeyID, _ transaction: StateTransaction
     ) throws -> JSONObject? {
-        let address = try transaction.readableContact(id: person)?.address
+        let address: SendAddress?
+        do throws(StateError) {
+            address = try transaction.contact(id: person)?.address
+        } catch .unsealable {
+            return nil
+        } catch {
+            throw error
+        }
         if let made = ownCards[address] { return made }
         let card = try book.identity().card(address: address, issued: .now())
         ownCards[address] = card.record

@@ -41,7 +41,7 @@ struct MemberMailbox {
         let card = try? JSON.object(parsing: card)
         address = card?["address"]?.string.flatMap { KeyID($0) }
         let noted = card?["relay"]?.string.flatMap { relay in
-            (1...Correspondent.relayLimit).contains(relay.utf8.count) ? relay : nil
+            (1...Card.relayLimit).contains(relay.utf8.count) ? relay : nil
         }
         relay = noted.flatMap { relays.address(of: $0) }
         isUnlisted = noted != nil && relay == nil

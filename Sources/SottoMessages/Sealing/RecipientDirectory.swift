@@ -279,13 +279,10 @@ extension Int64? {
 }
 
 extension Correspondent {
-    /// The maximum length of a relay address on an envelope's line.
-    static let relayLimit = 512
-
     /// The relay on the card, if the card is signed by its owner.
     var notedRelay: String? {
         guard let card, card.record != nil, let relay = card.relay,
-            (1...Self.relayLimit).contains(relay.utf8.count)
+            (1...Card.relayLimit).contains(relay.utf8.count)
         else { return nil }
         return relay
     }

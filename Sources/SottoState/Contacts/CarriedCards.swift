@@ -19,16 +19,17 @@ extension StateTransaction {
     /// Counts a message to a peer that carries the owner's card.
     public func countCard(for peer: KeyID, at time: Timestamp = .now()) throws(StateError) {
         var delivery = try presentDelivery(to: peer, at: time)
-        delivery.count += 1
+        (delivery.time, delivery.count) = (time.seconds, delivery.count + 1)
         try setNote(.card, mark: store.mark(peer), to: delivery.number)
     }
 
     /// Notes that an authentic message of a peer arrived: the peer has the card that the last message carried, or the one
-    /// that the owner gave out.
-    public func noteAnswer(of peer: KeyID) throws(StateError) {
+    /// that the owner gave out. A message that the peer sent before that message is no answer to it: `sent` is its time.
+    public func noteAnswer(of peer: KeyID, sent: Timestamp) throws(StateError) {
         guard !answered.contains(peer) else { return }
         var delivery = try cardDelivery(to: peer)
         if !delivery.isAnswered {
+            guard sent.seconds >= delivery.time else { return }
             delivery.isAnswered = true
             try setNote(.card, mark: store.mark(peer), to: delivery.number)
         }
@@ -42,8 +43,7 @@ extension StateTransaction {
         let route = try ownRoute(for: peer)
         var delivery = try cardDelivery(to: peer)
         if delivery.route != route { delivery = CardDelivery(route: route) }
-        let day = time.seconds / 86_400
-        if delivery.day != day { (delivery.day, delivery.count) = (day, 0) }
+        if delivery.time / 86_400 != time.seconds / 86_400 { delivery.count = 0 }
         return delivery
     }
 
@@ -55,36 +55,38 @@ extension StateTransaction {
         return CardDelivery(route: try ownRoute(for: peer))
     }
 
-    /// Returns the first 4 bytes of a hash of the relay and the address on the card for a peer.
-    private func ownRoute(for peer: KeyID) throws(StateError) -> UInt32 {
+    /// Returns the first 21 bits of a hash of the relay and the address on the card for a peer.
+    private func ownRoute(for peer: KeyID) throws(StateError) -> Int64 {
         let address = try readableContact(id: peer)?.address
         let text = (owner.relay ?? "") + "\n" + (address.map { hex($0.salt) } ?? "")
-        return UInt32(bigEndianBytes: sha256(Array(text.utf8))[..<4]) ?? 0
+        return Int64((UInt32(bigEndianBytes: sha256(Array(text.utf8))[..<4]) ?? 0) >> 11)
     }
 }
 
-/// What a peer has of the owner's card, as the number of a note: the route in 32 bits, the day in 20, the count in 5, and 1
+/// What a peer has of the owner's card, as the number of a note: the route in 21 bits, the time in 36, the count in 5, and 1
 /// bit for an answer.
 private struct CardDelivery {
     /// A hash of the relay and the address on the card.
-    var route: UInt32
-    /// The day of the last message that carried it, in days since 1970.
-    var day: Int64 = 0
-    /// The number of messages of this day that carried it.
+    var route: Int64
+    /// The time of the last message that carried it, in seconds since 1970.
+    var time: Int64 = 0
+    /// The number of messages of the same day (UTC) that carried it.
     var count: Int64 = 0
-    /// Whether an authentic message of the peer arrived after it.
+    /// Whether an authentic message of the peer arrived that was sent at this time or later.
     var isAnswered = false
 
-    init(route: UInt32) { self.route = route }
+    init(route: Int64) { self.route = route }
 
     init(number: Int64) {
-        route = UInt32(truncatingIfNeeded: number >> 26)
-        day = number >> 6 & 0xF_FFFF
+        route = number >> 42
+        time = number >> 6 & Self.timeMask
         count = number >> 1 & 0x1F
         isAnswered = number & 1 == 1
     }
 
+    private static let timeMask: Int64 = 1 << 36 - 1
+
     var number: Int64 {
-        Int64(route) << 26 | (day & 0xF_FFFF) << 6 | (count & 0x1F) << 1 | (isAnswered ? 1 : 0)
+        route << 42 | (time & Self.timeMask) << 6 | (count & 0x1F) << 1 | (isAnswered ? 1 : 0)
     }
 }

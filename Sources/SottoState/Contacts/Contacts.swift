@@ -46,6 +46,16 @@ extension IdentityStore {
         } ?? nil
     }
 
+    /// Returns the contact with a keyed hash, or `nil`, also for one that cannot be read.
+    func contact(marked mark: [UInt8]) throws(StateError) -> Contact? {
+        defer { damage.flush() }
+        return try readable(.contact, mark) { () throws(StateError) in
+            try use { connection throws(StateError) in
+                try contact(connection, "SELECT sealed FROM contact WHERE peer = ?", mark)
+            }
+        } ?? nil
+    }
+
     /// Returns the contact with a whole name, as ``NameRule`` compares names, or `nil`.
     public func contact(named name: String) throws(StateError) -> Contact? {
         try use { connection throws(StateError) in
@@ -95,6 +105,18 @@ extension StateTransaction {
     /// Returns all contacts that can be read.
     public func allContacts() throws(StateError) -> [Contact] { try store.contacts(connection) }
 
+    /// Returns the contact whose card has an address, or `nil`.
+    package func contact(withAddress address: KeyID) throws(StateError) -> Contact? {
+        if cardAddresses == nil {
+            let addresses = try allContacts().compactMap { contact in
+                contact.card?.address.map { ($0, contact.id) }
+            }
+            cardAddresses = Dictionary(addresses, uniquingKeysWith: { first, _ in first })
+        }
+        guard let id = cardAddresses?[address] else { return nil }
+        return try readableContact(id: id)
+    }
+
     /// Returns whether the address book has a contact that is not merely blocked.
     public func hasContacts() throws(StateError) -> Bool {
         if let hasAnyContact { return hasAnyContact }
@@ -117,9 +139,10 @@ extension StateTransaction {
             if let holder, !own.contains(holder) { throw ContactError.nameTaken(contact.name) }
         }
         if let formerID, formerID != contact.id { try remove(id: formerID) }
-        if let later = try LaterCard(contact.card, after: readableContact(id: contact.id)?.card) {
-            laterCards.append(later)
-        }
+        try noteForwarding(to: contact)
+        // The sender of an opened message waits no more.
+        if !contact.name.isEmpty { try forgetCard(of: contact.id) }
+        if let address = contact.card?.address { cardAddresses?[address] = contact.id }
         // The address on the owner's card for the contact may differ now.
         withCard.remove(contact.id)
         try connection.run(

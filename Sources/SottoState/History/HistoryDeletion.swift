@@ -12,6 +12,7 @@ extension StateTransaction {
     ) throws(StateError) -> Bool {
         guard try erase(entry.number, state, at: time) else { return false }
         eraseBlob(of: entry)
+        if entry.direction == .received, let id = entry.id { try forgetRequest(id: id) }
         var row = try row(of: entry.conversation)
         if let id = entry.id {
             for event in try store.events(on: id, in: row, connection) {

@@ -5,7 +5,7 @@ import SottoDatabase
 public struct MessageRequest: Sendable {
     /// The sender.
     public let from: KeyID
-    /// The number of waiting messages.
+    /// The number of waiting messages: 0 if only the card of a sender is kept whose messages were opened.
     public let count: Int
     /// When the first message arrived.
     public let firstSeen: Timestamp
@@ -37,7 +37,7 @@ extension IdentityStore {
         try use { connection throws(StateError) in
             try connection.rows(
                 """
-                SELECT peer, count(*), min(seen), min(number) AS first FROM request
+                SELECT peer, sum(length(envelope) > 0), min(seen), min(number) AS first FROM request
                 WHERE aside = 0 GROUP BY peer ORDER BY first
                 """
             ) { row throws(StateError) -> MessageRequest? in
@@ -92,7 +92,10 @@ extension IdentityStore {
     public func requestedEnvelopes(from sender: KeyID) throws(StateError) -> [[UInt8]] {
         try use { connection throws(StateError) in
             try connection.rows(
-                "SELECT envelope FROM request WHERE peer = ? ORDER BY number", mark(sender)
+                """
+                SELECT envelope FROM request WHERE peer = ? AND length(envelope) > 0
+                ORDER BY number
+                """, mark(sender)
             ) { row throws(StateError) in row.bytes(0) }
         }
     }
@@ -126,7 +129,18 @@ extension StateTransaction {
         return true
     }
 
-    /// Returns whether a message of a sender waits.
+    /// Keeps the card of a sender whose message was opened. The row has no envelope, so that it holds nothing of the message.
+    public func keep(card: Card, from sender: KeyID, id: String) throws(StateError) {
+        _ = try request([], id: id, from: sender, card: card)
+    }
+
+    /// Deletes the card that is kept for a sender.
+    func forgetCard(of sender: KeyID) throws(StateError) {
+        try connection.run(
+            "DELETE FROM request WHERE peer = ? AND length(envelope) = 0", store.mark(sender))
+    }
+
+    /// Returns whether a message or the card of a sender waits.
     public func hasRequest(from sender: KeyID) throws(StateError) -> Bool {
         try connection.exists("SELECT 1 FROM request WHERE peer = ?", store.mark(sender))
     }

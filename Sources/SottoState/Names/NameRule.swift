@@ -31,8 +31,15 @@ package enum NameRule {
             folded = NameRule.folded(name)
         }
 
+        /// Returns whether the name is another one, its beginning, or begins with it.
+        package func isLike(_ other: String) -> Bool {
+            let other = NameRule.folded(other)
+            guard !folded.isEmpty, !other.isEmpty else { return false }
+            return folded.starts(with: other) || other.starts(with: folded)
+        }
+
         /// The name, or the beginning of the id.
-        var shown: String { name.isEmpty ? String(id.prefix(idLength)) : name }
+        package var shown: String { name.isEmpty ? String(id.prefix(idLength)) : name }
     }
 
     /// Returns what a text means, or `nil` if nothing known has this name or id.

@@ -59,7 +59,7 @@ struct CarriedCardTests {
         let next = Timestamp(seconds: day.seconds + 86_400)
         try store.transaction { transaction in
             #expect(try transaction.lacksCard(bob.id, at: next))
-            try transaction.noteAnswer(of: bob.id)
+            try transaction.noteAnswer(of: bob.id, sent: next)
         }
         #expect(try lacksCard(at: next) == false)
         // Another address for the contact makes another card.
@@ -69,9 +69,24 @@ struct CarriedCardTests {
             try transaction.save(contact)
             #expect(try transaction.lacksCard(bob.id, at: next))
             try transaction.countCard(for: bob.id, at: next)
-            try transaction.noteAnswer(of: bob.id)
+            try transaction.noteAnswer(of: bob.id, sent: next)
         }
         #expect(try lacksCard(at: next) == false)
+    }
+
+    /// A message that was on its way when the card left is no answer to it.
+    @Test func anEarlierMessageIsNoAnswer() throws {
+        let day = Timestamp(seconds: 20_000 * 86_400)
+        let (before, after) = (day.seconds + 99, day.seconds + 101)
+        try store.transaction { transaction in
+            try transaction.countCard(for: bob.id, at: Timestamp(seconds: day.seconds + 100))
+            try transaction.noteAnswer(of: bob.id, sent: Timestamp(seconds: before))
+        }
+        #expect(try lacksCard(at: Timestamp(seconds: after)))
+        try store.transaction {
+            try $0.noteAnswer(of: bob.id, sent: Timestamp(seconds: after))
+        }
+        #expect(try lacksCard(at: Timestamp(seconds: after)) == false)
     }
 
     /// Returns the card in the message that `encrypt` made for Bob, or `nil`.
@@ -117,7 +132,8 @@ struct CarriedCardTests {
         return record
     }
 
-    /// A card of another id, without a signature, with accounts or with another key is ignored; the message is not.
+    /// A card of another id, without a signature, with accounts, with a date in the future or with a relay that is no address is
+    /// ignored; the message is not.
     @Test func aCardThatIsNotTheSendersOwnIsIgnored() throws {
         _ = try must("contact", "add", "bob.card", "-i", "alice.key")
         let before = try record("bob")
@@ -130,6 +146,14 @@ struct CarriedCardTests {
             bob.card(relay: "tcp://b.example:1", accounts: account, issued: .now()).record,
             bob.card(issued: Timestamp(seconds: 1)).record, ["v": .integer(2)],
             try cardOfBob(withAddress: alice.id),
+            bob.card(relay: "bob (verified)", issued: .now()).record,
+            bob.card(
+                relay: "https://b.example/" + String(repeating: "x", count: 600), issued: .now()
+            ).record,
+            bob.card(
+                relay: "tcp://b.example:1",
+                issued: Timestamp(seconds: Timestamp.now().seconds + 2 * 86_400)
+            ).record,
         ]
         for card in cards {
             let run = try home.run(
@@ -188,5 +212,84 @@ struct CarriedCardTests {
         #expect(run.status == 64 && run.stderr.contains("the sender is not this contact"))
         #expect(try record("carol")["changed"] == nil)
         #expect(try must("encrypt", "--to", "carol", "-i", "alice.key", text: "x").status == 0)
+    }
+
+    /// Lets `decrypt` read a message of a person with a card.
+    private func receive(_ person: Identity) throws {
+        let card = try #require(person.card(issued: .now()).record)
+        let sealed = try Sealed.seal(
+            body: Message.textBody("hi"), extra: [(name: "card", value: .object(card))],
+            from: person, to: alice.card(), time: .now())
+        _ = try home.output(
+            "decrypt", ["-q", "-i", "alice.key"], stdin: sealed.record.serialized())
+    }
+
+    /// A sender takes no name that a group has, and none that could be mistaken for it.
+    @Test func aClaimedNameIsNotThatOfAGroup() throws {
+        _ = try must("contact", "add", "carol.card", "-i", "alice.key")
+        _ = try must("group", "create", "-q", "-i", "alice.key", "hut")
+        for name in ["hut", "HU", "hut friends", "car"] {
+            let person = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: name)
+            try receive(person)
+            let id = person.id.description
+            let run = try home.run("contact", ["accept", id, "-i", "alice.key"])
+            let other = name == "car" ? "carol" : "hut"
+            #expect(run.status == 64 && run.stderr.contains("could be mistaken for \(other)"))
+            #expect(run.stderr.contains("--name NAME"))
+            #expect(try store.contact(id: person.id) == nil)
+            guard name == "hut" else { continue }
+            // The owner can choose the name, and hears what the group is called then.
+            let chosen = try must("contact", "accept", "-i", "alice.key", "--name", "hut", id)
+            #expect(chosen.stderr.contains("the group hut is called hut ("), "\(chosen.stderr)")
+            _ = try must("contact", "remove", "-i", "alice.key", "hut")
+        }
+    }
+
+    /// Any text can be the relay on a card: only an address is shown.
+    @Test func aRelayThatIsNoAddressIsNotShown() throws {
+        let card = bob.card(relay: "bob (verified)", issued: .now())
+        try store.transaction { transaction in
+            _ = try transaction.request(
+                envelope(carrying: nil), id: Envelope.newID(), from: bob.id, card: card)
+        }
+        let list = try must("contact", "requests", "-i", "alice.key").text
+        #expect(list.contains("\"bob\"") && !list.contains("verified"), "\(list)")
+        let request = try JSON.object(
+            parsing: must("contact", "requests", "--json", "-i", "alice.key").stdout)
+        #expect(request["relay"] == nil && request["claimedName"] == .string("bob"))
+    }
+
+    /// The list of requests keeps the card of a sender whose message was shown at once, and nothing of the message.
+    @Test func aKeptCardHasNothingOfTheMessage() throws {
+        let card = bob.card(relay: "tcp://b.example:1", issued: .now()).record
+        _ = try home.output(
+            "decrypt", ["-q", "-i", "alice.key"], stdin: envelope(carrying: card))
+        #expect(try store.requests().map(\.count) == [0])
+        let id = bob.id.description
+        let waiting = try home.run("contact", ["requests", id, "-i", "alice.key"])
+        #expect(waiting.status == 1 && waiting.stdout.isEmpty)
+        #expect(try must("contact", "accept", id, "-i", "alice.key").stdout.isEmpty)
+        #expect(try record("bob")["card"]?.object == card)
+        #expect(try store.requests().isEmpty)
+    }
+
+    /// No readable copy of a deleted message waits.
+    @Test func aDeletedMessageDoesNotWait() throws {
+        let line = try envelope(carrying: nil)
+        let id = try Envelope(record: JSON.object(parsing: line)).id
+        func wait() throws {
+            let isStored = try store.transaction { try $0.request(line, id: id, from: bob.id) }
+            #expect(isStored)
+            #expect(try store.requestedEnvelopes(from: bob.id).count == 1)
+        }
+        _ = try home.output("decrypt", ["-q", "-i", "alice.key"], stdin: line)
+        try wait()
+        let entry = try #require(try store.historyEntry(number: 1))
+        #expect(try store.transaction { try $0.delete(entry) })
+        #expect(try store.requestedEnvelopes(from: bob.id).isEmpty)
+        try wait()
+        let again = try home.run("decrypt", ["-q", "-i", "alice.key"], stdin: .whole(line))
+        #expect(again.stdout.isEmpty)
+        #expect(try store.requestedEnvelopes(from: bob.id).isEmpty)
     }
 }
