@@ -89,9 +89,9 @@ extension StateTransaction {
         {
             return nil
         }
-        var message = stored.message(
-            id: id, from: author, rank: rank, time: earlier.time, trust: container.trust,
-            body: earlier.body)
+        var message = try stored.message(
+            id: id, from: author, called: memberName(of: author, in: stored), rank: rank,
+            time: earlier.time, trust: container.trust, body: earlier.body)
         message.name = container.name
         return message
     }
