@@ -1,6 +1,6 @@
 import CTestSupport
 import Foundation
-package import Glibc
+import Glibc
 package import SottoProgram
 
 /// A program to run, with the arguments of exec(3).
@@ -23,8 +23,9 @@ package struct Command: Sendable {
     package typealias Stream = ProgramStart.Source
 
     /// Starts the program with these descriptors. With `newSession`, it runs in a new session whose controlling
-    /// terminal is the first `.file` that is a terminal.
-    package func spawn(_ streams: [(Int32, Stream)], newSession: Bool = false) throws -> pid_t {
+    /// terminal is the first `.file` that is a terminal. Returns the number of the process: `pid_t` belongs to the module that the
+    /// compiler reads first.
+    package func spawn(_ streams: [(Int32, Stream)], newSession: Bool = false) throws -> Int32 {
         ignoreBrokenPipes()
         var start = ProgramStart(.path(path), [path] + arguments)
         start.environment = environment.map { "\($0)=\($1)" }
