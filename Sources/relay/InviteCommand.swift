@@ -8,13 +8,16 @@ struct InviteCommand: Program {
     static let configuration = CommandConfiguration(
         name: "invite",
         abstract: "Create invitation codes, each for one member.",
-        usage: "relay invite --store FILE [--count N] [--days N]",
+        usage: """
+            relay invite --store FILE [--label NAME] [--days N] [-q]
+            relay invite --store FILE --count N [--days N] [-q]
+            """,
         discussion: """
             Prints the codes, one a line, of eight words each. The store does not contain them. The new member \
-            redeems a code with recv --invitation. The relay may be running.
+            redeems a code with sotto init, or with recv --invitation. The relay may be running.
 
             EXAMPLES
-              relay invite --store relay.db > code
+              relay invite --store relay.db --label bob > code
               recv --invitation @FILE:code
             """)
 
@@ -35,13 +38,32 @@ struct InviteCommand: Program {
         guard (1...3_650).contains(days) else {
             throw UsageError("--days must be between 1 and 3650")
         }
+        guard let label else { return }
+        guard count == 1 else { throw UsageError("--label is for one code") }
+        guard (1...64).contains(label.utf8.count),
+            !label.unicodeScalars.contains(where: \.isInvisible)
+        else {
+            throw UsageError("the label must have 1 to 64 bytes and no invisible characters")
+        }
     }
+
+    @Option("--label", value: "name", help: "The invited person, for relay members.")
+    var label: String?
+
+    @Flag("-q", "--quiet", help: "Print only the codes.")
+    var quiet = false
 
     mutating func execute() throws {
         try MemberStore.check(store)
-        let codes = try Membership.invite(count, days: Int64(days), in: StoreLocation(store))
+        let codes = try Membership.invite(
+            count, days: Int64(days), label: label ?? "", in: StoreLocation(store))
         let output = try Output(path: nil, content: .text)
         for code in codes { try output.writeText(code.text + "\n") }
         try output.finish()
+        guard !quiet else { return }
+        Terminal.say(
+            "relay: a new member runs sotto init with the address that the relay prints at its start, and types the code:"
+        )
+        Terminal.say("  sotto init --relay URL")
     }
 }

@@ -10,7 +10,9 @@ struct RelayProgram: CoreProgram {
         usage: """
             relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]
             relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--json]
-            relay invite --store FILE [--count N] [--days N]
+            relay invite --store FILE [--label NAME] [--count N] [--days N]
+            relay members --store FILE
+            relay invitations --store FILE
             relay admit --store FILE [--remove] CARD|ID ...
             relay backup --store FILE -o FILE
             relay migrate FROM TO
@@ -29,7 +31,8 @@ struct RelayProgram: CoreProgram {
             """,
         version: sottoVersion,
         subcommands: [
-            RelayTool.self, CheckCommand.self, InviteCommand.self, AdmitCommand.self,
+            RelayTool.self, CheckCommand.self, InviteCommand.self, MembersCommand.self,
+            InvitationsCommand.self, AdmitCommand.self,
             BackupCommand.self, MigrateCommand.self,
         ],
         defaultSubcommand: RelayTool.self)

@@ -73,6 +73,29 @@ import Testing
         #expect(try store.invitation(invitation.tag) == nil)
     }
 
+    @Test(arguments: StoreKind.available) func membersAndInvitationsAreListed(_ kind: StoreKind)
+        throws
+    {
+        let store = try place.open(kind)
+        var named = StoredInvitation(tag: randomBytes(16), key: randomBytes(32), until: 100)
+        named.label = "Bob"
+        _ = try store.commit(
+            [
+                .update(alice, .membership(true)), .update(bob, .membership(true)),
+                .update(Sample.identity().id, .membership(false)), .update(bob, .seen),
+                .invite(invitation), .invite(named), .redeem(named.tag, by: bob),
+            ], at: 7)
+        let members = try store.members()
+        #expect(Set(members.map { $0.id }) == [alice, bob])
+        #expect(members.allSatisfy { $0.minute == 7 })
+        named.owner = bob
+        let listed = try store.invitations()
+        #expect(listed.count == 2 && listed.contains(named) && listed.contains(invitation))
+        // The label of a member is kept.
+        while try store.sweep(at: 101 + StoredInvitation.keptMinutes) {}
+        #expect(try store.invitations() == [named])
+    }
+
     @Test(arguments: StoreKind.available) func mailToStrangersIsDeletedAfterAnHour(
         _ kind: StoreKind
     )

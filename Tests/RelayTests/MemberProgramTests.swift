@@ -64,6 +64,30 @@ import Testing
         world.stop()
     }
 
+    @Test func theOperatorSeesMembersAndInvitations() throws {
+        let world = try Correspondence(["--invited"])
+        let store = "--store \(world.storePath)"
+        #expect(world.shell("alice", "relay members \(store)").status == 1)
+        try world.expect("bob", "relay invite \(store) --label Bob > code")
+        #expect(world.errors.contains("sotto init --relay URL"))
+        try world.expect("bob", "relay invite -q \(store) --label Carol > other")
+        #expect(world.errors.isEmpty)
+        try world.expect("bob", "recv --invitation @FILE:code")
+        let members = try world.expect("alice", "relay members --text \(store)")
+        #expect(members.count == 1 && members[0].hasPrefix(world.bob.id.description))
+        #expect(members[0].hasSuffix("  Bob"), "\(members)")
+        let invitations = try world.expect("alice", "relay invitations \(store)").map {
+            try JSON.object(parsing: Array($0.utf8))
+        }
+        #expect(
+            Set(invitations.map { "\($0["state"]?.string ?? "") \($0["label"]?.string ?? "")" })
+                == ["used Bob", "open Carol"])
+        for bad in ["--label ''", "--label a --count 2"] {
+            #expect(world.shell("alice", "relay invite \(store) \(bad)").status == 64)
+        }
+        world.stop()
+    }
+
     @Test func aListIsReadAgainOnSIGHUP() throws {
         let list = TemporaryDirectory()
         let path = list.write("members", Array("# empty\n".utf8))

@@ -40,6 +40,8 @@ final class StubStore: Store {
         return nil
     }
 
+    func members() throws(StoreError) -> [(id: KeyID, minute: Int64)] { [] }
+    func invitations() throws(StoreError) -> [StoredInvitation] { [] }
     func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation? { nil }
 
     func room(of door: KeyID) throws(StoreError) -> [UInt8]? {

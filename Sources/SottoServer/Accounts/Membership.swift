@@ -1,18 +1,66 @@
 public import Sotto
 public import SottoWire
 
-/// Changes the members of a relay, even while the relay runs.
+/// Reads and changes the members of a relay, even while the relay runs.
 public enum Membership {
-    /// Stores new invitations that expire after `days` days, and returns their codes. The store keeps no codes.
-    public static func invite(_ count: Int, days: Int64, in store: StoreLocation)
-        throws(StoreError) -> [InvitationCode]
-    {
+    /// A member of a relay.
+    public struct Member: Sendable {
+        /// The id.
+        public let id: KeyID
+        /// The label of the invitation, or an empty text.
+        public let label: String
+        /// When the member was last active; it is noted at most once a day.
+        public let active: Timestamp
+    }
+
+    /// An invitation that was not deleted.
+    public struct Invitation: Sendable {
+        /// The operator's label, or an empty text.
+        public let label: String
+        /// When an unused code expires.
+        public let expires: Timestamp
+        /// The id that redeemed the code, or `nil`.
+        public let owner: KeyID?
+    }
+
+    /// Returns the members that were invited or admitted, in the order of their labels and ids.
+    public static func members(in location: StoreLocation) throws(StoreError) -> [Member] {
+        try read(location) { store throws(StoreError) in
+            var labels: [KeyID: String] = [:]
+            for invitation in try store.invitations() where !invitation.label.isEmpty {
+                if let owner = invitation.owner { labels[owner] = invitation.label }
+            }
+            return try store.members().map { member in
+                Member(
+                    id: member.id, label: labels[member.id] ?? "",
+                    active: Timestamp(seconds: member.minute * 60))
+            }.sorted { ($0.label, $0.id.description) < ($1.label, $1.id.description) }
+        }
+    }
+
+    /// Returns the invitations in the order in which they expire.
+    public static func invitations(in location: StoreLocation) throws(StoreError) -> [Invitation] {
+        try read(location) { store throws(StoreError) in
+            try store.invitations().map { invitation in
+                Invitation(
+                    label: invitation.label, expires: Timestamp(seconds: invitation.until * 60),
+                    owner: invitation.owner)
+            }.sorted { ($0.expires, $0.label) < ($1.expires, $1.label) }
+        }
+    }
+
+    /// Stores new invitations that expire after `days` days, and returns their codes. The store keeps no codes. The label names
+    /// the invited person in the lists.
+    public static func invite(
+        _ count: Int, days: Int64, label: String = "", in store: StoreLocation
+    ) throws(StoreError) -> [InvitationCode] {
         let codes = (0..<count).map { _ in InvitationCode() }
         try change(store) { minute in
             codes.map {
                 .invite(
-                    StoredInvitation(tag: $0.tag, key: $0.publicKey, until: minute + days * 24 * 60)
-                )
+                    StoredInvitation(
+                        tag: $0.tag, key: $0.publicKey, until: minute + days * 24 * 60,
+                        label: label))
             }
         }
         return codes
@@ -28,16 +76,26 @@ public enum Membership {
     private static func change(_ location: StoreLocation, _ changes: (Int64) -> [Change])
         throws(StoreError)
     {
-        let store = try location.open(Retention(), isExclusive: false)
         let minute = RelayClock().minute
-        let outcomes: [Outcome]
+        let outcomes = try read(location) { store throws(StoreError) in
+            try store.commit(changes(minute), at: minute)
+        }
+        guard !outcomes.contains(.diskFull) else { throw .full(name: location.name) }
+    }
+
+    /// Opens a store, which a relay may use, for one call.
+    private static func read<T>(
+        _ location: StoreLocation, _ body: (any CopyableStore) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        let store = try location.open(Retention(), isExclusive: false)
+        let value: T
         do throws(StoreError) {
-            outcomes = try store.commit(changes(minute), at: minute)
+            value = try body(store)
         } catch {
             try? store.close()
             throw error
         }
         try store.close()
-        guard !outcomes.contains(.diskFull) else { throw .full(name: location.name) }
+        return value
     }
 }

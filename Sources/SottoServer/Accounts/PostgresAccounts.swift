@@ -18,7 +18,24 @@ extension PostgresStore {
         let rows = try reader.rows(query)
         guard rows.count > 0 else { return nil }
         return StoredInvitation(
-            tag: tag, key: rows.bytes(0, 0), until: rows.integer(0, 1), owner: rows.bytes(0, 2))
+            tag: tag, key: rows.bytes(0, 0), until: rows.integer(0, 1), owner: rows.bytes(0, 2),
+            label: rows.bytes(0, 3))
+    }
+
+    func invitations() throws(StoreError) -> [StoredInvitation] {
+        let rows = try reader.rows(PostgresQuery("SELECT * FROM sotto.invitations()"))
+        return (0..<rows.count).map {
+            StoredInvitation(
+                tag: rows.bytes($0, 0), key: rows.bytes($0, 1), until: rows.integer($0, 2),
+                owner: rows.bytes($0, 3), label: rows.bytes($0, 4))
+        }
+    }
+
+    func members() throws(StoreError) -> [(id: KeyID, minute: Int64)] {
+        let rows = try reader.rows(PostgresQuery("SELECT * FROM sotto.members()"))
+        return (0..<rows.count).map {
+            (id: KeyID(publicKey: rows.bytes($0, 0)), minute: rows.integer($0, 1))
+        }
     }
 
     func directoryUse() throws(StoreError) -> Int64 {

@@ -63,7 +63,9 @@ struct StoredInvitation: Sendable, Equatable {
     let until: Int64
     /// The id that redeemed the invitation, or `nil`.
     var owner: KeyID?
+    /// The operator's name for the invited person, or an empty text.
+    var label = ""
 
-    /// Minutes for which an expired invitation is kept.
+    /// Minutes for which an expired invitation is kept. One with a label that was redeemed is kept, because it names a member.
     static let keptMinutes: Int64 = 30 * 24 * 60
 }

@@ -31,9 +31,9 @@ extension StoreTransaction {
     func invite(_ invitation: StoredInvitation) throws(StoreError) -> Outcome {
         try connection.run(
             """
-            INSERT INTO invitation (tag, key, until, owner) VALUES (?, ?, ?, x'')
+            INSERT INTO invitation (tag, key, until, owner, label) VALUES (?, ?, ?, x'', ?)
             ON CONFLICT DO NOTHING
-            """, invitation.tag, invitation.key, invitation.until)
+            """, invitation.tag, invitation.key, invitation.until, Array(invitation.label.utf8))
         return .published
     }
 
@@ -63,10 +63,24 @@ extension SQLiteStore {
 
     func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation? {
         try reader.use { connection throws(StoreError) in
-            try connection.first("SELECT key, until, owner FROM invitation WHERE tag = ?", tag) {
-                row throws(StoreError) in
-                StoredInvitation(
-                    tag: tag, key: row.bytes(0), until: row.integer(1), owner: row.bytes(2))
+            try connection.first(
+                "SELECT tag, key, until, owner, label FROM invitation WHERE tag = ?", tag
+            ) { row throws(StoreError) in StoredInvitation(row) }
+        }
+    }
+
+    func invitations() throws(StoreError) -> [StoredInvitation] {
+        try reader.use { connection throws(StoreError) in
+            try connection.rows("SELECT tag, key, until, owner, label FROM invitation") {
+                row throws(StoreError) in StoredInvitation(row)
+            }
+        }
+    }
+
+    func members() throws(StoreError) -> [(id: KeyID, minute: Int64)] {
+        try reader.use { connection throws(StoreError) in
+            try connection.rows("SELECT key, minute FROM account WHERE member = 1") {
+                (id: KeyID(publicKey: $0.bytes(0)), minute: $0.integer(1))
             }
         }
     }
@@ -109,7 +123,8 @@ extension SQLiteStore {
             WHERE minute <= ? AND (card <> x'' OR login_key <> x'')
             """, minute - RelayAccount.lifeMinutes)
         try connection.run(
-            "DELETE FROM invitation WHERE until <= ?", minute - StoredInvitation.keptMinutes)
+            "DELETE FROM invitation WHERE until <= ? AND (owner = x'' OR label = x'')",
+            minute - StoredInvitation.keptMinutes)
         return try forgetPreKeys(connection, at: minute, limit) || more
     }
 
@@ -179,9 +194,17 @@ extension RelayAccount {
 
 extension StoredInvitation {
     /// Creates an invitation from its row, in which an empty owner means `nil`.
-    init(tag: [UInt8], key: [UInt8], until: Int64, owner: [UInt8]) {
+    init(tag: [UInt8], key: [UInt8], until: Int64, owner: [UInt8], label: [UInt8]) {
         self.init(
             tag: tag, key: key, until: until,
-            owner: owner.isEmpty ? nil : KeyID(publicKey: owner))
+            owner: owner.isEmpty ? nil : KeyID(publicKey: owner),
+            label: String(decoding: label, as: UTF8.self))
+    }
+
+    /// Reads the columns tag, key, until, owner and label.
+    fileprivate init(_ row: PreparedStatement<StoreError>) {
+        self.init(
+            tag: row.bytes(0), key: row.bytes(1), until: row.integer(2), owner: row.bytes(3),
+            label: row.bytes(4))
     }
 }

@@ -208,10 +208,11 @@ struct PostgresBatch {
             query.add(row.loginKeyIssued)
             add(query, .published(place))
         case .invite(let invitation):
-            var query = PostgresQuery("SELECT sotto.invite($1, $2, $3)")
+            var query = PostgresQuery("SELECT sotto.invite($1, $2, $3, $4)")
             query.add(invitation.tag)
             query.add(invitation.key)
             query.add(invitation.until)
+            query.add(Array(invitation.label.utf8))
             add(query, .published(place))
         case .redeem(let tag, let owner):
             var query = PostgresQuery("SELECT sotto.redeem($1, $2, $3)")

@@ -13,6 +13,7 @@
 /// | `meeting`, `open_meeting`, `put_meeting`, `sweep_meetings` | read, make, use and delete the places of meetings |
 /// | `directory_use` | returns the space of accounts, rooms and prekeys |
 /// | `invite`, `invitation`, `redeem` | create, read and redeem invitations |
+/// | `members`, `invitations` | list the members and the invitations |
 /// | `sweep`, `sweep_ended`, `sweep_accounts`, `sweep_mailboxes` | delete expired rows and empty mailboxes |
 /// | `put_blob`, `blob`, `blob_pieces`, `blobs`, `drop_blob` | store, read and delete blobs |
 /// | `blob_use`, `sweep_blobs` | sum up blobs, and delete expired ones |

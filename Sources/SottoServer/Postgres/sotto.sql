@@ -70,7 +70,8 @@ CREATE TABLE IF NOT EXISTS sotto.account (
 );
 CREATE INDEX IF NOT EXISTS account_minute ON sotto.account (minute);
 CREATE TABLE IF NOT EXISTS sotto.invitation (
-    tag bytea PRIMARY KEY, key bytea NOT NULL, until bigint NOT NULL, owner bytea NOT NULL
+    tag bytea PRIMARY KEY, key bytea NOT NULL, until bigint NOT NULL, owner bytea NOT NULL,
+    label bytea NOT NULL
 );
 -- The record of each room; the first publisher keeps the place.
 CREATE TABLE IF NOT EXISTS sotto.room (
@@ -535,15 +536,29 @@ RETURNS SETOF bytea LANGUAGE sql STABLE SET enable_seqscan = off AS $$
 $$;
 
 CREATE OR REPLACE FUNCTION sotto.invitation(
-    of_tag bytea, OUT key bytea, OUT until bigint, OUT owner bytea)
+    of_tag bytea, OUT key bytea, OUT until bigint, OUT owner bytea, OUT label bytea)
 RETURNS SETOF record LANGUAGE sql STABLE AS $$
-    SELECT key, until, owner FROM sotto.invitation WHERE tag = of_tag
+    SELECT key, until, owner, label FROM sotto.invitation WHERE tag = of_tag
 $$;
 
-CREATE OR REPLACE FUNCTION sotto.invite(new_tag bytea, new_key bytea, new_until bigint)
+-- Returns all invitations, of all partitions.
+CREATE OR REPLACE FUNCTION sotto.invitations(
+    OUT tag bytea, OUT key bytea, OUT until bigint, OUT owner bytea, OUT label bytea)
+RETURNS SETOF record LANGUAGE sql STABLE AS $$
+    SELECT tag, key, until, owner, label FROM sotto.invitation
+$$;
+
+-- Returns all members with the minute of their last activity, of all partitions.
+CREATE OR REPLACE FUNCTION sotto.members(OUT key bytea, OUT minute bigint)
+RETURNS SETOF record LANGUAGE sql STABLE AS $$
+    SELECT key, minute FROM sotto.account WHERE member = 1
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.invite(
+    new_tag bytea, new_key bytea, new_until bigint, new_label bytea)
 RETURNS SETOF bigint LANGUAGE sql AS $$
-    INSERT INTO sotto.invitation (tag, key, until, owner)
-        VALUES (new_tag, new_key, new_until, '') ON CONFLICT DO NOTHING
+    INSERT INTO sotto.invitation (tag, key, until, owner, label)
+        VALUES (new_tag, new_key, new_until, '', new_label) ON CONFLICT DO NOTHING
         RETURNING 1::bigint
 $$;
 
@@ -901,7 +916,7 @@ BEGIN
     more := count = most;
     UPDATE sotto.account SET card = '', login_key = ''
         WHERE minute <= accounts AND (card <> '' OR login_key <> '');
-    DELETE FROM sotto.invitation WHERE until <= invitations;
+    DELETE FROM sotto.invitation WHERE until <= invitations AND (owner = '' OR label = '');
     WITH old AS (
         SELECT number FROM sotto.prekey_owner WHERE minute <= accounts
         LIMIT most FOR UPDATE SKIP LOCKED

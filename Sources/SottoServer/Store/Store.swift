@@ -26,6 +26,12 @@ protocol Store: Sendable {
     /// Returns the account of an id, or `nil`.
     func account(of id: KeyID) throws(StoreError) -> RelayAccount?
 
+    /// Returns the ids of all members, and the minute of their last activity.
+    func members() throws(StoreError) -> [(id: KeyID, minute: Int64)]
+
+    /// Returns all invitations.
+    func invitations() throws(StoreError) -> [StoredInvitation]
+
     /// Returns the invitation with a tag of 16 bytes, or `nil`.
     func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation?
 

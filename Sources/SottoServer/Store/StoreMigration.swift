@@ -144,7 +144,10 @@ enum StoreTable: String, CaseIterable {
                 ("key", true), ("member", false), ("minute", false), ("card", true),
                 ("card_issued", false), ("login_key", true), ("login_key_issued", false),
             ]
-        case .invitation: [("tag", true), ("key", true), ("until", false), ("owner", true)]
+        case .invitation:
+            [
+                ("tag", true), ("key", true), ("until", false), ("owner", true), ("label", true),
+            ]
         case .room:
             [
                 ("key", true), ("publisher", true), ("seq", false), ("minute", false),

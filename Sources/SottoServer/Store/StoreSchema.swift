@@ -74,7 +74,7 @@ extension SQLiteStore {
         CREATE INDEX room_minute ON room (minute);
         CREATE TABLE invitation (
             tag BLOB NOT NULL PRIMARY KEY, key BLOB NOT NULL, until INTEGER NOT NULL,
-            owner BLOB NOT NULL
+            owner BLOB NOT NULL, label BLOB NOT NULL
         );
         CREATE TABLE meeting (
             number INTEGER NOT NULL, step INTEGER NOT NULL, until INTEGER NOT NULL,

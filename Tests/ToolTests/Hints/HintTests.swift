@@ -128,6 +128,7 @@ struct HintTests {
             "printed by sotto init, for use after the first contact; keygen's hint has a case",
         "  sotto recv --relay … --invitation @FILE:code":
             "needs a code of the operator; MemberProgramTests redeem one",
+        "  sotto init --relay URL": "has an address to fill in; MemberProgramTests run it",
         "  sotto keygen unlock": "asks for a passphrase on the terminal; UnlockTests run it",
         "sotto: warning: without a passphrase a copy of the file is the identity; add one with: sotto keygen passwd":
             "asks for a passphrase on the terminal",

@@ -1,0 +1,89 @@
+import Arguments
+import Sotto
+import SottoServer
+import SottoTool
+
+/// `relay members`: the members of a relay.
+struct MembersCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "members",
+        abstract: "List the members of a relay: id, day of the last login, and label.",
+        usage: "relay members --store FILE [--text | --json]",
+        discussion: "The relay may be running. The ids of --members are not listed.")
+
+    @Option("--store", value: "file", help: "The relay's store, a file or a URL.")
+    var store: String
+
+    @OptionGroup var form: OutputForm
+
+    mutating func execute() throws {
+        try MemberStore.check(store)
+        let members = try Membership.members(in: StoreLocation(store))
+        try form.print(
+            members.map { member in
+                let day = day(of: member.active)
+                return (
+                    row: [member.id.description, day, member.label],
+                    record: JSONObject([
+                        ("v", .integer(1)), ("type", .string("member")),
+                        ("id", .string(member.id.description)), ("active", .string(day)),
+                        ("label", member.label.isEmpty ? nil : .string(member.label)),
+                    ])
+                )
+            })
+    }
+}
+
+/// `relay invitations`: the codes that a relay knows.
+struct InvitationsCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "invitations",
+        abstract: "List the invitations of a relay: state, day of the expiry, and label.",
+        usage: "relay invitations --store FILE [--text | --json]",
+        discussion: "The codes themselves are not stored. The relay may be running.")
+
+    @Option("--store", value: "file", help: "The relay's store, a file or a URL.")
+    var store: String
+
+    @OptionGroup var form: OutputForm
+
+    mutating func execute() throws {
+        try MemberStore.check(store)
+        let now = Timestamp.now()
+        let invitations = try Membership.invitations(in: StoreLocation(store))
+        try form.print(
+            invitations.map { invitation in
+                let state =
+                    invitation.owner != nil ? "used" : invitation.expires > now ? "open" : "expired"
+                let day = day(of: invitation.expires)
+                return (
+                    row: [state, day, invitation.label],
+                    record: JSONObject([
+                        ("v", .integer(1)), ("type", .string("invitation")),
+                        ("state", .string(state)), ("expires", .string(day)),
+                        ("id", invitation.owner.map { .string($0.description) }),
+                        ("label", invitation.label.isEmpty ? nil : .string(invitation.label)),
+                    ])
+                )
+            })
+    }
+}
+
+/// Returns the day of a time, in UTC.
+private func day(of time: Timestamp) -> String { String(time.description.prefix(10)) }
+
+extension OutputForm {
+    /// Prints a list, as a table or as records. Throws a failure with status 1 if it is empty.
+    fileprivate func print(_ items: [(row: [String], record: JSONObject)]) throws {
+        guard !items.isEmpty else { throw Failure(.no, "") }
+        let output = try Output(path: "-", content: .text)
+        if isText {
+            var table = Table()
+            for item in items { table.add(item.row) }
+            try output.writeText(table.text)
+        } else {
+            for item in items { try output.writeRecord(item.record) }
+        }
+        try output.finish()
+    }
+}
