@@ -33,8 +33,7 @@ struct StoredMessages {
                 try messages.compactMap { try accept($0, senderPolicy, transaction) }
             }
             for (message, number) in accepted {
-                let quotation = printer.printsRecords ? try Quotation.name(of: message, store) : nil
-                try printer.print(message, number: number, seen: true, quotation: quotation)
+                try printer.print(message, number: number, seen: true, store)
             }
             count += accepted.count
             if !output.isFile { try output.flush() }

@@ -95,7 +95,8 @@ struct ListCommand: Program {
     private func row(_ listed: Listed, _ history: OpenHistory) throws -> [String] {
         let summary = listed.summary
         let view = try listed.last.map { try history.store.views(of: [$0])[0] }
-        let text = view.map { $0.body.map(Quotation.text) ?? "[\($0.placeholder)]" } ?? "-"
+        let text =
+            view.map { $0.body.map { Quotation.text(of: $0) } ?? "[\($0.placeholder)]" } ?? "-"
         let line = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? "-"
         return [
             try name(of: summary, history),

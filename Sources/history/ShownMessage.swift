@@ -42,13 +42,20 @@ final class MessageShowing {
                 let shown = try isMixed ? mixedName(of: view.entry, name) : name
                 try text?.print(
                     view, name: shown, reactions: people.reactions(to: view),
-                    quotation: Quotation(view, history.store), group: group(of: view.entry),
+                    quotation: Quotation(view, history.store), about: target(of: view),
+                    group: group(of: view.entry),
                     departure: departures[view.entry.number])
             } else {
                 try output.writeRecord(record(of: view, name))
             }
         }
         if !output.isFile { try output.flush() }
+    }
+
+    /// Returns the words for the message that a message is about.
+    private func target(of view: MessageView) throws -> String {
+        guard let body = view.body else { return TargetWords.unknown }
+        return try TargetWords.of(body, in: view.entry.conversation, history.store)
     }
 
     /// Returns the record of a message as it stands now.

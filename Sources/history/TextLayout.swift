@@ -37,7 +37,7 @@ struct TextLayout {
 
     mutating func print(
         _ view: MessageView, name: String, reactions: [(emoji: String, name: String)],
-        quotation: Quotation?, group: String?, departure: Departure?
+        quotation: Quotation?, about target: String, group: String?, departure: Departure?
     ) throws {
         let entry = view.entry
         let time = entry.shownTime
@@ -52,7 +52,7 @@ struct TextLayout {
         let head = head("\(entry.number)", clock)
         let width = head.count + nameWidth + 2
         let quoted = quotation.map { [self.line(of: $0, indent: width)] } ?? []
-        let lines = quoted + lines(of: view, indent: width)
+        let lines = quoted + lines(of: view, about: target, indent: width)
         let isOwn = entry.direction == .sent
         let beginning =
             coloured(head, .faint) + coloured(shown, isOwn ? .own : .other) + gap + "  "
@@ -113,15 +113,19 @@ struct TextLayout {
         return coloured("> " + Table.cut(Self.oneLine(first), to: room) + end, .faint)
     }
 
-    private func lines(of view: MessageView, indent: Int) -> [String] {
+    private func lines(
+        of view: MessageView, about target: String, indent: Int
+    ) -> [String] {
         guard let body = view.body else {
             return [coloured("[\(view.placeholder)]", .faint)]
         }
-        return lines(of: body, indent: indent)
+        return lines(of: body, about: target, indent: indent)
     }
 
-    private func lines(of body: JSONObject, indent: Int) -> [String] {
-        let text = Quotation.text(of: body)
+    private func lines(
+        of body: JSONObject, about target: String = TargetWords.unknown, indent: Int
+    ) -> [String] {
+        let text = Quotation.text(of: body, about: target)
         guard output.isTerminal else { return TerminalParagraph.escapedLines(of: text) }
         let width = output.terminalWidth.map { max(24, $0 - indent) }
         let lines = TerminalParagraph.show(text, width: width)

@@ -117,21 +117,21 @@ struct BodyToolTests {
         let id = target.id
         let text: JSON = .object(Message.textBody("new\ntext"))
         let bodies: [(body: JSONObject, line: String)] = [
-            (body("reaction", [("emoji", .string("👍"))]), "[reacted 👍 to \(id)]"),
-            (body("reaction", [("emoji", .string(""))]), "[removed the reaction to \(id)]"),
-            (body("edit", [("body", text)]), "[edited \(id)] new\ntext"),
-            (body("delete"), "[deleted \(id)]"),
-            (body("pin"), "[pinned \(id)]"),
+            (body("reaction", [("emoji", .string("👍"))]), "[reacted 👍 to a message]"),
+            (body("reaction", [("emoji", .string(""))]), "[removed the reaction to a message]"),
+            (body("edit", [("body", text)]), "[edited a message] new\ntext"),
+            (body("delete"), "[deleted a message]"),
+            (body("pin"), "[pinned a message]"),
             (
                 body("pin", [("until", .string("2026-12-24T18:00:00Z"))]),
-                "[pinned \(id) until 2026-12-24T18:00:00Z]"
+                "[pinned a message until 2026-12-24T18:00:00Z]"
             ),
-            (body("unpin"), "[unpinned \(id)]"),
+            (body("unpin"), "[unpinned a message]"),
             (
                 [
                     "type": .string("receipt"), "status": .string("read"),
                     "ids": .array([.string(id)]), "time": .string("2026-12-24T18:00:00Z"),
-                ], "[read: \(id)]"
+                ], "[read: a message]"
             ),
             (
                 ["type": .string("timer"), "seconds": .integer(60)],

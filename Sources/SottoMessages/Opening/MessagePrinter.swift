@@ -1,6 +1,6 @@
 import SottoContacts
 package import Sotto
-import SottoState
+package import SottoState
 package import SottoTool
 
 /// Prints the results of opening envelopes: records, or only the text of messages.
@@ -41,12 +41,13 @@ package final class MessagePrinter {
         return record
     }
 
-    /// Prints a message as ``record(_:number:seen:quotation:)``, or its text.
+    /// Prints a message as ``record(_:number:seen:quotation:)``, or its text. The state has the message that it is about.
     package func print(
-        _ message: Message, number: Int64?, seen: Bool, quotation: String?
+        _ message: Message, number: Int64?, seen: Bool, _ store: IdentityStore?
     ) throws {
         defer { if number != nil, !seen { noteAnswer(to: message) } }
         guard form.isText else {
+            let quotation = try store.flatMap { try Quotation.name(of: message, $0) }
             try output.writeRecord(
                 Self.record(message, number: number, seen: seen, quotation: quotation))
             return
@@ -56,7 +57,8 @@ package final class MessagePrinter {
         let isForwarded =
             (try? MessageBody(message.body, isLocal: true))?.content.forwarded != nil
         let prefix = start + (isForwarded ? "[forwarded] " : "")
-        try print(text: message.body, prefix)
+        let target = try store.map { try TargetWords.of(message, $0) } ?? TargetWords.unknown
+        try print(text: message.body, about: target, prefix)
         if let file = AttachedFile(message) {
             guard output.isTerminal, let number else {
                 return try write(text: prefix + file.line(number: number, identity: identity))
@@ -77,8 +79,12 @@ package final class MessagePrinter {
     }
 
     /// Prints a body: its text or data, or a line that describes another kind.
-    private func print(text body: JSONObject, _ prefix: String) throws {
-        if let (line, command) = (try? MessageBody(body, isLocal: true))?.lineAndCommand {
+    private func print(
+        text body: JSONObject, about target: String = TargetWords.unknown, _ prefix: String
+    ) throws {
+        if let (line, command) = (try? MessageBody(body, isLocal: true))?.lineAndCommand(
+            about: target)
+        {
             guard let command else { return try write(text: prefix + line) }
             guard output.isTerminal else { return try write(text: prefix + line + " " + command) }
             try write(text: prefix + line)

@@ -315,8 +315,7 @@ package struct MessageReading<Lines: MessageInput> {
                 try output.writeRecord(serialized: record)
                 if number != nil, !seen { printer.noteAnswer(to: message) }
             } else {
-                let quotation = printer.printsRecords ? try quotation(of: result) : nil
-                try printer.print(message, number: number, seen: seen, quotation: quotation)
+                try printer.print(message, number: number, seen: seen, store)
             }
             if message.isUnproven, !plan.takesUnproven {
                 if announcer != nil { try output.flush() }

@@ -97,9 +97,11 @@ package enum Quotation {
         }
     }
 
-    /// Returns the text of a body, or a description of it.
-    package static func text(of body: JSONObject) -> String {
-        (try? MessageBody(body, isLocal: true))?.description ?? body["text"]?.string
+    /// Returns the text of a body, or a description of it, with the words for the message that it is about.
+    package static func text(
+        of body: JSONObject, about target: String = TargetWords.unknown
+    ) -> String {
+        (try? MessageBody(body, isLocal: true))?.description(about: target) ?? body["text"]?.string
             ?? "[malformed message]"
     }
 }

@@ -1,20 +1,19 @@
 package import Sotto
 
 extension MessageBody {
-    /// A description in brackets, or `nil` for text, data and a file.
-    var line: String? {
+    /// A description in brackets, or `nil` for text, data and a file. `target` are the words for the message that the body is about.
+    func line(about target: String) -> String? {
         switch kind {
         case .text, .data, .file: nil
-        case .reaction(let target, emoji: ""): "[removed the reaction to \(target.id)]"
-        case .reaction(let target, let emoji): "[reacted \(emoji) to \(target.id)]"
-        case .edit(let target, let body): "[edited \(target.id)] \(body.description)"
-        case .delete(let target): "[deleted \(target.id)]"
-        case .pin(let target, let until):
-            "[pinned \(target.id)\(until.map { " until \($0)" } ?? "")]"
-        case .unpin(let target): "[unpinned \(target.id)]"
+        case .reaction(_, emoji: ""): "[removed the reaction to \(target)]"
+        case .reaction(_, let emoji): "[reacted \(emoji) to \(target)]"
+        case .edit(_, let body): "[edited \(target)] \(body.description)"
+        case .delete: "[deleted \(target)]"
+        case .pin(_, let until): "[pinned \(target)\(until.map { " until \($0)" } ?? "")]"
+        case .unpin: "[unpinned \(target)]"
         case .receipt(let receipt):
             receipt.ids.count == 1
-                ? "[\(receipt.status.rawValue): \(receipt.ids[0])]"
+                ? "[\(receipt.status.rawValue): \(target)]"
                 : "[\(receipt.status.rawValue): \(receipt.ids.count) messages]"
         case .timer(seconds: 0): "[messages are kept]"
         case .timer(let seconds): "[messages are deleted after \(seconds) s]"
@@ -48,9 +47,9 @@ extension MessageBody {
         return isWord && !name.isEmpty ? name : "\"\(name.replacingAll("\"", with: "'"))\""
     }
 
-    /// The description like ``line``, without the command at its end, and this command or `nil`.
-    var lineAndCommand: (text: String, command: String?)? {
-        if case .other(.group) = kind { groupLine } else { line.map { ($0, nil) } }
+    /// Returns the description like ``line(about:)``, without the command at its end, and this command or `nil`.
+    func lineAndCommand(about target: String) -> (text: String, command: String?)? {
+        if case .other(.group) = kind { groupLine } else { line(about: target).map { ($0, nil) } }
     }
 
     /// A description of the events of a group, and the command that follows it or `nil`. Other people choose the names in it.
@@ -84,8 +83,11 @@ extension MessageBody {
                 asking = (id, (asking?.members ?? []) + [member])
                 return "show your messages to \(who)?"
             case "left":
-                return isOwner
-                    ? "you are no longer a member of the group" : "\(who) left the group"
+                guard !isOwner else { return "you are no longer a member of the group" }
+                guard let by = text("by") else { return "\(who) left the group" }
+                let short = String(by.prefix(16)) + "…"
+                let remover = text("byName") == "me" ? "you" : name("byName") ?? short
+                return "\(remover) removed \(who)"
             case "role":
                 return (isOwner ? "you have" : who + " has")
                     + " the rank \(text("role") ?? "?")"
@@ -117,12 +119,15 @@ extension MessageBody {
     }
 
     /// The text of the body, or a description in brackets.
-    package var description: String {
+    package var description: String { description(about: TargetWords.unknown) }
+
+    /// Returns the text of the body, or a description in brackets, with these words for the message that it is about.
+    package func description(about target: String) -> String {
         switch kind {
         case .text(let text): text
         case .data(let bytes): "[\(bytes.count) bytes that are not text]"
         case .file(let file): "[file \(file.name)]" + (file.text.map { " " + $0 } ?? "")
-        default: line ?? ""
+        default: line(about: target) ?? ""
         }
     }
 

@@ -197,6 +197,10 @@ extension StateTransaction {
         }
         let name = id == owner.id ? "me" : try readableContact(id: id)?.name ?? ""
         if !name.isEmpty { event["name"] = .string(name) }
+        if let by = event["by"]?.string.flatMap({ KeyID($0) }) {
+            let name = by == owner.id ? "me" : try readableContact(id: by)?.name ?? ""
+            if !name.isEmpty { event["byName"] = .string(name) }
+        }
         return event
     }
 
@@ -273,7 +277,9 @@ extension StateTransaction {
                                 ("group", .string(after.id.short)),
                             ]))
                 }
-            case (_?, nil): events.append(event("left", [who]))
+            case (_?, nil):
+                let by = after.remover(of: id, after: before)
+                events.append(event("left", [who, ("by", by.map { .string($0.description) })]))
             case (let old?, let new?) where old != new:
                 events.append(event("role", [who, ("role", .string(new.name))]))
             default: break
@@ -293,6 +299,17 @@ extension StateTransaction {
 }
 
 extension StoredGroup {
+    /// Returns the member who removed a person by a change that an earlier state does not have, or `nil` if none did.
+    fileprivate func remover(of person: KeyID, after before: StoredGroup) -> KeyID? {
+        log.changes.last { change in
+            switch change.act {
+            case .remove(let people, _), .ban(let people, _):
+                people.contains(person) && !before.log.contains(change.id)
+            case .create, .invite, .join, .doorJoin, .leave, .role, .policy, .set, .merge: false
+            }
+        }?.by
+    }
+
     /// Whether the owner decides if a new member reads their messages.
     fileprivate func mayGrant(to member: KeyID) -> Bool {
         state.policy.visibility == .granted && member != owner && standing == .member

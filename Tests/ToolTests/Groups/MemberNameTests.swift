@@ -34,6 +34,20 @@ struct MemberNameTests {
         #expect(try removal()?["nickname"] == .string("carol"))
     }
 
+    @Test func aRemovalSaysWhoDidIt() throws {
+        let event = try #require(try removal())
+        #expect(event["by"]?.string == circle["alice"].identity.id.description)
+        #expect(event["byName"] == .string("alice"))
+        let said = try circle["bob"].run("decrypt", ["--again", "--text"]).text
+        #expect(said.contains("[team: alice removed carol]"), "\(said)")
+    }
+
+    @Test func whoLeavesWasNotRemoved() throws {
+        try circle.group("carol", "leave", "team")
+        let said = try circle.read("bob", nil, ["--text"]).text
+        #expect(said.contains("[team: carol left the group]"), "\(said)")
+    }
+
     @Test func aFormerMemberKeepsTheLastNickname() throws {
         try circle.group("carol", "nickname", "team", "Caro")
         try circle.settle()

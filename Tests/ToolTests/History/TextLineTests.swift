@@ -36,6 +36,24 @@ struct TextLineTests {
         #expect(shown(gone) == ["alice  [message deleted]"], "\(gone.text)")
     }
 
+    // MARK: Messages about messages
+
+    @Test func aMessageAboutAnotherQuotesIt() throws {
+        let they = try Self.talk()
+        let id = try they.tell(they.alice, "lunch \"at\" [12]?")
+        func opened(_ command: [String], text: String = "") throws -> String {
+            let record = try they.alice.compose(command, text: text)
+            let sealed = try they.alice.run("encrypt", stdin: record.stdout)
+            return try they.bob.run("decrypt", ["--text"], stdin: sealed.stdout).text
+        }
+        let words = "\"lunch 'at' (12)?\""
+        #expect(try opened(["react", id, "👍"]) == "[reacted 👍 to \(words)]\n")
+        #expect(try opened(["pin", id]) == "[pinned \(words)]\n")
+        #expect(try opened(["edit", id], text: "dinner") == "[edited \(words)] dinner\n")
+        #expect(try opened(["unpin", id]) == "[unpinned \"dinner\"]\n")
+        #expect(try opened(["delete", id]) == "[deleted a message]\n")
+    }
+
     // MARK: Forwarded messages
 
     @Test func aForwardedMessageIsMarked() throws {

@@ -1,0 +1,67 @@
+package import Sotto
+package import SottoState
+import SottoTool
+
+/// The words for the message that a reaction, an edit, a deletion, a pin or a receipt is about.
+package enum TargetWords {
+    /// The words for a message whose content is not here.
+    package static let unknown = "a message"
+
+    /// The displayed width, in columns.
+    private static let width = 32
+
+    /// Returns the first words of the message that the body of a message is about, in quotation marks, or ``unknown``.
+    package static func of(_ message: Message, _ store: IdentityStore) throws -> String {
+        try of(message.body, in: Conversation(of: message, owner: store.owner.id), store)
+    }
+
+    /// Returns the first words of the message that a body of a conversation is about, in quotation marks, or ``unknown``.
+    package static func of(
+        _ body: JSONObject, in conversation: Conversation, _ store: IdentityStore
+    ) throws -> String {
+        guard let target = (try? MessageBody(body, isLocal: true))?.onlyTarget else {
+            return unknown
+        }
+        let found = try store.historyEntries(id: target.id, in: conversation).first { entry in
+            target.from.map { entry.author(store.owner.id) == $0 } ?? true
+        }
+        guard let found, let view = try store.views(of: [found]).first,
+            let present = view.body
+        else { return unknown }
+        // An edit is about the text before it.
+        let isEdit = body["type"]?.string == "edit"
+        let before = isEdit ? view.versions.dropLast().last?.body : nil
+        return quoted(Quotation.text(of: before ?? present))
+    }
+
+    /// Returns the first words of a text that another person chose: no character in them ends the words or the line.
+    private static func quoted(_ text: String) -> String {
+        let line = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+        let plain = line.unicodeScalars.map { scalar -> Unicode.Scalar in
+            switch scalar {
+            case "\"": "'"
+            case "[": "("
+            case "]": ")"
+            default: scalar.isInvisible ? "\u{FFFD}" : scalar
+            }
+        }
+        return "\"\(Table.cut(String(String.UnicodeScalarView(plain)), to: width))\""
+    }
+}
+
+extension MessageBody {
+    /// The only message that the body is about; its author, if the body names one.
+    fileprivate var onlyTarget: (id: String, from: KeyID?)? {
+        switch kind {
+        case .reaction(let target, _): (target.id, target.from)
+        case .edit(let target, _): (target.id, target.from)
+        case .delete(let target): (target.id, target.from)
+        case .pin(let target, _): (target.id, target.from)
+        case .unpin(let target): (target.id, target.from)
+        case .receipt(let receipt): receipt.ids.count == 1 ? (receipt.ids[0], nil) : nil
+        case .text, .data, .file, .timer, .typing, .presence, .profile, .call, .history, .other,
+            .system, .unknown:
+            nil
+        }
+    }
+}
