@@ -10,10 +10,10 @@ public final class StateWatch {
         file = DatabaseWatch(path: store.database.path)
     }
 
-    /// Returns after the next transaction of another process, or after some seconds without one, and erases the messages
-    /// whose lifetime has ended. A change since the last call, or since the watch began, counts.
-    public func wait() throws(StateError) {
-        if file.wait(timeout: IdentityStore.expiryInterval) {
+    /// Returns after the next transaction of another process, or after some seconds without one, at most `seconds`, and erases the
+    /// messages whose lifetime has ended. A change since the last call, or since the watch began, counts.
+    public func wait(atMost seconds: Double = IdentityStore.expiryInterval) throws(StateError) {
+        if file.wait(timeout: min(seconds, IdentityStore.expiryInterval)) {
             // The file is written before the transaction is committed. Whoever takes the lock of writers comes after it.
             do throws(StateError) {
                 try store.database.transaction { (_: StateConnection) throws(StateError) in }

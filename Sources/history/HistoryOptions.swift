@@ -24,11 +24,13 @@ struct OpenHistory {
     let store: IdentityStore
     let quiet: Bool
     private let outbox: Outbox?
+    private let lockTimeout: Double
     private let names: ConversationNames
 
     init(_ options: HistoryOptions) throws {
         book = AddressBook(options.identity.choice.load, lockTimeout: options.lock.timeout)
         quiet = options.quiet
+        lockTimeout = options.lock.timeout
         _ = try book.identity()
         guard let store = try book.store() else {
             throw Failure(.no, options.quiet ? "" : "the history is empty")
@@ -42,6 +44,15 @@ struct OpenHistory {
         } else {
             outbox = nil
         }
+    }
+
+    /// Takes what `send` did with messages from the outbox, which it can have made since.
+    func collectOutcomes() throws {
+        guard let directory = try StateDirectory.existing(), Outbox.exists(in: directory) else {
+            return
+        }
+        let outbox = try outbox ?? Outbox(directory: directory, lockTimeout: lockTimeout)
+        try store.collectOutcomes(from: outbox)
     }
 
     /// Returns the ways of those of some messages that wait in the outbox or did not reach it, by their numbers.

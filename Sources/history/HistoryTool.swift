@@ -13,7 +13,7 @@ struct HistoryTool: CoreProgram {
             history unsent [--all] [--text] [WHO] | repeat WHO ... | ID ...
             history search TEXT [WHO] [--before N|TIME] [--text]
             history show [--raw] ID | save [-o FILE|FOLDER] ID
-            history read WHO ...
+            history read WHO ... | wait ID --status STATUS [--timeout DURATION]
             history --as NAME [--follow] [--exec CMD] | ack --as NAME NUMBER | readers
             history delete ID ... | delete --all WHO
             history favourite WHO | rename WHO NAME | mute WHO
@@ -43,7 +43,7 @@ struct HistoryTool: CoreProgram {
         subcommands: [
             PageCommand.self, ListCommand.self, UnreadCommand.self, UnsentCommand.self,
             RepeatCommand.self, SearchCommand.self, ShowCommand.self, SaveCommand.self,
-            ReadCommand.self,
+            ReadCommand.self, WaitCommand.self,
             DeleteCommand.self, FavouriteCommand.self, RenameCommand.self, MuteCommand.self,
             AckCommand.self, ReadersCommand.self,
             ExportCommand.self, ImportCommand.self, KeepCommand.self, WipeCommand.self,

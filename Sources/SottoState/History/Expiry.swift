@@ -8,7 +8,7 @@ extension IdentityStore {
     /// The number of messages that one transaction erases.
     private static let erasedAtOnce = 1_000
     /// The seconds between two checks of a program that runs for a long time.
-    static let expiryInterval = 10.0
+    public static let expiryInterval = 10.0
 
     /// Erases the messages whose lifetime has ended. Each opening of a state calls this, and programs that run for a long
     /// time call it again; between two checks are at least 10 seconds.

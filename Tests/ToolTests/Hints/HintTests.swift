@@ -129,6 +129,7 @@ struct HintTests {
         "  sotto recv --relay … --invitation @FILE:code":
             "needs a code of the operator; MemberProgramTests redeem one",
         "  sotto init --relay URL": "has an address to fill in; MemberProgramTests run it",
+        "receive it: sotto recv | sotto decrypt": "needs a relay; WaitTests print it",
         "  sotto keygen unlock": "asks for a passphrase on the terminal; UnlockTests run it",
         "sotto: warning: without a passphrase a copy of the file is the identity; add one with: sotto keygen passwd":
             "asks for a passphrase on the terminal",
