@@ -58,6 +58,16 @@ final class People {
         }
     }
 
+    /// Returns the words for the origin of a forwarded message, or `nil`.
+    func origin(of view: MessageView) throws -> String? {
+        try view.body.flatMap { body in
+            try ForwardedWords.of(body) { id in
+                let name = try person(id).name
+                return name == id.description ? nil : name
+            }
+        }
+    }
+
     /// Returns a label of at most 16 columns, or the id without a nickname.
     private static func label(of id: KeyID, _ nickname: String?) -> String {
         guard let nickname else { return id.description }
@@ -66,14 +76,17 @@ final class People {
 }
 
 extension MessageView {
-    /// The marks that follow a message for people. `reactions` have the names of their authors.
-    func marks(_ reactions: [(emoji: String, name: String)]) -> [String] {
+    /// The marks that follow a message for people. `reactions` have the names of their authors, and `forwarded`
+    /// are the words for the origin of a forwarded message.
+    func marks(
+        _ reactions: [(emoji: String, name: String)], forwarded: String?
+    ) -> [String] {
         var marks: [String] = []
         if entry.isImported { marks.append("imported") }
         if entry.record["details"]?.object?["group"]?.object?["late"]?.bool == true {
             marks.append("late")
         }
-        if isForwarded { marks.append("forwarded") }
+        if let forwarded { marks.append(forwarded) }
         if isEdited { marks.append("edited") }
         if pin != nil { marks.append("pinned") }
         marks += reactions.map { "\($0.emoji) \($0.name)" }

@@ -37,6 +37,7 @@ struct TextLayout {
 
     mutating func print(
         _ view: MessageView, name: String, reactions: [(emoji: String, name: String)],
+        forwarded: String?,
         quotation: Quotation?, about target: String, group: String?, departure: Departure?
     ) throws {
         let entry = view.entry
@@ -59,7 +60,8 @@ struct TextLayout {
         let space = "\n" + String(repeating: " ", count: width)
         let place = group.map { ["[in \(Self.oneLine($0))]"] } ?? []
         let marks =
-            place + Self.marks(view, reactions) + (departure.map { ["[\($0.mark)]"] } ?? [])
+            place + Self.marks(view, reactions, forwarded)
+            + (departure.map { ["[\($0.mark)]"] } ?? [])
         let line =
             width + Table.width(lines.last ?? "") + marks.reduce(0) { $0 + 2 + Table.width($1) }
         let isWide = output.isTerminal && output.terminalWidth.map { line > $0 } == true
@@ -138,10 +140,10 @@ struct TextLayout {
 
     /// Returns the marks after the text.
     private static func marks(
-        _ view: MessageView, _ reactions: [(emoji: String, name: String)]
+        _ view: MessageView, _ reactions: [(emoji: String, name: String)], _ forwarded: String?
     ) -> [String] {
         let cut = reactions.map { ($0.emoji, Table.cut($0.name, to: maximalNameWidth)) }
-        return view.marks(cut).map { "[\(oneLine($0))]" }
+        return view.marks(cut, forwarded: forwarded).map { "[\(oneLine($0))]" }
     }
 
     /// Returns a name on one line, without characters that a terminal interprets.

@@ -54,9 +54,13 @@ package final class MessagePrinter {
         }
         try reportSender(message)
         let start = form.hasTime ? Self.prefix(message) : ""
-        let isForwarded =
-            (try? MessageBody(message.body, isLocal: true))?.content.forwarded != nil
-        let prefix = start + (isForwarded ? "[forwarded] " : "")
+        let forwarded = try ForwardedWords.of(message.body) { person in
+            guard let store else { return nil }
+            if person == store.owner.id { return "me" }
+            let name = try store.readableContact(id: person)?.name ?? ""
+            return name.isEmpty ? nil : name
+        }
+        let prefix = start + (forwarded.map { "[\($0)] " } ?? "")
         let target = try store.map { try TargetWords.of(message, $0) } ?? TargetWords.unknown
         try print(text: message.body, about: target, prefix)
         if let file = AttachedFile(message) {

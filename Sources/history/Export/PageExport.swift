@@ -141,7 +141,7 @@ struct PageExport {
         } else {
             lines.append("<p class=\"note\">\(view.placeholder)</p>")
         }
-        let marks = view.marks(try people.reactions(to: view))
+        let marks = try view.marks(people.reactions(to: view), forwarded: people.origin(of: view))
         if !marks.isEmpty {
             let shown = marks.map { "<span><bdi>\(Self.escaped($0))</bdi></span>" }.joined()
             lines.append("<footer>\(shown)</footer>")
