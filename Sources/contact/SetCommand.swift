@@ -9,12 +9,14 @@ struct SetCommand: Program {
     static let configuration = CommandConfiguration(
         name: "set",
         abstract: "Set the suite of messages to a contact, and whether the contact gets receipts.",
-        usage:
-            "contact set NAME [--suite SUITE] [receipts=on|off] [typing=on|off] [presence=on|off]",
+        usage: """
+            contact set NAME [--suite SUITE] [receipts=on|off] [typing=on|off] [presence=on|off]
+            contact set --all [--suite SUITE] [receipts=on|off] [typing=on|off] [presence=on|off]
+            """,
         discussion: """
             With receipts=on the contact learns which messages were decrypted and read here: decrypt --receipts and \
             history read write receipts. With typing=on and presence=on, compose typing and compose presence write \
-            signals. All are off by default.
+            signals. All are off by default. --all changes the present contacts, and none that is added later.
             """)
 
     /// The values of `--suite`.
@@ -47,15 +49,27 @@ struct SetCommand: Program {
         "--suite", value: "suite", help: "sealed, ratchet, or auto: the best that is available.")
     var suite: Choice?
 
+    @Flag("--all", help: "Change all contacts that are not blocked.")
+    var all = false
+
     @OptionGroup var options: ContactOptions
 
-    @Argument("name", help: "The whole name, or an id.")
-    var name: String
+    @Argument("name", help: "The whole name, or an id; not with --all.")
+    var name: String?
 
     @Argument("setting", help: "receipts=on, typing=on or presence=on, or one of them with off.")
-    var settings: [Setting] = []
+    var others: [Setting] = []
+
+    /// The settings. With `--all` no name precedes them.
+    private var settings: [Setting] {
+        (all ? name.flatMap { Setting(rawValue: $0) }.map { [$0] } ?? [] : []) + others
+    }
 
     func validate() throws {
+        guard all ? name.map({ Setting(rawValue: $0) != nil }) ?? true : name != nil else {
+            throw UsageError(
+                all ? "--all and a name cannot be combined" : "a name is required, or --all")
+        }
         guard suite != nil || !settings.isEmpty else {
             throw UsageError("no setting is given: --suite, receipts=on or typing=on")
         }
@@ -66,16 +80,39 @@ struct SetCommand: Program {
     }
 
     func execute() throws {
-        let contact = try options.open().change(name) { contact, _ in
-            switch suite {
-            case .sealed: contact.suite = .sealed
-            case .ratchet: contact.suite = .ratchet
-            case .auto: contact.suite = nil
-            case nil: break
-            }
-            for setting in settings { setting.apply(to: &contact) }
+        let book = try options.open()
+        let who: String
+        if let name, !all {
+            who = try book.change(name) { contact, _ in apply(to: &contact) }.name
+        } else {
+            who = counted(try changeAll(book), "contact")
         }
-        if let suite { options.note("messages to \(contact.name) use \(suite.rawValue)") }
-        for setting in settings { options.note("\(contact.name): \(setting.rawValue)") }
+        if let suite { options.note("messages to \(who) use \(suite.rawValue)") }
+        for setting in settings { options.note("\(who): \(setting.rawValue)") }
+    }
+
+    private func apply(to contact: inout Contact) {
+        switch suite {
+        case .sealed: contact.suite = .sealed
+        case .ratchet: contact.suite = .ratchet
+        case .auto: contact.suite = nil
+        case nil: break
+        }
+        for setting in settings { setting.apply(to: &contact) }
+    }
+
+    /// Changes all contacts in one transaction. Returns their number.
+    private func changeAll(_ book: OpenBook) throws -> Int {
+        try book.book.writableStore().transaction { transaction in
+            let contacts = try transaction.allContacts().filter {
+                !$0.name.isEmpty && !$0.isBlocked
+            }
+            for var contact in contacts {
+                let before = contact
+                apply(to: &contact)
+                if contact != before { try transaction.save(contact, formerID: before.id) }
+            }
+            return contacts.count
+        }
     }
 }

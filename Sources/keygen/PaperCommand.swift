@@ -68,6 +68,7 @@ private struct Page {
             text(
                 20, 36, "This page gives full access to the identity. Store it like a key.",
                 size: 4),
+            text(20, 43, "Made on \(Timestamp.now().description.prefix(10)).", size: 4),
         ]
         let columns = 4
         let rows = (words.count + columns - 1) / columns
@@ -109,7 +110,7 @@ private struct Page {
                 ),
                 ("sotto fingerprint -i FILE", true),
             ])
-        if let missing { paragraph("What the words do not restore", missing.map { ($0, false) }) }
+        paragraph("What the words do not restore", missing)
         return """
             <?xml version="1.0" encoding="UTF-8"?>
             <svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="210mm" height="297mm" viewBox="0 0 210 297">
@@ -130,9 +131,9 @@ private struct Page {
     /// The longest member of the identity that is printed, in bytes.
     private static let shortMember = 64
 
-    /// The data that the words do not restore.
-    private var missing: [String]? {
-        var lines: [String] = []
+    /// The data that the words do not restore, with the address of the relay.
+    private var missing: [(text: String, isTyped: Bool)] {
+        var lines = ["Contacts, groups and messages: only a backup has them."]
         if identity.hasWordsPassphrase {
             lines.append("The passphrase of the words: without it they give different keys.")
         }
@@ -143,7 +144,9 @@ private struct Page {
                     ? "For another messenger, \(name): \(text)."
                     : "For another messenger, \(name): sotto bridge export \(name) -o FILE.")
         }
-        return lines.isEmpty ? nil : lines
+        guard let relay = identity.relay else { return lines.map { ($0, false) } }
+        return (lines + ["The relay, for --relay:"]).map { ($0, false) }
+            + pieces(relay, 70).map { (String($0), true) }
     }
 }
 

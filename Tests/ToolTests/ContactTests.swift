@@ -1009,10 +1009,22 @@ struct ContactTests {
         #expect(try record("bob")["trust"] == .string("trusted"))
     }
 
+    @Test func allContactsGetASetting() throws {
+        try contact("add", "bob.card")
+        try contact("add", "carol.card")
+        let run = try must("set", "--all", "receipts=on", "typing=on")
+        #expect(run.stderr.contains("2 contacts: receipts=on"), "\(run.stderr)")
+        for name in ["bob", "carol"] {
+            #expect(try record(name)["receipts"] == .bool(true))
+            #expect(try record(name)["typing"] == .bool(true))
+        }
+    }
+
     @Test func invalidCommandLinesAreRefused() throws {
         for arguments in [
             ["export", "--passphrase", "@ENV:X"], ["export", "--backup", "bob"],
             ["show", "--json", "--card", "bob"], ["requests", "--json", "bob"], ["set", "bob"],
+            ["set", "--all"], ["set", "--all", "bob", "receipts=on"], ["set", "receipts=on"],
             ["requests", "--drop"], ["requests", "--drop-all", "bob"],
             ["requests", "--drop", "--json", "bob"], ["requests", "--drop-all", "--json"],
             ["requests", "--text", "bob"], ["requests", "--drop-all", "--text"],

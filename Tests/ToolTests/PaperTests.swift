@@ -57,12 +57,21 @@ struct PaperTests {
         #expect(page.contains("R&amp;D &lt;b&gt;]]&gt;"))
         #expect(texts(page).contains { $0.contains("sotto bridge export rsa") })
         #expect(texts(page).contains { $0.contains("passphrase of the words") })
-        #expect(
-            !String(
+        let other = texts(
+            String(
                 decoding: try home.output("keygen", ["paper", "-o", "-", "alice.key"]),
-                as: UTF8.self
-            )
-            .contains("What the words do not restore"))
+                as: UTF8.self))
+        #expect(other.contains("Contacts, groups and messages: only a backup has them."))
+        #expect(!other.contains { $0.contains("bridge export") || $0.contains("relay") })
+        #expect(other.contains { $0.hasPrefix("Made on 2") })
+    }
+
+    @Test func thePageHasTheRelayWithItsPin() throws {
+        let relay = "tls://relay.example.org:7667#sha256=" + String(repeating: "5a", count: 32)
+        try home.run("keygen", ["--relay", relay, "-o", "n.key"])
+        let page = String(
+            decoding: try home.output("keygen", ["paper", "-o", "-", "n.key"]), as: UTF8.self)
+        #expect(texts(page).joined().contains(relay))
     }
 
     @Test func anEditedNameIsLegible() throws {
