@@ -1,5 +1,6 @@
 import Arguments
 import Sotto
+import SottoContacts
 import SottoMessages
 import SottoState
 import SottoTool
