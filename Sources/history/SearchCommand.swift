@@ -10,7 +10,8 @@ struct SearchCommand: Program {
     static let configuration = CommandConfiguration(
         name: "search",
         abstract: "Find messages that contain a text, the newest first.",
-        usage: "history search [--before N|TIME] [--limit N] [--text | --json] [-q] TEXT [WHO]",
+        usage:
+            "history search [--before N|TIME] [--limit N] [-C N] [--text | --json] [-q] TEXT [WHO]",
         discussion: """
             Upper and lower case are the same, and so are composed and decomposed characters. Deleted messages and earlier versions of edited messages are not found. The \
             exit status is 1 if no message contains the text.
@@ -18,6 +19,11 @@ struct SearchCommand: Program {
 
     @Option("--limit", value: "number", help: "Print at most this many messages.")
     var limit = 50
+
+    @Option(
+        "-C", "--context", value: "number",
+        help: "Print this many messages before and after each one too.")
+    var context = 0
 
     @Option(
         "--before", value: "when",
@@ -36,6 +42,9 @@ struct SearchCommand: Program {
 
     func validate() throws {
         guard limit > 0 else { throw UsageError("--limit must be 1 or more") }
+        guard (0...1_000).contains(context) else {
+            throw UsageError("--context must be from 0 to 1000")
+        }
         guard !wanted.isEmpty else { throw UsageError("the text to find is empty") }
     }
 
@@ -45,21 +54,35 @@ struct SearchCommand: Program {
         let output = try Output(path: "-", content: .text)
         let showing = MessageShowing(
             history, output, text: form.isText, isMixed: conversation == nil)
+        var found: Set<Int64> = []
         var printed: Set<Int64> = []
         try history.store.search(
             wanted, in: conversation,
             before: before.map { try history.store.place(of: $0) } ?? .end
-        ) { found in
-            guard let entry = try target(of: found, history.store), !printed.contains(entry.number)
+        ) { candidate in
+            guard let entry = try target(of: candidate, history.store),
+                !found.contains(entry.number)
             else { return true }
             let view = try history.store.views(of: [entry])[0]
             guard let body = view.body, SearchText(wanted).occurs(in: body) else { return true }
-            printed.insert(entry.number)
-            try showing.print([view])
-            return printed.count < limit
+            found.insert(entry.number)
+            let page = try around(entry, history.store)
+            let new = page.filter { printed.insert($0.number).inserted }
+            try showing.print(history.store.views(of: new))
+            return found.count < limit
         }
         try output.finish()
-        guard !printed.isEmpty else { throw history.nothing("no message contains the text") }
+        guard !found.isEmpty else { throw history.nothing("no message contains the text") }
+    }
+
+    /// Returns a message with those before and after it.
+    private func around(_ entry: HistoryEntry, _ store: IdentityStore) throws -> [HistoryEntry] {
+        guard context > 0 else { return [entry] }
+        let before = try store.history(
+            conversation: entry.conversation, before: entry.place, limit: context)
+        let after = try store.history(
+            conversation: entry.conversation, after: entry.place, limit: context)
+        return before + [entry] + after
     }
 
     /// Returns the message itself, or the message that an edit changes.

@@ -33,6 +33,20 @@ extension IdentityStore {
         }
     }
 
+    /// Returns the first messages of a conversation after a place, at most `limit`, in the order of their places.
+    public func history(
+        conversation: Conversation, after place: HistoryPlace, limit: Int
+    ) throws(StateError) -> [HistoryEntry] {
+        try use { connection throws(StateError) in
+            guard let row = try conversationRow(conversation, connection) else { return [] }
+            return try entries(
+                """
+                WHERE conversation = ? AND kind = 0 AND (place, number) > (?, ?)
+                ORDER BY place, number LIMIT ?
+                """, row.number, place.rank, place.number, limit, connection: connection)
+        }
+    }
+
     func history(
         conversation: Conversation?, before place: HistoryPlace, limit: Int, events: Bool,
         _ connection: StateConnection

@@ -192,6 +192,22 @@ import Testing
         #expect(whole.text == text + "\n")
     }
 
+    @Test func aSearchShowsTheMessagesAround() throws {
+        try tell(["one", "two", "three", "four", "five"], from: alice, to: bob)
+        for (word, limit, expected) in [
+            ("three", "50", ["two", "three", "four"]), ("one", "50", ["one", "two"]),
+            ("five", "50", ["four", "five"]),
+            // Each message once, the newest match first.
+            ("o", "50", ["three", "four", "five", "one", "two"]),
+            ("o", "1", ["three", "four", "five"]),
+        ] {
+            let found = try records(alice, "search", "-C", "1", "--limit", limit, word, "bob")
+            #expect(try texts(found) == expected, "\(word)")
+        }
+        #expect(try texts(records(bob, "search", "three")) == ["three"])
+        #expect(try alice.run("history", ["search", "--context", "-1", "three"]).status == 64)
+    }
+
     @Test func linesForPeopleHaveTheNameOnce() throws {
         try tell(["hello", #"{"text":"two\nlines"}"#], from: alice, to: bob)
         try tell(["answer"], from: bob, to: alice)
