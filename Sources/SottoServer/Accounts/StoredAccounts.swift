@@ -80,7 +80,8 @@ extension SQLiteStore {
     func members() throws(StoreError) -> [(id: KeyID, minute: Int64)] {
         try reader.use { connection throws(StoreError) in
             try connection.rows("SELECT key, minute FROM account WHERE member = 1") {
-                (id: KeyID(publicKey: $0.bytes(0)), minute: $0.integer(1))
+                row throws(StoreError) in
+                (id: KeyID(publicKey: row.bytes(0)), minute: row.integer(1))
             }
         }
     }
