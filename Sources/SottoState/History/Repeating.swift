@@ -67,7 +67,10 @@ extension StateTransaction {
         _ earlier: EarlierMessage, in container: Message
     ) throws -> Message? {
         let group = container.group.flatMap { GroupID($0) }
-        guard let author = container.from, let id = earlier.id(in: group, of: author) else {
+        // The row of the message with the repeat has its id.
+        guard let author = container.from, let id = earlier.id(in: group, of: author),
+            id != container.id
+        else {
             throw BodyError.member(RepeatedMessages.type)
         }
         let body = try MessageBody(earlier.body)

@@ -176,6 +176,28 @@ import Testing
         }
     }
 
+    /// An element can name the message that carries it, or a message that is in another element.
+    @Test func anIdThatIsUsedTwiceFailsAlone() throws {
+        let (own, twice) = (Envelope.newID(), Envelope.newID())
+        let named = [
+            (own, "own"), (twice, "twice"), (twice, "twice"), (twice, "other"),
+            (Envelope.newID(), "good"),
+        ]
+        let elements = named.map { id, text in
+            JSON.object([
+                "id": .string(id), "time": .string("2026-11-22T09:30:00Z"),
+                "body": .object(Message.textBody(text)),
+            ])
+        }
+        let sealed = try Sealed.seal(
+            body: ["type": .string("history"), "history": .array(elements)], from: alice.identity,
+            to: bob.identity.card(), time: .now(), id: own)
+        let opened = try bob.run("decrypt", stdin: sealed.record.serialized() + [10])
+        #expect(opened.status == 15, "\(opened)")
+        #expect(try opened.records.map { $0["status"]?.integer ?? 0 } == [65, 0, 0, 13, 0])
+        #expect(try texts(bob.history("alice")) == ["twice", "good"])
+    }
+
     @Test func whatIsGoneIsNotSentAgain() throws {
         for text in ["deleted", "ended", "waiting", "lost"] {
             let ending =
@@ -288,6 +310,33 @@ import Testing
         let copies = own.filter { $0.contains(#""suite":"group""#) }
         #expect(try circle.read("carol", copies).status == 13)
         #expect(try circle.history("bob") == ["one"] && circle.history("carol") == ["1"])
+    }
+
+    /// An author knows the place of the message that carries the elements.
+    @Test func thePlaceOfTheRepeatItselfIsRefused() throws {
+        try circle.team("alice", "bob")
+        try circle.say("alice", "one")
+        try circle.settle()
+        let one = try #require(alice.history("team").last)
+        let place = try #require(circle.place(ofLastBy: "alice"))
+        var next = place
+        next["iteration"] = .integer(try #require(place["iteration"]?.integer) + 1)
+        let elements = [(next, "own"), (place, "one")].map { place, text in
+            JSON.object([
+                "place": .object(place), "time": one["time"] ?? .null,
+                "body": .object(Message.textBody(text)),
+            ])
+        }
+        let record: JSONObject = [
+            "group": .string(try circle.onlyGroup("alice")),
+            "body": .object(["type": .string("history"), "history": .array(elements)]),
+        ]
+        let sealed = try encrypt(String(decoding: record.serialized(), as: UTF8.self))
+        for line in sealed { try circle.deliver(line: line) }
+        let opened = try circle.read("bob")
+        #expect(opened.status == 15, "\(opened)")
+        #expect(try opened.records.map { $0["status"]?.integer ?? 0 } == [65, 0])
+        #expect(try circle.history("bob") == ["one"])
     }
 
     /// With the visibility `joined` a newcomer takes no message from before.
