@@ -78,37 +78,12 @@ struct AcceptCommand: Program {
         }
     }
 
-    /// Returns the name for the owner of a card that a message carries. The sender chose the name on it, which must not offer
-    /// another key to a contact with this name, nor take the name of another contact, a group or a chat.
+    /// Returns the name for the owner of a card that a message carries.
     private func freeName(for card: Card, _ open: OpenBook) throws -> String {
         let hint = "give a name: sotto contact accept \(card.id.short) --name NAME"
-        let chosen: String
-        do throws(Failure) {
-            chosen = try ContactName.checked(name ?? card.name)
-        } catch {
-            guard name == nil else { throw error }
-            let what = card.name.isEmpty ? "the sender's card has no name" : error.message
-            throw Failure(.usage, what, hint: hint)
+        return try open.book.writableStore().transaction {
+            try $0.freeName(name, for: card, hint: hint)
         }
-        if let other = try open.book.store()?.contact(named: chosen), other.id != card.id {
-            throw Failure(
-                .usage,
-                "another contact has the name \(other.name); the sender is not this contact",
-                hint: hint)
-        }
-        guard name == nil else { return chosen }
-        let taken = try open.book.view { transaction in
-            try transaction.knownNames().first { known in
-                known.meaning != .peer(card.id) && known.isLike(chosen)
-            }
-        }
-        if let taken = taken ?? nil {
-            throw Failure(
-                .usage,
-                "the name \(chosen) on the sender's card could be mistaken for \(taken.shown)",
-                hint: hint)
-        }
-        return chosen
     }
 
     private func addWithoutCard(_ id: KeyID, _ open: OpenBook) throws {

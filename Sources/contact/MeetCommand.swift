@@ -47,9 +47,10 @@ struct MeetCommand: Program {
         if let name { _ = try ContactName.checked(name) }
         let code = try readCode()
         let open = try options.open()
+        let newcomer = MetContact(name: name, open: open, options: options)
+        try newcomer.checkName()
         try sayReady(open.identity)
         let table = try MeetingTable()
-        let newcomer = MetContact(name: name, open: open, options: options)
         switch (code, table.first) {
         case (_, .message(.end)): throw Failure(MeetingEnd.byOther)
         case (nil, .place): try newcomer.initiate(at: table)
@@ -178,7 +179,7 @@ enum MeetingEnd {
 
 extension Failure {
     init(_ end: MeetingEnd) {
-        let again = "begin again with a new code: sotto meet"
+        let again = Self.meetAgain
         switch end {
         case .byOther:
             self.init(
@@ -194,4 +195,13 @@ extension Failure {
                 hint: again)
         }
     }
+
+    /// The failure of the side that has the other person's card and cannot store it. The other person may have this side.
+    init(halfway failure: Failure) {
+        self.init(
+            failure.status, "\(failure.message); the other person may already have you",
+            hint: failure.hint.map { "\($0); then " + Self.meetAgain } ?? Self.meetAgain)
+    }
+
+    private static let meetAgain = "begin again with a new code: sotto meet"
 }

@@ -28,7 +28,11 @@ struct MetContact {
         guard let last = try table.next() else { throw Failure(.halfway(byOther: false)) }
         if last == .end { throw Failure(.halfway(byOther: true)) }
         let card = try table.endingIfFailed { try keys.open(last) }
-        try store(card)
+        do { try store(card) } catch {
+            throw Failure(
+                halfway: (error as? Failure) ?? Failure(core: error)
+                    ?? Failure(.bug, "unexpected error of a meeting"))
+        }
     }
 
     /// Joins the meeting whose initiator said the code.
@@ -67,13 +71,18 @@ struct MetContact {
     private func store(_ card: Card) throws {
         let store = try open.book.writableStore()
         let known = try store.contact(id: card.id)
-        if let known, known.isBlocked, !agrees("\(known.shownName) is blocked. Unblock it?") {
-            throw Failure(
-                .untrusted, "\(known.shownName) is blocked",
-                hint: "to meet this person again: sotto contact unblock \(known.argument)")
-        }
-        let name = try chosenName(card, isKnown: known?.name.isEmpty == false)
+        let mayUnblock =
+            known?.isBlocked == true && agrees("\(known?.shownName ?? "") is blocked. Unblock it?")
+        if !mayUnblock { try Self.refuseBlocked(known) }
+        let isKnown = known?.name.isEmpty == false
+        let keepsName = isKnown || card.id == open.identity.id
+        let name = try keepsName ? self.name : chosenName(card, store)
         let (outcome, verified) = try store.transaction { transaction -> (Introduction, Contact?) in
+            let known = try transaction.contact(id: card.id)
+            if !mayUnblock { try Self.refuseBlocked(known) }
+            // Another program can have added a contact with the name since it was chosen.
+            let isNew = known?.name.isEmpty != false && card.id != transaction.owner.id
+            if isNew { _ = try transaction.freeName(name, for: card, hint: Self.nameHint) }
             let outcome = try transaction.introduce(card, as: name, accounts: open.book.accounts)
             if case .changed = outcome { return (outcome, nil) }
             guard var contact = try transaction.contact(id: card.id) else {
@@ -96,24 +105,42 @@ struct MetContact {
         try AddCommand.sayWhatWaits(verified, open, options)
     }
 
-    /// Returns the name for a new contact. If the name on the card belongs to another contact, it asks for another one.
-    private func chosenName(_ card: Card, isKnown: Bool) throws -> String? {
-        guard !isKnown, Terminal.isTerminal(2) else { return name }
-        var chosen = name ?? card.name
+    private static func refuseBlocked(_ known: Contact?) throws(Failure) {
+        guard let known, known.isBlocked else { return }
+        throw Failure(
+            .untrusted, "\(known.shownName) is blocked",
+            hint: "to meet this person again: sotto contact unblock \(known.argument)")
+    }
+
+    private static let nameHint = "give a name: sotto meet --name NAME"
+
+    /// Returns the name for a new contact. On a terminal it asks until a name can be used.
+    private func chosenName(_ card: Card, _ store: IdentityStore) throws -> String {
+        var given = name
         while true {
-            let question: String
-            if chosen.isEmpty {
-                question = "The card has no name."
-            } else if let other = try open.book.view({ try $0.contact(named: chosen) }) ?? nil,
-                other.id != card.id
-            {
-                question = "You have another contact \(other.name)."
-            } else {
-                return chosen
+            do {
+                return try store.transaction {
+                    try $0.freeName(given, for: card, hint: Self.nameHint)
+                }
+            } catch let failure as Failure {
+                guard failure.status == .usage, Terminal.isTerminal(2) else { throw failure }
+                let answer = try Terminal.ask(
+                    "\(failure.message). A name for this person: ", secret: false)
+                given = answer.withBytes { String(decoding: $0, as: UTF8.self) }
             }
-            let answer = try Terminal.ask("\(question) A name for this person: ", secret: false)
-            chosen = answer.withBytes { String(decoding: $0, as: UTF8.self) }
         }
+    }
+
+    /// Throws a failure with status 64 if a contact has the name of `--name`. It is checked before the code is shown: after the
+    /// meeting the other person has this side already.
+    func checkName() throws {
+        guard let name, !Terminal.isTerminal(2),
+            let other = try open.book.view({ try $0.contact(named: ContactName.checked(name)) })
+                ?? nil
+        else { return }
+        throw Failure(
+            .usage, "another contact has the name \(other.name)",
+            hint: "give another name, or none if you meet this contact")
     }
 
     private func agrees(_ question: String) -> Bool {

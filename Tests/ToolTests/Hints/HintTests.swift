@@ -61,6 +61,8 @@ struct HintTests {
             "asks for a passphrase on the terminal; FirstMinuteTests run it",
         "unlock it for some hours: sotto keygen unlock…, or give --identity-passphrase @FILE:PATH":
             "asks for a passphrase on the terminal; UnlockTests run it",
+        "give a name: sotto meet --name NAME":
+            "has a name to fill in; noContactIsReplaced prints it",
         "begin again with a new code: sotto meet": "waits for another person; MeetTests run it",
         "the number is the beginning of the code: sotto recv --meeting 417":
             "needs the place of another person; MeetTests run it",

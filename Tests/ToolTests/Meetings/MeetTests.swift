@@ -199,17 +199,38 @@ import Testing
         let before = try pair.bob.output("contact", ["show", "--card", "alice", "-i", "bob.key"])
         let (meeting, codes) = try pair.begin()
         let joined = try pair.join(try #require(codes.first))
-        #expect(joined.status == 12, "\(joined.stderr)")
+        #expect(joined.status == 64 && joined.stderr.contains("--name NAME"), "\(joined.stderr)")
         let made = try #require(try meeting.finish().first)
         #expect(made.status == 14 && made.stderr.contains("may already have you"))
         let after = try pair.bob.output("contact", ["show", "--card", "alice", "-i", "bob.key"])
         #expect(after == before)
+        // No other key is offered to the contact.
+        let shown = try pair.bob.run("contact", ["show", "--json", "alice", "-i", "bob.key"])
+        #expect(!shown.text.contains(#""changed""#), "\(shown.text)")
 
         try pair.bob.run("contact", ["block", "alice.card", "-i", "bob.key"])
         let again = try pair.begin()
         let refused = try pair.join(try #require(again.codes.first), "tcp", ["--name", "al"])
         #expect(refused.status == 12 && refused.stderr.contains("blocked"), "\(refused.stderr)")
         #expect(try again.meeting.finish().first?.status == 14)
+    }
+
+    /// The other person has the initiator already when the initiator cannot store the card.
+    @Test func aClaimedNameThatIsLikeAnotherIsRefusedAndSaid() throws {
+        let pair = try Pair()
+        let other = try Home(people: "alice")
+        pair.alice.files.write("other.card", try other.files.read("alice.card"))
+        try pair.alice.run("contact", ["add", "--name", "bobby", "other.card", "-i", "alice.key"])
+        let early = try pair.alice.run(
+            "sotto", ["meet", "-i", "alice.key", "--name", "bobby"],
+            environment: ["SOTTO_RELAY": "tcp://\(pair.relay.address)"])
+        #expect(early.status == 64 && !early.stderr.contains("Say this code"), "\(early.stderr)")
+        let (meeting, codes) = try pair.begin()
+        #expect(try pair.join(try #require(codes.first)).status == 0)
+        let made = try #require(try meeting.finish().first)
+        #expect(made.status == 64 && made.stderr.contains("bobby"), "\(made.stderr)")
+        #expect(made.stderr.contains("may already have you") && made.stderr.contains("begin again"))
+        #expect(try Pair.trust("bob", pair.alice, "alice.key") == nil)
     }
 
     @Test func onATerminalTheCodeIsAskedForAndANameIsChosen() throws {
@@ -224,7 +245,12 @@ import Testing
                 environment: ["SOTTO_RELAY": "tcp://\(pair.relay.address)"]))
         try session.expect("Code, or Enter to make one: ")
         try session.type(try #require(codes.first) + "\n")
-        try session.expect("You have another contact alice. A name for this person: ")
+        try session.expect("another contact has the name alice")
+        try session.expect("A name for this person: ")
+        // A name that cannot be used does not lose the meeting.
+        try session.type("me\n")
+        try session.expect("the name is me")
+        try session.expect("A name for this person: ")
         try session.type("al\n")
         #expect(try session.finish().status == 0)
         #expect(try meeting.finish().first?.status == 0)
