@@ -32,7 +32,11 @@ struct Delivery {
             pipe.observe = names.observer
         }
         let result = try pipe.run()
-        if isShown, !quiet, let line = DeliverySummary(result.output).line(names.text) {
+        // A recipient whose message was not encrypted has no result of `send`.
+        let isWhole = result.statuses.dropLast().allSatisfy { $0 == 0 }
+        if isShown, !quiet,
+            let line = DeliverySummary(result.output).line(names.text, isWhole: isWhole)
+        {
             let output = try Output(path: "-", content: .text)
             try output.writeText(line + "\n")
             try output.finish()
@@ -76,16 +80,17 @@ struct DeliverySummary {
         }
     }
 
-    /// Returns the line, or `nil` if nothing was to be sent. `names` are the recipients, if they are known.
-    func line(_ names: @autoclosure () -> String?) -> String? {
+    /// Returns the line, or `nil` if nothing was to be sent. `names` are the recipients, if they are known. They are named only if
+    /// the records are about all of them, which `isWhole` tells.
+    func line(_ names: @autoclosure () -> String?, isWhole: Bool) -> String? {
         func count(_ place: Place) -> Int { places.values.count { $0 == place } }
         let (sent, queued, refused) = (count(.sent), count(.queued), count(.refused))
         switch (sent, queued, refused) {
         case (0, 0, 0): return nil
-        case (_, 0, 0):
-            guard hasRecipients else { return "published" + (relay.map { " at \($0)" } ?? "") }
-            return "sent" + (names().map { " to \($0)" } ?? "")
-        case (0, _, 0):
+        case (_, 0, 0) where !hasRecipients:
+            return "published" + (relay.map { " at \($0)" } ?? "")
+        case (_, 0, 0) where isWhole: return "sent" + (names().map { " to \($0)" } ?? "")
+        case (0, _, 0) where isWhole:
             return "queued" + (hasRecipients ? names().map { " for \($0)" } ?? "" : "")
                 + (reason.map { ": \($0)" } ?? "")
         default:

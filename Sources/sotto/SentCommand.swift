@@ -38,7 +38,8 @@ struct SentCommand {
     /// Runs the pipe. Ends with the status of its last stage that failed.
     func run() throws {
         // The help is not sent.
-        if arguments.contains(where: { ["--help", "-h", "--version"].contains($0) }) {
+        let options = arguments.prefix { $0 != "--" }
+        if options.contains(where: { ["--help", "-h", "--version"].contains($0) }) {
             try Tool.run(tool.rawValue, arguments)
         }
         let words = IdentityWords(arguments)

@@ -1,4 +1,5 @@
 import Foundation
+import Sotto
 import TestSupport
 import Testing
 
@@ -86,6 +87,9 @@ struct SendWordTests {
         let front = try FrontWorld()
         let run = try front.world.run("sotto", ["compose", "text", "--", "--send"], text: "x")
         #expect(run.status == 66 && run.stderr.contains("--send is neither"), "\(run.stderr)")
+        let word = try front.world.run(
+            "sotto", ["compose", "text", "--send", "--", "--help"], text: "x")
+        #expect(word.status == 66 && word.stderr.contains("--help is neither"), "\(word.stderr)")
         let help = try front.world.run("sotto", ["group", "sync", "--send", "--help"])
         #expect(help.status == 0 && help.text.contains("group sync"))
         let wrong = try front.world.run("sotto", ["gruop", "sync", "--send"])
@@ -119,6 +123,20 @@ struct SendWordTests {
             stdin: front.world.home.files("photo.txt"))
         let queued = try session.finish()
         #expect(queued.status == 75 && queued.lines.last == "queued for bob", "\(queued.text)")
+    }
+
+    /// The message of a recipient without a card is not encrypted.
+    @Test func aTerminalNamesOnlyThoseWhoGetIt() throws {
+        let front = try FrontWorld()
+        try front.world.makeOther("dave")
+        try front.must("echo x | sotto encrypt -q --to bob --elsewhere > /dev/null")
+        try front.must("echo y | sotto encrypt -q --to other.card --elsewhere > /dev/null")
+        let numbers = try front.must("sotto history --raw --limit 1000").records.suffix(2)
+            .compactMap { $0["number"]?.integer }
+        try #require(numbers.count == 2)
+        let run = try front.onTerminal(
+            "sotto", ["history", "repeat"] + numbers.map(String.init) + ["--send"])
+        #expect(run.status != 0 && run.lines.last == "1 sent", "\(run.text)")
     }
 
     /// The passphrase of a locked identity is asked for once, and no program that uses the network gets it.
