@@ -11,7 +11,8 @@ struct WaitTests {
     /// Sends a text, and returns the id of the message.
     private func say(_ text: String) throws -> String {
         try circle.deliver(circle.must("alice", "encrypt", ["--to", "bob"], text))
-        return try #require(circle["alice"].history("bob").last?["id"]?.string)
+        let last = try circle["alice"].history("bob").last
+        return try #require(last?["id"]?.string)
     }
 
     private func wait(_ arguments: String...) throws -> Run {
@@ -47,7 +48,8 @@ struct WaitTests {
     @Test func onlyOwnMessagesAreWaitedFor() throws {
         try circle.deliver(circle.must("bob", "encrypt", ["--to", "alice"], "hello"))
         try circle.settle()
-        let id = try #require(circle["alice"].history("bob").last?["id"]?.string)
+        let last = try circle["alice"].history("bob").last
+        let id = try #require(last?["id"]?.string)
         #expect(try wait(id).status == 64)
         #expect(try wait("none").status == 66)
         #expect(try wait(id, "--any").status == 64)
