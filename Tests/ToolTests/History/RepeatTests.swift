@@ -318,7 +318,7 @@ import Testing
         try circle.say("alice", "one")
         try circle.settle()
         let one = try #require(alice.history("team").last)
-        let place = try #require(circle.place(ofLastBy: "alice"))
+        let place = try #require(try circle.place(ofLastBy: "alice"))
         var next = place
         next["iteration"] = .integer(try #require(place["iteration"]?.integer) + 1)
         let elements = [(next, "own"), (place, "one")].map { place, text in
