@@ -31,11 +31,12 @@ package enum NameRule {
             folded = NameRule.folded(name)
         }
 
-        /// Returns whether the name is another one, its beginning, or begins with it.
-        package func isLike(_ other: String) -> Bool {
-            let other = NameRule.folded(other)
-            guard !folded.isEmpty, !other.isEmpty else { return false }
-            return folded.starts(with: other) || other.starts(with: folded)
+        /// Returns whether the name of a new contact could be mistaken for this one: it is the same or its beginning, or this is
+        /// the name of a group and its beginning. The group would lose its name.
+        package func isLike(_ new: String) -> Bool {
+            let new = NameRule.folded(new)
+            guard !folded.isEmpty, !new.isEmpty else { return false }
+            return folded.starts(with: new) || meaning.group != nil && new.starts(with: folded)
         }
 
         /// The name, or the beginning of the id.
