@@ -40,9 +40,16 @@ struct RepeatCommand: Program {
             }
         }
         let (ready, waiting) = try history.ready(entries)
-        let messages = try history.store.preview { transaction in
-            try ready.compactMap { entry in
-                try transaction.earlier(entry).map { (entry.conversation, $0) }
+        var messages: [(conversation: Conversation, message: EarlierMessage)] = []
+        var (gone, hidden) = (0, 0)
+        let found = try history.store.preview { transaction in
+            try ready.map { try transaction.earlier($0) }
+        }
+        for (entry, message) in zip(ready, found) {
+            switch message {
+            case .ready(let message): messages.append((entry.conversation, message))
+            case .gone: gone += 1
+            case .hidden: hidden += 1
             }
         }
         if !messages.isEmpty { try form.check() }
@@ -54,9 +61,13 @@ struct RepeatCommand: Program {
                 "history: \(counted(waiting, "message")) left out: less than a minute old, or in the outbox, see sotto send --list"
             )
         }
-        let gone = ready.count - messages.count
         if gone > 0 {
             Terminal.say("history: \(counted(gone, "message")) left out: the content is gone")
+        }
+        if hidden > 0 {
+            Terminal.say(
+                "history: \(counted(hidden, "message")) left out: a member who came later may not read earlier messages"
+            )
         }
         if messages.isEmpty { Terminal.say("history: nothing to send again") }
     }

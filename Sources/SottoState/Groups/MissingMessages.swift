@@ -206,11 +206,7 @@ extension StateTransaction {
         to note: GroupMemberNote, in group: StoredGroup, at time: Timestamp
     ) throws(StateError) -> [JSONObject] {
         guard !note.wantedMessages.isEmpty else { return [] }
-        var first = HistoryPlace.start
-        if !group.shows(to: note) {
-            guard let until = note.unreadUntil else { return [] }
-            first = try sentMessage(until, in: group)?.place ?? .start
-        }
+        guard let first = try lastUnread(by: note, in: group) else { return [] }
         var answers: [JSONObject] = []
         let left = note.answers.messagesLeft(at: time)
         for id in note.wantedMessages {
@@ -222,6 +218,16 @@ extension StateTransaction {
             answers.append(answer)
         }
         return answers
+    }
+
+    /// Returns the place after which a member may read the owner's messages, or `nil` for a member who could read none since
+    /// joining.
+    func lastUnread(
+        by note: GroupMemberNote, in group: StoredGroup
+    ) throws(StateError) -> HistoryPlace? {
+        if group.shows(to: note) { return .start }
+        guard let until = note.unreadUntil else { return nil }
+        return try sentMessage(until, in: group)?.place ?? .start
     }
 
     private func sentMessage(

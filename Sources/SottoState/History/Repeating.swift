@@ -134,22 +134,39 @@ extension Message {
     }
 }
 
+/// An own message that is to be sent again.
+package enum RepeatableMessage: Sendable {
+    /// The message as it is sent.
+    case ready(EarlierMessage)
+    /// Its content is gone, or it has no name in its conversation.
+    case gone
+    /// A reader of the group, who came later, may not read it.
+    case hidden
+}
+
 /// The author of a repeat.
 extension StateTransaction {
-    /// Returns an own message as it is sent again: its body as first written. `nil` if its content is gone, or if it has no name in
-    /// its conversation.
-    package func earlier(_ entry: HistoryEntry) throws(StateError) -> EarlierMessage? {
+    /// Returns an own message as it is sent again: its body as first written.
+    package func earlier(_ entry: HistoryEntry) throws(StateError) -> RepeatableMessage {
         guard entry.direction == .sent, !entry.isGone, !entry.isRepeat, let time = entry.time,
             let body = entry.record["body"]?.object
-        else { return nil }
+        else { return .gone }
         guard let id = entry.conversation.group else {
             guard entry.conversation.peer != nil, let id = entry.id, Envelope.isID(id) else {
-                return nil
+                return .gone
             }
-            return EarlierMessage(.id(id), time: time, body: body)
+            return .ready(EarlierMessage(.id(id), time: time, body: body))
         }
-        guard let place = entry.groupPlace, let group = try group(id) else { return nil }
-        return EarlierMessage(.place(place), time: time, body: group.sendable(body))
+        guard let place = entry.groupPlace, let group = try group(id) else { return .gone }
+        // All present readers get the repeat.
+        let notes = try notes(of: group)
+        for reader in try entitled(group, notes) {
+            let note = notes[reader] ?? GroupMemberNote(id: reader)
+            guard let first = try lastUnread(by: note, in: group), entry.place > first else {
+                return .hidden
+            }
+        }
+        return .ready(EarlierMessage(.place(place), time: time, body: group.sendable(body)))
     }
 
     /// Records that a relay has the messages of a repeat. `mark` is the keyed hash of an own message; that of another event

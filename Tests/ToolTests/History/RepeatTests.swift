@@ -344,10 +344,32 @@ import Testing
         try circle.team("alice", "bob")
         _ = try encrypt("before", "--group", "team")
         clock.set(100)
+        // The record is older than the membership.
+        let record = try again("team")
         try circle.invite("carol", by: "alice")
         try circle.settle()
-        for line in try encrypt(again("team"), "--elsewhere") { try circle.deliver(line: line) }
+        for line in try encrypt(record, "--elsewhere") { try circle.deliver(line: line) }
         #expect(try circle.texts("bob") == ["before"] && circle.texts("carol").isEmpty)
         #expect(try circle.history("carol").isEmpty)
+    }
+
+    /// The author sends no message again that a newcomer may not read, and later ones as before.
+    @Test(arguments: ["joined", "granted", "global"])
+    func aNewcomerIsShownNoEarlierMessage(_ visibility: String) throws {
+        try circle.team("alice", "bob", options: ["--visibility", visibility])
+        if visibility == "granted" { try circle.group("alice", "grant", "team", "bob") }
+        try circle.settle()
+        _ = try encrypt("before", "--group", "team")
+        clock.set(100)
+        #expect(try again("team").contains("before"))
+        try circle.invite("carol", by: "alice")
+        try circle.settle()
+        _ = try encrypt("after", "--group", "team")
+        clock.set(200)
+        let run = try circle.must("alice", "history", ["repeat", "team"])
+        // Without a grant the newcomer is no reader.
+        #expect(run.text.contains("before") == (visibility != "joined"))
+        #expect(run.text.contains("after"))
+        #expect(run.stderr.contains("1 message left out: a member") == (visibility == "joined"))
     }
 }
