@@ -188,12 +188,15 @@ public struct MeetingWatch: Sendable {
 public struct MeetingPost: Sendable {
     private let request: Request
     private let relay: RelayURL
+    /// Whether the message ends the meeting. A place that has ended or expired needs none.
+    private let isEnd: Bool
 
     /// Creates the post of a record; `nil` for a record that only names a place. `relay` is the address of its relay.
     public init?(_ record: MeetingRecord, at relay: RelayURL) {
         guard case .message(let message) = record.content else { return nil }
+        isEnd = message == .end
         let act: MeetingRequest.Act =
-            message == .end ? .end : .put(step: message.step, message: message.stored)
+            isEnd ? .end : .put(step: message.step, message: message.stored)
         request = .meeting(MeetingRequest(number: record.number, relay: relay.name, act))
         self.relay = relay.pin == nil ? relay.acceptingAnyCertificate : relay
     }
@@ -205,6 +208,9 @@ public struct MeetingPost: Sendable {
         }.ask(timeout: timeout)
         switch response {
         case .stored, .accepted: return
+        case .error(let refusal)
+        where isEnd && [Refusal(.noMeeting), Refusal(.meetingOver)].contains(refusal):
+            return
         default: throw ClientError(response, relay)
         }
     }

@@ -50,7 +50,7 @@ struct MeetCommand: Program {
         let newcomer = MetContact(name: name, open: open, options: options)
         try newcomer.checkName()
         try sayReady(open.identity)
-        let table = try MeetingTable()
+        let table = try MeetingTable(holdsInterrupt: readyDescriptor != nil)
         switch (code, table.first) {
         case (_, .message(.end)): throw Failure(MeetingEnd.byOther)
         case (nil, .place): try newcomer.initiate(at: table)
@@ -104,8 +104,10 @@ final class MeetingTable {
     private var lines: LineReader
     private let output: Output
 
-    /// Waits for the first record. Throws a failure with status 1 if the input is empty.
-    init() throws {
+    /// Waits for the first record. Throws a failure with status 1 if the input is empty. With `holdsInterrupt`, Control-C has
+    /// no effect here from then until ``releaseInterrupt()``: in a pipe of `sotto meet` it ends `recv`, and so the input, and
+    /// the other side gets the end of the meeting.
+    init(holdsInterrupt: Bool) throws {
         let output = try Output(path: nil, content: .text)
         var lines = LineReader(try Input(path: nil), limit: 2 * MeetingMessage.limit)
         guard let record = try Self.next(&lines) else { throw Failure(.no, "") }
@@ -117,13 +119,27 @@ final class MeetingTable {
         (number, first) = (record.number, record.content)
         self.lines = lines
         self.output = output
+        if holdsInterrupt { Self.setInterrupt(SIG_BLOCK) }
     }
 
-    /// Waits for the next message of the other side; `nil` at the end of the input. A malformed record ends the meeting on
-    /// both sides.
+    /// Gives Control-C its effect again, before a question to the user.
+    func releaseInterrupt() { Self.setInterrupt(SIG_UNBLOCK) }
+
+    private static func setInterrupt(_ how: Int32) {
+        var interrupt = sigset_t()
+        sigemptyset(&interrupt)
+        sigaddset(&interrupt, SIGINT)
+        pthread_sigmask(how, &interrupt, nil)
+    }
+
+    /// Waits for the next message of the other side; `nil` at the end of the input. That and a malformed record end the
+    /// meeting on both sides: the other side must not wait for somebody who has left.
     func next() throws -> MeetingMessage? {
         try endingIfFailed {
-            guard let record = try Self.next(&lines) else { return nil }
+            guard let record = try Self.next(&lines) else {
+                try? send(.end)
+                return nil
+            }
             guard record.number == number, case .message(let message) = record.content else {
                 throw Failure(.malformed, "the records are of several meetings")
             }

@@ -28,6 +28,7 @@ struct MetContact {
         guard let last = try table.next() else { throw Failure(.halfway(byOther: false)) }
         if last == .end { throw Failure(.halfway(byOther: true)) }
         let card = try table.endingIfFailed { try keys.open(last) }
+        table.releaseInterrupt()
         do { try store(card) } catch {
             throw Failure(
                 halfway: (error as? Failure) ?? Failure(core: error)
@@ -47,7 +48,11 @@ struct MetContact {
         guard let first = try table.next() else { throw Failure(.alone) }
         if first == .end { throw Failure(.byOther) }
         // The contact is on disk before the own card leaves.
-        try table.endingIfFailed { try store(try keys.open(first)) }
+        try table.endingIfFailed {
+            let card = try keys.open(first)
+            table.releaseInterrupt()
+            try store(card)
+        }
         try table.send(keys.seal(ownCard))
     }
 

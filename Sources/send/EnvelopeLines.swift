@@ -105,7 +105,10 @@ final class EnvelopeLines: Sendable {
             hasLines = true
             let record = Self.record(line)
             if case .success(let record) = record, record["type"]?.string == MeetingRecord.type {
-                post(record, reader.number)
+                do { try post(record) } catch {
+                    try submit(batch)
+                    throw error
+                }
                 continue
             }
             switch record.flatMap(item) {
@@ -126,27 +129,23 @@ final class EnvelopeLines: Sendable {
         return hasLines
     }
 
-    /// Puts a message of a meeting into its place. It is not stored here: nobody needs it after the meeting.
-    private func post(_ record: JSONObject, _ line: Int) {
-        do {
-            let meeting: MeetingRecord
-            do throws(FieldError) { meeting = try MeetingRecord(record) } catch {
-                throw Failure(.malformed, "the record of the meeting is malformed")
-            }
-            let relay = try choice.relay(noted: meeting.relay)
-            try MeetingPost(meeting, at: relay)?.run()
-            posted.withLock {
-                $0.append([
-                    "v": .integer(1), "type": .string("result"),
-                    "id": .string(String(meeting.number)), "status": .string("stored"),
-                    "relay": .string(relay.description),
-                ])
-            }
-            deliveries.wake()
-        } catch {
-            note(Failure(core: error) ?? Failure(.bug, "unexpected error of a meeting"), line)
-            deliveries.wake()
+    /// Puts a message of a meeting into its place. It is not stored here: nobody needs it after the meeting. A failure ends
+    /// the input, because both sides would wait for the message in vain.
+    private func post(_ record: JSONObject) throws {
+        let meeting: MeetingRecord
+        do throws(FieldError) { meeting = try MeetingRecord(record) } catch {
+            throw Failure(.malformed, "the record of the meeting is malformed")
         }
+        let relay = try choice.relay(noted: meeting.relay)
+        try MeetingPost(meeting, at: relay)?.run()
+        posted.withLock {
+            $0.append([
+                "v": .integer(1), "type": .string("result"),
+                "id": .string(String(meeting.number)), "status": .string("stored"),
+                "relay": .string(relay.description),
+            ])
+        }
+        deliveries.wake()
     }
 
     private func note(_ failure: Failure, _ line: Int) {

@@ -82,20 +82,57 @@ private struct MeetingRun {
         // The code is checked and the identity is open before anything is sent.
         let contact = try startContact(options)
         guard let own = readyRelay() else { throw Failure.ended(contact.wait(), "contact") }
+        // Control-C ends recv. contact notices it and ends the meeting on both sides, and send sends that.
+        signal(SIGINT, SIG_IGN)
         let receiver = try startReceiver(relay, own: own)
         let sender = try startSender()
         for pipe in [received, sent] {
             pipe.closeReading()
             pipe.closeWriting()
         }
-        let met = contact.wait()
-        let (receiving, sending) = (receiver.wait(), sender.wait())
-        // The receiver ends by SIGPIPE when the meeting failed before its end.
-        if met != 0, receiving != 0, receiving != 128 + SIGPIPE {
-            throw Failure.ended(receiving, "recv")
+        let ends = Ends(contact, receiver, sender)
+        signal(SIGINT, SIG_DFL)
+        if [ends[contact], ends[receiver]].contains(128 + SIGINT) { raise(SIGINT) }
+        if ends.first == sender.id { throw Failure.ended(ends[sender], "send") }
+        // The receiver is ended when the meeting failed before its end.
+        if ends[contact] != 0, ![0, 128 + SIGPIPE, 128 + SIGTERM].contains(ends[receiver]) {
+            throw Failure.ended(ends[receiver], "recv")
         }
-        if met != 0 { throw Failure.ended(met, "contact") }
-        if sending != 0 { throw Failure.ended(sending, "send") }
+        if ends[contact] != 0 { throw Failure.ended(ends[contact], "contact") }
+        if ends[sender] != 0 { throw Failure.ended(ends[sender], "send") }
+    }
+
+    /// The exit statuses of the programs. A program that fails ends those before it in the pipe, which cannot notice it while
+    /// they wait; those after it end at the end of their input, and `send` still sends the end of the meeting.
+    private struct Ends {
+        private var statuses: [Int32: Int32] = [:]
+        /// The program that failed first.
+        private(set) var first: Int32?
+
+        /// Waits for all programs.
+        init(_ contact: Child, _ receiver: Child, _ sender: Child) {
+            let before = [contact.id: [receiver], sender.id: [receiver, contact]]
+            while statuses.count < 3, let (id, status) = Self.next() {
+                statuses[id] = status
+                guard status != 0 else { continue }
+                first = first ?? id
+                for other in before[id] ?? [] where statuses[other.id] == nil {
+                    kill(other.id, SIGTERM)
+                }
+            }
+        }
+
+        subscript(child: Child) -> Int32 { statuses[child.id] ?? 127 }
+
+        /// Waits for the next program that ends.
+        private static func next() -> (id: Int32, status: Int32)? {
+            var status: Int32 = 0
+            while true {
+                let id = waitpid(-1, &status, 0)
+                if id > 0 { return (id, ProgramEnd(waitStatus: status).status) }
+                guard id < 0, errno == EINTR else { return nil }
+            }
+        }
     }
 
     private func startContact(_ options: [String]) throws(Failure) -> Child {
@@ -136,9 +173,14 @@ private struct MeetingRun {
         var place = "new"
         var relay = relay
         if let code {
+            // contact has read the code, and so what surrounds it is what people paste.
             let parts = code.split(separator: "@", maxSplits: 1)
-            place = String(parts[0].drop { $0 == " " }.prefix { ("0"..."9").contains($0) })
-            if parts.count > 1, relay == nil { place += "@" + parts[1] }
+            let digits = Character("0")...Character("9")
+            place = String(
+                parts[0].drop { !digits.contains($0) }.prefix { digits.contains($0) })
+            if parts.count > 1, relay == nil {
+                place += "@" + parts[1].prefix { $0.isASCII && !" \t\n>\"'".contains($0) }
+            }
         }
         if relay == nil, !own.isEmpty, environmentVariable("SOTTO_RELAY") == nil { relay = own }
         if place.contains("@") { relay = nil }
@@ -148,7 +190,7 @@ private struct MeetingRun {
         receiving.descriptors = [
             (0, .file("/dev/null", O_RDONLY)), (1, .descriptor(received.writing)),
         ]
-        return try start(receiving, "recv")
+        return try start(receiving, "recv", defaultSignals: [SIGPIPE, SIGINT])
     }
 
     private func startSender() throws(Failure) -> Child {
@@ -163,9 +205,11 @@ private struct MeetingRun {
         Sibling.path(of: tool).map { .path($0) } ?? .name("sotto-\(tool)")
     }
 
-    private func start(_ starting: ProgramStart, _ tool: String) throws(Failure) -> Child {
+    private func start(
+        _ starting: ProgramStart, _ tool: String, defaultSignals: [Int32] = [SIGPIPE]
+    ) throws(Failure) -> Child {
         var starting = starting
-        starting.defaultSignals = [SIGPIPE]
+        starting.defaultSignals = defaultSignals
         do throws(ProgramStart.NotStarted) {
             return Child(id: try starting.start())
         } catch {

@@ -167,6 +167,65 @@ import Testing
         #expect(offline.stderr.components(separatedBy: "error:").count == 2, "\(offline.stderr)")
     }
 
+    /// Somebody puts an answer into the place first: the own one is refused, and nothing that could come is waited for.
+    @Test func aRefusedMessageEndsTheMeeting() throws {
+        let pair = try Pair()
+        let url = "tcp://\(pair.relay.address)"
+        let holding = try Pipeline([
+            pair.alice.command("recv", ["--meeting", "new", "--relay", url])
+        ])
+        var line = ""
+        try holding.collect { bytes in
+            line = String(decoding: bytes, as: UTF8.self)
+            return line.hasSuffix("\n")
+        }
+        let place = try MeetingRecord(JSON.object(parsing: Array(line.utf8)))
+        let code = MeetingCode(randomFor: place.number)
+        let spoken = code.text()
+        let initiator = MeetingInitiator(code, relay: pair.relay.address)
+        let offer = initiator.offer
+        let other = MeetingMessage.answer(
+            share: [UInt8](repeating: 1, count: 32), proof: [UInt8](repeating: 1, count: 32))
+        func record(_ message: MeetingMessage) -> String {
+            let record = MeetingRecord(
+                number: place.number, relay: place.relay, .message(message)
+            ).record
+            return String(decoding: record.serialized(), as: UTF8.self) + "\n"
+        }
+        let put = try pair.alice.run("send", [], text: record(offer) + record(other))
+        #expect(put.status == 0, "\(put.stderr)")
+        let joined = try pair.join("<\(spoken)>")
+        #expect(joined.status != 0 && joined.stderr.contains("error:"), "\(joined.stderr)")
+        #expect(try Pair.trust("alice", pair.bob, "bob.key") == nil)
+        // send does not read on after a message that was refused.
+        let sending = try Pipeline([pair.bob.command("send", [])])
+        let late = MeetingMessage.answer(
+            share: [UInt8](repeating: 2, count: 32), proof: [UInt8](repeating: 2, count: 32))
+        try sending.feed(.whole(Array(record(late).utf8)))
+        try sending.collect()
+        #expect(try sending.finish().first?.status == joined.status)
+        holding.closeOutput()
+        _ = try holding.finish()
+    }
+
+    @Test func anInterruptEndsTheMeetingOnBothSides() throws {
+        let pair = try Pair()
+        let session = try TerminalSession(
+            pair.alice.command(
+                "sotto", ["meet", "-i", "alice.key"],
+                environment: ["SOTTO_RELAY": "tcp://\(pair.relay.address)"]))
+        try session.expect("Code, or Enter to make one: ")
+        try session.type("\n")
+        try session.expect("Waiting for the other person")
+        try session.type("\u{3}")
+        let ended = try session.finish()
+        #expect(ended.status == 128 + 2, "\(ended.text)")
+        let code = try #require(
+            ended.lines.first { $0.hasPrefix("  ") }?.split(separator: " ").first.map(String.init))
+        let late = try pair.join(code)
+        #expect(late.status == 14, "\(late.stderr)")
+    }
+
     @Test(.needs(.postgres)) func thePlaceIsInPostgreSQL() throws {
         let cluster = try #require(PostgresCluster.shared)
         let pair = try Pair(store: cluster.url(cluster.database()))

@@ -93,6 +93,8 @@ struct MeetingRecordTests {
         #expect(try other.finish().status == 0)
         let made = try one.finish()
         #expect(made.status == 1 && made.stderr.contains("may already have you"), "\(made.stderr)")
+        // The end of the input ends the meeting for the other side.
+        #expect(made.lines.last?.contains(#""part":"end""#) == true, "\(made.text)")
         #expect(try MeetTests.Pair.trust("alice", bob, "bob.key") == "verified")
     }
 
