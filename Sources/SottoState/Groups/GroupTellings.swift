@@ -1,7 +1,7 @@
 package import Sotto
 import SottoDatabase
 
-/// What members are told: it counts when its envelope reached the outbox.
+/// What members are told: it counts when its envelope reached the outbox, unless no relay gets it.
 ///
 /// The note about a member changes when `encrypt` makes the envelope, so that nothing is told twice in a batch, and so that a
 /// member who can have the chain counts as its holder at once. A row remembers how to undo this. The next command of `group`, and the
@@ -9,7 +9,7 @@ import SottoDatabase
 /// member is told again.
 ///
 /// A row without its envelope in the outbox is undone once, whatever happened to `encrypt` or `send`: a member who is told twice
-/// ignores the second time.
+/// ignores the second time. So is a row whose envelope was rejected, dropped or expired. The row of an envelope that waits is kept.
 extension StateTransaction {
     /// What is undone if an envelope did not reach the outbox, besides the place of the last change.
     private struct Undoing: OptionSet {
@@ -25,6 +25,8 @@ extension StateTransaction {
         static let chain = Undoing(rawValue: 8)
         /// The member was not asked.
         static let question = Undoing(rawValue: 16)
+        /// The member was not asked for their chain, which the owner lacks.
+        static let chainQuestion = Undoing(rawValue: 32)
     }
 
     /// Remembers that a body for a person was encrypted in an envelope that goes to `send`. `before` and `note` are the notes
@@ -39,6 +41,7 @@ extension StateTransaction {
         if body.isComplete { undoing.insert(.history) }
         if body.chain != nil { undoing.insert(.chain) }
         if body.isRequest { undoing.insert(.question) }
+        if before.lacksChain, !note.lacksChain { undoing.insert(.chainQuestion) }
         guard !undoing.isEmpty || note.told != before.told else { return }
         try connection.run(
             """
@@ -48,7 +51,8 @@ extension StateTransaction {
             before.told, undoing.rawValue)
     }
 
-    /// Undoes what was told in envelopes that did not reach the outbox within `age` seconds, and forgets the others.
+    /// Undoes what was told in envelopes that did not reach the outbox within `age` seconds or that no relay gets, and forgets the
+    /// others that do not wait.
     func settleTellings(
         of group: StoredGroup, olderThan age: Int64, at time: Timestamp
     ) throws(StateError) {
@@ -65,10 +69,18 @@ extension StateTransaction {
             )
         }
         guard let first = rows.map(\.made).min() else { return }
-        let reached = try Outbox.reachedIDs(in: store.directory, since: first)
-        let marks = Set(reached.map { store.mark(envelope: $0) })
+        let arrivals = Dictionary(
+            try Outbox.arrivals(in: store.directory, since: first).map {
+                (store.mark(envelope: $0.id), $0.arrival)
+            }, uniquingKeysWith: max)
         let oldest = time.seconds - Departure.lifetime
-        let lost = rows.filter { !marks.contains($0.envelope) && $0.made > oldest }
+        let lost = rows.filter { row in
+            switch arrivals[row.envelope] {
+            case .waiting, .settled: false
+            case .failed: true
+            case nil: row.made > oldest
+            }
+        }
         if !lost.isEmpty {
             let notes = try notes(of: group).values
             let people = Dictionary(notes.map { (store.mark($0.id), $0) }) { first, _ in first }
@@ -79,8 +91,11 @@ extension StateTransaction {
                 try write(note, of: group)
             }
         }
-        try connection.run(
-            "DELETE FROM telling WHERE group_id = ? AND made <= ?", group.number, last)
+        for row in rows where arrivals[row.envelope] != .waiting {
+            try connection.run(
+                "DELETE FROM telling WHERE group_id = ? AND envelope = ?", group.number,
+                row.envelope)
+        }
     }
 
     private static func undo(
@@ -95,6 +110,7 @@ extension StateTransaction {
             note.asked = 0
             note.asks -= min(note.asks, 1)
         }
+        if undoing.contains(.chainQuestion) { note.lacksChain = true }
     }
 }
 

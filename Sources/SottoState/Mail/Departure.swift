@@ -47,20 +47,36 @@ extension Outbox {
 }
 
 extension Outbox {
+    /// What became of an envelope that reached the outbox.
+    enum Arrival: Int, Comparable {
+        /// No relay gets it.
+        case failed
+        /// A relay has it.
+        case settled
+        /// It waits.
+        case waiting
+
+        static func < (a: Arrival, b: Arrival) -> Bool { a.rawValue < b.rawValue }
+    }
+
     /// Returns the ids of the envelopes that reached the outbox of `directory`, without those whose outcome is from a day before
     /// `time`, in seconds since 1970. It does not need the work of ``init(directory:lockTimeout:)``.
-    static func reachedIDs(
+    static func arrivals(
         in directory: StateDirectory, since time: Int64
-    ) throws(StateError) -> [String] {
+    ) throws(StateError) -> [(id: String, arrival: Arrival)] {
         guard exists(in: directory) else { return [] }
         let file = try database(in: directory, lockTimeout: readTimeout)
         return try file.use { (connection: StateConnection) throws(StateError) in
             try connection.rows(
                 """
-                SELECT id FROM outbox WHERE kind = 0
-                UNION ALL SELECT id FROM outcome WHERE day >= ?
+                SELECT id, outcome FROM outbox WHERE kind = 0
+                UNION ALL SELECT id, outcome FROM outcome WHERE day >= ?
                 """, time / 86_400
-            ) { $0.text(0) }
+            ) { row -> (id: String, arrival: Arrival) in
+                guard !row.isNull(1) else { return (id: row.text(0), arrival: .waiting) }
+                let isFailed = IdentityStore.state(of: row.text(1)) == .failed
+                return (id: row.text(0), arrival: isFailed ? .failed : .settled)
+            }
         }
     }
 

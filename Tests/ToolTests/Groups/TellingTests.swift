@@ -41,6 +41,15 @@ import Testing
         #expect(run.status == 75, "\(run.stderr)")
     }
 
+    /// Gives all waiting envelopes an outcome.
+    private func settle(_ outcome: String) throws {
+        let outbox = try Outbox(
+            directory: StateDirectory(path: circle.home.files(alice.stateDirectory)),
+            lockTimeout: 20)
+        let waiting = try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 10)
+        try outbox.settle(waiting.map { ($0.number, outcome) })
+    }
+
     /// The member `untold` of the record of the group.
     private func untold() throws -> JSONObject? {
         try circle.must("alice", "group", ["show", "team"]).records[0]["untold"]?.object
@@ -143,15 +152,24 @@ import Testing
     /// The outcome of an envelope shows that it reached the outbox.
     @Test func anEnvelopeWithAnOutcomeIsTold() throws {
         try send(describe("one"))
-        let outbox = try Outbox(
-            directory: StateDirectory(path: circle.home.files(alice.stateDirectory)),
-            lockTimeout: 20)
-        let waiting = try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 10)
-        try outbox.settle(waiting.map { ($0.number, "stored") })
+        try settle("stored")
         clock.set(61)
         #expect(try alice.run("history", ["list"]).status != 74)
         #expect(try untold() == nil)
         #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty)
+    }
+
+    /// An envelope that waits is told, until no relay gets it.
+    @Test(arguments: ["rejected 403", "dropped", "expired"])
+    func anEnvelopeThatNoRelayGetsIsNotTold(_ outcome: String) throws {
+        try send(describe("one"))
+        #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty && untold() == nil)
+        try settle(outcome)
+        #expect(try untold() == Self.count(1, 2))
+        let again = try encrypt(circle.must("alice", "group", ["sync"]).text)
+        #expect(again.count == 2)
+        try send(again)
+        #expect(try untold() == nil)
     }
 
     /// `encrypt` ends between its commit and its output.
@@ -193,9 +211,37 @@ import Testing
         try send(describe("one"))
         _ = try describe("lost")
         try circle.must("alice", "group", ["sync"])
-        let rows = try alice.state { connection throws(StateError) in
+        #expect(try tellings() == 2)
+        try settle("stored")
+        try circle.must("alice", "group", ["sync"])
+        #expect(try tellings() == 0)
+    }
+
+    private func tellings() throws -> Int64 {
+        try alice.state { connection throws(StateError) in
             try connection.integer("SELECT count(*) FROM telling")
         }
-        #expect(rows == 0)
+    }
+
+    // MARK: Questions
+
+    /// A restored owner asks each member once for their chain.
+    @Test func aLostQuestionForAChainIsAskedAgain() throws {
+        let id = try #require(GroupID(try circle.onlyGroup("alice")))
+        let bob = circle["bob"].identity.id
+        let store = try alice.store()
+        let lacks = try store.transaction { transaction -> [Bool] in
+            guard let group = try transaction.group(id) else { return [] }
+            var note = try transaction.note(of: bob, in: group)
+            note.lacksChain = true
+            try transaction.write(note, of: group)
+            var body = GroupBody(id)
+            body.asksForChain = true
+            try transaction.noteSealed(body, to: bob, in: Envelope.newID())
+            let asked = try transaction.note(of: bob, in: group)
+            _ = try transaction.dues(in: group)
+            return [asked.lacksChain, try transaction.note(of: bob, in: group).lacksChain]
+        }
+        #expect(lacks == [false, true])
     }
 }
