@@ -12,8 +12,13 @@ extension ConnectionState {
         _ relay: String, _ requestID: String?, at now: Double, to sink: some ConnectionEffects
     ) throws(Reason) {
         guard names().contains(relay) else { throw .otherName }
-        guard policy.meetings.allOpenings.admit(1, from: network, at: now) else { throw .tooMany }
-        try payForMeeting(policy.meetings.openings, at: now)
+        let isFree =
+            policy.admission.isOpen && policy.meetings.isFreePlace(from: network, at: now)
+        if !isFree { try payForMeeting() }
+        guard policy.meetings.allOpenings.admit(1, from: network, at: now) else {
+            if !isFree { solvedPuzzles += 1 }
+            throw .tooMany
+        }
         tryPlace(relay, tried: 0, requestID, to: sink)
     }
 
@@ -54,7 +59,11 @@ extension ConnectionState {
     ) throws(Reason) {
         guard names().contains(request.relay) else { throw .otherName }
         if meeting != request.number {
-            try payForMeeting(policy.meetings.uses, at: now)
+            // A connection pays for a place once.
+            let isFree =
+                policy.admission.isOpen
+                && policy.meetings.uses.admit(1, from: network, at: now)
+            if !isFree { try payForMeeting() }
             meeting = request.number
         }
         let act: MeetingChange.Act
@@ -71,9 +80,7 @@ extension ConnectionState {
         commit(.meeting(change), requestID, to: sink)
     }
 
-    /// Counts the use of a place that this connection has not used, or takes a solved puzzle for it.
-    private mutating func payForMeeting(_ free: NetworkRates, at now: Double) throws(Reason) {
-        if policy.admission.isOpen, free.admit(1, from: network, at: now) { return }
+    private mutating func payForMeeting() throws(Reason) {
         guard solvedPuzzles > 0 else { throw .workRequired }
         solvedPuzzles -= 1
     }

@@ -22,7 +22,7 @@ struct MeetingChange: Sendable {
     /// The time, by ``RelayClock/holding``.
     let second: Int64
 
-    /// The maximum number of places at a time.
+    /// The maximum number of places at a time, without those that have ended.
     static let places: Int64 = 2_000
     /// The row of the place itself, whose body is the relay's name.
     fileprivate static let placeStep: Int64 = 0
@@ -51,7 +51,7 @@ enum MeetingOutcome: Int64, Sendable {
     case opened = 1
     /// The number belongs to another place.
     case taken = 2
-    /// There are ``MeetingChange/places`` places.
+    /// There are ``MeetingChange/places`` places that have not ended.
     case full = 3
     /// The message is stored.
     case stored = 4
@@ -117,6 +117,7 @@ extension StoreTransaction {
     func apply(_ change: MeetingChange) throws(StoreError) -> Outcome {
         switch change.act {
         case .open(let until): return try open(change, until: until)
+        case .put where isScarce: return .diskFull
         case .put, .end: return .meeting(try write(change), change.number)
         }
     }
@@ -126,7 +127,10 @@ extension StoreTransaction {
         try connection.run(
             "DELETE FROM meeting WHERE number = ? AND until <= ?", change.number, change.second)
         let count = try connection.integer(
-            "SELECT count(*) FROM meeting WHERE step = 0 AND until > ?", change.second)
+            """
+            SELECT coalesce(sum(CASE step WHEN 0 THEN 1 ELSE -1 END), 0) FROM meeting
+            WHERE step IN (0, ?) AND until > ?
+            """, MeetingChange.endStep, change.second)
         guard count < MeetingChange.places else { return .meeting(.full, change.number) }
         return .meeting(try insert(change, until) ? .opened : .taken, change.number)
     }

@@ -603,7 +603,10 @@ CREATE OR REPLACE FUNCTION sotto.open_meeting(
 RETURNS SETOF bigint LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM sotto.meeting WHERE key = of_place AND until <= at_second;
-    IF (SELECT count(*) FROM sotto.meeting WHERE step = 0 AND until > at_second) >= most THEN
+    -- A place that has ended has a row of step 5.
+    IF (SELECT count(*) FILTER (WHERE step = 0) - count(*) FILTER (WHERE step = 5)
+        FROM sotto.meeting WHERE step IN (0, 5) AND until > at_second) >= most
+    THEN
         RETURN NEXT 3;
     ELSE
         INSERT INTO sotto.meeting (key, step, until, body)

@@ -31,6 +31,14 @@ import Testing
 
     struct UnexpectedResponse: Error {}
 
+    private func work(_ client: RawClient) throws {
+        guard case .puzzle(let nonce, let bits) = client.ask(.puzzle) else {
+            throw UnexpectedResponse()
+        }
+        let counter = try ProofOfWork.solve(nonce, bits: bits)
+        #expect(client.ask(.solution(nonce: nonce, counter: counter)) == .accepted)
+    }
+
     @Test func theFramesAreReadAsTheyWereWritten() throws {
         let requests: [Request] = [
             .openMeeting(relay: "a:1"), .meeting(MeetingRequest(number: 417, relay: "a:1", .end)),
@@ -92,13 +100,6 @@ import Testing
         let running = try RunningRelay {
             $0.admission.list = [Sample.identity().id]
             $0.surgeBits = 6
-        }
-        func work(_ client: RawClient) throws {
-            guard case .puzzle(let nonce, let bits) = client.ask(.puzzle) else {
-                throw UnexpectedResponse()
-            }
-            let counter = try ProofOfWork.solve(nonce, bits: bits)
-            #expect(client.ask(.solution(nonce: nonce, counter: counter)) == .accepted)
         }
         let (alice, bob) = (running.client(), running.client())
         #expect(
@@ -164,11 +165,13 @@ import Testing
 
     /// 1,000 wrong guesses end 1,000 meetings: each guesser has one try, and learns nothing about the next meeting.
     @Test func aThousandWrongGuessesEndAThousandMeetings() throws {
-        let running = try RunningRelay()
+        let running = try RunningRelay { $0.surgeBits = 1 }
         let name = running.relay.address
         let clients = (0..<20).map { _ in (alice: running.client(), guesser: running.client()) }
         var ended = 0
         for _ in 0..<50 {
+            // Most places cost work.
+            for client in clients { try work(client.alice) }
             let opened = answers(clients.map { ($0.alice, .openMeeting(relay: name)) })
             let numbers = opened.compactMap { response -> Int64? in
                 if case .meeting(let number)? = response { number } else { nil }
@@ -257,12 +260,30 @@ import Testing
     @Test func aNetworkMakesAHundredPlacesInTenMinutes() throws {
         let line = Line { $0.surgeBits = 1 }
         for _ in 0..<100 {
-            try solve(line)
-            line.send(.openMeeting(relay: Self.name))
+            // As clients do: a place that is refused for want of work is not counted.
+            if line.ask(.openMeeting(relay: Self.name)) == .error(Refusal(.workRequired)) {
+                try solve(line)
+                line.send(.openMeeting(relay: Self.name))
+            }
             line.complete(.meeting(.opened, 417))
         }
+        #expect(line.changes.count == 100)
         try solve(line)
         #expect(line.ask(.openMeeting(relay: Self.name)) == .deferred(Refusal(.tooMany)))
+        // The work was not in vain.
+        #expect(line.state.solvedPuzzles == 1)
+    }
+
+    /// Loopback has no limit as a network, and the networks of an attacker are many: the places have one in all.
+    @Test func allPlacesTogetherCostWorkInTheEnd() {
+        let limits = MeetingLimits()
+        for place in 0..<200 {
+            let network: [UInt8]? = place < 100 ? nil : [192, 0, UInt8(place)]
+            #expect(limits.isFreePlace(from: network, at: 1))
+        }
+        #expect(!limits.isFreePlace(from: nil, at: 1))
+        #expect(!limits.isFreePlace(from: [198, 51, 100], at: 1))
+        #expect(limits.isFreePlace(from: nil, at: 5))
     }
 
     @Test func manyNumbersCostWorkAndOneNumberDoesNot() {

@@ -101,6 +101,12 @@ import Testing
             (0...MeetingChange.places).map { change(1_000 + $0, .open(until: 1_600)) }, at: 16)
         #expect(made.dropLast().allSatisfy { $0.response != .error(Refusal(.busy)) })
         #expect(made.last?.response == .error(Refusal(.busy)))
+        // A meeting that has ended makes room, and keeps its number.
+        #expect(
+            try outcomes(
+                store, change(1_000, .end), change(99_000, .open(until: 1_600)),
+                change(1_000, .open(until: 1_600)), change(99_001, .open(until: 1_600)))
+                == [.ended, .opened, .full, .full])
         #expect(try outcomes(store, change(100, .open(until: 2_200), at: 1_600)) == [.opened])
         try store.close()
     }
