@@ -17,6 +17,11 @@ extension IdentityStore {
     }
 }
 
+extension HistoryEntry {
+    /// The number of the copies of an own message to a group, or `nil`.
+    var copies: Int? { record["details"]?.object?["copies"]?.integer.map { Int($0) } }
+}
+
 /// The copies that ``StateTransaction/copies(with:)`` found.
 struct FoundCopies {
     /// A message with the outcomes of some of its copies.
@@ -36,6 +41,11 @@ struct FoundCopies {
     var ids: [String] = []
     /// The hash of the outcomes that belong to no message, or `nil` if it is known already.
     var rest: Int64?
+
+    /// Returns the mark of a copy: the first 8 bytes of its id.
+    static func mark(of copy: [UInt8]) -> Int64 {
+        Int64(bitPattern: UInt64(bigEndianBytes: copy[..<8]) ?? 0)
+    }
 
     /// Whether the state does not have it yet.
     var isNews: Bool { !ids.isEmpty || rest != nil }
@@ -78,17 +88,17 @@ extension StateTransaction {
             }
             let entry = try store.entry(row, conversation, now: .min)
             guard let id = entry.id, Envelope.isID(id), let group = conversation.group,
-                let count = entry.record["details"]?.object?["copies"]?.integer
+                let count = entry.copies
             else { continue }
             if people[group] == nil { people[group] = try self.people(of: group) }
             var copies = FoundCopies.OfMessage(
-                mark: row.mark, state: entry.state, count: Int(count))
+                mark: row.mark, state: entry.state, count: count)
             let message = Envelope.idBytes(id)
             for person in people[group] ?? [] {
                 let copy = store.copyBytes(of: message, for: person)
                 guard let outcome = left.removeValue(forKey: copy) else { continue }
-                let mark = Int64(bitPattern: UInt64(bigEndianBytes: copy[..<8]) ?? 0)
-                copies.outcomes[mark] = IdentityStore.state(of: outcome.outcome) == .stored
+                let isTaken = IdentityStore.state(of: outcome.outcome) == .stored
+                copies.outcomes[FoundCopies.mark(of: copy)] = isTaken
                 found.ids.append(outcome.id)
             }
             made += people[group]?.count ?? 0

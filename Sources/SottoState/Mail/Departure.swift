@@ -8,7 +8,7 @@ import SottoDatabase
 public enum Departure: Sendable, Equatable {
     /// An envelope of the message waits in the outbox.
     case queued
-    /// No envelope of the message reached the outbox. `isRecent` tells that the message is less than a minute old, so that it can
+    /// No envelope of the message reached the outbox, or of a message to a group not all of them. `isRecent` tells that the message is less than a minute old, so that it can
     /// still be on its way.
     case unsent(isRecent: Bool)
     /// The message was sent again, in an envelope that was handed on.
@@ -146,13 +146,15 @@ extension StateTransaction {
         if ids.contains(where: { reached.waiting.contains($0) }) { return .queued }
         let age = now.seconds - (entry.received?.seconds ?? .min / 2)
         guard entry.state == .new, !ids.isEmpty, age < Departure.lifetime,
-            !ids.contains(where: { reached.settled.contains($0) }), try hasNoOutcome(entry)
+            let count = try outcomes(of: entry, ids, reached), count < entry.copies ?? 1
         else { return nil }
         var isRecent = age < Departure.recent
+        // A repeat is not sent again itself.
+        guard !entry.isRepeat else { return .unsent(isRecent: isRecent) }
         for event in try events(on: entry) {
             if event.direction == .received {
-                // A message to a group has no outcome before all its readers have it.
-                if !event.isImported { return nil }
+                // Another home sent a message to a group. If this one sent some copies, the others are missing.
+                if count == 0, !event.isImported { return nil }
                 continue
             }
             guard event.isRepeat, event.state != .failed else { continue }
@@ -178,19 +180,26 @@ extension StateTransaction {
     ) throws(StateError) -> [String] {
         guard let id = entry.id else { return [] }
         guard let group = entry.conversation.group else { return [id] }
-        let copies = entry.record["details"]?.object?["copies"]?.integer ?? 0
-        guard copies > 0, Envelope.isID(id) else { return [] }
+        guard entry.copies ?? 0 > 0, Envelope.isID(id) else { return [] }
         if people[group] == nil { people[group] = try self.people(of: group) }
         return (people[group] ?? []).map { store.copyID(of: id, for: $0) }
     }
 
-    /// Whether an own message has no outcome now, also not of one of its copies.
-    fileprivate func hasNoOutcome(_ entry: HistoryEntry) throws(StateError) -> Bool {
+    /// Returns the number of the envelopes of an own message that have an outcome, or `nil` if the message has one now. `ids` are
+    /// those of its envelopes.
+    fileprivate func outcomes(
+        of entry: HistoryEntry, _ ids: [String], _ reached: ReachedIDs
+    ) throws(StateError) -> Int? {
         let isOpen = try connection.exists(
             "SELECT 1 FROM message WHERE number = ? AND state = ?", entry.number,
             entry.state.rawValue)
-        guard isOpen, entry.conversation.group != nil, let id = entry.id else { return isOpen }
-        return try !connection.exists(
-            "SELECT 1 FROM copy WHERE message = ?", store.mark(sent: id))
+        guard isOpen else { return nil }
+        let settled = ids.filter { reached.settled.contains($0) }
+        guard entry.conversation.group != nil, let id = entry.id else { return settled.count }
+        let collected = try connection.rows(
+            "SELECT copy FROM copy WHERE message = ?", store.mark(sent: id)
+        ) { $0.integer(0) }
+        return Set(collected).union(settled.map { FoundCopies.mark(of: Envelope.idBytes($0)) })
+            .count
     }
 }

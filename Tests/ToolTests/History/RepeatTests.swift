@@ -290,6 +290,36 @@ import Testing
         #expect(try statuses("team") == ["handedOn", "stored"])
     }
 
+    /// A copy that reached no outbox is missing, also when the other one was read.
+    @Test func aMessageToSomeMembersIsSentAgain() throws {
+        try circle.team("alice", "bob", "carol")
+        let sealed = try encrypt("to all", "--group", "team")
+        let carol = circle["carol"].identity.id.description
+        let missing = sealed.last { $0.contains(carol) }
+        let others = sealed.filter { $0 != missing }
+        try send(others)
+        #expect(try statuses("team") == ["queued"])
+        let outbox = try outbox()
+        func settle() throws {
+            let waiting = try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 100)
+            try outbox.settle(waiting.map { ($0.number, "stored") })
+        }
+        try settle()
+        for line in others { try circle.deliver(line: line) }
+        try circle.settle()
+        try circle.compose("bob", ["react", "-1", "--with", "team", "👍"])
+        try circle.settle()
+        clock.set(61)
+        #expect(try statuses("team") == ["unsent"])
+        let repeats = try encrypt(again("team"))
+        for line in repeats { try circle.deliver(line: line) }
+        #expect(try circle.texts("carol") == ["to all"])
+        try send(repeats)
+        #expect(try statuses("team") == ["queued"])
+        try settle()
+        #expect(try statuses("team") == ["stored"])
+    }
+
     @Test func otherContentInAGroupIs13() throws {
         try circle.team("alice", "bob", "carol")
         let sealed = try encrypt("one", "--group", "team", "--elsewhere")
