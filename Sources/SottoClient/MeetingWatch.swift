@@ -7,7 +7,7 @@ public import SottoWire
 /// Holds or joins the place of a meeting at a relay, and reads the messages of the other side from it.
 ///
 /// The connection needs no certificate that can be checked: the code authenticates the other side, and the relay's name is
-/// part of what it authenticates.
+/// part of what it authenticates. If the user gave a pin or authorities, they hold.
 public struct MeetingWatch: Sendable {
     /// The place of a meeting.
     public enum Place: Sendable, Equatable {
@@ -21,6 +21,8 @@ public struct MeetingWatch: Sendable {
     public enum Notice: Sendable, Equatable {
         /// The certificate of the relay cannot be checked.
         case unchecked(relay: String)
+        /// The relay that a code names has no TLS, or somebody blocks it.
+        case unencrypted(relay: String)
         /// The connection was lost; another one is made.
         case lost(relay: String)
     }
@@ -42,10 +44,16 @@ public struct MeetingWatch: Sendable {
         (self.place, self.relays, self.notice) = (place, relays, notice)
     }
 
-    /// Returns the addresses to try for a host and a port that a code names: TLS first.
-    public static func relays(host: String) -> [RelayURL] {
+    /// Returns the addresses to try for a host and a port that a code names: TLS first. `authorities` is as in
+    /// ``RelayAddress/find(_:authorities:fallback:)``.
+    public static func relays(
+        host: String, authorities: String?
+    ) throws(RelayAddressError) -> [RelayURL] {
         let name = host.contains(":") && !host.hasSuffix("]") ? host : "\(host):\(defaultPort)"
-        return ["tls", "tcp"].compactMap { try? RelayURL("\($0)://\(name)") }
+        return [
+            try RelayAddress.read("tls://\(name)", authorities: authorities),
+            try RelayAddress.read("tcp://\(name)", authorities: authorities),
+        ]
     }
 
     /// The port of a relay whose address in a code has none.
@@ -108,13 +116,21 @@ public struct MeetingWatch: Sendable {
     private func connect(_ group: MultiThreadedEventLoopGroup) throws(ClientError) -> Connection {
         var first: ClientError?
         for relay in relays {
-            do throws(ClientError) { return try Connection(to: relay, group) } catch {
-                // A server without TLS looks the same until a second attempt.
-                if case .untrusted = error,
-                    let connection = try? Connection(to: relay.acceptingAnyCertificate, group)
-                {
-                    notice(.unchecked(relay: relay.description))
-                    return connection
+            do throws(ClientError) {
+                let connection = try Connection(to: relay, group)
+                if relay != relays.first, !relay.scheme.isSecure {
+                    notice(.unencrypted(relay: relay.description))
+                }
+                return connection
+            } catch {
+                if case .untrusted = error {
+                    // The user said who may sign the certificate.
+                    if !relay.meetsAnyCertificate { throw error }
+                    // A server without TLS looks the same until a second attempt.
+                    if let connection = try? Connection(to: relay.acceptingAnyCertificate, group) {
+                        notice(.unchecked(relay: relay.description))
+                        return connection
+                    }
                 }
                 first = first ?? error
             }
@@ -198,7 +214,7 @@ public struct MeetingPost: Sendable {
         let act: MeetingRequest.Act =
             isEnd ? .end : .put(step: message.step, message: message.stored)
         request = .meeting(MeetingRequest(number: record.number, relay: relay.name, act))
-        self.relay = relay.pin == nil ? relay.acceptingAnyCertificate : relay
+        self.relay = relay.meetsAnyCertificate ? relay.acceptingAnyCertificate : relay
     }
 
     /// Puts the message, and reconnects within `timeout` seconds.
@@ -214,4 +230,9 @@ public struct MeetingPost: Sendable {
         default: throw ClientError(response, relay)
         }
     }
+}
+
+extension RelayURL {
+    /// Whether a meeting at this address accepts a certificate that cannot be checked: neither a pin nor authorities are given.
+    fileprivate var meetsAnyCertificate: Bool { pin == nil && authorities == nil }
 }

@@ -27,7 +27,9 @@ struct MeetingReception {
                 .usage, "--meeting needs new, a number, or a number and a relay",
                 hint: "the number is the beginning of the code: sotto recv --meeting 417")
         }
-        if let host, relay.url == nil, MeetingWatch.relays(host: host).isEmpty {
+        if let host, relay.url == nil, (try? RelayURL("tls://\(host)")) == nil,
+            (try? RelayURL("tls://\(host):\(MeetingWatch.defaultPort)")) == nil
+        {
             throw Failure(.usage, "\(host) is not the host, or the host and port, of a relay")
         }
     }
@@ -45,7 +47,9 @@ struct MeetingReception {
     }
 
     private func relays() throws -> [RelayURL] {
-        if let host, relay.url == nil { return MeetingWatch.relays(host: host) }
+        if let host, relay.url == nil {
+            return try MeetingWatch.relays(host: host, authorities: relay.authorities)
+        }
         return [try relay.find(for: identity)]
     }
 
@@ -54,6 +58,8 @@ struct MeetingReception {
         case .unchecked(let relay):
             Terminal.note(
                 "the certificate of \(relay) cannot be checked; the code protects the meeting")
+        case .unencrypted(let relay):
+            Terminal.note("\(relay) is not encrypted by TLS; the code protects the meeting")
         case .lost(let relay):
             Terminal.note("the connection to \(relay) was lost; trying again")
         }

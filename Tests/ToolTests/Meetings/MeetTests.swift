@@ -100,8 +100,20 @@ import Testing
                 "sotto", ["meet", "-i", "bob.key", "--name", "al", try #require(codes.last)],
                 environment: ["SOTTO_RELAY": "tcp://127.0.0.1:9"])
             #expect(joined.status == 0, "\(joined.stderr)")
+            #expect(joined.stderr.contains("is not encrypted by TLS") != isSecure)
             #expect(try meeting.finish().first?.status == 0)
             #expect(try Pair.trust("al", pair.bob, "bob.key") == "verified")
+        }
+    }
+
+    /// Authorities that the user names hold in a meeting too.
+    @Test func givenAuthoritiesHold() throws {
+        let (pair, other) = (try Pair(tls: true), try Pair(tls: true))
+        let address = pair.relay.address
+        for place in [["new", "--relay", "tls://\(address)"], ["417@\(address)"]] {
+            let run = try pair.bob.run(
+                "recv", ["--meeting"] + place + ["--ca", other.alice.files("cert.pem")])
+            #expect(run.status != 0 && run.stdout.isEmpty, "\(run.stderr)")
         }
     }
 
