@@ -13,8 +13,8 @@ struct SaveCommand: Program {
             """,
         discussion: """
             Runs recv --blob NUMBER --keep && history save NUMBER. NUMBER is that of the message, as sotto history --text \
-            shows it. With --all this is done for each file of WHO, except one that is in the folder already, by its \
-            name and length. The paths are printed.
+            shows it. With --all this is done for each file of WHO, except one with the name and length of a file in the \
+            folder; a note tells the numbers of these messages. The paths are printed.
 
             EXAMPLES
               sotto save 17
@@ -48,9 +48,16 @@ struct SaveCommand: Program {
         }
         let identity = try identity.open()
         guard all else { return try Delivery.end(save(what, identity)) }
-        let files = try files(of: what, identity)
+        let (files, left) = try files(of: what, identity)
+        if !left.isEmpty, !quiet {
+            let numbers = left.map { "\($0)" }.joined(separator: ", ")
+            Terminal.say(
+                "sotto: left out, because the folder has a file with this name and length: \(numbers); to save one: sotto save NUMBER"
+            )
+        }
         guard !files.isEmpty else {
-            throw Failure(.no, quiet ? "" : "no message of \(what) has a file to save")
+            let text = "no message of \(what) has a file to save"
+            throw Failure(.no, quiet || !left.isEmpty ? "" : text)
         }
         let failed = try files.map { try save("\($0)", identity) }.filter { $0 != 0 }
         guard let status = failed.last else { return }
@@ -69,18 +76,26 @@ struct SaveCommand: Program {
         return try save.run().status
     }
 
-    /// Returns the numbers of the received messages with a file that is not in the folder.
-    private func files(of who: String, _ identity: SharedIdentity) throws -> [Int64] {
+    /// Returns the numbers of the received messages with a file to save, and of those that are left out because the folder has a
+    /// file with the same name and length. Its content can be another one.
+    private func files(
+        of who: String, _ identity: SharedIdentity
+    ) throws -> (ready: [Int64], left: [Int64]) {
         let page = ["--limit", "1000000", "-q", "--", who]
         let result = try identity.run(.history, last: page).run()
         if result.status != ExitStatus.no.rawValue { try Delivery.end(result.status) }
-        return records(in: result.output).compactMap { record in
+        var (ready, left): ([Int64], [Int64]) = ([], [])
+        for record in records(in: result.output) {
             guard record["direction"]?.string == "received", let number = record["number"]?.integer,
-                let body = record["body"]?.object, body["type"]?.string == "file",
-                !isHere(body["name"]?.string, body["size"]?.integer)
-            else { return nil }
-            return number
+                let body = record["body"]?.object, body["type"]?.string == "file"
+            else { continue }
+            if isHere(body["name"]?.string, body["size"]?.integer) {
+                left.append(number)
+            } else {
+                ready.append(number)
+            }
         }
+        return (ready, left)
     }
 
     /// Returns whether the folder has a file with this name and length.

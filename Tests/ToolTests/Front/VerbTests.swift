@@ -138,8 +138,16 @@ struct VerbTests {
         #expect(
             try front.must("sotto save --all bob -o all").text == "all/photo.txt\nall/second.txt\n")
         #expect(try world.home.files.read("all/second.txt") == Array("lake\n".utf8))
-        // What is there is not saved again.
-        #expect(try world.paste("sotto save --all bob -o all").status == 1)
+        // What is there is not saved again. Another file can have its name and length.
+        world.home.files.write("all/photo.txt", Array("sunrise".utf8))
+        let left = try world.paste("sotto save --all bob -o all")
+        #expect(
+            left.status == 1
+                && left.stderr.contains("name and length: \(numbers[1]), \(numbers[2]); to save"),
+            "\(left.stderr)")
+        #expect(
+            try world.paste("sotto save -q --all bob -o all").stderr.isEmpty
+                && front.must("sotto save \(numbers[1]) -o all").text != "all/photo.txt\n")
         #expect(try world.paste("sotto save --all bob -o missing").status == 73)
         #expect(try world.paste("sotto save \(numbers[0])").status == 66)
         #expect(try world.paste("sotto save --all carol").status == 1)
