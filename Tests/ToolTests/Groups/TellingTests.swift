@@ -227,7 +227,7 @@ import Testing
 
     /// A restored owner asks each member once for their chain.
     @Test func aLostQuestionForAChainIsAskedAgain() throws {
-        let id = try #require(GroupID(try circle.onlyGroup("alice")))
+        let id = try circle.groupID("alice")
         let bob = circle["bob"].identity.id
         let store = try alice.store()
         let lacks = try store.transaction { transaction -> [Bool] in
