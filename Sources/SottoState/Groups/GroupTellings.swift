@@ -87,7 +87,12 @@ extension StateTransaction {
             for (member, rows) in Dictionary(grouping: lost, by: \.member) {
                 // A note that could not be read was deleted, and the person is told everything.
                 guard var note = people[member] else { continue }
-                for row in rows { Self.undo(row.undoing, told: row.told, in: &note) }
+                for row in rows {
+                    var undoing = row.undoing
+                    // A relay that refuses all envelopes must not cause the work of all earlier messages again and again.
+                    if arrivals[row.envelope] == .failed { undoing.remove(.history) }
+                    Self.undo(undoing, told: row.told, in: &note)
+                }
                 try write(note, of: group)
             }
         }
