@@ -59,8 +59,6 @@ extension HintTests {
             "not published; to publish it: sotto keygen public --send",
             situation: { world in
                 try world.startRelay()
-                let relay = try #require(world.relayURL)
-                try world.must("keygen", ["set", "-q", "--relay", relay])
                 return try world.run("sotto", ["whoami"])
             },
             result: { (world, _) throws in
