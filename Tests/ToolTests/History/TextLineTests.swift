@@ -111,7 +111,7 @@ struct TextLineTests {
         try circle.settle()
         try circle.say("alice", "welcome")
         let all = shown(try circle["alice"].run("history", ["--text"]))
-        #expect(all == ["bob  hello  [in team]", "me   welcome  [in team]  [handed on]"])
+        #expect(all == ["bob  hello  [in team]", "me   welcome  [in team]"])
         let one = try circle["alice"].run("history", ["team", "--text"])
         #expect(one.text.contains("hello") && !one.text.contains("[in "))
     }
