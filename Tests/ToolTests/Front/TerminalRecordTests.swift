@@ -5,10 +5,10 @@ import Testing
 struct TerminalRecordTests {
     static let commands: [[String]] = [
         ["compose", "text", "bob"], ["compose", "react", "-2", "👍", "--with", "bob"],
-        ["group", "create", "crew", "bob"], ["group", "rename", "--anyway", "team", "the crew"],
-        ["group", "leave", "--anyway", "team"],
-        ["group", "create", "--preset", "room", "--nickname", "Al", "hut"],
         ["history", "read", "bob"], ["encrypt", "--to", "bob"], ["encrypt", "--group", "team"],
+        ["group", "create", "crew", "bob"],
+        ["group", "create", "--preset", "room", "--nickname", "Al", "hut"],
+        ["group", "leave", "--anyway", "team"], ["group", "rename", "--anyway", "team", "the crew"],
         ["keygen", "public", "alice.key"], ["keygen", "prekeys", "-i", "alice.key"],
     ]
 
