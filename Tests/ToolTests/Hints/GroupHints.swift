@@ -110,7 +110,7 @@ extension HintTests {
             situation: { world in
                 try world.makeTeam()
                 try world.must("group", ["about", "team", "lost in the pipe"])
-                return try world.run("group", ["list"])
+                return try world.run("group", ["list", "--text"])
             },
             result: { (world, _) throws in try world.expectDescription() }),
     ]
