@@ -8,7 +8,8 @@ struct TerminalRecordTests {
         ["history", "read", "bob"], ["encrypt", "--to", "bob"], ["encrypt", "--group", "team"],
         ["group", "create", "crew", "bob"],
         ["group", "create", "--preset", "room", "--nickname", "Al", "hut"],
-        ["group", "leave", "--anyway", "team"], ["group", "rename", "--anyway", "team", "the crew"],
+        ["group", "leave", "--anyway", "team"],
+        ["group", "rename", "--anyway", "team", "the crew"],
         ["keygen", "public", "alice.key"], ["keygen", "prekeys", "-i", "alice.key"],
     ]
 
