@@ -30,27 +30,27 @@ struct ModeTests {
         ModeCase(
             "encrypt", "", "none",
             takes:
-                "--recipient --recipients-file --ask-passphrase --passphrase --to --group --chat --detached --jsonl --suite --classic --trust --ttl --stateless --lock-timeout --identity --identity-passphrase --output --quiet"
+                "--recipient --recipients-file --ask-passphrase --passphrase --to --group --chat --detached --jsonl --suite --classic --trust --ttl --stateless --lock-timeout --identity --identity-passphrase --output --elsewhere --json --quiet"
         ),
         ModeCase(
             "encrypt", "--to bob.card", "none",
             takes:
-                "--chat --to --jsonl --suite --bundle --new-session --require-opk --classic --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --quiet"
+                "--chat --to --jsonl --suite --bundle --new-session --require-opk --classic --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --elsewhere --json --quiet"
         ),
         ModeCase(
             "encrypt", "--to bob.card --stateless", "none",
             takes:
-                "--chat --to --jsonl --suite --classic --trust --ttl --stateless --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --quiet"
+                "--chat --to --jsonl --suite --classic --trust --ttl --stateless --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --json --quiet"
         ),
         ModeCase(
             "encrypt", "--to bob.card --suite sealed", "none",
             takes:
-                "--to --jsonl --suite --classic --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --quiet"
+                "--to --jsonl --suite --classic --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --elsewhere --json --quiet"
         ),
         ModeCase(
             "encrypt", "--group team", "none",
             takes:
-                "--group --jsonl --attach --name --content-type --voice --keep-metadata --trust --ttl --lock-timeout --identity --identity-passphrase --output --quiet"
+                "--group --jsonl --attach --name --content-type --voice --keep-metadata --trust --ttl --lock-timeout --identity --identity-passphrase --output --elsewhere --json --quiet"
         ),
         ModeCase(
             "encrypt", "--chat family.chat", "none",
@@ -60,7 +60,7 @@ struct ModeTests {
         ModeCase(
             "encrypt", "--chat family.chat --to bob.card", "none",
             takes:
-                "--chat --to --jsonl --suite --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --quiet"
+                "--chat --to --jsonl --suite --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --elsewhere --json --quiet"
         ),
         ModeCase(
             "encrypt", "--detached", "none",

@@ -109,7 +109,7 @@ struct OtherModeTests {
         ModeCase(
             "recv", "-i none",
             takes:
-                "\(relay) \(owner) --lock-timeout --follow --wait --max --exec --invitation --no-bundles --stateless --again --dead --bundle --card --room --blob --quiet"
+                "\(relay) \(owner) --lock-timeout --follow --wait --max --exec --invitation --no-bundles --stateless --again --dead --bundle --card --room --blob --meeting --quiet"
         ),
         ModeCase(
             "recv", "-i none --stateless",
@@ -148,9 +148,9 @@ struct OtherModeTests {
     static let send: [ModeCase] = [
         ModeCase(
             "send", "",
-            takes: "\(relay) --lock-timeout --list --drop --quiet"),
-        ModeCase("send", "--list", takes: "--list --json --lock-timeout"),
-        ModeCase("send", "--drop none", takes: "--drop --lock-timeout"),
+            takes: "\(relay) --lock-timeout --list --drop --text --json --verbose --quiet"),
+        ModeCase("send", "--list", takes: "--list --text --json --lock-timeout"),
+        ModeCase("send", "--drop none", takes: "--drop --text --json --lock-timeout"),
     ]
 
     private static let numbers =
@@ -173,16 +173,16 @@ struct OtherModeTests {
     static let groupDoor: [ModeCase] = [
         ModeCase(
             "group door", "none -i none",
-            takes: "\(owner) --lock-timeout --new-phrase --close --publish --quiet"),
+            takes: "\(owner) --lock-timeout --new-phrase --close --publish --json --quiet"),
         ModeCase(
             "group door", "--new-phrase none -i none",
-            takes: "\(owner) --lock-timeout --new-phrase --phrase --relay --anyway --quiet"),
+            takes: "\(owner) --lock-timeout --new-phrase --phrase --relay --anyway --json --quiet"),
         ModeCase(
             "group door", "--close none -i none",
-            takes: "\(owner) --lock-timeout --close --anyway --quiet"),
+            takes: "\(owner) --lock-timeout --close --anyway --json --quiet"),
         ModeCase(
             "group door", "--publish none -i none",
-            takes: "\(owner) --lock-timeout --publish --quiet"),
+            takes: "\(owner) --lock-timeout --publish --json --quiet"),
     ]
 
     @Test(arguments: bridge + keygen + recv + send + fingerprint + groupDoor)
