@@ -3,9 +3,8 @@ import Testing
 
 /// What a relay says about its addresses when it starts.
 struct RelayAddressTests {
-    private let scratch = TemporaryDirectory()
-
     private func log(_ options: String...) throws -> [String] {
+        let scratch = TemporaryDirectory()
         let relay = try #require(RelayProcess(scratch, options))
         relay.end()
         return scratch.lines("relay.log")
@@ -19,9 +18,10 @@ struct RelayAddressTests {
         #expect(plain.contains("relay: address for its users: tcp://relay.example.org:7667"))
         #expect(
             plain.contains { $0.hasPrefix("relay: warning: relay.example.org:7667 has no TLS: ") })
+        let files = TemporaryDirectory()
         let safe = try log(
-            "--name", "relay.example.org:7667", "--tls-cert", scratch("cert.pem"), "--tls-key",
-            scratch("key.pem"), "--tls-self-signed")
+            "--name", "relay.example.org:7667", "--tls-cert", files("cert.pem"), "--tls-key",
+            files("key.pem"), "--tls-self-signed")
         let start = "relay: address for its users: tls://relay.example.org:7667#sha256="
         #expect(safe.contains { $0.hasPrefix(start) && $0.utf8.count == start.utf8.count + 64 })
         #expect(!safe.contains { $0.contains("no TLS") }, "\(safe)")
