@@ -29,7 +29,7 @@ public struct OutputForm: ArgumentGroup {
     /// Throws ``UsageError`` if both forms are requested.
     public static func check(text: Bool, json: Bool) throws {
         guard !text || !json else {
-            throw UsageError("--text and --json cannot be combined")
+            throw UsageError("--json cannot be combined with --text")
         }
     }
 }

@@ -24,7 +24,8 @@ struct DecryptModeTests {
             "decrypt", "-i bob.key --text --stateless", "messages",
             takes: "\(identity) --chat --stateless \(reading) --output"),
         ModeCase(
-            "decrypt", "--again -i bob.key", takes: "--again --since \(reading) \(keys) --output"),
+            "decrypt", "--again -i bob.key",
+            takes: "--again --since \(reading) --json \(keys) --output"),
         ModeCase(
             "decrypt", "--attachment record", "none", takes: "--attachment \(keys) --output"),
         ModeCase(
@@ -61,7 +62,10 @@ struct DecryptModeTests {
             "--stateless cannot be combined with an age file; it is only for messages"
         ),
         (["--since", "1"], "--since is only for --again"),
-        (["--json"], "--json is only for --inspect"),
+        (
+            ["--json"],
+            "--json cannot be combined with an age file; it is only for messages, --again, --inspect"
+        ),
         (["--again"], "<file> cannot be combined with --again"),
     ])
     func theErrorNamesTheKindOfTheInput(_ arguments: [String], _ text: String) throws {

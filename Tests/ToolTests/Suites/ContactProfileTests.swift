@@ -120,8 +120,9 @@ struct ContactProfileTests {
             let profile = record["profiles"]?.object?["whisper2"]?.object
             #expect(profile?["id"] == .string(Self.whisperID))
             #expect(profile?["skey"] == .string(Base64.standard.encode(key)))
-            #expect(try must("show", "bob").text.contains("whisper2     \(Self.whisperID)\n"))
-            #expect(try must("list").text.contains("no card, whisper2"))
+            #expect(
+                try must("show", "--text", "bob").text.contains("whisper2     \(Self.whisperID)\n"))
+            #expect(try must("list", "--text").text.contains("no card, whisper2"))
             _ = try must("remove", "bob")
         }
     }
@@ -310,7 +311,7 @@ struct ContactProfileTests {
         #expect(
             record["profiles"]?.object?["kecalek"]?.object?["userId"] == .string("bob@example.org"))
         #expect(record["card"] != nil)
-        #expect(try must("show", "bob").text.contains("kecalek      bob@example.org\n"))
+        #expect(try must("show", "--text", "bob").text.contains("kecalek      bob@example.org\n"))
     }
 
     @Test func theAccountsSurviveABackup() throws {
