@@ -114,7 +114,10 @@ extension StateTransaction {
     ) throws(StateError) -> Bool {
         let mark = store.mark(sender)
         if try connection.exists("SELECT 1 FROM request WHERE id = ?", id) { return true }
-        let theirs = try count("SELECT count(*), sum(aside = 0) FROM request WHERE peer = ?", mark)
+        let theirs = try count(
+            """
+            SELECT sum(length(envelope) > 0), sum(aside = 0) FROM request WHERE peer = ?
+            """, mark)
         guard theirs.all < IdentityStore.requestLimitPerSender else { return false }
         let listed = try connection.integer("SELECT count(*) FROM request WHERE aside = 0")
         if listed >= IdentityStore.requestLimit {
