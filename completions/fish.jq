@@ -42,5 +42,6 @@ def words($tool; $condition):
        ($forms[0] | select($default) | words($tool; "not __fish_seen_subcommand_from \($names)")),
        ($forms[1:][] | .name as $name | .options[]
         | line($tool; "__fish_seen_subcommand_from \($name)")),
-       ($forms[1:][] | words($tool; "__fish_seen_subcommand_from \(.name)"))
+       ((if $default then $forms[1:] else $forms end)[]
+        | words($tool; "__fish_seen_subcommand_from \(.name)"))
    end)
