@@ -165,7 +165,7 @@ struct BodyTests {
         #expect(
             types == [
                 "text", "data", "file", "reaction", "edit", "delete", "pin", "unpin", "receipt",
-                "timer", "typing", "presence", "profile", "call", "group", "devices", "sync",
+                "timer", "typing", "presence", "profile", "call", "group", "devices", "sync", "history",
                 "system",
             ])
     }
