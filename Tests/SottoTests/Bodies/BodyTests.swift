@@ -165,8 +165,9 @@ struct BodyTests {
         #expect(
             types == [
                 "text", "data", "file", "reaction", "edit", "delete", "pin", "unpin", "receipt",
-                "timer", "typing", "presence", "profile", "call", "group", "devices", "sync", "history",
-                "system", "history",
+                "timer", "typing", "presence", "profile", "call", "group", "devices", "sync",
+                "history",
+                "system",
             ])
     }
 
