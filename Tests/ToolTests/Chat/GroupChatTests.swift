@@ -117,7 +117,7 @@ import Testing
         try right.waitFor("\(label(dave, "davy"))  thank you")
         try left.waitFor("dave  thank you")
         try stage.must(alice, "group remove -q crew dave | encrypt -q | send -q")
-        try right.waitFor("\(label(dave, "davy")) left the group")
+        try right.waitFor("alice removed \(label(dave, "davy"))")
         try new.waitFor("[you are no longer a member of the group]")
         try new.enter("hello?")
         try new.waitFor("you are not a member of the group")
