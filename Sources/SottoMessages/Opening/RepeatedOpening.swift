@@ -24,7 +24,7 @@ extension MessageOpening {
         let first = lines.removeFirst()
         self.repeated += lines
         var recorded = message
-        recorded.body = message.body.recorded(in: group, by: author)
+        recorded.body = message.body.recorded(in: group, by: author, of: message.id)
         try transaction.recordOpened(id: envelope.id, digest: envelope.digest, recorded)
         return first
     }

@@ -12,13 +12,15 @@ extension HistoryEntry {
 
 extension JSONObject {
     /// The body of a message of an author as the history has it: of messages that are sent again, whose content is in their own
-    /// rows, the ids alone.
-    package func recorded(in group: GroupID?, by author: KeyID) -> JSONObject {
+    /// rows, the ids alone, without that of the message with the body.
+    package func recorded(
+        in group: GroupID?, by author: KeyID, of container: String? = nil
+    ) -> JSONObject {
         guard self["type"]?.string == RepeatedMessages.type, let messages = self["history"]?.array
         else { return self }
         let ids = messages.compactMap(\.object).compactMap {
             (try? EarlierMessage($0))?.id(in: group, of: author)
-        }
+        }.filter { $0 != container }
         return [
             "type": .string(RepeatedMessages.type), "ids": .array(ids.map { .string($0) }),
         ]
