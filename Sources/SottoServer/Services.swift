@@ -35,7 +35,7 @@ struct Services: Sendable {
         self.onFailure = onFailure
         let clock = RelayClock(try store.clock(), wall: configuration.wall)
         policy = RelayPolicy(configuration, clock)
-        try policy.directory.recount { () throws(StoreError) in try store.directoryUse() }
+        if policy.directory.beginCount() { policy.directory.endCount(try store.directoryUse()) }
         names = RelayNames(
             configuration.names
                 + (configuration.listen.port == 0 ? [] : [configuration.listen.name]))
@@ -55,16 +55,20 @@ struct Services: Sendable {
 }
 
 extension Services {
-    /// Counts the space of the directory again, on the thread of the reader.
+    /// Counts the space of the directory again, on the thread of the reader, after the changes that wait now are on disk.
     func countDirectory() {
-        reader.async { [self] in
-            do throws(StoreError) {
-                try policy.directory.recount { () throws(StoreError) in try store.directoryUse() }
-            } catch .full {
-                // The next count tries again.
-            } catch {
-                onFailure(error)
-            }
+        guard policy.directory.beginCount() else { return }
+        writer.afterSubmitted { [self] in reader.async { countSpace() } }
+    }
+
+    private func countSpace() {
+        do throws(StoreError) {
+            policy.directory.endCount(try store.directoryUse())
+        } catch {
+            // The next count tries again.
+            policy.directory.endCount(nil)
+            if case .full = error { return }
+            onFailure(error)
         }
     }
 }

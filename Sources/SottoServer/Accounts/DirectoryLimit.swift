@@ -19,6 +19,7 @@ final class DirectoryLimit: Sendable {
         var space: Int64 = 0
         /// The space that was added since the last count began; `nil` before the first one.
         var added: Int64?
+        var isCounting = false
     }
 
     private let limit: Int64
@@ -47,16 +48,23 @@ final class DirectoryLimit: Sendable {
         state.added? += bytes
     }
 
-    /// Replaces the space with a new count, unless nothing was added since the last one.
-    func recount<Failure>(_ count: () throws(Failure) -> Int64) throws(Failure) {
-        let isDue = state.withLock { state in
-            guard state.added != 0 else { return false }
-            state.added = 0
+    /// Begins a count, unless nothing was added since the last one. What was added before must be stored before the store is
+    /// read.
+    func beginCount() -> Bool {
+        state.withLock { state in
+            guard state.added != 0, !state.isCounting else { return false }
+            (state.added, state.isCounting) = (0, true)
             return true
         }
-        guard isDue else { return }
-        let space = try count()
-        state.withLock { $0.space = space + ($0.added ?? 0) }
+    }
+
+    /// Ends a count with the space in the store, or without a result.
+    func endCount(_ space: Int64?) {
+        state.withLock { state in
+            state.isCounting = false
+            guard let space else { return state.added = nil }
+            state.space = space + (state.added ?? 0)
+        }
     }
 }
 

@@ -19,6 +19,8 @@ final class Writer: Sendable {
 
     private struct State {
         var queue: [Entry] = []
+        /// The numbers of changes that were submitted, and that were taken for a commit.
+        var (submitted, taken) = (0, 0)
         var isScheduled = false
         var hasFailed = false
         var isEnding = false
@@ -63,6 +65,7 @@ final class Writer: Sendable {
     func submit(_ entries: [Entry]) {
         let mustSchedule = state.withLock { state in
             state.queue += entries
+            state.submitted += entries.count
             defer { state.isScheduled = true }
             return !state.isScheduled
         }
@@ -72,6 +75,18 @@ final class Writer: Sendable {
     /// Adds changes to the next commit for which no client waits.
     func note(_ changes: [Change]) {
         submit(changes.map { Entry(change: $0, connection: nil, requestID: nil) })
+    }
+
+    /// Calls `body` on the thread of the commits when all changes that were submitted before are on disk.
+    func afterSubmitted(_ body: @escaping @Sendable () -> Void) {
+        let count = state.withLock { $0.submitted }
+        queue.async { self.call(body, after: count) }
+    }
+
+    /// Runs between two commits.
+    private func call(_ body: @escaping @Sendable () -> Void, after count: Int) {
+        if state.withLock({ $0.taken >= count || $0.hasFailed }) { return body() }
+        queue.async { self.call(body, after: count) }
     }
 
     /// The number of changes that wait for the next commit.
@@ -183,6 +198,7 @@ final class Writer: Sendable {
                 bytes += state.queue[count].change.weight
                 count += 1
             }
+            state.taken += count
             if count == state.queue.count {
                 defer { state.queue = [] }
                 return state.queue
