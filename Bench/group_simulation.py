@@ -71,6 +71,7 @@ class Message:
         self.number = int(label.split()[0])
         self.target = None  # the label of the message that an edit, a deletion or a reaction changes
         self.needs_pin = False  # whether it deletes the message of another member
+        self.omitted = set()  # names of readers without a copy
         self.copies = {}  # name of the reader -> id of the envelope
         self.chain = {}  # name of the reader -> ids of the envelopes that can have the chain
         self.tags = {}  # name of the reader -> tag
@@ -424,9 +425,11 @@ class Simulation:
             message.copies[reader], message.tags[reader] = record["id"], tag
             message.chain[reader] = self.chains.setdefault(key, [] if message.author.lost_keys else before[reader])
         message.author.lost_keys = False
-        if set(message.copies) != message.readers:
+        if set(message.copies) - message.readers:
             self.problem(
                 f"{message.label}: copies for {sorted(message.copies)}, but readers are {sorted(message.readers)}")
+        message.omitted = message.readers - set(message.copies)
+        message.readers -= message.omitted
 
     # Actions
 
@@ -734,9 +737,17 @@ class Judge:
             if not message.copies:
                 continue
             self.counts["messages"] += 1
+            self.compare_omitted(message)
             for member in self.simulation.members.values():
                 if member is not message.author:
                     self.compare_copy(message, member)
+
+    def compare_omitted(self, message):
+        """A reader without a copy is one whose removal waited at the author for other changes."""
+        for name in message.omitted:
+            self.counts["omitted"] += 1
+            if not self.was_removed(self.simulation.members[name], message):
+                self.error(f"{message.label} has no copy for {name}, and no removal explains it")
 
     def compare_copy(self, message, member):
         records = self.histories[member.name].get(message.label, [])
@@ -864,7 +875,8 @@ class Judge:
                     self.compare_verdict(message, member, id, member.refused[envelope], False)
 
     def compare_verdict(self, message, member, id, numbers, is_shown):
-        """The verdict must follow from the changes that the reader had at some time during the run of `decrypt`."""
+        """The verdict must follow from the changes that the reader had at some time during the run of `decrypt`. If heads of a
+        message were missing then, its author has the rank that the reader knew."""
         heads = self.heads_of(message.author, message.stored)
         log = self.logs[member.name]
         if is_shown and self.is_uncontested(log[:numbers[1]], heads):
@@ -872,7 +884,9 @@ class Judge:
             return
         for number in [numbers[1], *range(numbers[0], numbers[1])]:
             fold = self.fold_of(member, number)
-            if fold and fold.permits(message.author.id, heads, id, message.needs_pin) == is_shown:
+            is_missing = is_shown and not set(heads) <= {change.id for change in log[:number]}
+            named = self.heads_of(member, number) if is_missing else heads
+            if fold and fold.permits(message.author.id, named, id, message.needs_pin) == is_shown:
                 self.counts["shown by the rules" if is_shown else "refused by the rules"] += 1
                 return
         self.error(f"{member.name} {'shows' if is_shown else 'refuses'} {message.label} against the rules")
