@@ -59,7 +59,7 @@ struct WhoamiCommand: Program {
         recv.collectsMessages = true
         return switch ExitStatus(rawValue: try recv.run().status) {
         case .done: "published"
-        case .noKey: "not published; to publish it: sotto keygen public --send"
+        case .no: "not published; to publish it: sotto keygen public --send"
         default: "unknown: the relay cannot be reached"
         }
     }

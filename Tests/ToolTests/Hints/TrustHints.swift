@@ -130,7 +130,12 @@ extension HintTests {
             situation: { world in
                 try world.addBob()
                 return try world.run("encrypt", ["--to", "bob", "--trust", "verified"], text: "x")
-            }, result: showsNumber),
+            },
+            result: { (world, run) throws in
+                let number = try world.safetyNumber("alice", "bob").split(
+                    whereSeparator: \.isWhitespace)
+                #expect(number.allSatisfy { run.text.contains($0) }, "\(run.text)")
+            }),
         HintCase(
             "show the number of the signing key: sotto fingerprint …",
             situation: { world in
