@@ -50,8 +50,6 @@ struct HintTests {
         "scan the contact's Whisper2 code: «scanCommand»": "needs a camera",
         "cameras are usually /dev/video0 and so on: ls /dev/video*": "needs a camera",
         "qr drew no code": "an error message",
-        "sotto: left out, because the folder has a file with this name and length: …; to save one: sotto save NUMBER":
-            "the numbers stand in the line; VerbTests save them",
         "sotto relay": "the name in a certificate",
         "sotto bridge open …": "the beginning of the line about an attached file",
         "sotto decrypt": "the beginning of the line about an attached file",
