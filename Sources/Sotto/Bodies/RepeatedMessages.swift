@@ -18,11 +18,12 @@ public struct RepeatedMessages: Sendable, Hashable {
     init(_ reader: inout BodyReader) throws(BodyError) {
         let elements = try reader.take("history")?.array() ?? []
         messages = elements.compactMap(\.object)
-        ids =
-            try reader.list("ids", limit: Self.most) { json in
-                json.string.flatMap { Envelope.isID($0) ? $0 : nil }
-            } ?? []
-        guard messages.count == elements.count, messages.isEmpty != ids.isEmpty else {
+        let list = try reader.list("ids", limit: Self.most) { json in
+            json.string.flatMap { Envelope.isID($0) ? $0 : nil }
+        }
+        ids = list ?? []
+        // The list is empty if all messages were malformed.
+        guard messages.count == elements.count, messages.isEmpty == (list != nil) else {
             throw reader.malformed("history")
         }
         guard messages.count <= Self.most else { throw reader.tooLong("history", Self.most) }
@@ -31,7 +32,7 @@ public struct RepeatedMessages: Sendable, Hashable {
     var members: [(String, JSON?)] {
         [
             ("history", messages.isEmpty ? nil : .array(messages.map { .object($0) })),
-            ("ids", ids.isEmpty ? nil : .array(ids.map { .string($0) })),
+            ("ids", messages.isEmpty ? .array(ids.map { .string($0) }) : nil),
         ]
     }
 }

@@ -18,9 +18,13 @@ extension JSONObject {
     ) -> JSONObject {
         guard self["type"]?.string == RepeatedMessages.type, let messages = self["history"]?.array
         else { return self }
-        let ids = messages.compactMap(\.object).compactMap {
-            (try? EarlierMessage($0))?.id(in: group, of: author)
-        }.filter { $0 != container }
+        var ids: [String] = []
+        for message in messages.compactMap(\.object) {
+            guard let id = (try? EarlierMessage(message))?.id(in: group, of: author),
+                id != container, !ids.contains(id)
+            else { continue }
+            ids.append(id)
+        }
         return [
             "type": .string(RepeatedMessages.type), "ids": .array(ids.map { .string($0) }),
         ]

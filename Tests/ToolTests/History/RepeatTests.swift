@@ -189,12 +189,21 @@ import Testing
                 "body": .object(Message.textBody(text)),
             ])
         }
-        let sealed = try Sealed.seal(
-            body: ["type": .string("history"), "history": .array(elements)], from: alice.identity,
-            to: bob.identity.card(), time: .now(), id: own)
-        let opened = try bob.run("decrypt", stdin: sealed.record.serialized() + [10])
+        func open(_ elements: [JSON], in id: String) throws -> Run {
+            let sealed = try Sealed.seal(
+                body: ["type": .string("history"), "history": .array(elements)],
+                from: alice.identity, to: bob.identity.card(), time: .now(), id: id)
+            return try bob.run("decrypt", stdin: sealed.record.serialized() + [10])
+        }
+        let opened = try open(elements, in: own)
         #expect(opened.status == 15, "\(opened)")
         #expect(try opened.records.map { $0["status"]?.integer ?? 0 } == [65, 0, 0, 13, 0])
+        #expect(try texts(bob.history("alice")) == ["twice", "good"])
+        // No other element is left for the record of the history.
+        let alone = Envelope.newID()
+        var element = try #require(elements[0].object)
+        element["id"] = .string(alone)
+        #expect(try open([.object(element)], in: alone).status == 65)
         #expect(try texts(bob.history("alice")) == ["twice", "good"])
     }
 
