@@ -12,7 +12,7 @@ extension HistoryEntry {
 
 extension JSONObject {
     /// The body of a message of an author as the history has it: of messages that are sent again, whose content is in their own
-    /// rows, the ids alone, without that of the message with the body.
+    /// rows, the ids alone, each once, without that of the message with the body.
     package func recorded(
         in group: GroupID?, by author: KeyID, of container: String? = nil
     ) -> JSONObject {

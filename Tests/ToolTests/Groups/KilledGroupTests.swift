@@ -39,7 +39,7 @@ import Testing
             while killed.contains(where: { $0 < Self.kills }) {
                 let author = Self.names[round % 3]
                 let cut = try KillMoment.kill(
-                    circle[author].command("encrypt", ["--group", "team"]),
+                    circle[author].command("encrypt", ["--group", "team", "--elsewhere"]),
                     Array("\(author) \(round)".utf8), &moments[0], &random)
                 if cut.wasKilled == SIGKILL { killed[0] += 1 }
                 for line in cut.wholeLines { try circle.deliver(line: line) }
