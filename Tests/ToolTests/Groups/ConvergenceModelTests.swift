@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The model of a rule by which members converge. DESIGN.md says what of it is in the code.
-@Suite(.timeLimit(.minutes(10))) struct ConvergenceModelTests {
+@Suite(.timeLimit(.minutes(60))) struct ConvergenceModelTests {
     /// Runs the model without some repairs. Returns the promises that it breaks.
     private func broken(_ arguments: [String], runs: Int) throws -> Set<String> {
         let script = URL(filePath: #filePath).deletingLastPathComponent()
