@@ -218,7 +218,7 @@ extension ArgumentTests {
             }
             #expect(refusal("mux") == "unknown command 'mux'; did you mean 'mix'?")
             #expect(refusal("imx") == "unknown command 'imx'; did you mean 'mix'?")
-            #expect(refusal("bear") == "unknown command 'bear'; did you mean 'bare'?")
+            #expect(refusal("baer") == "unknown command 'baer'; did you mean 'bare'?")
             #expect(refusal("-q", "mix") == "the command 'mix' must come first")
             #expect(refusal("-q", "x") == "unexpected argument 'x'")
             #expect(throws: UsageError("the command 'mix' must come first")) {
