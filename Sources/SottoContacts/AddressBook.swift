@@ -190,7 +190,7 @@ public final class AddressBook {
     }
 
     /// Returns the contact that is named in place of a file that does not exist. A locked identity is not asked for.
-    public static func contact(
+    private static func contact(
         insteadOf file: String?, _ choice: IdentityChoice, lockTimeout: Double
     ) -> Contact? {
         guard let file, file != "-", !file.contains("/"), !RecipientArgument.isFile(file),
@@ -198,6 +198,23 @@ public final class AddressBook {
         else { return nil }
         let book = AddressBook(choice.load, lockTimeout: lockTimeout)
         return (try? book.lookUp(file, for: .acting)) ?? nil
+    }
+
+    /// Runs a tool on a file. If the file is missing and a contact has its name, the failure says so, with a hint for the
+    /// contact.
+    public static func withFile(
+        _ file: String?, _ choice: IdentityChoice, lockTimeout: Double,
+        hint: (Contact) -> String, _ body: () throws -> Void
+    ) throws {
+        do {
+            try body()
+        } catch let failure as Failure where failure.status == .noInput {
+            guard let contact = contact(insteadOf: file, choice, lockTimeout: lockTimeout) else {
+                throw failure
+            }
+            throw Failure(
+                .noInput, "\(contact.name) is a contact, and not a file", hint: hint(contact))
+        }
     }
 
     /// Returns the recipient that `argument` names as a whole, for the encryption of a file. Also accepts a bare `age1…`.

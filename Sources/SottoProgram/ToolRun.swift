@@ -93,14 +93,16 @@ public struct ToolRun {
 
 extension ProgramStart {
     /// A tool of this project: the one that ``Sibling`` finds, else the one in `PATH`.
-    init(tool: String, _ arguments: [String]) {
+    package init(tool: String, _ arguments: [String]) {
         let place = Sibling.path(of: tool).map { Place.path($0) }
         self.init(place ?? .name("sotto-\(tool)"), [tool] + arguments)
         defaultSignals = ClosedPipe.restoredSignals
     }
 
     /// Starts the tool with a secret at ``ToolRun/secretSource``. Throws a failure with status 78 if it is not installed.
-    func startTool(_ tool: String, secret: PassedSecret?) throws(Failure) -> pid_t {
+    package func startTool(
+        _ tool: String, secret: PassedSecret? = nil
+    ) throws(Failure) -> pid_t {
         var start = self
         let pipe = try secret.map { secret throws(Failure) in try PipeEnds(holding: secret) }
         defer { pipe?.closeReading() }

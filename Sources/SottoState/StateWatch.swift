@@ -14,7 +14,7 @@ public final class StateWatch {
     /// messages whose lifetime has ended. A change since the last call, or since the watch began, counts.
     public func wait(atMost seconds: Double = IdentityStore.expiryInterval) throws(StateError) {
         if file.wait(timeout: min(seconds, IdentityStore.expiryInterval)) {
-            // The file is written before the transaction is committed. Whoever takes the lock of writers comes after it.
+            // The file is written before the transaction is committed. This transaction gets the lock of writers after that one.
             do throws(StateError) {
                 try store.database.transaction { (_: StateConnection) throws(StateError) in }
             } catch .database(.locked) {

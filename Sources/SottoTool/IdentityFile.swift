@@ -103,7 +103,7 @@ public enum IdentityFile {
 
     /// The passphrase of an identity file.
     public enum Protection: Sendable {
-        /// The file has none.
+        /// The file has no passphrase.
         case none
         /// It is not asked for until this time.
         case unlocked(until: Timestamp)

@@ -2,7 +2,7 @@ public import Sotto
 
 /// A request about the place of a meeting; it needs no login.
 public struct MeetingRequest: Sendable, Equatable {
-    /// What to do there.
+    /// An action at the place.
     public enum Act: Sendable, Equatable {
         /// Read the message of a step, from 1.
         case get(step: Int)
@@ -16,7 +16,7 @@ public struct MeetingRequest: Sendable, Equatable {
     public let number: Int64
     /// The relay's name for which the place was made.
     public let relay: String
-    /// What to do there.
+    /// The action at the place.
     public let act: Act
 
     /// Creates a request.

@@ -133,7 +133,7 @@ final class MeetingTable {
     }
 
     /// Waits for the next message of the other side; `nil` at the end of the input. That and a malformed record end the
-    /// meeting on both sides: the other side must not wait for somebody who has left.
+    /// meeting on both sides: the other side must not wait for a person who has left.
     func next() throws -> MeetingMessage? {
         try endingIfFailed {
             guard let record = try Self.next(&lines) else {

@@ -118,15 +118,9 @@ struct DecryptTool: CoreProgram {
     func validate() throws { try passphrase?.validate() }
 
     func execute() throws {
-        do {
-            try DecryptPlan(self).run()
-        } catch let failure as Failure where failure.status == .noInput {
-            let contact = AddressBook.contact(
-                insteadOf: file, identity.choice, lockTimeout: lock.timeout)
-            guard !stateless, let contact else { throw failure }
-            throw Failure(
-                .noInput, "\(contact.name) is a contact, and not a file",
-                hint: "to read the messages: sotto history \(contact.argument) --text")
-        }
+        try AddressBook.withFile(
+            stateless ? nil : file, identity.choice, lockTimeout: lock.timeout,
+            hint: { "to read the messages: sotto history \($0.argument) --text" },
+            { try DecryptPlan(self).run() })
     }
 }

@@ -167,15 +167,9 @@ struct EncryptTool: CoreProgram {
     func validate() throws { try passphrase?.validate() }
 
     func execute() throws {
-        do {
-            try EncryptPlan(self).run()
-        } catch let failure as Failure where failure.status == .noInput {
-            let contact = AddressBook.contact(
-                insteadOf: file, identity.choice, lockTimeout: lock.timeout)
-            guard !stateless, let contact else { throw failure }
-            throw Failure(
-                .noInput, "\(contact.name) is a contact, and not a file",
-                hint: "to write a message: sotto encrypt --to \(contact.argument) --send")
-        }
+        try AddressBook.withFile(
+            stateless ? nil : file, identity.choice, lockTimeout: lock.timeout,
+            hint: { "to write a message: sotto encrypt --to \($0.argument) --send" },
+            { try EncryptPlan(self).run() })
     }
 }

@@ -18,8 +18,7 @@ struct AdmitCommand: Program {
               relay admit --store relay.db --remove 05d8a2...
             """)
 
-    @Option("--store", value: "file", help: "The relay's store, a file or a URL.")
-    var store: String
+    @OptionGroup var store: MemberStore
 
     @Flag("--remove", help: "End the membership of the ids.")
     var remove = false
@@ -32,15 +31,23 @@ struct AdmitCommand: Program {
 
     mutating func execute() throws {
         let ids = try people.map { try MemberList.id(of: $0) }
-        try MemberStore.check(store)
-        try Membership.set(ids, isMember: !remove, in: StoreLocation(store))
+        try Membership.set(ids, isMember: !remove, in: store.location())
         guard !quiet else { return }
         for id in ids { Terminal.say("relay: \(remove ? "removed" : "admitted") \(id)") }
     }
 }
 
-/// Checks of a store that must exist.
-enum MemberStore {
+/// The option for a store that must exist.
+struct MemberStore: ArgumentGroup {
+    @Option("--store", value: "file", help: "The relay's store, a file or a URL.")
+    var path: String
+
+    /// Returns the store. Throws like ``check(_:hint:)``.
+    func location() throws(Failure) -> StoreLocation {
+        try Self.check(path)
+        return StoreLocation(path)
+    }
+
     /// Throws if the file of a store does not exist: a mistyped name would otherwise create a new store.
     static func check(
         _ store: String, hint: String? = "start the relay first; it creates the store"

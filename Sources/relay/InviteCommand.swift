@@ -21,8 +21,7 @@ struct InviteCommand: Program {
               recv --invitation @FILE:code
             """)
 
-    @Option("--store", value: "file", help: "The relay's store, a file or a URL.")
-    var store: String
+    @OptionGroup var store: MemberStore
 
     @Option("--count", value: "n", help: "The number of codes.", values: .any)
     var count = 1
@@ -54,9 +53,8 @@ struct InviteCommand: Program {
     var quiet = false
 
     mutating func execute() throws {
-        try MemberStore.check(store)
         let codes = try Membership.invite(
-            count, days: Int64(days), label: label ?? "", in: StoreLocation(store))
+            count, days: Int64(days), label: label ?? "", in: store.location())
         let output = try Output(path: nil, content: .text)
         for code in codes { try output.writeText(code.text + "\n") }
         try output.finish()

@@ -11,14 +11,12 @@ struct MembersCommand: Program {
         usage: "relay members --store FILE [--text | --json]",
         discussion: "The relay may be running. The ids of --members are not listed.")
 
-    @Option("--store", value: "file", help: "The relay's store, a file or a URL.")
-    var store: String
+    @OptionGroup var store: MemberStore
 
     @OptionGroup var form: OutputForm
 
     mutating func execute() throws {
-        try MemberStore.check(store)
-        let members = try Membership.members(in: StoreLocation(store))
+        let members = try Membership.members(in: store.location())
         try form.print(
             members.map { member in
                 let day = day(of: member.active)
@@ -42,15 +40,13 @@ struct InvitationsCommand: Program {
         usage: "relay invitations --store FILE [--text | --json]",
         discussion: "The codes themselves are not stored. The relay may be running.")
 
-    @Option("--store", value: "file", help: "The relay's store, a file or a URL.")
-    var store: String
+    @OptionGroup var store: MemberStore
 
     @OptionGroup var form: OutputForm
 
     mutating func execute() throws {
-        try MemberStore.check(store)
         let now = Timestamp.now()
-        let invitations = try Membership.invitations(in: StoreLocation(store))
+        let invitations = try Membership.invitations(in: store.location())
         try form.print(
             invitations.map { invitation in
                 let state =

@@ -18,23 +18,12 @@ struct AddCommand: Program {
 
     @OptionGroup var introduction: IntroductionOptions
 
-    @Option(
-        "-i", "--identity", value: "file",
-        help: "Identity file. Default: $SOTTO_IDENTITY, else the default identity file.")
-    var identity: String?
-
-    @Option(
-        "--identity-passphrase", value: "source",
-        help: "Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
-    var passphrase: String?
+    @OptionGroup var identity: SharedIdentityOptions
 
     func execute() throws {
-        let options = [
-            ("--name", introduction.name), ("--relay", introduction.relay),
-            ("--identity", identity),
-            ("--identity-passphrase", passphrase),
-        ]
-        let given = options.flatMap { name, value in value.map { [name, $0] } ?? [] }
+        let options = [("--name", introduction.name), ("--relay", introduction.relay)]
+        let given =
+            options.flatMap { name, value in value.map { [name, $0] } ?? [] } + identity.words
         try Tool.run("contact", ["introduce"] + given + ["--", introduction.who])
     }
 }

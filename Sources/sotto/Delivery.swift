@@ -47,8 +47,13 @@ struct Delivery {
     /// Ends with the status of a pipe, whose tools have printed their messages; returns for 0.
     static func end(_ status: Int32) throws {
         guard status != 0 else { return }
-        // A stage that a signal ended has a status that no failure of this program has.
-        guard let known = ExitStatus(rawValue: status) else { exit(status) }
+        // A stage that a signal ended has a status that no failure of this program has, and printed nothing.
+        guard let known = ExitStatus(rawValue: status) else {
+            if ![128 + SIGINT, 128 + SIGTERM, 128 + SIGPIPE].contains(status) {
+                Terminal.say("sotto: error: a tool was ended by signal \(status - 128)")
+            }
+            exit(status)
+        }
         throw Failure(known, "")
     }
 }

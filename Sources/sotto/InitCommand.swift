@@ -163,9 +163,7 @@ struct InitCommand: Program {
 
     /// Returns whether a relay rejected records because it serves only members.
     private static func isForMembers(_ results: [UInt8]) -> Bool {
-        results.split(separator: UInt8(ascii: "\n")).contains { line in
-            (try? JSON.object(parsing: Array(line)))?["reason"] == .string("not_admitted")
-        }
+        records(in: results).contains { $0["reason"] == .string("not_admitted") }
     }
 
     /// Asks for the code of an invitation on a terminal, and redeems it. Returns the status, or `nil` without a code.

@@ -33,15 +33,7 @@ struct MeetCommand: Program {
     )
     var relay: String?
 
-    @Option(
-        "-i", "--identity", value: "file",
-        help: "Identity file. Default: $SOTTO_IDENTITY, else the default identity file.")
-    var identity: String?
-
-    @Option(
-        "--identity-passphrase", value: "source",
-        help: "Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
-    var passphrase: String?
+    @OptionGroup var identity: SharedIdentityOptions
 
     @Argument("code", help: "The code that the other person says.")
     var code: String?
@@ -49,9 +41,7 @@ struct MeetCommand: Program {
     func execute() throws {
         let code = try code ?? askForCode()
         let run = try MeetingRun(code: code.isEmpty ? nil : code)
-        try run.meet(
-            [("--name", name), ("--identity", identity), ("--identity-passphrase", passphrase)]
-                .flatMap { option, value in value.map { [option, $0] } ?? [] }, relay: relay)
+        try run.meet((name.map { ["--name", $0] } ?? []) + identity.words, relay: relay)
     }
 
     private func askForCode() throws -> String {
@@ -66,14 +56,12 @@ private struct MeetingRun {
     private let code: String?
     private let received: PipeEnds
     private let sent: PipeEnds
-    private let secret: PipeEnds
     private let ready: PipeEnds
 
     init(code: String?) throws(Failure) {
         self.code = code
         received = try PipeEnds()
         sent = try PipeEnds()
-        secret = try PipeEnds()
         ready = try PipeEnds()
     }
 
@@ -137,23 +125,20 @@ private struct MeetingRun {
 
     private func startContact(_ options: [String]) throws(Failure) -> Child {
         var arguments = ["meet", "--ready-fd", "\(ready.writing)"] + options
+        var secret: PassedSecret?
         if let code {
-            let line = Array((code + "\n").utf8)
-            guard line.count <= 4096 else { throw Failure(.malformed, "the code is too long") }
-            _ = line.withUnsafeBytes { write(secret.writing, $0.baseAddress, $0.count) }
-            arguments += ["--code", "@FD:\(secret.reading)"]
+            guard code.utf8.count < 4096 else { throw Failure(.malformed, "the code is too long") }
+            secret = PassedSecret(SecretBytes(copying: Array(code.utf8)))
+            arguments += ["--code", ToolRun.secretSource]
         }
-        secret.closeWriting()
-        var starting = ProgramStart(place("contact"), ["contact"] + arguments)
+        var starting = ProgramStart(tool: "contact", arguments)
         // A descriptor that keeps its number is inherited.
         starting.descriptors = [
             (0, .descriptor(received.reading)), (1, .descriptor(sent.writing)),
             (ready.writing, .descriptor(ready.writing)),
-            (secret.reading, .descriptor(secret.reading)),
         ]
-        let child = try start(starting, "contact")
+        let child = Child(id: try starting.startTool("contact", secret: secret))
         ready.closeWriting()
-        secret.closeReading()
         return child
     }
 
@@ -185,36 +170,20 @@ private struct MeetingRun {
         if relay == nil, !own.isEmpty, environmentVariable("SOTTO_RELAY") == nil { relay = own }
         if place.contains("@") { relay = nil }
         var receiving = ProgramStart(
-            self.place("recv"),
-            ["recv", "--meeting", place] + (relay.map { ["--relay", $0] } ?? []))
+            tool: "recv", ["--meeting", place] + (relay.map { ["--relay", $0] } ?? []))
+        receiving.defaultSignals += [SIGINT]
         receiving.descriptors = [
             (0, .file("/dev/null", O_RDONLY)), (1, .descriptor(received.writing)),
         ]
-        return try start(receiving, "recv", defaultSignals: [SIGPIPE, SIGINT])
+        return Child(id: try receiving.startTool("recv"))
     }
 
     private func startSender() throws(Failure) -> Child {
-        var sending = ProgramStart(place("send"), ["send", "-q"])
+        var sending = ProgramStart(tool: "send", ["-q"])
         sending.descriptors = [
             (0, .descriptor(sent.reading)), (1, .file("/dev/null", O_WRONLY)),
         ]
-        return try start(sending, "send")
-    }
-
-    private func place(_ tool: String) -> ProgramStart.Place {
-        Sibling.path(of: tool).map { .path($0) } ?? .name("sotto-\(tool)")
-    }
-
-    private func start(
-        _ starting: ProgramStart, _ tool: String, defaultSignals: [Int32] = [SIGPIPE]
-    ) throws(Failure) -> Child {
-        var starting = starting
-        starting.defaultSignals = defaultSignals
-        do throws(ProgramStart.NotStarted) {
-            return Child(id: try starting.start())
-        } catch {
-            throw Failure.notInstalled(tool)
-        }
+        return Child(id: try sending.startTool("send"))
     }
 
     private struct Child {

@@ -31,36 +31,43 @@ struct ReadCommand: Program {
 
     func execute() throws {
         let identity = try identity.open()
-        try receive(identity)
+        let failed = try receive(identity)
         let conversations = try who.map { [Unread(argument: $0, name: nil)] } ?? unread(identity)
         var shown = 0
         for conversation in conversations {
             shown += try show(conversation, isAlone: conversations.count == 1, identity) ? 1 : 0
         }
-        guard shown > 0 else { throw Failure(.no, quiet ? "" : "nothing is unread") }
+        guard shown == 0 else { return }
+        try Delivery.end(failed)
+        throw Failure(.no, quiet ? "" : "nothing is unread")
     }
 
     private var notes: [String] { quiet ? ["-q"] : [] }
 
-    /// Receives and decrypts what waits at the relay. If this fails, what is here can be read nevertheless.
-    private func receive(_ identity: SharedIdentity) throws {
+    /// Receives and decrypts what waits at the relay. If this fails, what is here can be read nevertheless. Returns the status of
+    /// a failure, else 0.
+    private func receive(_ identity: SharedIdentity) throws -> Int32 {
         var recv = identity.run(.recv, notes + ["--lock-timeout", "0"])
         recv.collectsMessages = true
         let received = try recv.run()
-        // 1: nothing waits. 75 without an envelope: another recv runs.
-        let isUsual =
-            [ExitStatus.done, .no].contains { $0.rawValue == received.status }
-            || received.status == ExitStatus.tryAgain.rawValue && received.output.isEmpty
-        if !isUsual || received.status == 0 {
-            for line in received.messages.split(separator: UInt8(ascii: "\n")) {
-                let text = String(decoding: line, as: UTF8.self)
-                Terminal.say(text.hasPrefix("recv: ") ? "sotto: " + text.dropFirst(6) : text)
+        let messages = String(decoding: received.messages, as: UTF8.self)
+        // Another recv prints the messages for its own decrypt.
+        let isOther =
+            received.status == ExitStatus.tryAgain.rawValue
+            && messages.contains("another recv is running")
+        if !isOther {
+            for line in messages.split(separator: "\n") {
+                Terminal.say(
+                    line.hasPrefix("recv: ") ? "sotto: " + line.dropFirst(6) : String(line))
             }
         }
-        guard !received.output.isEmpty else { return }
+        let isUsual = isOther || received.status == ExitStatus.no.rawValue
+        let failed = isUsual ? 0 : received.status
+        guard !received.output.isEmpty else { return failed }
         // A message that cannot be decrypted is reported by decrypt, and hides no other one.
         let opened = try identity.run(.decrypt, notes, input: received.output).run()
         tellInvitations(in: opened.output)
+        return opened.status > 1 ? opened.status : failed
     }
 
     /// Tells of the invitations among messages, which are in no conversation.
@@ -73,7 +80,7 @@ struct ReadCommand: Program {
                 let who = (record["name"] ?? record["from"])?.string ?? "?"
                 let name = event["name"]?.string ?? group
                 Terminal.say(
-                    "\(who) invited you to the group \(name); to join: sotto group accept \(shellWord(group)) --send"
+                    "\(who) invited you to the group \(name); to join: sotto group accept \(shellWord(group))\(identity.option) --send"
                 )
             }
         }

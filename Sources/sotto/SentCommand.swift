@@ -24,6 +24,14 @@ struct SentCommand {
         arguments.remove(at: place)
         self.tool = tool
         self.arguments = Array(arguments.dropFirst())
+        // send reads the pipe, and an output in a file would leave it nothing.
+        let options = self.arguments.prefix { $0 != "--" }
+        let isFile = options.contains { option in
+            option.hasPrefix("-o") || option == "--output" || option.hasPrefix("--output=")
+        }
+        guard tool != .encrypt || !isFile else {
+            throw UsageError("--send and -o cannot be combined")
+        }
         guard let route = SendRoute(tool, command: self.arguments.first) else {
             let command = self.arguments.first.map { " " + $0 } ?? ""
             throw UsageError("\(tool.rawValue)\(command) prints nothing that can be sent")

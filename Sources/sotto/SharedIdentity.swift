@@ -58,7 +58,7 @@ struct SharedIdentity {
     }
 }
 
-/// The options of the identity of `sotto say` and similar commands.
+/// The options of the identity, of the commands for people.
 struct SharedIdentityOptions: ArgumentGroup {
     @Option(
         "-i", "--identity", value: "file",
@@ -69,6 +69,15 @@ struct SharedIdentityOptions: ArgumentGroup {
         "--identity-passphrase", value: "source",
         help: "Passphrase of a protected identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var source: String?
+
+    /// The given options, for a tool that reads the passphrase itself.
+    var words: [String] {
+        (path.map { ["--identity", $0] } ?? [])
+            + (source.map { ["--identity-passphrase", $0] } ?? [])
+    }
+
+    /// The option of the identity in a command to paste, after a space; empty for the default identity.
+    var option: String { path.map { " -i " + shellWord($0) } ?? "" }
 
     /// Reads the passphrase, if one is needed.
     func open() throws -> SharedIdentity { try SharedIdentity(path: path, source: source) }

@@ -30,17 +30,21 @@ struct WhoamiCommand: Program {
             record["relay"]?.string
             ?? environmentVariable("SOTTO_RELAY").map { "\($0), from SOTTO_RELAY" }
         let prekeys = try identity.run(.keygen, ["prekeys", "--count"]).output()
+        let option = options.option
         var table = Table()
         table.add(["name", record["name"]?.string ?? "-"])
         table.add(["id", id])
         table.add(["fingerprint", try Self.line(identity.run(.fingerprint, []).output())])
         table.add(["file", path])
         table.add(["passphrase", Self.line(state.output)])
-        table.add(["relay", relay ?? "none; to set it: sotto keygen set --relay URL"])
-        if relay != nil { table.add(["card", try published(id, identity)]) }
+        table.add(["relay", relay ?? "none; to set it: sotto keygen set\(option) --relay URL"])
+        if relay != nil {
+            table.add(["card", try published(id, at: record["relay"]?.string, identity)])
+        }
         let count = Self.line(prekeys)
         table.add([
-            "prekeys", count == "0" ? "none; to publish them: sotto keygen prekeys --send" : count,
+            "prekeys",
+            count == "0" ? "none; to publish them: sotto keygen prekeys\(option) --send" : count,
         ])
         let output = try Output(path: "-", content: .text)
         try output.writeText(table.text)
@@ -53,14 +57,17 @@ struct WhoamiCommand: Program {
         } ?? "-"
     }
 
-    /// Asks the relay for the own card.
-    private func published(_ id: String, _ identity: SharedIdentity) throws -> String {
-        var recv = identity.run(.recv, ["-q", "--card", id])
+    /// Asks a relay, or the one in the environment, for the own card.
+    private func published(
+        _ id: String, at relay: String?, _ identity: SharedIdentity
+    ) throws -> String {
+        var recv = identity.run(
+            .recv, ["-q", "--card", id] + (relay.map { ["--relay", $0] } ?? []))
         recv.collectsMessages = true
         return switch ExitStatus(rawValue: try recv.run().status) {
         case .done: "published"
-        case .no: "not published; to publish it: sotto keygen public --send"
-        default: "unknown: the relay cannot be reached"
+        case .no: "not published; to publish it: sotto keygen public\(options.option) --send"
+        default: "unknown: the relay gave no answer"
         }
     }
 }

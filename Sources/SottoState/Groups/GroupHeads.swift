@@ -1,7 +1,7 @@
 import Sotto
 import SottoDatabase
 
-/// What a person says of the own log with its heads, and what the owner owes that person.
+/// The heads of a person's log, and the changes that the owner owes this person.
 extension StateTransaction {
     /// Notes a person's question for the heads of the owner's log with the changes that the answer needs, and the heads in a
     /// member's answer.

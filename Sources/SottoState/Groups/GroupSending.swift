@@ -133,8 +133,9 @@ extension StateTransaction {
         guard group.rank >= group.state.policy.post else { throw .mayNotPost }
     }
 
-    /// Returns the members who may read what the owner writes, without the owner. The first member who confirms a group that was
-    /// restored is not among them, and nobody who came after the backup: they can have been removed, and have brought in others.
+    /// Returns the members who may read what the owner writes, without the owner. In a restored group, the first member who
+    /// confirms it and the members from after the backup are left out: they can have been removed, and can have brought in
+    /// others.
     func entitled(
         _ group: StoredGroup, _ notes: [KeyID: GroupMemberNote]
     ) throws(StateError) -> [KeyID] {

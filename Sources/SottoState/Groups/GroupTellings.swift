@@ -1,7 +1,7 @@
 package import Sotto
 import SottoDatabase
 
-/// What members are told: it counts when its envelope reached the outbox, unless no relay gets it.
+/// Changes and keys count as told when their envelope reached the outbox, unless no relay gets it.
 ///
 /// The note about a member changes when `encrypt` makes the envelope, so that nothing is told twice in a batch, and so that a
 /// member who can have the chain counts as its holder at once. A row remembers how to undo this. The next command of `group`, and the
@@ -11,7 +11,7 @@ import SottoDatabase
 /// A row without its envelope in the outbox is undone once, whatever happened to `encrypt` or `send`: a member who is told twice
 /// ignores the second time. So is a row whose envelope was rejected, dropped or expired. The row of an envelope that waits is kept.
 extension StateTransaction {
-    /// What is undone if an envelope did not reach the outbox, besides the place of the last change.
+    /// The facts, besides the place of the last change, that are undone if an envelope did not reach the outbox.
     private struct Undoing: OptionSet {
         let rawValue: Int64
 
@@ -162,7 +162,7 @@ extension StateTransaction {
 }
 
 extension GroupDues {
-    /// Returns the changes that a member did not get, whoever wrote them.
+    /// Returns the changes of all authors that a member did not get.
     func untold(to note: GroupMemberNote) -> [GroupChange] {
         if !note.needsLog, note.told >= lastTold { return [] }
         let changes = note.needsLog ? group.log.changes : told

@@ -86,7 +86,7 @@ extension StateTransaction {
         return taken
     }
 
-    /// Whether the owner takes messages that a person shows. Nobody else is asked for them.
+    /// Whether the owner takes messages that a person shows. Only such people are asked for messages.
     func takesMessages(shownBy author: KeyID, in group: StoredGroup) throws(StateError) -> Bool {
         guard let rank = group.state.ranks[author], rank >= group.state.policy.post else {
             return false

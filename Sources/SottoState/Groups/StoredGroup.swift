@@ -123,7 +123,7 @@ package struct StoredGroup: Sendable {
     }
 
     /// Whether answers of some members end the doubt about the group. A restored state needs a second one, because an answer
-    /// confirms everybody but who gave it.
+    /// does not confirm the member who gave it.
     func isConfirmed(by confirmers: Set<KeyID>) -> Bool {
         !confirmers.isEmpty && (isNewcomer || confirmers.count >= min(2, witnesses.count))
     }

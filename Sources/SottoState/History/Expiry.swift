@@ -140,8 +140,8 @@ extension StateTransaction {
         return count
     }
 
-    /// Returns a body with a lifetime of `seconds` from reading, if it is a text, data or a file without a lifetime of its own and
-    /// the timer is set.
+    /// Returns a body with a lifetime of `seconds` from reading, if it is a text, data or a file that has no lifetime yet and the
+    /// timer is set.
     package static func limited(_ body: JSONObject, by seconds: Int64) -> JSONObject {
         guard seconds > 0, body["expires"] == nil, let type = body["type"]?.string,
             ["text", "data", "file"].contains(type)

@@ -78,7 +78,7 @@ public struct HistoryEntry: Sendable, Hashable {
     public var id: String? { record["id"]?.string }
     /// When the sender wrote the message, as the sender claims; `nil` if it is not authenticated or was deleted.
     public var time: Timestamp? { record["time"]?.string.flatMap { Timestamp($0) } }
-    /// The time for people: ``time``, but not later than ``received``, because a sender can claim any time; else ``received``.
+    /// The time for people: the earlier of ``time`` and ``received``, because a sender can claim any time.
     public var shownTime: Timestamp? {
         guard let time, let received else { return time ?? received }
         return min(time, received)

@@ -91,7 +91,7 @@ extension StateTransaction {
                     of: id, in: row, by: author, at: time, isImported: message.isClaimed)
             }
             if !deletions.isEmpty {
-                // Members know the ids of messages before these are written: a moderator can delete one that nobody read.
+                // Members know the ids of messages before these are written, so a moderator can delete a message before it arrives.
                 if deletions.contains(where: { $0 == author }) { deletedOnArrival.insert(number) }
                 try erase(number, .deleted, at: time)
             } else if isOver {
@@ -198,7 +198,7 @@ struct NewMessage {
     /// The origin of an imported message, or `nil`.
     var origin: Origin?
 
-    /// What an imported message brings from the state where it was first stored.
+    /// The facts of an imported message from the state where it was first stored.
     struct Origin {
         /// The column `place`.
         let place: Int64

@@ -51,7 +51,7 @@ extension StoredMessage {
     static let repeatDigest = [UInt8](repeating: 0, count: digestLength - 1) + [1]
 }
 
-/// What the state has of a message that arrived again.
+/// A message that arrived again, compared with the state.
 package enum KnownMessage: Sendable {
     /// Nothing.
     case new
@@ -140,7 +140,7 @@ extension Message {
     }
 }
 
-/// An own message that is to be sent again.
+/// An own message, and whether it can be sent again.
 package enum RepeatableMessage: Sendable {
     /// The message as it is sent.
     case ready(EarlierMessage)

@@ -47,7 +47,7 @@ extension Outbox {
 }
 
 extension Outbox {
-    /// What became of an envelope that reached the outbox.
+    /// The outcome of an envelope that reached the outbox.
     enum Arrival: Int, Comparable {
         /// No relay gets it.
         case failed
@@ -86,7 +86,7 @@ extension Outbox {
 
 extension IdentityStore {
     /// Returns the ways of those of some messages that wait in the outbox or did not reach it, by their numbers. `outbox` is
-    /// `nil` if the home has none.
+    /// `nil` if the home has no outbox.
     public func departures(
         of entries: [HistoryEntry], in outbox: Outbox?, at now: Timestamp = .now()
     ) throws -> [Int64: Departure] {
@@ -173,7 +173,7 @@ extension StateTransaction {
         return try store.events(on: id, in: row, connection)
     }
 
-    /// Returns the ids of the envelopes of an own message. A message to a group that had no reader has none. `people` are those of
+    /// Returns the ids of the envelopes of an own message. A message to a group without readers has no envelope. `people` are those of
     /// groups that were read before.
     func envelopeIDs(
         of entry: HistoryEntry, _ people: inout [GroupID: [KeyID]]

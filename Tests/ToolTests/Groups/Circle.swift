@@ -12,6 +12,12 @@ final class Circle {
     /// Creates people. The first one and each other one are contacts of each other.
     convenience init(_ names: String...) throws { try self.init(names) }
 
+    /// Creates people like ``init(_:)`` whose programs use a clock.
+    convenience init(_ names: String..., clock: MovedClock) throws {
+        try self.init(names)
+        use(clock)
+    }
+
     /// Creates people like ``init(_:)``.
     init(_ names: [String]) throws {
         for name in names { people[name] = try Party(name, in: home) }
@@ -26,6 +32,13 @@ final class Circle {
     /// Gives the programs of all people a clock.
     func use(_ clock: MovedClock) {
         for name in people.keys { people[name]?.clock = clock }
+    }
+
+    /// Encrypts a text or records for `send`. Returns the envelopes.
+    func encrypt(_ who: String, _ input: String, _ arguments: [String]) throws -> [String] {
+        let run = try self[who].run("encrypt", arguments, stdin: Array(input.utf8))
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run.lines
     }
 
     /// Runs a tool that must succeed. Returns its output. A message to or about a group does not go to `send`.

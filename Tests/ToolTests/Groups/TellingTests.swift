@@ -13,8 +13,7 @@ import Testing
 
     init() throws {
         clock = try MovedClock()
-        circle = try Circle("alice", "bob", "carol")
-        circle.use(clock)
+        circle = try Circle("alice", "bob", "carol", clock: clock)
         try circle.team("alice", "bob", "carol")
     }
 
@@ -22,9 +21,7 @@ import Testing
 
     /// Encrypts records or a text for `send`. Returns the lines.
     private func encrypt(_ input: String, _ arguments: String...) throws -> [String] {
-        let run = try alice.run("encrypt", arguments, stdin: Array(input.utf8))
-        guard run.status == 0 else { throw Unexpected(run) }
-        return run.lines
+        try circle.encrypt("alice", input, arguments)
     }
 
     /// Writes a message to the group. Returns the suites of its lines: those of the bodies for members, then the copies.

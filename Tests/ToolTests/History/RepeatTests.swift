@@ -12,8 +12,7 @@ import Testing
 
     init() throws {
         clock = try MovedClock()
-        circle = try Circle("alice", "bob", "carol")
-        circle.use(clock)
+        circle = try Circle("alice", "bob", "carol", clock: clock)
     }
 
     private var alice: Party { circle["alice"] }
@@ -21,9 +20,7 @@ import Testing
 
     /// Encrypts texts, or records, for `send`. Returns the envelopes.
     private func encrypt(_ input: String, _ arguments: String...) throws -> [String] {
-        let run = try alice.run("encrypt", arguments, stdin: Array(input.utf8))
-        guard run.status == 0 else { throw Unexpected(run) }
-        return run.lines
+        try circle.encrypt("alice", input, arguments)
     }
 
     private func again(_ arguments: String...) throws -> String {

@@ -13,8 +13,7 @@ import Testing
 
     init() throws {
         clock = try MovedClock()
-        circle = try Circle("alice", "bob", "carol")
-        circle.use(clock)
+        circle = try Circle("alice", "bob", "carol", clock: clock)
     }
 
     private var alice: Party { circle["alice"] }
@@ -37,9 +36,7 @@ import Testing
 
     /// Encrypts a text for a group.
     private func encrypt(_ text: String, toGroup group: String) throws -> [String] {
-        let run = try alice.run("encrypt", ["--group", group], stdin: Array(text.utf8))
-        guard run.status == 0 else { throw Unexpected(run) }
-        return run.lines
+        try circle.encrypt("alice", text, ["--group", group])
     }
 
     /// Gives lines to `send`, which reaches no relay.
