@@ -7,7 +7,7 @@ import Testing
 @testable import SottoServer
 
 /// The requests about meetings at a running relay.
-@Suite struct MeetingRequestTests {
+@Suite(.timeLimit(.minutes(60))) struct MeetingRequestTests {
     private func get(_ number: Int64, _ running: RunningRelay, _ step: Int = 1) -> Request {
         .meeting(MeetingRequest(number: number, relay: running.relay.address, .get(step: step)))
     }

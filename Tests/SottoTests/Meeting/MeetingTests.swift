@@ -54,7 +54,10 @@ struct MeetingTests {
         let secret = MeetingCode(randomFor: 500)
         let initiator = MeetingInitiator(secret, relay: Self.relay)
         let responder = try MeetingKeys(joining: initiator.offer, secret, relay: Self.relay)
-        guard case .answer(let share, let proof) = responder.answer else { return }
+        guard case .answer(let share, let proof) = responder.answer else {
+            Issue.record("no answer")
+            return
+        }
         let wrong: [(MeetingMessage, MeetingError)] = [
             (.answer(share: share, proof: Self.changed(proof)), .proof),
             (.answer(share: [UInt8](repeating: 0, count: 32), proof: proof), .share),
@@ -71,7 +74,10 @@ struct MeetingTests {
                 relay: Self.relay)
         }
         let keys = try initiator.keys(responder.answer)
-        guard case .firstCard(let first) = keys.seal(card(People.alice)) else { return }
+        guard case .firstCard(let first) = keys.seal(card(People.alice)) else {
+            Issue.record("no card")
+            return
+        }
         for changed in [
             MeetingMessage.SealedCard(box: Self.changed(first.box), proof: first.proof),
             .init(box: first.box, proof: Self.changed(first.proof)),

@@ -37,7 +37,8 @@ struct TerminalRecordTests {
             let run = try front.onTerminal(
                 command[0], Array(command.dropFirst()) + ["--json"], text: "x\n")
             #expect(
-                run.status == 0 && run.text.contains("\n{\"v\":1,") || run.text.hasPrefix("{"),
+                run.status == 0
+                    && (run.text.contains("\n{\"v\":1,") || run.text.hasPrefix("{")),
                 "\(command): \(run.text)")
         }
         let named = try front.onTerminal("encrypt", ["-q", "--to", "bob", "-o", "-"], text: "x")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `sotto say`, `read`, `save` and `whoami`.
-struct VerbTests {
+@Suite(.timeLimit(.minutes(60))) struct VerbTests {
     let front: FrontWorld
     var world: HintWorld { front.world }
 

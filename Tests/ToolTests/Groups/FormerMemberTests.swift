@@ -67,6 +67,7 @@ import Testing
         try circle.say("alice", "still here")
         try circle.settle()
         #expect(try standing(circle, "carol") == "left")
+        #expect(try circle.history("carol") == ["still here"])
         try sync(circle, "carol", "alice")
         #expect(try standing(circle, "carol") == "member")
         #expect(try circle.history("carol") == ["still here"])

@@ -24,7 +24,7 @@ import Testing
         try circle.encrypt("alice", input, arguments)
     }
 
-    /// Writes a message to the group. Returns the suites of its lines: those of the bodies for members, then the copies.
+    /// Writes a message to the group. Returns its lines: the bodies for members, then the copies.
     private func write(_ text: String) throws -> [String] { try encrypt(text, "--group", "team") }
 
     private func bodies(_ lines: [String]) -> Int {
@@ -151,7 +151,7 @@ import Testing
         try send(describe("one"))
         try settle("stored")
         clock.set(61)
-        #expect(try alice.run("history", ["list"]).status != 74)
+        #expect(try [0, 1].contains(alice.run("history", ["list"]).status))
         #expect(try untold() == nil)
         #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty)
     }

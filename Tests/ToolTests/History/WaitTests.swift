@@ -61,7 +61,7 @@ struct WaitTests {
         let run = try front.must(
             """
             id=$(echo soon | sotto encrypt -q --to bob | tee held | grep -o '"id":"[^"]*"' | head -1 | cut -d '"' -f 4)
-            sotto history wait $id --timeout 60s > seen &
+            sotto history wait $id --timeout 10m > seen &
             sotto send -q < held > /dev/null
             wait $! && cat seen
             """)

@@ -282,7 +282,9 @@ import Testing
         try pair.bob.run("contact", ["block", "alice.card", "-i", "bob.key"])
         let again = try pair.begin()
         let refused = try pair.join(try #require(again.codes.first), "tcp", ["--name", "al"])
-        #expect(refused.status == 12 && refused.stderr.contains("blocked"), "\(refused.stderr)")
+        #expect(
+            refused.status == 12 && refused.stderr.contains("sotto contact unblock "),
+            "\(refused.stderr)")
         #expect(try again.meeting.finish().first?.status == 14)
     }
 

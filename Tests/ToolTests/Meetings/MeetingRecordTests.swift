@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `contact meet` without a relay: records that travel by hand, and records of an attacker.
-struct MeetingRecordTests {
+@Suite(.timeLimit(.minutes(60))) struct MeetingRecordTests {
     let alice: Home
     let bob: Home
 
