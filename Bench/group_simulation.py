@@ -743,10 +743,19 @@ class Judge:
                     self.compare_copy(message, member)
 
     def compare_omitted(self, message):
-        """A reader without a copy is one whose removal waited at the author for other changes."""
+        """A reader without a copy is one whose removal waited at the author, for a change that the author lacked.
+
+        The removal is by another member than the author."""
+        log = self.logs[message.author.name]
+        known = {change.id for change in log[:message.stored]}
         for name in message.omitted:
             self.counts["omitted"] += 1
-            if not self.was_removed(self.simulation.members[name], message):
+            id = self.simulation.members[name].id
+            waited = any(
+                change.act in ("remove", "ban", "leave", "role") and (id in change.who or change.by == id)
+                and change.by != message.author.id and not known.issuperset(change.parents)
+                for change in log[message.stored:])
+            if not waited:
                 self.error(f"{message.label} has no copy for {name}, and no removal explains it")
 
     def compare_copy(self, message, member):
@@ -887,7 +896,8 @@ class Judge:
             is_missing = is_shown and not set(heads) <= {change.id for change in log[:number]}
             named = self.heads_of(member, number) if is_missing else heads
             if fold and fold.permits(message.author.id, named, id, message.needs_pin) == is_shown:
-                self.counts["shown by the rules" if is_shown else "refused by the rules"] += 1
+                shown = "shown with missing heads" if is_missing else "shown by the rules"
+                self.counts[shown if is_shown else "refused by the rules"] += 1
                 return
         self.error(f"{member.name} {'shows' if is_shown else 'refuses'} {message.label} against the rules")
 

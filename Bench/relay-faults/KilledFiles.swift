@@ -91,9 +91,12 @@ private struct FileTransfer {
         return state == nil || state == "Z"
     }
 
+    /// The statuses of a client: the file has arrived, the relay cannot be reached, or the file waits in the outbox.
+    private static let ends: Set<Int32> = [0, 69, 75]
+
     /// Kills the client `kills` times and the relay half as often, each after a random share of the rest of the file.
     /// `passed` returns the bytes that the proxy passed on in the direction of the file, and `folder` has the file.
-    /// Returns the number of kills.
+    /// Returns the number of kills. A file that arrives before half of them is a failure.
     mutating func kill(
         _ name: String, _ kills: Int, folder: String,
         of start: (FileTransfer, Bool) -> ChildProcess,
@@ -112,9 +115,15 @@ private struct FileTransfer {
             let goal = before + Int.random(in: 0...max(share, 1), using: &generator)
             for _ in 0..<100_000 where passed(proxy) < goal {
                 if Self.hasEnded(running.process) {
-                    let isDone = running.wait() == 0
+                    let status = running.wait()
+                    guard isGood(status, Self.ends, name) else { return nil }
+                    let isDone = status == 0
                     // Bytes that were on the way at the last kill can complete the file below the goal.
-                    if isDone, have(folder) >= size { return done }
+                    if isDone, have(folder) >= size {
+                        if 2 * done >= turns.count { return done }
+                        failure = "\(name): only \(done) kills"
+                        return nil
+                    }
                     // If the relay was killed, the client ends and its queue stays. A client that was killed before it
                     // had a queue begins again.
                     running = start(self, isDone)
@@ -148,7 +157,7 @@ private struct FileTransfer {
             done += 1
         }
         guard let client else { return done }
-        return isGood(client.wait(), [0, 75], name) ? done : nil
+        return isGood(client.wait(), Self.ends, name) ? done : nil
     }
 }
 

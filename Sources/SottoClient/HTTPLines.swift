@@ -147,6 +147,8 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         _ bytes: [UInt8], to pending: PendingRequest?, _ context: ChannelHandlerContext
     ) {
         let line = bytes.last == UInt8(ascii: "\n") ? bytes : bytes + [UInt8(ascii: "\n")]
+        // The client parses the other lines.
+        guard status != .ok || pending?.mailbox != nil else { return emit(line, context) }
         let frame = try? Frame(parsing: Array(line.dropLast()))
         guard status == .ok || frame.flatMap({ Response($0) })?.isRefusal == true else {
             return refuse(context)

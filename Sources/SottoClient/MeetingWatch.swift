@@ -219,15 +219,23 @@ public struct MeetingPost: Sendable {
 
     /// Puts the message, and reconnects within `timeout` seconds.
     public func run(timeout: Double = 30) throws(ClientError) {
-        let response = try AnonymousRequest(request: request, relay: relay) {
-            if case .error(let refusal) = $0 { refusal == Refusal(.workRequired) } else { false }
-        }.ask(timeout: timeout)
-        switch response {
-        case .stored, .accepted: return
-        case .error(let refusal)
-        where isEnd && [Refusal(.noMeeting), Refusal(.meetingOver)].contains(refusal):
-            return
-        default: throw ClientError(response, relay)
+        do throws(ClientError) {
+            let response = try AnonymousRequest(request: request, relay: relay) {
+                if case .error(let refusal) = $0 {
+                    refusal == Refusal(.workRequired)
+                } else {
+                    false
+                }
+            }.ask(timeout: timeout)
+            switch response {
+            case .stored, .accepted: return
+            default: throw ClientError(response, relay)
+            }
+        } catch {
+            switch error {
+            case .noMeeting where isEnd, .meetingOver where isEnd: return
+            default: throw error
+            }
         }
     }
 }

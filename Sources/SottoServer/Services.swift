@@ -35,7 +35,8 @@ struct Services: Sendable {
         self.onFailure = onFailure
         let clock = RelayClock(try store.clock(), wall: configuration.wall)
         policy = RelayPolicy(configuration, clock)
-        if policy.directory.beginCount() { policy.directory.endCount(try store.directoryUse()) }
+        policy.directory.beginCount()
+        policy.directory.endCount(try store.directoryUse())
         names = RelayNames(
             configuration.names
                 + (configuration.listen.port == 0 ? [] : [configuration.listen.name]))

@@ -7,8 +7,8 @@ import SottoWire
 /// `recv --meeting`: makes or joins the place of a meeting, and prints what arrives there for `contact meet`.
 struct MeetingReception {
     private let place: MeetingWatch.Place
-    /// The host and the port that the argument names, or `nil` for the user's relay.
-    private let host: String?
+    /// The addresses of the relay that the argument names, or `nil` for the user's relay.
+    private let named: [RelayURL]?
     private let identity: IdentityChoice
     private let relay: AskedRelay
     private let quiet: Bool
@@ -17,7 +17,6 @@ struct MeetingReception {
     init(_ text: String, identity: IdentityChoice, relay: AskedRelay, quiet: Bool) throws(Failure) {
         (self.identity, self.relay, self.quiet) = (identity, relay, quiet)
         let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
-        host = parts.count > 1 ? String(parts[1]) : nil
         if text == "new" {
             place = .new
         } else if let number = Int64(parts[0]), MeetingCode.numbers.contains(number) {
@@ -27,10 +26,16 @@ struct MeetingReception {
                 .usage, "--meeting needs new, a number, or a number and a relay",
                 hint: "the number is the beginning of the code: sotto recv --meeting 417")
         }
-        if let host, relay.url == nil, (try? RelayURL("tls://\(host)")) == nil,
-            (try? RelayURL("tls://\(host):\(MeetingWatch.defaultPort)")) == nil
-        {
-            throw Failure(.usage, "\(host) is not the host, or the host and port, of a relay")
+        guard parts.count > 1, relay.url == nil else {
+            named = nil
+            return
+        }
+        do throws(RelayAddressError) {
+            named = try MeetingWatch.relays(
+                host: String(parts[1]), authorities: relay.authorities)
+        } catch {
+            guard case .invalid = error else { throw error.failure }
+            throw Failure(.usage, "\(parts[1]) is not the host, or the host and port, of a relay")
         }
     }
 
@@ -47,10 +52,7 @@ struct MeetingReception {
     }
 
     private func relays() throws -> [RelayURL] {
-        if let host, relay.url == nil {
-            return try MeetingWatch.relays(host: host, authorities: relay.authorities)
-        }
-        return [try relay.find(for: identity)]
+        try named ?? [relay.find(for: identity)]
     }
 
     private static func say(_ notice: MeetingWatch.Notice) {

@@ -12,7 +12,7 @@ enum AddressChecks {
     ) -> [Finding] {
         var findings = listening(plan.listen, "listen", isRunning)
         let addresses = resolve(plan.listen) ?? []
-        let isWildcard = addresses.contains { ["0.0.0.0", "::"].contains($0.text) }
+        let isWildcard = addresses.contains { RelayAddresses.isWildcard($0.text) }
         if isWildcard, plan.names.isEmpty {
             findings.append(
                 Finding(

@@ -21,19 +21,18 @@ struct RelayAddresses {
         var pin = ""
         if tls.tlsSelfSigned, let files = tls.files { pin = "#sha256=" + hex(try files.pin()) }
         let scheme = tls.files == nil ? "tcp" : "tls"
-        return hosts.filter { !Self.isWildcard($0) }.map { "\(scheme)://\($0.name)\(pin)" }
+        return hosts.filter { !Self.isWildcard($0.host) }.map { "\(scheme)://\($0.name)\(pin)" }
     }
 
     /// A warning if the relay has no TLS and an address outside of the own network, or `nil`.
     var warning: String? {
         guard tls.files == nil,
-            let host = hosts.first(where: { Self.isWildcard($0) || !$0.isInOwnNetwork })
+            let host = hosts.first(where: { Self.isWildcard($0.host) || !$0.isInOwnNetwork })
         else { return nil }
         return
             "\(host.name) has no TLS: observers of the network see who receives mail and when; use --tls-cert and --tls-key, and --tls-self-signed to create both"
     }
 
-    private static func isWildcard(_ url: RelayURL) -> Bool {
-        ["0.0.0.0", "::"].contains(url.host)
-    }
+    /// Whether an IP address stands for all addresses of the machine.
+    static func isWildcard(_ address: String) -> Bool { ["0.0.0.0", "::"].contains(address) }
 }

@@ -8,13 +8,30 @@ import SottoTool
 /// moment.
 struct StoreChecks {
     let path: String
+    /// Whether a relay runs with the store.
+    let isInUse: Bool
     private let directory: String
+    /// The error of a lock file that cannot be opened, or `nil`.
+    private let lockError: DatabaseError?
 
     /// Creates the checks of the store in the file at `path`.
     init(path: String) {
         self.path = path
         let slash = path.lastIndex(of: "/")
         directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        (isInUse, lockError) = Self.probe(path)
+    }
+
+    /// Returns whether a process holds the lock file of the store at `path`, or the error if it cannot be opened.
+    private static func probe(_ path: String) -> (isHeld: Bool, error: DatabaseError?) {
+        guard !path.contains("://"), access(path + "-lock", F_OK) == 0 else { return (false, nil) }
+        do throws(DatabaseError) {
+            let lock = try FileLock(path: path + "-lock")
+            defer { lock.unlock() }
+            return (!lock.tryLock(), nil)
+        } catch {
+            return (false, error)
+        }
     }
 
     /// Returns the findings about the file, its file system and its disk.
@@ -30,14 +47,6 @@ struct StoreChecks {
             return [Finding(.error, "store", "the directory \(directory) is not writable")]
         }
         return file() + fileSystem() + synchronisation()
-    }
-
-    /// Whether a relay runs with the store.
-    var isInUse: Bool {
-        guard !path.contains("://"), access(path + "-lock", F_OK) == 0 else { return false }
-        guard let lock = try? FileLock(path: path + "-lock"), lock.tryLock() else { return true }
-        lock.unlock()
-        return false
     }
 
     // MARK: The file
@@ -76,6 +85,9 @@ struct StoreChecks {
             findings.append(Finding(.error, "blobs", error.failure.message))
         }
         if isInUse { findings.append(Finding(.ok, "lock", "a relay runs with \(path)")) }
+        if let lockError {
+            findings.append(Finding(.error, "lock", lockError.failure.message))
+        }
         if Int(status.st_mtim.tv_sec) > time(nil) + 120 {
             findings.append(
                 Finding(.warning, "clock", "\(path) has a time in the future; check the clock")

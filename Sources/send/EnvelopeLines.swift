@@ -137,7 +137,14 @@ final class EnvelopeLines: Sendable {
             throw Failure(.malformed, "the record of the meeting is malformed")
         }
         let relay = try choice.relay(noted: meeting.relay)
-        try MeetingPost(meeting, at: relay)?.run()
+        guard let post = MeetingPost(meeting, at: relay) else {
+            throw Failure(
+                .malformed, "the record only names the place of a meeting",
+                hint:
+                    "to make the messages: sotto recv --meeting new | sotto contact meet | sotto send"
+            )
+        }
+        try post.run()
         posted.withLock {
             $0.append([
                 "v": .integer(1), "type": .string("result"),

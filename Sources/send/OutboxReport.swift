@@ -23,18 +23,10 @@ struct OutboxReport {
         if !isText {
             for item in items { try output.writeRecord(item.report) }
         } else {
-            let rows = [["ID", "KIND", "TO", "RELAY", "SINCE", "BYTES"]] + items.map(\.row)
-            let widths = rows[0].indices.map { column in
-                rows.map { $0[column].unicodeScalars.count }.max() ?? 0
-            }
-            for row in rows {
-                let cells = zip(row, widths).map { cell, width in
-                    cell + String(repeating: " ", count: width - cell.unicodeScalars.count)
-                }
-                var line = cells.joined(separator: "  ")
-                while line.last == " " { line.removeLast() }
-                try output.writeText(line + "\n")
-            }
+            var table = Table()
+            table.add(["ID", "KIND", "TO", "RELAY", "SINCE", "BYTES"])
+            for item in items { table.add(item.row) }
+            try output.writeText(table.text)
         }
         try output.finish()
     }

@@ -196,6 +196,18 @@ import Testing
         #expect(levels(check(listen, store: empty).found, "store") == ["ok"])
     }
 
+    /// A lock file that cannot be opened says nothing about a relay: the address can belong to another program.
+    @Test func anUnreadableLockFileIsAnError() throws {
+        let store = scratch.write("empty", [])
+        try #require(mkdir(store + "-lock", 0o700) == 0)
+        let relay = try #require(RelayProcess(scratch))
+        defer { relay.end() }
+        let (status, found) = check(["--listen", relay.address], store: store)
+        #expect(status == 78 && levels(found, "lock") == ["error"])
+        #expect(levels(found, "listen") == ["error"])
+        #expect(found.contains { $0.topic == "lock" && $0.text.contains("empty-lock") })
+    }
+
     @Test func aNewerStoreAndAReadableStoreAreFound() throws {
         let relay = try #require(RelayProcess(scratch))
         relay.command.kill(SIGTERM)

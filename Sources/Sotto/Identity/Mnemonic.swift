@@ -31,22 +31,24 @@ public final class Mnemonic: Sendable {
     /// Creates the sentence of 16, 20, 24, 28 or 32 bytes of entropy.
     public init(entropy: borrowing SecretBytes, wordlist: Wordlist = .english) {
         precondition([16, 20, 24, 28, 32].contains(entropy.count))
-        var bytes = entropy.withBytes { Array($0) }
-        defer { wipe(&bytes) }
-        bytes.append(sha256(bytes)[0])
-        let list = wordlist.words
-        var text: [UInt8] = []
-        defer { wipe(&text) }
-        for position in 0..<(entropy.count * 3 / 4) {
-            var index = 0
-            for bit in position * 11..<position * 11 + 11 {
-                index = index << 1 | Int(bytes[bit / 8] >> (7 - bit % 8) & 1)
+        let count = entropy.count * 3 / 4
+        let bits = SecretBytes(count: entropy.count + 1) { out in
+            entropy.withBytes { entropy in
+                out.copyMemory(from: entropy)
+                out[entropy.count] = sha256(entropy)[0]
             }
-            if position > 0 { text.append(UInt8(ascii: " ")) }
-            text += Array(list[index].utf8)
         }
         self.wordlist = wordlist
-        sentence = SecretBytes(copying: text)
+        sentence = bits.withBytes { bytes in
+            let places = (0..<count).lazy.map { position -> Int in
+                var place = 0
+                for bit in position * 11..<position * 11 + 11 {
+                    place = place << 1 | Int(bytes[bit / 8] >> (7 - bit % 8) & 1)
+                }
+                return place
+            }
+            return wordlist.phrase(of: places, separator: UInt8(ascii: " "))
+        }
     }
 
     /// Reads a sentence and verifies its checksum. Letter case, accents of Latin letters, and what separates the words do

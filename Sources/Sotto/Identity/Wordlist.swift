@@ -42,25 +42,29 @@ public enum Wordlist: String, Sendable, CaseIterable {
 
     private static let places = Mutex<[Wordlist: [String: Int]]>([:])
 
-    /// Returns `count` random words with spaces between them: 11 bits for each word.
-    public func randomPhrase(wordCount count: Int) -> SecretBytes {
-        var random = randomBytes(2 * count)
-        defer { wipe(&random) }
-        let places = stride(from: 0, to: random.count, by: 2).map {
-            Int(random[$0] & 7) << 8 | Int(random[$0 + 1])
+    /// Returns `count` random words with a separator between them, a space by default: 11 bits for each word.
+    public func randomPhrase(
+        wordCount count: Int, separator: UInt8 = UInt8(ascii: " ")
+    ) -> SecretBytes {
+        let random = SecretBytes(randomCount: 2 * count)
+        return random.withBytes { random in
+            let places = (0..<count).lazy.map { position -> Int in
+                let (high, low) = (random[2 * position], random[2 * position + 1])
+                return Int(high & 7) << 8 | Int(low)
+            }
+            return phrase(of: places, separator: separator)
         }
-        return phrase(of: places, separator: UInt8(ascii: " "))
     }
 
-    /// Returns the words at some places of the list, with a separator between them.
-    func phrase(of places: [Int], separator: UInt8) -> SecretBytes {
+    /// Returns the words at one or more places of the list, with a separator between them. The places are read twice: a lazy
+    /// collection leaves no array of them.
+    func phrase(of places: some Collection<Int>, separator: UInt8) -> SecretBytes {
         let list = words
-        let chosen = places.map { list[$0] }
-        let count = chosen.reduce(chosen.count - 1) { $0 + $1.utf8.count }
+        let count = places.reduce(places.count - 1) { $0 + list[$1].utf8.count }
         var text = secretArray(count: count) { out in
-            for (place, word) in chosen.enumerated() {
-                if place > 0 { out.append(separator) }
-                out += word.utf8
+            for place in places {
+                if !out.isEmpty { out.append(separator) }
+                out += list[place].utf8
             }
         }
         defer { wipe(&text) }

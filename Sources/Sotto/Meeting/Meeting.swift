@@ -118,10 +118,11 @@ public struct MeetingKeys: ~Copyable {
         case secondCard = "second card"
     }
 
-    /// Returns the message with this side's own card, which must be signed.
-    public borrowing func seal(_ card: Card) -> MeetingMessage {
+    /// Returns the message with this side's own card. Throws ``MeetingError/card(_:)`` for a card without a signature.
+    public borrowing func seal(_ card: Card) throws(MeetingError) -> MeetingMessage {
+        guard let record = card.record else { throw .card(.signature) }
         let use: Use = isInitiator ? .firstCard : .secondCard
-        let text = JSON.object(card.record ?? JSONObject()).canonical()
+        let text = JSON.object(record).canonical()
         let box = sealingKey(use).withPointer {
             XChaChaPoly.seal(text, authenticating: transcript, key: $0)
         }

@@ -25,23 +25,23 @@ public struct MeetingCode: ~Copyable, Sendable {
 
     /// The number of words.
     public static let wordCount = 3
+    /// The separator of the words in the password.
+    private static let separator = UInt8(ascii: "-")
     /// The numbers of places.
     public static let numbers: ClosedRange<Int64> = 100...999_999_999
 
     /// Creates a code with random words for the place `number`.
     public init(randomFor number: Int64) {
-        var random = randomBytes(2 * Self.wordCount)
-        defer { wipe(&random) }
-        let places = stride(from: 0, to: random.count, by: 2).map {
-            Int(random[$0] & 7) << 8 | Int(random[$0 + 1])
-        }
-        self.init(number: number, address: nil, places: places)
+        self.init(
+            number: number, address: nil,
+            password: Wordlist.english.randomPhrase(
+                wordCount: Self.wordCount, separator: Self.separator))
     }
 
-    private init(number: Int64, address: String?, places: [Int]) {
+    private init(number: Int64, address: String?, password: consuming SecretBytes) {
         self.number = number
         self.address = address
-        password = Wordlist.english.phrase(of: places, separator: UInt8(ascii: "-"))
+        self.password = password
     }
 
     /// Reads a code as a person types it: hyphens, spaces and the case of letters do not matter.
@@ -63,13 +63,17 @@ public struct MeetingCode: ~Copyable, Sendable {
         guard words.count == Self.wordCount else { throw .wordCount(words.count) }
         let known = Wordlist.english.places
         var places: [Int] = []
+        places.reserveCapacity(Self.wordCount)
+        defer { places.withUnsafeMutableBytes { wipe($0) } }
         for (position, word) in words.enumerated() {
             guard let place = known[TypedWords.key(word)] else {
                 throw .unknownWord(position: position + 1)
             }
             places.append(place)
         }
-        self.init(number: number, address: address, places: places)
+        self.init(
+            number: number, address: address,
+            password: Wordlist.english.phrase(of: places, separator: Self.separator))
     }
 
     /// Returns the code as it is spoken. With `address`, it is the form for users of other relays.

@@ -49,7 +49,8 @@ final class DirectoryLimit: Sendable {
     }
 
     /// Begins a count, unless nothing was added since the last one. What was added before must be stored before the store is
-    /// read.
+    /// read. A publication that was added and not yet submitted is left out until the next publication makes a count due.
+    @discardableResult
     func beginCount() -> Bool {
         state.withLock { state in
             guard state.added != 0, !state.isCounting else { return false }

@@ -25,7 +25,7 @@ public enum Membership {
 
     /// Returns the members that were invited or admitted, in the order of their labels and ids.
     public static func members(in location: StoreLocation) throws(StoreError) -> [Member] {
-        try read(location) { store throws(StoreError) in
+        try opened(location) { store throws(StoreError) in
             var labels: [KeyID: String] = [:]
             for invitation in try store.invitations() where !invitation.label.isEmpty {
                 if let owner = invitation.owner { labels[owner] = invitation.label }
@@ -40,7 +40,7 @@ public enum Membership {
 
     /// Returns the invitations in the order in which they expire.
     public static func invitations(in location: StoreLocation) throws(StoreError) -> [Invitation] {
-        try read(location) { store throws(StoreError) in
+        try opened(location) { store throws(StoreError) in
             try store.invitations().map { invitation in
                 Invitation(
                     label: invitation.label, expires: Timestamp(seconds: invitation.until * 60),
@@ -77,14 +77,14 @@ public enum Membership {
         throws(StoreError)
     {
         let minute = RelayClock().minute
-        let outcomes = try read(location) { store throws(StoreError) in
+        let outcomes = try opened(location) { store throws(StoreError) in
             try store.commit(changes(minute), at: minute)
         }
         guard !outcomes.contains(.diskFull) else { throw .full(name: location.name) }
     }
 
     /// Opens a store, which a relay may use, for one call.
-    private static func read<T>(
+    private static func opened<T>(
         _ location: StoreLocation, _ body: (any CopyableStore) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         let store = try location.open(Retention(), isExclusive: false)

@@ -14,11 +14,9 @@ extension ConnectionState {
         guard names().contains(relay) else { throw .otherName }
         let isFree =
             policy.admission.isOpen && policy.meetings.isFreePlace(from: network, at: now)
-        if !isFree { try payForMeeting() }
-        guard policy.meetings.allOpenings.admit(1, from: network, at: now) else {
-            if !isFree { solvedPuzzles += 1 }
-            throw .tooMany
-        }
+        guard isFree || solvedPuzzles > 0 else { throw .workRequired }
+        guard policy.meetings.allOpenings.admit(1, from: network, at: now) else { throw .tooMany }
+        if !isFree { solvedPuzzles -= 1 }
         tryPlace(relay, tried: 0, requestID, to: sink)
     }
 
@@ -63,7 +61,8 @@ extension ConnectionState {
             let isFree =
                 policy.admission.isOpen
                 && policy.meetings.uses.admit(1, from: network, at: now)
-            if !isFree { try payForMeeting() }
+            guard isFree || solvedPuzzles > 0 else { throw .workRequired }
+            if !isFree { solvedPuzzles -= 1 }
             meeting = request.number
         }
         let act: MeetingChange.Act
@@ -78,10 +77,5 @@ extension ConnectionState {
         let change = MeetingChange(
             number: request.number, relay: request.relay, act: act, second: policy.clock.holding)
         commit(.meeting(change), requestID, to: sink)
-    }
-
-    private mutating func payForMeeting() throws(Reason) {
-        guard solvedPuzzles > 0 else { throw .workRequired }
-        solvedPuzzles -= 1
     }
 }

@@ -148,6 +148,24 @@ import Testing
         }
     }
 
+    /// Both sides may end a meeting, and one may do so after its time.
+    @Test func anEndOfAPlaceThatIsOverIsNoError() throws {
+        let running = try RunningRelay()
+        let url = try RelayURL("tcp://\(running.relay.address)")
+        let number = try open(running.client(), running)
+        let end = MeetingRecord(number: number, relay: url.text, .message(.end))
+        for _ in 0..<2 { try #require(MeetingPost(end, at: url)).run() }
+        let other = number == 999 ? 100 : number + 1
+        let late = MeetingRecord(number: other, relay: url.text, .message(.end))
+        try #require(MeetingPost(late, at: url)).run()
+        let offer = MeetingRecord(
+            number: other, relay: url.text,
+            .message(.offer(session: randomBytes(16), share: randomBytes(32))))
+        #expect(throws: ClientError.noMeeting(relay: url.description)) {
+            try MeetingPost(offer, at: url)?.run()
+        }
+    }
+
     /// A relay that sends another step, or no message at all.
     @Test func aHostileRelayGetsNoFurther() throws {
         let message = MeetingMessage.answer(share: randomBytes(32), proof: randomBytes(32))

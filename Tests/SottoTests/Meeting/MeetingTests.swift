@@ -24,9 +24,9 @@ struct MeetingTests {
         let initiator = MeetingInitiator(made, relay: Self.relay)
         let responder = try MeetingKeys(joining: initiator.offer, heard, relay: Self.relay)
         let keys = try initiator.keys(responder.answer)
-        let first = keys.seal(card(People.alice))
+        let first = try keys.seal(card(People.alice))
         #expect(try Self.text(responder.open(first)) == Self.text(card(People.alice)))
-        let second = responder.seal(card(People.bob))
+        let second = try responder.seal(card(People.bob))
         #expect(try Self.text(keys.open(second)) == Self.text(card(People.bob)))
         // A relay sees no name and no key.
         for message in [initiator.offer, responder.answer, first, second] {
@@ -74,7 +74,7 @@ struct MeetingTests {
                 relay: Self.relay)
         }
         let keys = try initiator.keys(responder.answer)
-        guard case .firstCard(let first) = keys.seal(card(People.alice)) else {
+        guard case .firstCard(let first) = try keys.seal(card(People.alice)) else {
             Issue.record("no card")
             return
         }
@@ -101,8 +101,13 @@ struct MeetingTests {
         let initiator = MeetingInitiator(secret, relay: Self.relay)
         let responder = try MeetingKeys(joining: initiator.offer, secret, relay: Self.relay)
         let keys = try initiator.keys(responder.answer)
-        let unsigned = keys.seal(Card(uri: People.alice.card().uri))
-        #expect(throws: MeetingError.self) { _ = try responder.open(unsigned) }
+        var record = try #require(card(People.alice).record)
+        record["name"] = .string("mallory")
+        let forged = try keys.seal(Card(stored: record))
+        #expect(throws: MeetingError.card(.signature)) { _ = try responder.open(forged) }
+        #expect(throws: MeetingError.card(.signature)) {
+            _ = try keys.seal(Card(uri: People.alice.card().uri))
+        }
     }
 }
 

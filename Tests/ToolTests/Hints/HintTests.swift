@@ -64,6 +64,8 @@ struct HintTests {
         "give a name: sotto meet --name NAME":
             "has a name to fill in; noContactIsReplaced prints it",
         "begin again with a new code: sotto meet": "waits for another person; MeetTests run it",
+        "to make the messages: sotto recv --meeting new | sotto contact meet | sotto send":
+            "waits for another person; MeetTests run it",
         "the number is the beginning of the code: sotto recv --meeting 417":
             "needs the place of another person; MeetTests run it",
         "to meet this person again: sotto contact unblock …":

@@ -83,6 +83,13 @@ import Testing
         #expect(try MeetTests.Pair.trust("alice", bob, "bob.key") == "verified")
     }
 
+    /// `recv --meeting new | send`, without `contact meet`, stores nothing.
+    @Test func aPlaceIsNoMessageToSend() throws {
+        let run = try alice.run("send", [], text: Self.place + "\n")
+        #expect(run.status == 65 && run.stdout.isEmpty, "\(run.text)")
+        #expect(run.stderr.contains("only names the place"), "\(run.stderr)")
+    }
+
     /// If the last message is lost, one side has the contact, and the other one says so.
     @Test func aLostLastMessageIsSaid() throws {
         let (one, offer, code) = try begin()
