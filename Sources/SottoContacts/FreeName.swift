@@ -24,8 +24,9 @@ extension StateTransaction {
                 hint: hint)
         }
         guard given == nil else { return chosen }
+        let folded = NameRule.folded(chosen)
         let taken = try knownNames().first { known in
-            known.meaning != .peer(card.id) && known.isLike(chosen)
+            known.meaning != .peer(card.id) && known.isLike(folded: folded)
         }
         if let taken {
             throw Failure(

@@ -37,8 +37,10 @@ public final class StateTransaction {
     var waitingChanges: [Int64: [GroupChange]] = [:]
     /// The entries into each group that did not make their author a member, with the number of changes that the log had.
     var failedEntries: [GroupID: [GroupID: Int]] = [:]
-    /// The names of members without a nickname, of each group, after they were looked up.
-    var memberNames: [GroupID: [KeyID: String]] = [:]
+    /// The names of members without a nickname, of each group, after they were looked up; `nil` for a member without a name.
+    var memberNames: [GroupID: [KeyID: String?]] = [:]
+    /// The envelopes that reached the outbox, by their keyed hashes, after they were read; see ``Outbox/arrivals(in:since:)``.
+    var knownArrivals: (since: Int64, found: [Int64: Outbox.Arrival])?
     /// The people who were found to be no members any more, of each group of which the owner is a member.
     var formerMembers: [GroupID: Set<KeyID>] = [:]
     /// The forks of logs that were learned and not reported yet.

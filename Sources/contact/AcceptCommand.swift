@@ -50,11 +50,15 @@ struct AcceptCommand: Program {
             options.note("the name remains \(contact.name)")
         }
         if let card {
-            try add(card, as: name, open)
+            try add(card, open) { _ in name }
         } else if person.contact?.card == nil,
             let carried = try open.book.store()?.requestedCard(from: person.id)
         {
-            try add(carried, as: isNew ? freeName(for: carried, open) : nil, open)
+            let hint = "give a name: sotto contact accept \(carried.id.short) --name NAME"
+            try add(carried, open) { transaction in
+                try transaction.contact(id: carried.id) == nil
+                    ? transaction.freeName(name, for: carried, hint: hint) : nil
+            }
         } else if isNew {
             try addWithoutCard(person.id, open)
         }
@@ -69,20 +73,17 @@ struct AcceptCommand: Program {
         person.contact?.card == person.card ? nil : person.card
     }
 
-    private func add(_ card: Card, as name: String?, _ open: OpenBook) throws {
-        let outcome = try open.book.writableStore().transaction {
-            try $0.introduce(card, as: name, accounts: open.book.accounts)
+    /// Adds a card in one transaction, under the name that `name` returns in it. Another program could take a name between the check
+    /// and the addition.
+    private func add(
+        _ card: Card, _ open: OpenBook, as name: (StateTransaction) throws -> String?
+    ) throws {
+        let outcome = try open.book.writableStore().transaction { transaction in
+            try transaction.introduce(
+                card, as: name(transaction), accounts: open.book.accounts)
         }
         if case .changed(let contact, let replaced) = outcome {
             throw Failure.changedKey(of: contact, replaced: replaced)
-        }
-    }
-
-    /// Returns the name for the owner of a card that a message carries.
-    private func freeName(for card: Card, _ open: OpenBook) throws -> String {
-        let hint = "give a name: sotto contact accept \(card.id.short) --name NAME"
-        return try open.book.writableStore().transaction {
-            try $0.freeName(name, for: card, hint: hint)
         }
     }
 

@@ -43,7 +43,8 @@ struct RepeatCommand: Program {
         var messages: [(conversation: Conversation, message: EarlierMessage)] = []
         var (gone, hidden) = (0, 0)
         let found = try history.store.preview { transaction in
-            try ready.map { try transaction.earlier($0) }
+            var lastUnread: [GroupID: HistoryPlace?] = [:]
+            return try ready.map { try transaction.earlier($0, &lastUnread) }
         }
         for (entry, message) in zip(ready, found) {
             switch message {

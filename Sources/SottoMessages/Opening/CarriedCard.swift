@@ -51,7 +51,7 @@ extension StateTransaction {
     /// messages of such senders are opened at once. The first one is kept, without the message.
     func keepCard(of message: Message, id: String) throws {
         guard let sender = message.from, sender != owner.id, try contact(id: sender) == nil,
-            let card = message.carriedCard, try !hasRequest(from: sender)
+            try !hasRequest(from: sender), let card = message.carriedCard
         else { return }
         try keep(card: card, from: sender, id: id)
     }

@@ -13,9 +13,9 @@ package enum ForwardedWords {
     package static func of(
         _ body: JSONObject, name: (KeyID) throws -> String?
     ) throws -> String? {
-        guard let origin = (try? MessageBody(body, isLocal: true))?.content.forwarded else {
-            return nil
-        }
+        guard body["forwarded"] != nil,
+            let origin = (try? MessageBody(body, isLocal: true))?.content.forwarded
+        else { return nil }
         var words = "forwarded"
         if let from = origin.from {
             let known = try name(from)

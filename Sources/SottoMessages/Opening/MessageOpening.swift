@@ -281,7 +281,10 @@ final class MessageOpening<Input: MessageInput> {
         if verdict == .blocked { return .dropped }
         if verdict == .accepted, case .repeated(let number, let record) = earlier {
             guard message.isSame(as: record) else { throw Failure.differentContent }
-            if let step, !isPreview { try transaction.keep(step) }
+            if !isPreview {
+                if let step { try transaction.keep(step) }
+                try transaction.forgetRequest(id: attempt.id)
+            }
             return .message(message, number: number, seen: true)
         }
         if ahead?.isPlain != true, let failure = message.malformedBody {

@@ -77,7 +77,8 @@ package final class MessagePrinter {
     /// Tells once for each sender who is not a contact, and whose card the message carries, how to answer.
     package func noteAnswer(to message: Message) {
         guard !quiet, message.trust == .unverified, let sender = message.from,
-            message.carriedCard != nil, strangers.insert(sender).inserted
+            !strangers.contains(sender), message.carriedCard != nil,
+            strangers.insert(sender).inserted
         else { return }
         Terminal.say("\(tool): note: to answer: sotto contact accept \(sender.short)")
     }

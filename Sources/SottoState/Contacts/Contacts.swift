@@ -113,8 +113,11 @@ extension StateTransaction {
             }
             cardAddresses = Dictionary(addresses, uniquingKeysWith: { first, _ in first })
         }
-        guard let id = cardAddresses?[address] else { return nil }
-        return try readableContact(id: id)
+        // A contact whose card was replaced in this transaction can have another address now.
+        guard let id = cardAddresses?[address], let holder = try readableContact(id: id),
+            holder.card?.address == address
+        else { return nil }
+        return holder
     }
 
     /// Returns whether the address book has a contact that is not merely blocked.

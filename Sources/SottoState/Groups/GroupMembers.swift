@@ -326,6 +326,7 @@ extension StateTransaction {
     /// Stores what is known of a member.
     func write(_ note: GroupMemberNote, of group: StoredGroup) throws(StateError) {
         let mark = store.mark(note.id)
+        memberNames[group.id]?.removeValue(forKey: note.id)
         try connection.run(
             """
             INSERT INTO group_member (group_id, mark, holds, told, sealed) VALUES (?, ?, ?, ?, ?)

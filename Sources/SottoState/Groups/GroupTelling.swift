@@ -9,11 +9,12 @@ extension StateTransaction {
     private static let mostEarlier = 5_000
 
     /// Returns the changes that the owner tells the members of a group. What is in an envelope that did not reach the outbox within
-    /// `age` seconds is told again.
+    /// `age` seconds is told again. With `isPreview`, that is not stored.
     package func dues(
-        in group: StoredGroup, olderThan age: Int64 = 0, at time: Timestamp = .now()
+        in group: StoredGroup, olderThan age: Int64 = 0, isPreview: Bool = false,
+        at time: Timestamp = .now()
     ) throws(StateError) -> GroupDues {
-        try settleTellings(of: group, olderThan: age, at: time)
+        let notes = try settleTellings(of: group, olderThan: age, isPreview: isPreview, at: time)
         var invited = group.doorJoins(namedBy: group.log.changes.filter { $0.by == owner.id })
         let told = group.log.changes.filter { change in
             if change.by == owner.id {
@@ -24,7 +25,7 @@ extension StateTransaction {
         }
         let room = group.rank >= .moderator ? try room(of: group)?.keys : nil
         var dues = GroupDues(
-            group: group, time: time, notes: try notes(of: group), told: told,
+            group: group, time: time, notes: notes, told: told,
             lastTold: told.compactMap { group.places[$0.id] }.max() ?? 0, room: room)
         dues.askOthers()
         return dues

@@ -52,10 +52,12 @@ extension StateTransaction {
     }
 
     /// Undoes what was told in envelopes that did not reach the outbox within `age` seconds or that no relay gets, and forgets the
-    /// others that do not wait.
+    /// others that do not wait. Returns the notes about members. With `isPreview`, only the returned notes change: nothing is
+    /// written.
     func settleTellings(
-        of group: StoredGroup, olderThan age: Int64, at time: Timestamp
-    ) throws(StateError) {
+        of group: StoredGroup, olderThan age: Int64, isPreview: Bool, at time: Timestamp
+    ) throws(StateError) -> [KeyID: GroupMemberNote] {
+        var notes = try notes(of: group)
         let last = time.seconds - age
         let rows = try connection.rows(
             """
@@ -68,11 +70,8 @@ extension StateTransaction {
                 told: row.integer(3), undoing: Undoing(rawValue: row.integer(4))
             )
         }
-        guard let first = rows.map(\.made).min() else { return }
-        let arrivals = Dictionary(
-            try Outbox.arrivals(in: store.directory, since: first).map {
-                (store.mark(envelope: $0.id), $0.arrival)
-            }, uniquingKeysWith: max)
+        guard let first = rows.map(\.made).min() else { return notes }
+        let arrivals = try arrivals(since: first)
         let oldest = time.seconds - Departure.lifetime
         let lost = rows.filter { row in
             switch arrivals[row.envelope] {
@@ -82,8 +81,7 @@ extension StateTransaction {
             }
         }
         if !lost.isEmpty {
-            let notes = try notes(of: group).values
-            let people = Dictionary(notes.map { (store.mark($0.id), $0) }) { first, _ in first }
+            let people = Dictionary(notes.values.map { (store.mark($0.id), $0) }) { a, _ in a }
             for (member, rows) in Dictionary(grouping: lost, by: \.member) {
                 // A note that could not be read was deleted, and the person is told everything.
                 guard var note = people[member] else { continue }
@@ -93,14 +91,29 @@ extension StateTransaction {
                     if arrivals[row.envelope] == .failed { undoing.remove(.history) }
                     Self.undo(undoing, told: row.told, in: &note)
                 }
-                try write(note, of: group)
+                notes[note.id] = note
+                if !isPreview { try write(note, of: group) }
             }
         }
+        guard !isPreview else { return notes }
         for row in rows where arrivals[row.envelope] != .waiting {
             try connection.run(
                 "DELETE FROM telling WHERE group_id = ? AND envelope = ?", group.number,
                 row.envelope)
         }
+        return notes
+    }
+
+    /// Returns the envelopes that reached the outbox, by their keyed hashes, without those whose outcome is from a day before `time`,
+    /// in seconds since 1970. The outbox is read once in a transaction.
+    private func arrivals(since time: Int64) throws(StateError) -> [Int64: Outbox.Arrival] {
+        if let known = knownArrivals, known.since <= time { return known.found }
+        let found = Dictionary(
+            try Outbox.arrivals(in: store.directory, since: time).map {
+                (store.mark(envelope: $0.id), $0.arrival)
+            }, uniquingKeysWith: max)
+        knownArrivals = (time, found)
+        return found
     }
 
     private static func undo(
@@ -136,7 +149,7 @@ extension StateTransaction {
         in group: StoredGroup, at time: Timestamp = .now()
     ) throws(StateError) -> UntoldChanges? {
         guard !group.isDoubtful else { return nil }
-        let dues = try dues(in: group, at: time)
+        let dues = try dues(in: group, isPreview: true, at: time)
         var changes: Set<GroupID> = []
         var people = 0
         func add(_ untold: [GroupChange]) {

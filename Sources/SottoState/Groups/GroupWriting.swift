@@ -215,6 +215,8 @@ extension StateTransaction {
     ) throws(StateError) {
         let mark = store.mark(change: change.id)
         waitingChanges[number] = nil
+        // The change can give a nickname.
+        memberNames = [:]
         try connection.run(
             """
             INSERT INTO group_change (group_id, mark, aside, place, time, sealed)

@@ -8,9 +8,17 @@ extension StateTransaction {
         if let nickname = group.state.nicknames[id] { return nickname }
         if let known = memberNames[group.id]?[id] { return known }
         var name = group.log.lastNickname(of: id)
-        if name == nil { name = try note(of: id, in: group).card?.name }
-        guard let name, !name.isEmpty, name.utf8.count <= GroupChange.nameBytes else { return nil }
-        memberNames[group.id, default: [:]][id] = name
+        if name == nil { name = try cardName(of: id, in: group) }
+        memberNames[group.id, default: [:]][id] = .some(name)
+        return name
+    }
+
+    /// Returns the name on the card of a person. A card can have any text: it is no name if a nickname could not be it, or if it
+    /// could rearrange the text around it.
+    private func cardName(of id: KeyID, in group: StoredGroup) throws(StateError) -> String? {
+        guard let name = try note(of: id, in: group).card?.name, name.isPlainLine,
+            (1...GroupChange.nameBytes).contains(name.utf8.count)
+        else { return nil }
         return name
     }
 }

@@ -152,8 +152,11 @@ package enum RepeatableMessage: Sendable {
 
 /// The author of a repeat.
 extension StateTransaction {
-    /// Returns an own message as it is sent again: its body as first written.
-    package func earlier(_ entry: HistoryEntry) throws(StateError) -> RepeatableMessage {
+    /// Returns an own message as it is sent again: its body as first written. `lastUnread` has ``lastUnread(in:)`` of the groups
+    /// of earlier calls in the same transaction.
+    package func earlier(
+        _ entry: HistoryEntry, _ lastUnread: inout [GroupID: HistoryPlace?]
+    ) throws(StateError) -> RepeatableMessage {
         guard entry.direction == .sent, !entry.isGone, !entry.isRepeat, let time = entry.time,
             let body = entry.record["body"]?.object
         else { return .gone }
@@ -164,15 +167,29 @@ extension StateTransaction {
             return .ready(EarlierMessage(.id(id), time: time, body: body))
         }
         guard let place = entry.groupPlace, let group = try group(id) else { return .gone }
+        let last: HistoryPlace?
+        if let known = lastUnread[id] {
+            last = known
+        } else {
+            last = try self.lastUnread(in: group)
+            lastUnread[id] = .some(last)
+        }
         // All present readers get the repeat.
+        guard let last, entry.place > last else { return .hidden }
+        return .ready(EarlierMessage(.place(place), time: time, body: group.sendable(body)))
+    }
+
+    /// Returns the place after which all present readers of a group may read the owner's messages, or `nil` if one of them could
+    /// read none since joining.
+    private func lastUnread(in group: StoredGroup) throws(StateError) -> HistoryPlace? {
         let notes = try notes(of: group)
+        var last = HistoryPlace.start
         for reader in try entitled(group, notes) {
             let note = notes[reader] ?? GroupMemberNote(id: reader)
-            guard let first = try lastUnread(by: note, in: group), entry.place > first else {
-                return .hidden
-            }
+            guard let first = try lastUnread(by: note, in: group) else { return nil }
+            last = max(last, first)
         }
-        return .ready(EarlierMessage(.place(place), time: time, body: group.sendable(body)))
+        return last
     }
 
     /// Records that a relay has the messages of a repeat. `mark` is the keyed hash of an own message; that of another event

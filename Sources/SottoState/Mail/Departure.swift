@@ -20,32 +20,6 @@ public enum Departure: Sendable, Equatable {
     static let lifetime = Outbox.outcomeDays * StateTransaction.day
 }
 
-/// The ids of the envelopes that reached the outbox, at one time.
-struct ReachedIDs: Sendable {
-    /// Those that wait.
-    var waiting: Set<String> = []
-    /// Those with an outcome that no history has collected.
-    var settled: Set<String> = []
-}
-
-extension Outbox {
-    /// Returns the ids of the envelopes that reached the outbox. An envelope changes from one set to the other in one
-    /// transaction, and is read here in one statement.
-    func reachedIDs() throws(StateError) -> ReachedIDs {
-        var reached = ReachedIDs()
-        let rows = try read(
-            """
-            SELECT id, outcome IS NULL FROM outbox WHERE kind = 0
-            UNION ALL SELECT id, 0 FROM outcome
-            """
-        ) { (id: $0.text(0), waits: $0.integer(1) == 1) }
-        for (id, waits) in rows {
-            if waits { reached.waiting.insert(id) } else { reached.settled.insert(id) }
-        }
-        return reached
-    }
-}
-
 extension Outbox {
     /// The outcome of an envelope that reached the outbox.
     enum Arrival: Int, Comparable {
@@ -59,6 +33,27 @@ extension Outbox {
         static func < (a: Arrival, b: Arrival) -> Bool { a.rawValue < b.rawValue }
     }
 
+    /// The envelopes that reached the outbox, without those whose outcome is from before a day. An envelope changes from one table to
+    /// the other in one transaction, and is read here in one statement.
+    private static let arrivalRows = """
+        SELECT id, outcome FROM outbox WHERE kind = 0
+        UNION ALL SELECT id, outcome FROM outcome WHERE day >= ?
+        """
+
+    private static func arrival(
+        _ row: PreparedStatement<StateError>
+    ) -> (id: String, arrival: Arrival) {
+        guard !row.isNull(1) else { return (id: row.text(0), arrival: .waiting) }
+        let isFailed = IdentityStore.state(of: row.text(1)) == .failed
+        return (id: row.text(0), arrival: isFailed ? .failed : .settled)
+    }
+
+    /// Returns the ids of the envelopes that reached the outbox.
+    func reachedIDs() throws(StateError) -> [String: Arrival] {
+        let rows = try read(Self.arrivalRows, Int64.min) { Self.arrival($0) }
+        return Dictionary(rows.map { ($0.id, $0.arrival) }, uniquingKeysWith: max)
+    }
+
     /// Returns the ids of the envelopes that reached the outbox of `directory`, without those whose outcome is from a day before
     /// `time`, in seconds since 1970. It does not need the work of ``init(directory:lockTimeout:)``.
     static func arrivals(
@@ -67,16 +62,7 @@ extension Outbox {
         guard exists(in: directory) else { return [] }
         let file = try database(in: directory, lockTimeout: readTimeout)
         return try file.use { (connection: StateConnection) throws(StateError) in
-            try connection.rows(
-                """
-                SELECT id, outcome FROM outbox WHERE kind = 0
-                UNION ALL SELECT id, outcome FROM outcome WHERE day >= ?
-                """, time / 86_400
-            ) { row -> (id: String, arrival: Arrival) in
-                guard !row.isNull(1) else { return (id: row.text(0), arrival: .waiting) }
-                let isFailed = IdentityStore.state(of: row.text(1)) == .failed
-                return (id: row.text(0), arrival: isFailed ? .failed : .settled)
-            }
+            try connection.rows(arrivalRows, time / 86_400) { arrival($0) }
         }
     }
 
@@ -93,7 +79,7 @@ extension IdentityStore {
         let open = entries.filter { $0.direction == .sent && $0.state.hasNoOutcome }
         guard !open.isEmpty else { return [:] }
         // The outbox is read before the state: a collected outcome is in the state before it is deleted from the outbox.
-        let reached = try outbox?.reachedIDs() ?? ReachedIDs()
+        let reached = try outbox?.reachedIDs() ?? [:]
         return try preview { transaction in
             var departures: [Int64: Departure] = [:]
             var people: [GroupID: [KeyID]] = [:]
@@ -139,11 +125,12 @@ extension IdentityStore {
 extension StateTransaction {
     /// Returns the way of an own message, or `nil` if it has an outcome, arrived, or is too old.
     fileprivate func departure(
-        of entry: HistoryEntry, _ reached: ReachedIDs, _ people: inout [GroupID: [KeyID]],
+        of entry: HistoryEntry, _ reached: [String: Outbox.Arrival],
+        _ people: inout [GroupID: [KeyID]],
         at now: Timestamp
     ) throws(StateError) -> Departure? {
         let ids = try envelopeIDs(of: entry, &people)
-        if ids.contains(where: { reached.waiting.contains($0) }) { return .queued }
+        if ids.contains(where: { reached[$0] == .waiting }) { return .queued }
         let age = now.seconds - (entry.received?.seconds ?? .min / 2)
         guard entry.state == .new, !ids.isEmpty, age < Departure.lifetime,
             let count = try outcomes(of: entry, ids, reached), count < entry.copies ?? 1
@@ -186,15 +173,15 @@ extension StateTransaction {
     }
 
     /// Returns the number of the envelopes of an own message that have an outcome, or `nil` if the message has one now. `ids` are
-    /// those of its envelopes.
+    /// those of its envelopes, none of which waits.
     fileprivate func outcomes(
-        of entry: HistoryEntry, _ ids: [String], _ reached: ReachedIDs
+        of entry: HistoryEntry, _ ids: [String], _ reached: [String: Outbox.Arrival]
     ) throws(StateError) -> Int? {
         let isOpen = try connection.exists(
             "SELECT 1 FROM message WHERE number = ? AND state = ?", entry.number,
             entry.state.rawValue)
         guard isOpen else { return nil }
-        let settled = ids.filter { reached.settled.contains($0) }
+        let settled = ids.filter { reached[$0] != nil }
         guard entry.conversation.group != nil, let id = entry.id else { return settled.count }
         let collected = try connection.rows(
             "SELECT copy FROM copy WHERE message = ?", store.mark(sent: id)

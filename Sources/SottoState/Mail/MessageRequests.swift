@@ -184,8 +184,11 @@ extension StateTransaction {
         ) { $0.integer(0) }
     }
 
-    /// Removes a message from the list. It is kept while space remains.
+    /// Removes a message from the list. It is kept while space remains. A card without a message is deleted: no limit would count it.
     private func setAside(_ number: Int64) throws(StateError) {
+        try connection.run(
+            "DELETE FROM request WHERE number = ? AND length(envelope) = 0", number)
+        guard connection.changes == 0 else { return }
         try connection.run("UPDATE request SET aside = 1 WHERE number = ?", number)
         var bytes: Int64
         if let counted = bytesAside {

@@ -30,7 +30,8 @@ extension IdentityStore {
         var settled = notes
         if Outbox.exists(in: directory) {
             let outbox = try Outbox(directory: directory, lockTimeout: Self.forwardTimeout)
-            let queues = try Dictionary(grouping: outbox.waitingEnvelopes(), by: \.relay)
+            let waiting = try withConversations(outbox.waitingEnvelopes())
+            let queues = Dictionary(grouping: waiting, by: \.relay)
             if !queues.isEmpty {
                 settled = []
                 for note in notes {
@@ -56,31 +57,37 @@ extension IdentityStore {
         guard let contact = try contact(marked: peer), let relay = contact.card?.relay else {
             return true
         }
+        let conversation = mark(Conversation.peer(contact.id))
         var isSettled = true
         for (queue, envelopes) in queues {
             guard let new = follow(relay, queue) else { continue }
-            var numbers: [Int64] = []
-            for envelope in envelopes {
-                if try isEnvelope(envelope, for: contact.id) { numbers.append(envelope.number) }
-            }
+            // The recipient is the contact's id, or the history has the envelope as a message to the contact. The address on the
+            // contact's card proves nothing, because it can be the mailbox of another person.
+            let numbers = envelopes.filter {
+                $0.recipient == contact.id.description || $0.conversation == conversation
+            }.map(\.number)
             guard !numbers.isEmpty else { continue }
             if try !outbox.move(numbers, from: queue, to: new) { isSettled = false }
         }
         return isSettled
     }
 
-    /// Returns whether an envelope is for a person: its recipient is the person's id, or the history has it as a message to the
-    /// person. The address on the person's card proves nothing, because it can be the mailbox of another person.
-    private func isEnvelope(
-        _ envelope: Outbox.WaitingEnvelope, for person: KeyID
-    ) throws(StateError) -> Bool {
-        if envelope.recipient == person.description { return true }
-        return try database.use { (connection: StateConnection) throws(StateError) in
-            try connection.exists(
-                """
-                SELECT 1 FROM message JOIN conversation ON conversation.number = message.conversation
-                WHERE message.mark = ? AND sent = 1 AND conversation.mark = ?
-                """, mark(sent: envelope.id), mark(Conversation.peer(person)))
+    /// Adds to envelopes the conversations in which the history has them as own messages.
+    private func withConversations(
+        _ envelopes: [Outbox.WaitingEnvelope]
+    ) throws(StateError) -> [Outbox.WaitingEnvelope] {
+        try database.use { (connection: StateConnection) throws(StateError) in
+            var known = envelopes
+            for index in known.indices {
+                known[index].conversation = try connection.first(
+                    """
+                    SELECT conversation.mark FROM message
+                    JOIN conversation ON conversation.number = message.conversation
+                    WHERE message.mark = ? AND sent = 1
+                    """, mark(sent: known[index].id)
+                ) { $0.bytes(0) }
+            }
+            return known
         }
     }
 }
@@ -106,6 +113,8 @@ extension Outbox {
         let relay: String
         let recipient: String
         let id: String
+        /// The keyed hash of the conversation in which the history has the envelope as an own message, or `nil`.
+        var conversation: [UInt8]?
     }
 
     /// Returns all envelopes that wait.

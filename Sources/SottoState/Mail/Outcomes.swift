@@ -59,12 +59,13 @@ typealias SentOutcome = (id: String, outcome: String)
 extension StateTransaction {
     fileprivate func record(_ outcome: String, of id: String) throws(StateError) {
         guard let state = IdentityStore.state(of: outcome) else { return }
+        let mark = store.mark(sent: id)
         // A receipt may be here already.
         try connection.run(
             "UPDATE message SET state = ? WHERE mark = ? AND state IN (?, ?, ?)", state.rawValue,
-            store.mark(sent: id), HistoryEntry.State.new.rawValue,
+            mark, HistoryEntry.State.new.rawValue,
             HistoryEntry.State.handedOn.rawValue, HistoryEntry.State.failed.rawValue)
-        if state == .stored { try storeRepeated(by: store.mark(sent: id)) }
+        if state == .stored { try storeRepeated(by: mark) }
     }
 }
 

@@ -31,10 +31,9 @@ package enum NameRule {
             folded = NameRule.folded(name)
         }
 
-        /// Returns whether the name of a new contact could be mistaken for this one: it is the same or its beginning, or this is
-        /// the name of a group and its beginning. The group would lose its name.
-        package func isLike(_ new: String) -> Bool {
-            let new = NameRule.folded(new)
+        /// Returns whether the folded name of a new contact could be mistaken for this one: it is the same or its beginning, or
+        /// this is the name of a group and its beginning. The group would lose its name.
+        package func isLike(folded new: [UInt8]) -> Bool {
             guard !folded.isEmpty, !new.isEmpty else { return false }
             return folded.starts(with: new) || meaning.group != nil && new.starts(with: folded)
         }

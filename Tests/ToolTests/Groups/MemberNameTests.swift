@@ -1,4 +1,5 @@
 import Sotto
+import SottoState
 import TestSupport
 import Testing
 
@@ -32,6 +33,25 @@ struct MemberNameTests {
         let ban = try circle["bob"].run("group", ["remove", "team", "carol"])
         #expect(ban.status != 66, "\(ban.stderr)")
         #expect(try removal()?["nickname"] == .string("carol"))
+    }
+
+    /// A name on a card that cannot be a nickname, or that rearranges the text around it, is none.
+    @Test func aNameOnACardFollowsTheRule() throws {
+        let id = try circle.groupID("bob")
+        let long = String(repeating: "x", count: 201)
+        let names: [(name: String, shown: String?)] = [
+            ("dave", "dave"), ("", nil), ("dave\nalice", nil), ("dave\u{202E}", nil), (long, nil),
+        ]
+        try circle["bob"].store().transaction { transaction in
+            let group = try #require(try transaction.group(id))
+            for (name, shown) in names {
+                let dave = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: name)
+                // That no name was found is forgotten when the card arrives.
+                #expect(try transaction.memberName(of: dave.id, in: group) == nil)
+                try transaction.note(dave.card(issued: .now()), in: group)
+                #expect(try transaction.memberName(of: dave.id, in: group) == shown)
+            }
+        }
     }
 
     @Test func aRemovalSaysWhoDidIt() throws {

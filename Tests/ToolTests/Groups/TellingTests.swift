@@ -103,6 +103,20 @@ import Testing
         #expect(try circle.must("bob", "group", ["show", "team"]).text.contains("one"))
     }
 
+    /// A preview that wrote would fail at once while another program writes.
+    @Test func aPreviewOfTheUntoldWritesNothing() throws {
+        _ = try describe("one")
+        let id = try circle.groupID("alice")
+        let (writer, reader) = (try alice.store(), try alice.store())
+        let untold = try writer.transaction { _ in
+            try reader.preview { transaction -> UntoldChanges? in
+                try transaction.group(id).flatMap { try transaction.untold(in: $0) }
+            }
+        }
+        #expect(untold?.changes == 1 && untold?.members == 2)
+        #expect(try tellings() == 2)
+    }
+
     @Test func aBatchTellsOnce() throws {
         _ = try describe("one")
         clock.set(61)

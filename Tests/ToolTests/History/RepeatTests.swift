@@ -111,6 +111,22 @@ import Testing
         #expect(try texts(bob.history("alice")) == ["one", "two"])
     }
 
+    /// The message of a request came in a repeat, and is opened after that.
+    @Test func aRequestEndsAfterItsRepeat() throws {
+        try circle.must("bob", "contact", ["add", "carol.card"])
+        try circle.must("bob", "contact", ["remove", "alice"])
+        let sealed = try encrypt("one", "--to", "bob", "--elsewhere")
+        #expect(try bob.read(sealed).status == 0)
+        let store = try bob.store()
+        #expect(try store.requestedEnvelopes(from: alice.identity.id).count == 1)
+        try circle.must("bob", "contact", ["add", "alice.card"])
+        clock.set(61)
+        #expect(try bob.read(encrypt(again("1"), "--elsewhere")).status == 0)
+        let late = try bob.read(sealed)
+        #expect(try late.status == 0 && late.records.map { $0["seen"] } == [.bool(true)])
+        #expect(try store.requestedEnvelopes(from: alice.identity.id).isEmpty)
+    }
+
     @Test func otherContentIs13() throws {
         let sealed = try encrypt("one", "--to", "bob", "--elsewhere")
         let other = try encrypt("two", "--to", "bob", "--elsewhere")

@@ -171,6 +171,17 @@ struct CarriedCardTests {
         #expect(try record("bob")["card"]?.object == good)
     }
 
+    @Test func aFormerAddressIsOfNoContact() throws {
+        let address = SendAddress().id(of: bob)
+        let card = try Card(record: cardOfBob(withAddress: address))
+        try store.transaction { transaction in
+            try transaction.save(Contact(name: "bob", id: bob.id, card: card))
+            #expect(try transaction.contact(withAddress: address)?.id == bob.id)
+            try transaction.save(Contact(name: "bob", id: bob.id, card: bob.card(issued: .now())))
+            #expect(try transaction.contact(withAddress: address) == nil)
+        }
+    }
+
     @Test func aRequestShowsTheClaimedNameAndTheRelay() throws {
         _ = try must("contact", "add", "carol.card", "-i", "alice.key")
         let hostile = Identity(

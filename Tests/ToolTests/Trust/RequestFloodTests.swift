@@ -87,6 +87,12 @@ struct RequestFloodTests {
         #expect(try store.requests().count == 800 + min(200, aside))
     }
 
+    @Test func cardsWithoutMessagesAreNotSetAside() throws {
+        #expect(try flood(0..<1_010, size: 0) == 1_010)
+        #expect(try listed().count == 1_000)
+        #expect(try store.requestsAside().messages == 0)
+    }
+
     @Test func theListReportsSetAsideMessages() throws {
         #expect(
             try home.run("contact", ["add", "bob.card", "-i", "alice.key"]).status == 0)
