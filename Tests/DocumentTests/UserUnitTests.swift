@@ -7,7 +7,7 @@ import Testing
     private static let folder = "share/systemd/user"
 
     /// systemd itself reads the units and reports nothing. The programs need not be installed.
-    @Test func systemdAcceptsTheUnits() throws {
+    @Test(.needs(.systemdAnalyze)) func systemdAcceptsTheUnits() throws {
         let scratch = TemporaryDirectory()
         let names = try Repository.names(in: Self.folder)
         #expect(names == ["sotto-reader.service", "sotto-recv.service"])
@@ -18,7 +18,7 @@ import Testing
             scratch.write(name, Array(local.utf8))
         }
         let run = try Command(
-            path: "/usr/bin/systemd-analyze",
+            path: Peer.systemdAnalyze.path,
             ["--user", "verify", "--man=no"] + names.map { scratch($0) },
             environment: [
                 "XDG_RUNTIME_DIR": scratch.path, "HOME": scratch.path, "PATH": "/usr/bin:/bin",

@@ -46,6 +46,7 @@ package struct Peer: Sendable {
     package static let pythonPackages = Peer(".build-peers", file: Peers.python)
     package static let qrencode = Peer("qrencode")
     package static let sshKeygen = Peer("ssh-keygen")
+    package static let systemdAnalyze = Peer("systemd-analyze")
     package static let tmux = Peer("tmux")
     /// The texts of Unicode's own test of normalization.
     package static let unicodeData = Peer(
