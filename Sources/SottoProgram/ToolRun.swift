@@ -102,7 +102,7 @@ extension ProgramStart {
     /// Starts the tool with a secret at ``ToolRun/secretSource``. Throws a failure with status 78 if it is not installed.
     package func startTool(
         _ tool: String, secret: PassedSecret? = nil
-    ) throws(Failure) -> pid_t {
+    ) throws(Failure) -> Int32 {
         var start = self
         let pipe = try secret.map { secret throws(Failure) in try PipeEnds(holding: secret) }
         defer { pipe?.closeReading() }
