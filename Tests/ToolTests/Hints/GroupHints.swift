@@ -39,7 +39,7 @@ extension HintTests {
             situation: { world in try world.restoreTeam() },
             result: { (world, _) throws in try world.expectQuestion() }),
         HintCase(
-            "… invited you to the group …; to join: sotto group accept … --send", as: "bob",
+            "… invited you to the group …; to join: sotto group accept …… --send", as: "bob",
             situation: { world in
                 try world.startRelay()
                 try world.addBob()

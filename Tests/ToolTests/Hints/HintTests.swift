@@ -124,7 +124,7 @@ struct HintTests {
         "sotto keygen public --uri | sotto qr": "printed by sotto init, for a terminal",
         "sotto add FRIEND": "printed by sotto init, with a name to fill in",
         "sotto say FRIEND hello": "printed by sotto init, with a name to fill in",
-        "none; to set it: sotto keygen set --relay URL": "has an address to fill in",
+        "none; to set it: sotto keygen set… --relay URL": "has an address to fill in",
         "to keep them: «fileCommand»":
             "is printed on a terminal; TerminalRecordTests expect the whole command",
         "    sotto contact verify … NUMBER\\n": "printed by sotto add, with the number to fill in",

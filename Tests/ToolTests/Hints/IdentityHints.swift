@@ -56,7 +56,7 @@ extension HintTests {
                 try world.must("bob", "recv", ["--card", world.id("alice")])
             }),
         HintCase(
-            "not published; to publish it: sotto keygen public --send",
+            "not published; to publish it: sotto keygen public… --send",
             situation: { world in
                 try world.startRelay()
                 return try world.run("sotto", ["whoami"])
@@ -65,7 +65,7 @@ extension HintTests {
                 #expect(try world.must("sotto", ["whoami"]).contains("card         published"))
             }),
         HintCase(
-            "none; to publish them: sotto keygen prekeys --send",
+            "none; to publish them: sotto keygen prekeys… --send",
             situation: { world in
                 try world.startRelay()
                 return try world.run("sotto", ["whoami"])
