@@ -12,7 +12,7 @@ struct PageCommand: Program {
         name: "page",
         abstract: "Print the newest messages, or those before a number.",
         usage: """
-            history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text | --json] [-q]
+            history [WHO] [--limit N] [--before N|TIME | --after N|TIME] [--text | --json] [-q]
             history [WHO] --changed-since TIME | --pinned | --unread | --raw | --follow
             history [WHO] --as NAME [--follow] [--exec CMD] [--raw]
             """)
@@ -26,11 +26,11 @@ struct PageCommand: Program {
     var before: IdentityStore.Point?
 
     @Option(
-        "--after", value: "time",
+        "--after", value: "when",
         help:
-            "Print messages stored at this time or later, such as 2026-11-22 or \"2026-11-22 09:00\"."
+            "Print the first messages after the one with this number, or the newest of those stored at this time or later."
     )
-    var after: Timestamp?
+    var after: IdentityStore.Point?
 
     @Option(
         "--changed-since", value: "time",
@@ -133,7 +133,14 @@ struct PageCommand: Program {
             } else if unread {
                 try self.unread(in: conversation, store)
             } else if let after {
-                try store.history(since: after, in: conversation, limit: limit, events: raw)
+                switch after {
+                case .number:
+                    try store.history(
+                        from: store.place(after: after), in: conversation, limit: limit, events: raw
+                    )
+                case .time(let time):
+                    try store.history(since: time, in: conversation, limit: limit, events: raw)
+                }
             } else {
                 try store.history(
                     conversation: conversation,

@@ -50,6 +50,16 @@ import Testing
         #expect(try texts(records(alice, "bob", "--limit", "1")) == ["three"])
         let number = try #require(mine[1]["number"]?.integer)
         #expect(try texts(records(alice, "bob", "--before", "\(number)")) == ["one"])
+        for who in [[], ["bob"]] {
+            let after = who + ["--after", "\(try #require(mine[0]["number"]?.integer))"]
+            for (options, expected) in [
+                (after, ["two", "three"]), (after + ["--limit", "1"], ["two"]),
+                (after + ["--raw"], ["two", "three"]), (who + ["--after", "1000000"], []),
+            ] {
+                let run = try alice.run("history", options)
+                #expect(try texts(run.records) == expected, "\(options)")
+            }
+        }
         #expect(try texts(records(alice)) == ["one", "two", "three"])
         for time in ["2100-01-01T00:00:00Z", "2100-01-01", "2100-01-01 07:20"] {
             #expect(try records(alice, "--after", time).isEmpty)
@@ -206,6 +216,38 @@ import Testing
         }
         #expect(try texts(records(bob, "search", "three")) == ["three"])
         #expect(try alice.run("history", ["search", "--context", "-1", "three"]).status == 64)
+    }
+
+    /// From a message on, a search goes to the newest one as well as to the oldest.
+    @Test func aSearchGoesBothWays() throws {
+        try tell(["one", "two", "three", "four", "five"], from: alice, to: bob)
+        let numbers = try records(alice, "bob").compactMap { $0["number"]?.integer }
+        let after = ["search", "--after", "\(numbers[0])"]
+        for (options, expected) in [
+            (after, ["two", "four"]), (after + ["--limit", "1"], ["two"]),
+            (after + ["--limit", "1", "-C", "1"], ["one", "two", "three"]),
+            (["search", "--after", "\(numbers[3])"], []),
+            (["search", "--after", "1000000"], []),
+            (["search", "--after", "2020-01-01"], ["one", "two", "four"]),
+            (["search", "--after", "2100-01-01"], []),
+            (["search", "--before", "\(numbers[3])"], ["two", "one"]),
+        ] {
+            for who in [[], ["bob"]] {
+                let run = try alice.run("history", options + ["o"] + who)
+                #expect(run.status == (expected.isEmpty ? 1 : 0), "\(options)")
+                #expect(try texts(run.records) == expected, "\(options)")
+            }
+        }
+        // The edit is after the place, and the message that it changes is before it.
+        let id = try #require(try records(alice, "bob")[0]["id"]?.string)
+        let target = #""target":{"id":"\#(id)","from":"\#(alice.identity.id)"}"#
+        try tell(
+            [#"{"body":{"type":"edit",\#(target),"body":{"type":"text","text":"zero"}}}"#],
+            from: alice, to: bob)
+        #expect(try texts(records(alice, "search", "zero")) == ["zero"])
+        #expect(try records(alice, "search", "--after", "\(numbers[0])", "zero").isEmpty)
+        #expect(
+            try alice.run("history", ["search", "--after", "1", "--before", "2", "o"]).status == 64)
     }
 
     @Test func linesForPeopleHaveTheNameOnce() throws {
