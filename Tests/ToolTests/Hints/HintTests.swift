@@ -139,7 +139,6 @@ struct HintTests {
             "asks for a passphrase on the terminal",
         "sotto: left out, because the folder has a file with this name and length: …; to save one: sotto save NUMBER":
             "has a number to fill in; saveFetchesAndSaves saves one",
-        "To rename a contact everywhere: sotto contact rename OLD NEW": "the help of a subcommand",
         "name the identity file itself: sotto history wipe -i FILE":
             "has a name to fill in, and removes the identity",
         "to remove them without a question: sotto history wipe --yes": "removes the identity",

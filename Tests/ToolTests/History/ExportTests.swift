@@ -196,7 +196,8 @@ import Testing
         let texts = HostileTexts.all
         #expect(texts.count >= 200 && Set(texts).count == texts.count)
         try store(texts)
-        try bob.run("history", ["rename", "alice", "<script>document.title='owned'</script>\"'&"])
+        let name = "<script>document.title='owned'<b onclick=x>\"'&"
+        #expect(try bob.run("history", ["rename", "alice", name]).status == 0)
         #expect(
             try bob.run("history", ["export", "--format", "html", "-o", "page.html"]).status == 0)
         let run = try they.home.other(

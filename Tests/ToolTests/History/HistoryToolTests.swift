@@ -287,7 +287,7 @@ import Testing
     @Test func aConversationHasANameAndMarks() throws {
         try tell(["1"], from: alice, to: bob)
         for arguments in [
-            ["favourite", "alice"], ["mute", "alice"], ["rename", "alice", "Alice L."],
+            ["favourite", "alice"], ["mute", "alice"],
         ] {
             #expect(try bob.run("history", arguments).status == 0)
         }
@@ -296,19 +296,65 @@ import Testing
         // Text is for people, who muted the conversation.
         #expect(try bob.run("history", ["unread", "--text"]).status == 1)
         #expect(try records(bob, "unread").count == 2)
-        #expect(list["name"] == .string("Alice L."))
-        #expect(try texts(records(bob, "alice l.")) == ["1"])
-        for arguments in [
-            ["favourite", "--off", "alice"], ["mute", "--off", "alice"],
-            ["rename", "--off", "alice"],
-        ] {
+        for arguments in [["favourite", "--off", "alice"], ["mute", "--off", "alice"]] {
             #expect(try bob.run("history", arguments).status == 0)
         }
         let plain = try #require(try records(bob, "list").first)
-        #expect(plain["favourite"] == .bool(false) && plain["name"] == .string("alice"))
+        #expect(plain["favourite"] == .bool(false) && plain["muted"] == .bool(false))
         for name in ["", "a\u{202E}b", "a\nb", String(repeating: "x", count: 65)] {
             #expect(try bob.run("history", ["rename", "alice", name]).status == 64)
         }
+    }
+
+    /// A contact has one name, whichever tool gives it.
+    @Test func aContactHasOneName() throws {
+        try tell(["1"], from: alice, to: bob)
+        func name() throws -> [String?] {
+            let contact = try bob.run("contact", ["list", "--json"]).records.first {
+                $0["id"]?.string == alice.identity.id.description
+            }
+            return [try records(bob, "list").first?["name"]?.string, contact?["name"]?.string]
+        }
+        let run = try bob.run("history", ["rename", "alice", " Alice L. "])
+        #expect(run.status == 0 && run.stderr == "history: alice is now called Alice L.\n")
+        #expect(try name() == ["Alice L.", "Alice L."])
+        #expect(try texts(records(bob, "alice l.")) == ["1"])
+        #expect(try bob.run("contact", ["rename", "Alice L.", "Lissy"]).status == 0)
+        #expect(try name() == ["Lissy", "Lissy"])
+        #expect(try bob.run("history", ["rename", "--off", "Lissy"]).status == 64)
+        // The rules of names are those of contacts.
+        for wrong in ["me", "a/b", "-x"] {
+            #expect(try bob.run("history", ["rename", "Lissy", "--", wrong]).status == 64)
+        }
+        let carol = try Party("carol", in: two.home)
+        #expect(try bob.run("contact", ["add", carol.card]).status == 0)
+        #expect(try bob.run("history", ["rename", "Lissy", "carol"]).status == 73)
+        #expect(try name() == ["Lissy", "Lissy"])
+        // A person without a contact has no name here.
+        let dave = try Party("dave", in: two.home)
+        let stranger = try bob.run("history", ["rename", dave.identity.id.description, "Dave"])
+        #expect(stranger.status == 66, "\(stranger.stderr)")
+        // Your notes have a name of this history.
+        #expect(try bob.run("history", ["rename", "me", "Notes"]).status == 0)
+        #expect(try records(bob, "list").contains { $0["name"] == .string("Notes") })
+        #expect(try bob.run("history", ["rename", "--off", "me"]).status == 0)
+        #expect(try records(bob, "list").contains { $0["name"] == .string("me") })
+    }
+
+    /// The name of a group in this history is no change of the group.
+    @Test func aGroupHasALocalName() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        let run = try circle.must("bob", "history", ["rename", "team", "climbers"])
+        #expect(run.stdout.isEmpty)
+        try circle.say("bob", "hello", to: "climbers")
+        try circle.settle()
+        #expect(try circle.history("bob", "climbers") == ["hello"])
+        #expect(try circle.history("alice") == ["hello"])
+        let groups = try circle.must("bob", "group", ["list", "--json"]).records
+        #expect(groups.map { $0["name"] } == [.string("team")])
+        try circle.must("bob", "history", ["rename", "--off", "climbers"])
+        #expect(try circle.history("bob") == ["hello"])
     }
 
     // MARK: Deletion
