@@ -127,6 +127,8 @@ struct HintTests {
         "none; to set it: sotto keygen set --relay URL": "has an address to fill in",
         "to keep them: «fileCommand»":
             "is printed on a terminal; TerminalRecordTests expect the whole command",
+        "…: note: a receipt is due; to mark as read and send it: sotto history read … --send":
+            "is printed on a terminal; ShownMessageTests expect the whole command",
         "    sotto contact verify … NUMBER\\n": "printed by sotto add, with the number to fill in",
         "  sotto history export --backup -o state.age":
             "printed by sotto init, for use after the first contact; keygen's hint has a case",
