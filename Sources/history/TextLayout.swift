@@ -108,11 +108,10 @@ struct TextLayout {
     /// Returns the beginning of what a reply quotes, on one line.
     private func line(of quotation: Quotation, indent: Int) -> String {
         let (text, note) = quotation.shown
-        let first = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         let end = note.map { " [\($0)]" } ?? ""
         let width = max(24, (output.terminalWidth ?? 80) - indent)
         let room = max(8, width - Table.width(end) - 2)
-        return coloured("> " + Table.cut(Self.oneLine(first), to: room) + end, .faint)
+        return coloured("> " + Table.cut(TargetWords.firstLine(of: text), to: room) + end, .faint)
     }
 
     private func lines(

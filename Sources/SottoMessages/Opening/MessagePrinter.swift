@@ -66,7 +66,9 @@ package final class MessagePrinter {
             let name = try store.readableContact(id: person)?.name ?? ""
             return name.isEmpty ? nil : name
         }
-        let prefix = start + (forwarded.map { "[\($0)] " } ?? "")
+        let reply = try store.flatMap { try TargetWords.ofReply(message, $0) }
+        let marks = [reply, forwarded].compactMap(\.self)
+        let prefix = start + marks.map { "[\($0)] " }.joined()
         let target = try store.map { try TargetWords.of(message, $0) } ?? TargetWords.unknown
         try print(text: message.body, about: target, prefix)
         if let file = AttachedFile(message) {
