@@ -147,7 +147,9 @@ struct PageCommand: Program {
                     before: before.map { try store.place(of: $0) } ?? .end, limit: limit,
                     events: raw)
             }
-        let count = try print(entries.filter { $0.number <= last }, showing, store)
+        let page = entries.filter { $0.number <= last }
+        let changes = try self.changes(among: page, in: conversation, limit: limit, history)
+        let count = try print(page, among: changes, showing, store)
         if let watch { try wait(watch, after: last, conversation, showing, store) }
         try output.finish()
         guard count > 0 else { throw history.nothing("no message") }
@@ -175,10 +177,28 @@ struct PageCommand: Program {
         return try conversations.flatMap { try store.unread(in: $0) }
     }
 
-    /// Prints messages. Returns their number.
+    /// Returns the changes of a group that stand among the messages of a page for people, or `nil`.
+    private func changes(
+        among page: [HistoryEntry], in conversation: Conversation?, limit: Int,
+        _ history: OpenHistory
+    ) throws -> ShownChanges? {
+        guard form.isText, !raw, !pinned, !unread, changedSince == nil, let conversation,
+            let first = page.first, let last = page.last
+        else { return nil }
+        // A page without further messages in its direction has all changes there.
+        let isWhole = page.count < limit
+        let start: HistoryPlace = after == nil && isWhole ? .start : first.place
+        let end: HistoryPlace =
+            after != nil && !isWhole
+            ? last.place : try before.map { try history.store.place(of: $0) } ?? .end
+        return try ShownChanges(history, conversation, from: start, before: end)
+    }
+
+    /// Prints messages, with the changes of their group. Returns the number of messages.
     @discardableResult
     private func print(
-        _ entries: [HistoryEntry], _ showing: MessageShowing, _ store: IdentityStore
+        _ entries: [HistoryEntry], among changes: ShownChanges? = nil, _ showing: MessageShowing,
+        _ store: IdentityStore
     ) throws -> Int {
         guard !raw else {
             try showing.print(raw: entries)
@@ -186,7 +206,12 @@ struct PageCommand: Program {
         }
         var views = try store.views(of: entries)
         if pinned { views.removeAll { $0.pin == nil } }
-        try showing.print(views)
+        if var changes {
+            try showing.print(views, among: &changes)
+            try showing.print(changes.next(before: .end))
+        } else {
+            try showing.print(views)
+        }
         return views.count
     }
 
