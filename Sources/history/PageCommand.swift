@@ -188,9 +188,8 @@ struct PageCommand: Program {
         // A page without further messages in its direction has all changes there.
         let isWhole = page.count < limit
         let start: HistoryPlace = after == nil && isWhole ? .start : first.place
-        let end: HistoryPlace =
-            after != nil && !isWhole
-            ? last.place : try before.map { try history.store.place(of: $0) } ?? .end
+        var end = try before.map { try history.store.place(of: $0) } ?? .end
+        if after != nil, !isWhole { end = last.place }
         return try ShownChanges(history, conversation, from: start, before: end)
     }
 

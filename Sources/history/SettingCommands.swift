@@ -80,7 +80,9 @@ struct RenameCommand: Program {
         let history = try options.open()
         let conversation = try history.conversation(who, for: .acting)
         guard let peer = conversation.peer, peer != history.store.owner.id else {
-            return try history.store.transaction { try $0.change(conversation) { $0.name = name } }
+            return try history.store.transaction { transaction in
+                try transaction.change(conversation) { $0.name = self.name }
+            }
         }
         guard let name else {
             throw Failure(

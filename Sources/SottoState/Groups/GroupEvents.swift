@@ -1,6 +1,6 @@
 import Sotto
 
-/// The events by which people hear of changes of a group: objects with the member `event`. sotto-formats(5) and decrypt(1).
+/// The events by which people hear of changes of a group: objects with the member `event`. decrypt(1) lists them.
 enum GroupEvent {
     /// A person is a member.
     static func joined(_ who: KeyID, _ rank: GroupRank, nickname: String?) -> JSONObject {

@@ -88,7 +88,7 @@ extension HistoryEntry {
     fileprivate var shownChange: ShownChange? {
         guard !isGone, !isImported, direction == .received,
             let body = record["body"]?.object, body["type"]?.string == GroupBody.type,
-            let group = conversation.group, let time = received ?? time
+            let group = conversation.group, let time = received ?? self.time
         else { return nil }
         let events = IdentityStore.shownEvents(in: body)
         guard !events.isEmpty else { return nil }

@@ -55,15 +55,16 @@ struct GroupChangeLineTests {
         }
         // Each of them stands there once, and none of them is a message.
         for line in text.split(separator: "\n") where line.contains("named the group crew") {
-            #expect(text.components(separatedBy: line.drop { $0 != "[" }).count == 2)
+            let change = String(line.drop { $0 != "[" })
+            #expect(text.components(separatedBy: change).count == 2, "\(text)")
         }
         #expect(try circle.history(who, "crew") == ["hello"])
         #expect(try circle[who].history("crew").count == 1)
         #expect(html.components(separatedBy: "<article").count == 2)
     }
 
-    /// A page that begins after a change does not have it.
-    @Test func aPageHasTheChangesAmongItsMessages() throws {
+    /// A page without messages, and the other selections, have no changes.
+    @Test func onlyAPageOfMessagesHasTheChanges() throws {
         let number = try #require(circle["bob"].history("crew")[0]["number"]?.integer)
         let before = try circle["bob"].run("history", ["crew", "--text", "--before", "\(number)"])
         #expect(before.status == 1 && before.stdout.isEmpty, "\(before.text)")

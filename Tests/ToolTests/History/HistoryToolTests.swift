@@ -50,8 +50,9 @@ import Testing
         #expect(try texts(records(alice, "bob", "--limit", "1")) == ["three"])
         let number = try #require(mine[1]["number"]?.integer)
         #expect(try texts(records(alice, "bob", "--before", "\(number)")) == ["one"])
+        let first = try #require(mine[0]["number"]?.integer)
         for who in [[], ["bob"]] {
-            let after = who + ["--after", "\(try #require(mine[0]["number"]?.integer))"]
+            let after = who + ["--after", "\(first)"]
             for (options, expected) in [
                 (after, ["two", "three"]), (after + ["--limit", "1"], ["two"]),
                 (after + ["--raw"], ["two", "three"]), (who + ["--after", "1000000"], []),
