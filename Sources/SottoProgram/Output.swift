@@ -185,11 +185,16 @@ public final class Output {
     }
 
     /// Writes received text and a line feed. On a terminal, lines after the first are indented and marked, see
-    /// ``TerminalParagraph``, and a long text is cut; otherwise the text is unchanged.
-    public func writeParagraph(_ text: String) throws(Failure) {
-        guard isTerminal else { return try write(Array((text + "\n").utf8)) }
-        let shown = TerminalParagraph.beginning(text, width: terminalWidth)
+    /// ``TerminalParagraph``, and a long text is cut; otherwise the text is unchanged. Returns whether all of it was written.
+    @discardableResult
+    public func writeParagraph(_ text: String) throws(Failure) -> Bool {
+        guard isTerminal else {
+            try write(Array((text + "\n").utf8))
+            return true
+        }
+        let (shown, isWhole) = TerminalParagraph.beginning(text, width: terminalWidth)
         try write(Array((shown + "\n").utf8))
+        return isWhole
     }
 
     /// Writes the buffered bytes.

@@ -11,14 +11,14 @@ public enum TerminalParagraph {
     /// The maximum number of lines of one text on a terminal.
     public static let lineLimit = 100
 
-    /// Returns `text` as ``show(_:width:)`` does, at most ``lineLimit`` lines. A last line without a mark has the number
-    /// of the others.
-    public static func beginning(_ text: String, width: Int?) -> String {
+    /// Returns `text` as ``show(_:width:)`` does, at most ``lineLimit`` lines, and whether these are all. Otherwise a last line
+    /// without a mark has the number of the others.
+    public static func beginning(_ text: String, width: Int?) -> (text: String, isWhole: Bool) {
         let shown = show(text, width: width)
         let lines = shown.split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count > lineLimit else { return shown }
-        return lines.prefix(lineLimit).joined(separator: "\n")
-            + "\n[\(lines.count - lineLimit) more lines]"
+        guard lines.count > lineLimit else { return (shown, true) }
+        let beginning = lines.prefix(lineLimit).joined(separator: "\n")
+        return (beginning + "\n[\(lines.count - lineLimit) more lines]", false)
     }
 
     /// Returns `text`, escaped, in lines of at most `width` columns, without a final line feed.

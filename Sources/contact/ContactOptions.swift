@@ -92,20 +92,6 @@ struct OpenBook {
         return try book.find(text, for: .acting)
     }
 
-    /// Returns notes about the groups whose names are now those of a contact, or the beginning of one.
-    func groupNotes(of contact: Contact) throws -> [String] {
-        guard let store = try book.store() else { return [] }
-        return try store.preview { transaction in
-            let names = try transaction.groupNames()
-            return try transaction.groupHeaders().compactMap { header in
-                guard let name = names[header.id], name != header.name,
-                    NameRule.isBeginning(header.name, of: contact.name)
-                else { return nil }
-                return "the group \(header.name) is called \(name) from now on"
-            }
-        }
-    }
-
     /// Returns the number of waiting requests of a sender.
     func waiting(from id: KeyID) throws -> Int {
         try book.store()?.requestedEnvelopes(from: id).count ?? 0

@@ -18,13 +18,8 @@ struct RenameCommand: Program {
 
     func execute() throws {
         let name = try ContactName.checked(new)
-        var former = ""
         let open = try options.open()
-        let contact = try open.change(old) { contact, _ in
-            former = contact.name
-            contact.name = name
-        }
-        options.note("\(former.isEmpty ? "the contact" : former) is now called \(name)")
-        try open.groupNotes(of: contact).forEach(options.note)
+        let id = try open.contact(old).id
+        try open.book.rename(id, named: old, to: name).forEach(options.note)
     }
 }

@@ -12,7 +12,7 @@ struct PageCommand: Program {
         name: "page",
         abstract: "Print the newest messages, or those before a number.",
         usage: """
-            history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text | --json] [-q]
+            history [WHO] [--limit N] [--before N|TIME | --after N|TIME] [--text | --json] [-q]
             history [WHO] --changed-since TIME | --pinned | --unread | --raw | --follow
             history [WHO] --as NAME [--follow] [--exec CMD] [--raw]
             """)
@@ -26,11 +26,11 @@ struct PageCommand: Program {
     var before: IdentityStore.Point?
 
     @Option(
-        "--after", value: "time",
+        "--after", value: "when",
         help:
-            "Print messages stored at this time or later, such as 2026-11-22 or \"2026-11-22 09:00\"."
+            "Print the first messages after the one with this number, or the newest of those stored at this time or later."
     )
-    var after: Timestamp?
+    var after: IdentityStore.Point?
 
     @Option(
         "--changed-since", value: "time",
@@ -133,14 +133,23 @@ struct PageCommand: Program {
             } else if unread {
                 try self.unread(in: conversation, store)
             } else if let after {
-                try store.history(since: after, in: conversation, limit: limit, events: raw)
+                switch after {
+                case .number:
+                    try store.history(
+                        from: store.place(after: after), in: conversation, limit: limit, events: raw
+                    )
+                case .time(let time):
+                    try store.history(since: time, in: conversation, limit: limit, events: raw)
+                }
             } else {
                 try store.history(
                     conversation: conversation,
                     before: before.map { try store.place(of: $0) } ?? .end, limit: limit,
                     events: raw)
             }
-        let count = try print(entries.filter { $0.number <= last }, showing, store)
+        let page = entries.filter { $0.number <= last }
+        let changes = try self.changes(among: page, in: conversation, limit: limit, history)
+        let count = try print(page, among: changes, showing, store)
         if let watch { try wait(watch, after: last, conversation, showing, store) }
         try output.finish()
         guard count > 0 else { throw history.nothing("no message") }
@@ -168,10 +177,27 @@ struct PageCommand: Program {
         return try conversations.flatMap { try store.unread(in: $0) }
     }
 
-    /// Prints messages. Returns their number.
+    /// Returns the changes of a group that stand among the messages of a page for people, or `nil`.
+    private func changes(
+        among page: [HistoryEntry], in conversation: Conversation?, limit: Int,
+        _ history: OpenHistory
+    ) throws -> ShownChanges? {
+        guard form.isText, !raw, !pinned, !unread, changedSince == nil, let conversation,
+            let first = page.first, let last = page.last
+        else { return nil }
+        // A page without further messages in its direction has all changes there.
+        let isWhole = page.count < limit
+        let start: HistoryPlace = after == nil && isWhole ? .start : first.place
+        var end = try before.map { try history.store.place(of: $0) } ?? .end
+        if after != nil, !isWhole { end = last.place }
+        return try ShownChanges(history, conversation, from: start, before: end)
+    }
+
+    /// Prints messages, with the changes of their group. Returns the number of messages.
     @discardableResult
     private func print(
-        _ entries: [HistoryEntry], _ showing: MessageShowing, _ store: IdentityStore
+        _ entries: [HistoryEntry], among changes: ShownChanges? = nil, _ showing: MessageShowing,
+        _ store: IdentityStore
     ) throws -> Int {
         guard !raw else {
             try showing.print(raw: entries)
@@ -179,7 +205,12 @@ struct PageCommand: Program {
         }
         var views = try store.views(of: entries)
         if pinned { views.removeAll { $0.pin == nil } }
-        try showing.print(views)
+        if var changes {
+            try showing.print(views, among: &changes)
+            try showing.print(changes.next(before: .end))
+        } else {
+            try showing.print(views)
+        }
         return views.count
     }
 

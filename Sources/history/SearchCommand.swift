@@ -10,10 +10,11 @@ struct SearchCommand: Program {
     static let configuration = CommandConfiguration(
         name: "search",
         abstract: "Find messages that contain a text, the newest first.",
-        usage:
-            "history search [--before N|TIME] [--limit N] [-C N] [--text | --json] [-q] TEXT [WHO]",
+        usage: """
+            history search [--before N|TIME | --after N|TIME] [--limit N] [-C N] [--text | --json] [-q] TEXT [WHO]
+            """,
         discussion: """
-            Upper and lower case are the same, and so are composed and decomposed characters. Deleted messages and earlier versions of edited messages are not found. The \
+            With --after the search goes from there to the newest message, the oldest first. Upper and lower case are the same, and so are composed and decomposed characters. Deleted messages and earlier versions of edited messages are not found. The \
             exit status is 1 if no message contains the text.
             """)
 
@@ -30,6 +31,13 @@ struct SearchCommand: Program {
         help: "Find messages before the one with this number, or stored before this time.")
     var before: IdentityStore.Point?
 
+    @Option(
+        "--after", value: "when",
+        help:
+            "Find messages after the one with this number, or stored at this time or later, the oldest first."
+    )
+    var after: IdentityStore.Point?
+
     @OptionGroup var form: OutputForm
 
     @OptionGroup var options: HistoryOptions
@@ -45,6 +53,9 @@ struct SearchCommand: Program {
         guard (0...1_000).contains(context) else {
             throw UsageError("--context must be from 0 to 1000")
         }
+        guard before == nil || after == nil else {
+            throw UsageError("--before and --after cannot be combined")
+        }
         guard !wanted.isEmpty else { throw UsageError("the text to find is empty") }
     }
 
@@ -56,12 +67,14 @@ struct SearchCommand: Program {
             history, output, text: form.isText, isMixed: conversation == nil)
         var found: Set<Int64> = []
         var printed: Set<Int64> = []
+        let first = try after.map { try history.store.place(after: $0) }
+        let end = try before.map { try history.store.place(of: $0) } ?? .end
         try history.store.search(
-            wanted, in: conversation,
-            before: before.map { try history.store.place(of: $0) } ?? .end
+            wanted, in: conversation, first.map { SearchStart.from($0) } ?? .before(end)
         ) { candidate in
+            // An edit after the place can change a message before it.
             guard let entry = try target(of: candidate, history.store),
-                !found.contains(entry.number)
+                entry.place >= first ?? .start, !found.contains(entry.number)
             else { return true }
             let view = try history.store.views(of: [entry])[0]
             guard let body = view.body, SearchText(wanted).occurs(in: body) else { return true }

@@ -1,5 +1,6 @@
 import Arguments
 import Sotto
+import SottoContacts
 import SottoMessages
 import SottoState
 import SottoTool
@@ -39,17 +40,20 @@ struct MuteCommand: Program {
     func execute() throws { try options.change(who) { $0.isMuted = !off } }
 }
 
-/// `history rename`: names a conversation.
+/// `history rename`: names a conversation. A contact has one name, in the address book.
 struct RenameCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "rename", abstract: "Name a conversation in this history.",
+        name: "rename", abstract: "Rename a contact, or name another conversation here.",
         usage: """
             history rename WHO NAME
             history rename --off WHO
             """,
-        discussion: "To rename a contact everywhere: sotto contact rename OLD NEW")
+        discussion: """
+            A contact has one name, so this is the same as contact rename. The name of a group, a chat or your notes is \
+            one of this history, and no other member sees it.
+            """)
 
-    @Flag("--off", help: "Remove the name.")
+    @Flag("--off", help: "Remove the name of a group, a chat or your notes.")
     var off = false
 
     @OptionGroup var options: HistoryOptions
@@ -73,7 +77,21 @@ struct RenameCommand: Program {
     }
 
     func execute() throws {
-        try options.change(who) { $0.name = name }
+        let history = try options.open()
+        let conversation = try history.conversation(who, for: .acting)
+        guard let peer = conversation.peer, peer != history.store.owner.id else {
+            return try history.store.transaction { transaction in
+                try transaction.change(conversation) { $0.name = self.name }
+            }
+        }
+        guard let name else {
+            throw Failure(
+                .usage, "the name of a person is the contact's name, which cannot be removed",
+                hint: "give the contact another name")
+        }
+        let notes = try history.book.rename(
+            peer, named: who, to: ContactName.checked(name))
+        if !options.quiet { for note in notes { Terminal.say("history: \(note)") } }
     }
 }
 

@@ -53,6 +53,27 @@ final class MessageShowing {
         if !output.isFile { try output.flush() }
     }
 
+    /// Prints messages as lines in this order, with the changes of their group before each of them.
+    func print(_ views: [MessageView], among changes: inout ShownChanges) throws {
+        text?.prepare([], numbers: views.map(\.entry.number))
+        var part: [MessageView] = []
+        for view in views {
+            let before = changes.next(before: view.entry.place)
+            if !before.isEmpty, !part.isEmpty {
+                try print(part)
+                part = []
+            }
+            try print(before)
+            part.append(view)
+        }
+        if !part.isEmpty { try print(part) }
+    }
+
+    /// Prints changes of a group as lines.
+    func print(_ changes: [ShownChange]) throws {
+        for change in changes { try text?.print(change) }
+    }
+
     /// Returns the words for the message that a message is about.
     private func target(of view: MessageView) throws -> String {
         guard let body = view.body else { return TargetWords.unknown }

@@ -86,6 +86,18 @@ struct TextLayout {
         }
     }
 
+    /// Prints a change of a group, which has no number and no author in the columns.
+    mutating func print(_ change: ShownChange) throws {
+        let head = head("", try clock(change.time))
+        last = nil
+        let width = head.count + nameWidth + 2
+        let lines = lines(of: change.body, indent: width)
+        let gap = String(repeating: " ", count: nameWidth + 2)
+        let space = "\n" + String(repeating: " ", count: width)
+        let line = coloured(head, .faint) + gap + lines.joined(separator: space) + "\n"
+        try output.write(Array(line.utf8))
+    }
+
     /// Returns the columns of the number and the time.
     private func head(_ number: String, _ clock: String?) -> String {
         let space = String(repeating: " ", count: max(0, numberWidth - number.count))
@@ -108,11 +120,10 @@ struct TextLayout {
     /// Returns the beginning of what a reply quotes, on one line.
     private func line(of quotation: Quotation, indent: Int) -> String {
         let (text, note) = quotation.shown
-        let first = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         let end = note.map { " [\($0)]" } ?? ""
         let width = max(24, (output.terminalWidth ?? 80) - indent)
         let room = max(8, width - Table.width(end) - 2)
-        return coloured("> " + Table.cut(Self.oneLine(first), to: room) + end, .faint)
+        return coloured("> " + Table.cut(TargetWords.firstLine(of: text), to: room) + end, .faint)
     }
 
     private func lines(

@@ -14,6 +14,10 @@ package final class MessagePrinter {
     private var lastSender: String?
     private var strangers: Set<KeyID> = []
     private var hasNotedWait = false
+    private var shown: [(message: Message, number: Int64)] = []
+    /// Whether the texts of the present message were written to their end.
+    private var isWhole = true
+    private var toldOfReceipts: Set<Conversation> = []
 
     /// `tool` is the name in messages.
     package init(
@@ -52,6 +56,8 @@ package final class MessagePrinter {
                 Self.record(message, number: number, seen: seen, quotation: quotation))
             return
         }
+        isWhole = true
+        defer { if output.isTerminal, isWhole, let number { shown.append((message, number)) } }
         try reportSender(message)
         let start = form.hasTime ? Self.prefix(message) : ""
         let forwarded = try ForwardedWords.of(message.body) { person in
@@ -60,7 +66,9 @@ package final class MessagePrinter {
             let name = try store.readableContact(id: person)?.name ?? ""
             return name.isEmpty ? nil : name
         }
-        let prefix = start + (forwarded.map { "[\($0)] " } ?? "")
+        let reply = try store.flatMap { try TargetWords.ofReply(message, $0) }
+        let marks = [reply, forwarded].compactMap(\.self)
+        let prefix = start + marks.map { "[\($0)] " }.joined()
         let target = try store.map { try TargetWords.of(message, $0) } ?? TargetWords.unknown
         try print(text: message.body, about: target, prefix)
         if let file = AttachedFile(message) {
@@ -114,8 +122,27 @@ package final class MessagePrinter {
             try output.write(Array(String(String.UnicodeScalarView(scalars)).utf8) + [0])
         } else if form.hasTime, !output.isTerminal {
             try output.write(Array((Self.lines(text).joined(separator: "\n\t\t") + "\n").utf8))
-        } else {
-            try output.writeParagraph(text)
+        } else if try !output.writeParagraph(text) {
+            isWhole = false
+        }
+    }
+
+    /// Returns the messages that a terminal has shown to their end since the last call.
+    func takeShown() -> [(message: Message, number: Int64)] {
+        defer { shown = [] }
+        return shown
+    }
+
+    /// Tells once for each conversation that its messages stay unread, because receipts are due.
+    func noteReceipts(in conversations: [Conversation], _ store: IdentityStore) throws {
+        for conversation in conversations {
+            guard !quiet, toldOfReceipts.insert(conversation).inserted,
+                let summary = try store.summary(of: conversation)
+            else { continue }
+            let name = shellWord(try ConversationNames(store: store).name(of: summary))
+            Terminal.say(
+                "\(tool): note: a receipt is due; to mark as read and send it: sotto history read \(name) --send"
+            )
         }
     }
 

@@ -256,6 +256,19 @@ package struct MessageReading<Lines: MessageInput> {
             printed.removeAll()
         }
         try writeReceipts(results + late)
+        try markShown()
+    }
+
+    /// Marks the messages as read that a terminal has shown to their end.
+    private func markShown() throws {
+        let messages = printer.takeShown()
+        guard let store, !plan.preview, !messages.isEmpty else { return }
+        try output.flush()
+        var shown = ShownMessages()
+        for (message, number) in messages {
+            shown.add(number, in: Conversation(of: message, owner: store.owner.id))
+        }
+        try printer.noteReceipts(in: shown.mark(in: store, receipts: receipts), store)
     }
 
     /// Takes the changes in the files that `recv` fetched, opens the messages that waited for them, and prints the events and
@@ -271,6 +284,7 @@ package struct MessageReading<Lines: MessageInput> {
         for line in lines { try print(line, ofLine: 0, nil, &outcome) }
         outcome.endBatch()
         try writeReceipts(lines)
+        try markShown()
     }
 
     /// Appends receipts for the messages of a committed batch that were opened for the first time. If the program ends

@@ -2,7 +2,7 @@ package import Sotto
 package import SottoState
 import SottoTool
 
-/// The words for the message that a reaction, an edit, a deletion, a pin or a receipt is about.
+/// The words for the message that a reply, a reaction, an edit, a deletion, a pin or a receipt is about.
 package enum TargetWords {
     /// The words for a message whose content is not here.
     package static let unknown = "a message"
@@ -34,15 +34,32 @@ package enum TargetWords {
         return quoted(Quotation.text(of: before ?? present))
     }
 
-    /// Returns the first words of a text that another person chose: no character in them ends the words or the line.
+    /// Returns words such as `reply to "lunch?"` for a message that is a reply, or `nil` for another one.
+    package static func ofReply(_ message: Message, _ store: IdentityStore) throws -> String? {
+        let conversation = Conversation(of: message, owner: store.owner.id)
+        guard let quotation = try Quotation(message.body, in: conversation, store) else {
+            return nil
+        }
+        let (text, note) = quotation.shown
+        return "reply to " + (text.isEmpty ? unknown : quoted(text))
+            + (note.map { ", \($0)" } ?? "")
+    }
+
+    /// Returns the first line of a text that another person chose, without characters that a terminal interprets.
+    package static func firstLine(of text: String) -> String {
+        let line = text.split(whereSeparator: \.isNewline).first ?? ""
+        let plain = line.unicodeScalars.map { $0.isInvisible ? "\u{FFFD}" : $0 }
+        return String(String.UnicodeScalarView(plain))
+    }
+
+    /// Returns the first words of a text in quotation marks: no character in them ends the words or the line.
     private static func quoted(_ text: String) -> String {
-        let line = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
-        let plain = line.unicodeScalars.map { scalar -> Unicode.Scalar in
+        let plain = firstLine(of: text).unicodeScalars.map { scalar -> Unicode.Scalar in
             switch scalar {
             case "\"": "'"
             case "[": "("
             case "]": ")"
-            default: scalar.isInvisible ? "\u{FFFD}" : scalar
+            default: scalar
             }
         }
         return "\"\(Table.cut(String(String.UnicodeScalarView(plain)), to: width))\""

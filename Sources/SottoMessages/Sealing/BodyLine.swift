@@ -66,6 +66,12 @@ extension MessageBody {
             }
             let who =
                 name("name") ?? name("nickname") ?? text("who").map { $0.prefix(16) + "…" } ?? "?"
+            // The member by whom it was done.
+            let author: String? =
+                text("byName") == "me"
+                ? "you"
+                : name("byName") ?? name("byNickname")
+                    ?? text("by").map { String($0.prefix(16)) + "…" }
             // The name is already the name of another group or person, or the beginning of one.
             let called = name("called").map { ", and is called \($0) here" } ?? ""
             // A nickname can be "me" too.
@@ -83,19 +89,29 @@ extension MessageBody {
                 asking = (id, (asking?.members ?? []) + [member])
                 return "show your messages to \(who)?"
             case "left":
-                guard !isOwner else { return "you are no longer a member of the group" }
-                guard let by = text("by") else { return "\(who) left the group" }
-                let short = String(by.prefix(16)) + "…"
-                let remover = text("byName") == "me" ? "you" : name("byName") ?? short
-                return "\(remover) removed \(who)"
+                let person = isOwner ? "you" : who
+                if let author, text("by") != text("who") { return "\(author) removed \(person)" }
+                return isOwner && author == nil
+                    ? "you are no longer a member of the group" : "\(person) left the group"
             case "role":
-                return (isOwner ? "you have" : who + " has")
-                    + " the rank \(text("role") ?? "?")"
+                let rank = "the rank \(text("role") ?? "?")"
+                if let author, text("by") != text("who") {
+                    return "\(author) gave \(isOwner ? "you" : who) \(rank)"
+                }
+                return "\(isOwner ? "you have" : who + " has") \(rank)"
             case "history":
                 return "\(who) shows you earlier messages: \(event["count"]?.integer ?? 0)"
             case "fork": return "\(who) signed two different changes with one number"
             case "confirmed": return "\(who) confirmed the group"
-            case "renamed": return "the group has the name \(name("name") ?? "?")\(called)"
+            case "renamed":
+                let new = "\(name("name") ?? "?")\(called)"
+                return author.map { "\($0) named the group \(new)" }
+                    ?? "the group has the name \(new)"
+            case "changed":
+                guard let author else { return "the group was changed" }
+                return text("what") == "nickname"
+                    ? "\(author) took another nickname"
+                    : "\(author) changed \(Self.changed(in: event))"
             default: return "the group was changed"
             }
         }
@@ -116,6 +132,24 @@ extension MessageBody {
             return (line, nil)
         }
         return (line + " to join:", "sotto group accept \(id) | sotto encrypt | sotto send")
+    }
+
+    /// Returns what was changed in a group, by the event.
+    private static func changed(in event: JSONObject) -> String {
+        switch event["what"]?.string {
+        case "policy":
+            let policy = event["policy"]?.object ?? [:]
+            let rules = ["add", "edit", "post", "pin", "visibility"].compactMap { rule in
+                policy[rule]?.string.map { "\(rule)=\(shown(name: $0))" }
+            }
+            let others = ["relays", "door"].filter { policy[$0] != nil }
+            let all = (rules + others).joined(separator: ", ")
+            return "the rules" + (all.isEmpty ? "" : ": \(all)")
+        case "about": return "the description"
+        case "avatar": return "the picture"
+        case "timer": return "the lifetime of messages"
+        default: return "the group"
+        }
     }
 
     /// The text of the body, or a description in brackets.

@@ -83,7 +83,7 @@ extension StateTransaction {
             ])
         }
         return GroupNews(
-            group: group, events: try events.map { try named($0, in: group) },
+            group: group, events: try events.map { try named(event: $0, in: group) },
             isSenderNamed: isSenderNamed,
             isRecorded: !events.isEmpty || !received.stored.isEmpty
                 || group.state.ranks[sender] != nil)
@@ -186,20 +186,22 @@ extension StateTransaction {
         return event
     }
 
-    /// Adds the name of the person in an event, if the person is a contact or the owner, and the name that they chose.
-    private func named(
-        _ event: JSONObject, in group: StoredGroup
+    /// Adds the names of the people in an event, if they are contacts or the owner, and the names that they chose.
+    func named(
+        event: JSONObject, in group: StoredGroup
     ) throws(StateError) -> JSONObject {
-        guard let id = event["who"]?.string.flatMap({ KeyID($0) }) else { return event }
+        // The name in an invitation is that of the group.
+        guard event["event"]?.string != "invited" else { return event }
         var event = event
-        if event["nickname"] == nil, let nickname = try memberName(of: id, in: group) {
-            event["nickname"] = .string(nickname)
-        }
-        let name = id == owner.id ? "me" : try readableContact(id: id)?.name ?? ""
-        if !name.isEmpty { event["name"] = .string(name) }
-        if let by = event["by"]?.string.flatMap({ KeyID($0) }) {
-            let name = by == owner.id ? "me" : try readableContact(id: by)?.name ?? ""
-            if !name.isEmpty { event["byName"] = .string(name) }
+        for (person, name, chosen) in [
+            ("who", "name", "nickname"), ("by", "byName", "byNickname"),
+        ] {
+            guard let id = event[person]?.string.flatMap({ KeyID($0) }) else { continue }
+            if event[chosen] == nil, let nickname = try memberName(of: id, in: group) {
+                event[chosen] = .string(nickname)
+            }
+            let known = id == owner.id ? "me" : try readableContact(id: id)?.name ?? ""
+            if !known.isEmpty { event[name] = .string(known) }
         }
         return event
     }
@@ -238,13 +240,10 @@ extension StateTransaction {
     private func events(
         _ before: StoredGroup?, _ after: StoredGroup, from sender: KeyID
     ) -> [JSONObject] {
-        func event(_ name: String, _ members: [(String, JSON?)] = []) -> JSONObject {
-            JSONObject([("event", .string(name))] + members)
-        }
         guard let before, before.standing != .left || after.standing != .invited else {
             guard after.standing == .invited else { return [] }
             return [
-                event(
+                GroupEvent.event(
                     "invited",
                     [
                         ("id", .string(after.id.short)), ("name", .string(after.name)),
@@ -256,43 +255,53 @@ extension StateTransaction {
         // An invitation grows in several bodies; the newcomer sees the group after joining.
         guard after.standing != .invited else { return [] }
         var events: [JSONObject] = []
+        // A change that is stored later is later in the log.
+        let new = Array(after.log.changes.reversed().prefix { !before.log.contains($0.id) })
+        func author(_ isWanted: (GroupChange.Act) -> Bool) -> KeyID? {
+            new.first { isWanted($0.act) }?.by
+        }
         let ids = Set(before.state.ranks.keys).union(after.state.ranks.keys)
         for id in ids.sorted(by: { $0.description < $1.description }) {
-            let who: (String, JSON?) = ("who", .string(id.description))
             switch (before.state.ranks[id], after.state.ranks[id]) {
             case (nil, let rank?):
-                events.append(
-                    event(
-                        "joined",
-                        [
-                            who, ("role", .string(rank.name)),
-                            ("nickname", after.state.nicknames[id].map { .string($0) }),
-                        ]))
+                let nickname = after.state.nicknames[id]
+                events.append(GroupEvent.joined(id, rank, nickname: nickname))
                 if before.standing == .member, after.mayGrant(to: id) {
                     events.append(
-                        event(
+                        GroupEvent.event(
                             "question",
                             [
-                                who, ("nickname", after.state.nicknames[id].map { .string($0) }),
+                                ("who", .string(id.description)),
+                                ("nickname", nickname.map { .string($0) }),
                                 ("group", .string(after.id.short)),
                             ]))
                 }
             case (_?, nil):
-                let by = after.remover(of: id, after: before)
-                events.append(event("left", [who, ("by", by.map { .string($0.description) })]))
-            case (let old?, let new?) where old != new:
-                events.append(event("role", [who, ("role", .string(new.name))]))
+                events.append(GroupEvent.left(id, by: after.remover(of: id, after: before)))
+            case (let old?, let rank?) where old != rank:
+                let by = author { if case .role(id, _) = $0 { true } else { false } }
+                events.append(GroupEvent.role(id, rank, by: by))
             default: break
             }
         }
         if before.name != after.name {
-            events.append(event("renamed", [("name", .string(after.name))]))
+            let by = author { if case .set(.name) = $0 { true } else { false } }
+            events.append(GroupEvent.renamed(after.name, by: by))
         }
-        let others = { (group: StoredGroup) in group.state.values.filter { $0.key != "name" } }
-        if others(before) != others(after) || before.state.policy != after.state.policy
-            || before.state.nicknames != after.state.nicknames && events.isEmpty
-        {
-            events.append(event("changed"))
+        if before.state.policy != after.state.policy {
+            let by = author { if case .policy = $0 { true } else { false } }
+            events.append(
+                GroupEvent.changed(after.state.policy, from: before.state.policy, by: by))
+        }
+        for what in ["about", "avatar", "timer"]
+        where before.state.values[what] != after.state.values[what] {
+            let by = author { if case .set(let value) = $0 { value.key == what } else { false } }
+            events.append(GroupEvent.changed(what, by: by))
+        }
+        if events.isEmpty {
+            events += ids.sorted { $0.description < $1.description }.filter {
+                before.state.nicknames[$0] != after.state.nicknames[$0]
+            }.map { GroupEvent.changed("nickname", by: $0) }
         }
         return events
     }

@@ -47,6 +47,35 @@ extension IdentityStore {
         }
     }
 
+    /// Returns the first messages from a place on, at most `limit`, in the order of their places.
+    ///
+    /// Without a conversation, messages of all conversations. With `events`, also the messages that change others.
+    public func history(
+        from place: HistoryPlace, in conversation: Conversation?, limit: Int, events: Bool = false
+    ) throws(StateError) -> [HistoryEntry] {
+        let last = events ? HistoryEntry.Kind.pin : .content
+        return try use { connection throws(StateError) in
+            guard let conversation else {
+                return try entries(
+                    """
+                    WHERE (place, number) >= (?, ?) AND kind <= ? ORDER BY place, number LIMIT ?
+                    """, place.rank, place.number, last.rawValue, limit, connection: connection)
+            }
+            guard let row = try conversationRow(conversation, connection) else { return [] }
+            var found: [HistoryEntry] = []
+            // The index is ordered by place within a kind.
+            for kind in HistoryEntry.Kind.content.rawValue...last.rawValue {
+                found += try entries(
+                    """
+                    WHERE conversation = ? AND kind = ? AND (place, number) >= (?, ?)
+                    ORDER BY place, number LIMIT ?
+                    """, row.number, kind, place.rank, place.number, limit,
+                    connection: connection)
+            }
+            return Array(found.sorted { $0.place < $1.place }.prefix(limit))
+        }
+    }
+
     func history(
         conversation: Conversation?, before place: HistoryPlace, limit: Int, events: Bool,
         _ connection: StateConnection

@@ -56,6 +56,8 @@ final class HistoryBlocks: @unchecked Sendable {
     /// Returns the next blocks from a place on, in order: those that are read at once.
     func ranges(from place: HistoryPlace) throws(StateError) -> [HistoryRange] {
         guard !isInOrder else {
+            // No number is after the end.
+            guard place.number <= last else { return [] }
             let first = max(place.number, 1)
             return steps { first + $0 * Self.size }.filter { $0.start.number <= last }
         }

@@ -47,6 +47,14 @@ extension IdentityStore {
         }
     }
 
+    /// Returns the first place after a point: the one after the message with a number, or that of the first message at a time
+    /// or later.
+    public func place(after point: Point) throws(StateError) -> HistoryPlace {
+        let place = try place(of: point)
+        guard case .number = point, place != .end else { return place }
+        return HistoryPlace(rank: place.rank, number: place.number + 1)
+    }
+
     /// Whether all places are in the order of the numbers, as no message was imported. Then the table is read in its own
     /// order, which is faster.
     func hasPlacesInOrder(_ connection: StateConnection) throws(StateError) -> Bool {

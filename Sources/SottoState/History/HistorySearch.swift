@@ -135,15 +135,23 @@ struct SearchFilter: Sendable {
     }
 }
 
+/// The place where a search begins, and its direction.
+public enum SearchStart: Sendable, Equatable {
+    /// The messages before a place, the latest first.
+    case before(HistoryPlace)
+    /// The message at a place and those after it, the earliest first.
+    case from(HistoryPlace)
+}
+
 /// Search in the history: all rows are decrypted, on all processors.
 extension IdentityStore {
-    /// Finds messages whose text or file name contains `text`, the latest first, before a place, in one conversation
-    /// or in all. Upper and lower case are the same, and so are composed and decomposed characters.
+    /// Finds messages whose text or file name contains `text`, from `start` on, in one conversation or in all. Upper and
+    /// lower case are the same, and so are composed and decomposed characters.
     ///
     /// `found` is called for each message while the search continues, and returns whether it is to continue. An edit
     /// with the text is reported as an entry of the kind `event`.
     public func search(
-        _ text: String, in conversation: Conversation?, before place: HistoryPlace = .end,
+        _ text: String, in conversation: Conversation?, _ start: SearchStart = .before(.end),
         found: (HistoryEntry) throws -> Bool
     ) throws {
         var conversations: [Int64: Conversation] = [:]
@@ -159,15 +167,15 @@ extension IdentityStore {
         let wanted = SearchText(text)
         let now = Timestamp.now().seconds
         let scan = try TextScan(self, SearchFilter(text, inJSON: true), conversation: only)
-        var end = place
-        while let (rows, next) = try scan.rows(before: end) {
+        var start = start
+        while let (rows, next) = try scan.rows(start) {
             for row in rows {
                 guard let conversation = conversations[row.conversation] else { continue }
                 let entry = try entry(row, conversation, now: now)
                 guard entry.isMatch(wanted) else { continue }
                 guard try found(entry) else { return }
             }
-            end = next
+            start = next
         }
     }
 }
@@ -196,28 +204,41 @@ private final class TextScan {
         blocks = try HistoryBlocks(store)
     }
 
-    /// Returns the rows of the last blocks before a place that may contain the text, the latest first, and the place
-    /// before which the search continues; `nil` at the start of the history.
+    /// Returns the rows of the next blocks that may contain the text, in the order of the search, and the start of its
+    /// rest; `nil` at the end of the history in this direction.
     func rows(
-        before end: HistoryPlace
-    ) throws(StateError) -> (rows: [StoredMessage], next: HistoryPlace)? {
-        let ranges = try blocks.ranges(before: end)
-        guard let next = ranges.last?.start else { return nil }
+        _ start: SearchStart
+    ) throws(StateError) -> (rows: [StoredMessage], next: SearchStart)? {
+        let ranges: [HistoryRange]
+        let order: String
+        let next: SearchStart
+        switch start {
+        case .before(let place):
+            ranges = try blocks.ranges(before: place)
+            guard let last = ranges.last else { return nil }
+            order = blocks.descending
+            next = .before(last.start)
+        case .from(let place):
+            ranges = try blocks.ranges(from: place)
+            guard let last = ranges.last else { return nil }
+            order = blocks.ascending
+            next = .from(last.end)
+        }
         nonisolated(unsafe) let scan = self
         let found = try blocks.forEach(ranges) { connection, range throws(StateError) in
-            try scan.rows(of: range, connection)
+            try scan.rows(of: range, order, connection)
         }
         return (found.flatMap(\.self), next)
     }
 
     private func rows(
-        of range: HistoryRange, _ connection: StateConnection
+        of range: HistoryRange, _ order: String, _ connection: StateConnection
     ) throws(StateError) -> [StoredMessage] {
         let select = try connection.statement(
             """
             SELECT \(StoredMessage.columns) FROM message
             WHERE \(blocks.condition) AND (?5 = 0 OR conversation = ?5)
-            AND kind < 2 AND sealed IS NOT NULL ORDER BY \(blocks.descending)
+            AND kind < 2 AND sealed IS NOT NULL ORDER BY \(order)
             """, range.start.rank, range.start.number, range.end.rank, range.end.number,
             conversation)
         defer { select.reset() }

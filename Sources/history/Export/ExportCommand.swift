@@ -128,6 +128,7 @@ private struct TextExport {
         var count = 0
         try MessageBlocks.forEach(history, conversation) { conversation, blocks in
             let showing = MessageShowing(history, output, text: true, isMixed: false)
+            var changes = try ShownChanges(history, conversation.conversation)
             var isFirst = true
             while let views = try blocks.next() {
                 if isFirst {
@@ -136,8 +137,9 @@ private struct TextExport {
                     isFirst = false
                 }
                 count += views.count
-                try showing.print(views)
+                try showing.print(views, among: &changes)
             }
+            if !isFirst { try showing.print(changes.next(before: .end)) }
         }
         return count
     }

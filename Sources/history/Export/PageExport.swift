@@ -23,6 +23,7 @@ struct PageExport {
         try write(head(title))
         try MessageBlocks.forEach(history, conversation) { summary, blocks in
             let name = try history.name(of: summary)
+            var changes = try ShownChanges(history, summary.conversation)
             var day = ""
             var isFirst = true
             while let views = try blocks.next() {
@@ -33,23 +34,45 @@ struct PageExport {
                     isFirst = false
                 }
                 for view in views {
-                    let time = view.entry.shownTime
-                    let today = time.map { TextLayout.local($0).day } ?? "no date"
-                    if today != day {
-                        day = today
-                        try write("<h2>\(today)</h2>\n")
+                    for change in changes.next(before: view.entry.place) {
+                        try write(change, &day)
                     }
+                    try write(heading(for: view.entry.shownTime, &day))
                     try write(message(view, conversation: name))
                     count += 1
                 }
             }
-            if !isFirst { try write("</section>\n") }
+            guard !isFirst else { return }
+            for change in changes.next(before: .end) { try write(change, &day) }
+            try write("</section>\n")
         }
         try write("</main>\n</body>\n</html>\n")
         return count
     }
 
     private func write(_ text: String) throws { try output.write(Array(text.utf8)) }
+
+    /// Returns the heading before a message of another day than the one before, or an empty text.
+    private func heading(for time: Timestamp?, _ day: inout String) -> String {
+        let today = time.map { TextLayout.local($0).day } ?? "no date"
+        guard today != day else { return "" }
+        day = today
+        return "<h2>\(today)</h2>\n"
+    }
+
+    /// Writes a change of a group.
+    private func write(_ change: ShownChange, _ day: inout String) throws {
+        let text = Self.escaped(Quotation.text(of: change.body))
+        try write(
+            heading(for: change.time, &day)
+                + "<p class=\"change\">\(Self.clock(change.time)) <bdi>\(text)</bdi></p>\n")
+    }
+
+    /// Returns the element with the local time and the zone.
+    private static func clock(_ time: Timestamp) -> String {
+        let local = TextLayout.local(time)
+        return "<time datetime=\"\(time)\">\(escaped("\(local.minute) \(local.zone)"))</time>"
+    }
 
     private func title(_ conversation: Conversation?) throws -> String {
         guard let conversation, let summary = try history.store.summary(of: conversation) else {
@@ -62,9 +85,9 @@ struct PageExport {
 
     private func head(_ title: String) -> String {
         let hash = JSON.base64(sha256(Array(Self.style.utf8))).string ?? ""
-        // Nothing is loaded and nothing runs. The style is allowed by its hash.
+        // Nothing is loaded and nothing runs. The style is allowed by its hash, and pictures are in the page itself.
         let policy =
-            "default-src 'none'; style-src 'sha256-\(hash)'; base-uri 'none'; form-action 'none'"
+            "default-src 'none'; style-src 'sha256-\(hash)'; img-src data:; base-uri 'none'; form-action 'none'"
         return """
             <!DOCTYPE html>
             <html lang="en">
@@ -107,6 +130,9 @@ struct PageExport {
         article header b { color: var(--ink); overflow-wrap: anywhere; }
         article p { margin: .15rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
         article p.note { color: var(--faint); font-style: italic; }
+        article img { display: block; max-width: 100%; height: auto; border-radius: .5rem; }
+        p.change { margin: .75rem 0; font-size: .85rem; color: var(--faint); text-align: center;
+          overflow-wrap: anywhere; }
         blockquote { margin: .25rem 0; padding-left: .6rem; border-left: 3px solid var(--line);
           color: var(--faint); white-space: pre-wrap; overflow-wrap: anywhere; }
         a { color: inherit; }
@@ -122,11 +148,7 @@ struct PageExport {
         var lines = [
             "<article id=\"m\(entry.number)\"\(entry.direction == .sent ? " class=\"own\"" : "")>"
         ]
-        let time = entry.shownTime.map { time in
-            let local = TextLayout.local(time)
-            let clock = Self.escaped("\(local.minute) \(local.zone)")
-            return " <time datetime=\"\(time)\">\(clock)</time>"
-        }
+        let time = entry.shownTime.map { " " + Self.clock($0) }
         lines.append(
             "<header><b><bdi>\(Self.escaped(try author(of: entry)))</bdi></b>\(time ?? "")</header>"
         )
@@ -136,6 +158,11 @@ struct PageExport {
             let text = Quotation.text(of: body)
             let isText: Bool
             if case .text? = parsed?.kind { isText = true } else { isText = false }
+            if case .file(let file)? = parsed?.kind, let picture = file.thumbnail {
+                // The sender chose the bytes, and their form was checked. They are shown as nothing but a JPEG picture.
+                let data = JSON.base64(picture).string ?? ""
+                lines.append("<img src=\"data:image/jpeg;base64,\(data)\" alt=\"\">")
+            }
             lines.append(
                 "<p\(isText ? "" : " class=\"note\"") dir=\"auto\">\(Self.escaped(text))</p>")
         } else {

@@ -98,7 +98,7 @@ import Testing
         try right.enter("one")
         try left.waitFor("one")
         try stage.must(alice, "group rename team crew | encrypt -q | send -q")
-        try right.waitFor("[the group has the name crew]")
+        try right.waitFor("[alice named the group crew]")
         try right.enter("two")
         try left.waitFor("two")
         let dave = circle["dave"]
@@ -118,7 +118,7 @@ import Testing
         try left.waitFor("dave  thank you")
         try stage.must(alice, "group remove -q crew dave | encrypt -q | send -q")
         try right.waitFor("alice removed \(label(dave, "davy"))")
-        try new.waitFor("[you are no longer a member of the group]")
+        try new.waitFor("[alice removed you]")
         try new.enter("hello?")
         try new.waitFor("you are not a member of the group")
         try right.enter("we are three")

@@ -138,10 +138,9 @@ extension HintTests {
         HintCase(
             "list the ids: sotto history list",
             situation: { world in
-                try world.addBob()
-                try world.must("encrypt", ["--to", "bob", "-q"], text: "x")
                 try world.must("encrypt", ["--to", "me", "-q"], text: "x")
-                try world.must("history", ["rename", "bob", "x"])
+                try world.must("group", ["create", "team"])
+                try world.must("history", ["rename", "team", "x"])
                 try world.must("history", ["rename", "me", "x"])
                 return try world.run("history", ["x"])
             },

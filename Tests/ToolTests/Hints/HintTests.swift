@@ -127,6 +127,8 @@ struct HintTests {
         "none; to set it: sotto keygen set… --relay URL": "has an address to fill in",
         "to keep them: «fileCommand»":
             "is printed on a terminal; TerminalRecordTests expect the whole command",
+        "…: note: a receipt is due; to mark as read and send it: sotto history read … --send":
+            "is printed on a terminal; ShownMessageTests expect the whole command",
         "    sotto contact verify … NUMBER\\n": "printed by sotto add, with the number to fill in",
         "  sotto history export --backup -o state.age":
             "printed by sotto init, for use after the first contact; keygen's hint has a case",
@@ -139,7 +141,6 @@ struct HintTests {
             "asks for a passphrase on the terminal",
         "sotto: left out, because the folder has a file with this name and length: …; to save one: sotto save NUMBER":
             "has a number to fill in; saveFetchesAndSaves saves one",
-        "To rename a contact everywhere: sotto contact rename OLD NEW": "the help of a subcommand",
         "name the identity file itself: sotto history wipe -i FILE":
             "has a name to fill in, and removes the identity",
         "to remove them without a question: sotto history wipe --yes": "removes the identity",

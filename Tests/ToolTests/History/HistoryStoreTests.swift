@@ -636,11 +636,29 @@ import Testing
         }
         #expect(numbers == [30_004, 30_003, 30_002, 1])
         numbers = []
-        try store.search("needle", in: nil, before: store.place(of: .number(30_004))) {
+        try store.search("needle", in: nil, .before(store.place(of: .number(30_004)))) {
             numbers.append($0.number)
             return numbers.count < 2
         }
         #expect(numbers == [30_003, 30_002])
+        numbers = []
+        try store.search("needle", in: nil, .from(.start)) {
+            numbers.append($0.number)
+            return true
+        }
+        #expect(numbers == [1, 30_002, 30_003, 30_004])
+        numbers = []
+        try store.search("needle", in: nil, .from(store.place(after: .number(30_002)))) {
+            numbers.append($0.number)
+            return numbers.count < 1
+        }
+        #expect(numbers == [30_003])
+        for number in [Int64(30_004), 30_005] {
+            try store.search("needle", in: nil, .from(store.place(after: .number(number)))) { _ in
+                Issue.record("a message after the last one")
+                return true
+            }
+        }
     }
 
     // MARK: Storage

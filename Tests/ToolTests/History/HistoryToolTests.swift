@@ -50,6 +50,17 @@ import Testing
         #expect(try texts(records(alice, "bob", "--limit", "1")) == ["three"])
         let number = try #require(mine[1]["number"]?.integer)
         #expect(try texts(records(alice, "bob", "--before", "\(number)")) == ["one"])
+        let first = try #require(mine[0]["number"]?.integer)
+        for who in [[], ["bob"]] {
+            let after = who + ["--after", "\(first)"]
+            for (options, expected) in [
+                (after, ["two", "three"]), (after + ["--limit", "1"], ["two"]),
+                (after + ["--raw"], ["two", "three"]), (who + ["--after", "1000000"], []),
+            ] {
+                let run = try alice.run("history", options)
+                #expect(try texts(run.records) == expected, "\(options)")
+            }
+        }
         #expect(try texts(records(alice)) == ["one", "two", "three"])
         for time in ["2100-01-01T00:00:00Z", "2100-01-01", "2100-01-01 07:20"] {
             #expect(try records(alice, "--after", time).isEmpty)
@@ -208,6 +219,38 @@ import Testing
         #expect(try alice.run("history", ["search", "--context", "-1", "three"]).status == 64)
     }
 
+    /// From a message on, a search goes to the newest one as well as to the oldest.
+    @Test func aSearchGoesBothWays() throws {
+        try tell(["one", "two", "three", "four", "five"], from: alice, to: bob)
+        let numbers = try records(alice, "bob").compactMap { $0["number"]?.integer }
+        let after = ["search", "--after", "\(numbers[0])"]
+        for (options, expected) in [
+            (after, ["two", "four"]), (after + ["--limit", "1"], ["two"]),
+            (after + ["--limit", "1", "-C", "1"], ["one", "two", "three"]),
+            (["search", "--after", "\(numbers[3])"], []),
+            (["search", "--after", "1000000"], []),
+            (["search", "--after", "2020-01-01"], ["one", "two", "four"]),
+            (["search", "--after", "2100-01-01"], []),
+            (["search", "--before", "\(numbers[3])"], ["two", "one"]),
+        ] {
+            for who in [[], ["bob"]] {
+                let run = try alice.run("history", options + ["o"] + who)
+                #expect(run.status == (expected.isEmpty ? 1 : 0), "\(options)")
+                #expect(try texts(run.records) == expected, "\(options)")
+            }
+        }
+        // The edit is after the place, and the message that it changes is before it.
+        let id = try #require(try records(alice, "bob")[0]["id"]?.string)
+        let target = #""target":{"id":"\#(id)","from":"\#(alice.identity.id)"}"#
+        try tell(
+            [#"{"body":{"type":"edit",\#(target),"body":{"type":"text","text":"zero"}}}"#],
+            from: alice, to: bob)
+        #expect(try texts(records(alice, "search", "zero")) == ["zero"])
+        #expect(try records(alice, "search", "--after", "\(numbers[0])", "zero").isEmpty)
+        #expect(
+            try alice.run("history", ["search", "--after", "1", "--before", "2", "o"]).status == 64)
+    }
+
     @Test func linesForPeopleHaveTheNameOnce() throws {
         try tell(["hello", #"{"text":"two\nlines"}"#], from: alice, to: bob)
         try tell(["answer"], from: bob, to: alice)
@@ -245,7 +288,7 @@ import Testing
     @Test func aConversationHasANameAndMarks() throws {
         try tell(["1"], from: alice, to: bob)
         for arguments in [
-            ["favourite", "alice"], ["mute", "alice"], ["rename", "alice", "Alice L."],
+            ["favourite", "alice"], ["mute", "alice"],
         ] {
             #expect(try bob.run("history", arguments).status == 0)
         }
@@ -254,19 +297,65 @@ import Testing
         // Text is for people, who muted the conversation.
         #expect(try bob.run("history", ["unread", "--text"]).status == 1)
         #expect(try records(bob, "unread").count == 2)
-        #expect(list["name"] == .string("Alice L."))
-        #expect(try texts(records(bob, "alice l.")) == ["1"])
-        for arguments in [
-            ["favourite", "--off", "alice"], ["mute", "--off", "alice"],
-            ["rename", "--off", "alice"],
-        ] {
+        for arguments in [["favourite", "--off", "alice"], ["mute", "--off", "alice"]] {
             #expect(try bob.run("history", arguments).status == 0)
         }
         let plain = try #require(try records(bob, "list").first)
-        #expect(plain["favourite"] == .bool(false) && plain["name"] == .string("alice"))
+        #expect(plain["favourite"] == .bool(false) && plain["muted"] == .bool(false))
         for name in ["", "a\u{202E}b", "a\nb", String(repeating: "x", count: 65)] {
             #expect(try bob.run("history", ["rename", "alice", name]).status == 64)
         }
+    }
+
+    /// A contact has one name, whichever tool gives it.
+    @Test func aContactHasOneName() throws {
+        try tell(["1"], from: alice, to: bob)
+        func name() throws -> [String?] {
+            let contact = try bob.run("contact", ["list", "--json"]).records.first {
+                $0["id"]?.string == alice.identity.id.description
+            }
+            return [try records(bob, "list").first?["name"]?.string, contact?["name"]?.string]
+        }
+        let run = try bob.run("history", ["rename", "alice", " Alice L. "])
+        #expect(run.status == 0 && run.stderr == "history: alice is now called Alice L.\n")
+        #expect(try name() == ["Alice L.", "Alice L."])
+        #expect(try texts(records(bob, "alice l.")) == ["1"])
+        #expect(try bob.run("contact", ["rename", "Alice L.", "Lissy"]).status == 0)
+        #expect(try name() == ["Lissy", "Lissy"])
+        #expect(try bob.run("history", ["rename", "--off", "Lissy"]).status == 64)
+        // The rules of names are those of contacts.
+        for wrong in ["me", "a/b", "-x"] {
+            #expect(try bob.run("history", ["rename", "Lissy", "--", wrong]).status == 64)
+        }
+        let carol = try Party("carol", in: two.home)
+        #expect(try bob.run("contact", ["add", carol.card]).status == 0)
+        #expect(try bob.run("history", ["rename", "Lissy", "carol"]).status == 73)
+        #expect(try name() == ["Lissy", "Lissy"])
+        // A person without a contact has no name here.
+        let dave = try Party("dave", in: two.home)
+        let stranger = try bob.run("history", ["rename", dave.identity.id.description, "Dave"])
+        #expect(stranger.status == 66, "\(stranger.stderr)")
+        // Your notes have a name of this history.
+        #expect(try bob.run("history", ["rename", "me", "Notes"]).status == 0)
+        #expect(try records(bob, "list").contains { $0["name"] == .string("Notes") })
+        #expect(try bob.run("history", ["rename", "--off", "me"]).status == 0)
+        #expect(try records(bob, "list").contains { $0["name"] == .string("me") })
+    }
+
+    /// The name of a group in this history is no change of the group.
+    @Test func aGroupHasALocalName() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        let run = try circle.must("bob", "history", ["rename", "team", "climbers"])
+        #expect(run.stdout.isEmpty)
+        try circle.say("bob", "hello", to: "climbers")
+        try circle.settle()
+        #expect(try circle.history("bob", "climbers") == ["hello"])
+        #expect(try circle.history("alice") == ["hello"])
+        let groups = try circle.must("bob", "group", ["list", "--json"]).records
+        #expect(groups.map { $0["name"] } == [.string("team")])
+        try circle.must("bob", "history", ["rename", "--off", "climbers"])
+        #expect(try circle.history("bob") == ["hello"])
     }
 
     // MARK: Deletion

@@ -41,7 +41,7 @@ import Testing
         try they.tell(alice, "unread")
         #expect(try bob.run("history", ["ack", "--as", "bot", "3"]).status == 0)
         #expect(try bob.run("history", ["favourite", "alice"]).status == 0)
-        #expect(try bob.run("history", ["rename", "alice", "Alice A."]).status == 0)
+        #expect(try bob.run("history", ["rename", "me", "Notes"]).status == 0)
         #expect(try bob.run("history", ["keep", "90d"]).status == 0)
         #expect(try bob.run("contact", ["set", "alice", "receipts=on"]).status == 0)
     }

@@ -54,6 +54,32 @@ struct TextLineTests {
         #expect(try opened(["delete", id]) == "[deleted a message]\n")
     }
 
+    @Test func aReplyQuotesItsTarget() throws {
+        let they = try Self.talk()
+        let id = try they.tell(they.alice, "lunch \"at\" [12]?")
+        func opened(_ sealed: Run, _ options: [String] = []) throws -> String {
+            try they.alice.run("decrypt", ["--text"] + options, stdin: sealed.stdout).text
+        }
+        func reply() throws -> Run {
+            try they.bob.run(
+                "encrypt", stdin: they.bob.compose(["reply", id], text: "yes").stdout)
+        }
+        func claim(_ target: String) throws -> Run {
+            try they.bob.run(
+                "encrypt", ["--to", "alice", "--jsonl"], stdin: quote(target, they.alice, "never"))
+        }
+        let words = "reply to \"lunch 'at' (12)?\""
+        #expect(try opened(reply()) == "[\(words)] yes\n")
+        #expect(try opened(reply(), ["--time"]).hasSuffix("\tbob\t[\(words)] yes\n"))
+        #expect(try opened(claim(id)) == "[\(words), the reply quotes another text] reply\n")
+        #expect(
+            try opened(claim(Envelope.newID()))
+                == "[reply to \"never\", not in this history] reply\n")
+        try they.say(they.alice, ["delete", id])
+        let again = try they.alice.run("decrypt", ["--again", "--text"]).lines
+        #expect(again.first == "[\(words), deleted] yes", "\(again)")
+    }
+
     // MARK: Forwarded messages
 
     @Test func aForwardedMessageIsMarked() throws {

@@ -1,0 +1,87 @@
+import Foundation
+import Sotto
+import TestSupport
+import Testing
+
+/// Who did what in a group stands in its pages and exports.
+struct GroupChangeLineTests {
+    private let circle: Circle
+
+    init() throws {
+        circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.say("bob", "hello")
+        try circle.settle()
+        for command in [
+            ["policy", "team", "post=moderator"], ["role", "team", "bob", "moderator"],
+            ["about", "team", "on fridays"], ["rename", "team", "crew"],
+        ] {
+            try circle.post("alice", circle.must("alice", "group", command).stdout)
+            try circle.settle()
+        }
+        try circle.group("carol", "leave", "crew")
+        try circle.settle()
+        try circle.group("alice", "remove", "crew", "bob")
+        try circle.settle()
+    }
+
+    private static let shown = [
+        "alice": [
+            "you named the group team", "bob joined the group", "carol joined the group",
+            "you changed the rules: post=moderator", "you gave bob the rank moderator",
+            "you changed the description", "you named the group crew", "carol left the group",
+            "you removed bob",
+        ],
+        "bob": [
+            "you joined the group", "alice changed the rules: post=moderator",
+            "alice gave you the rank moderator", "alice changed the description",
+            "alice named the group crew", "carol left the group", "alice removed you",
+        ],
+        "carol": ["you joined the group", "alice named the group crew", "you left the group"],
+    ]
+
+    @Test(arguments: ["alice", "bob", "carol"])
+    func changesStandInPagesAndExports(_ who: String) throws {
+        func output(_ arguments: [String]) throws -> String {
+            try circle.must(who, "history", arguments).text
+        }
+        let text = try output(["export", "--format", "text"])
+        let page = try output(["crew", "--text"])
+        let html = try output(["export", "--format", "html"])
+        for line in try #require(Self.shown[who]) {
+            #expect(text.contains("  [\(line)]\n"), "\(line): \(text)")
+            #expect(page.contains("  [\(line)]\n"), "\(line): \(page)")
+            #expect(html.contains(" <bdi>[\(line)]</bdi></p>"), "\(line)")
+        }
+        // Each of them stands there once, and none of them is a message.
+        for line in text.split(separator: "\n") where line.contains("named the group crew") {
+            let change = String(line.drop { $0 != "[" })
+            #expect(text.components(separatedBy: change).count == 2, "\(text)")
+        }
+        #expect(try circle.history(who, "crew") == ["hello"])
+        #expect(try circle[who].history("crew").count == 1)
+        #expect(html.components(separatedBy: "<article").count == 2)
+    }
+
+    /// A page without messages, and the other selections, have no changes.
+    @Test func onlyAPageOfMessagesHasTheChanges() throws {
+        let number = try #require(circle["bob"].history("crew")[0]["number"]?.integer)
+        let before = try circle["bob"].run("history", ["crew", "--text", "--before", "\(number)"])
+        #expect(before.status == 1 && before.stdout.isEmpty, "\(before.text)")
+        for options in [["--pinned"], ["--unread"], ["--json"], ["--raw"]] {
+            let run = try circle["bob"].run("history", ["crew"] + options)
+            #expect(!run.text.contains("[alice removed you]"), "\(options)")
+        }
+    }
+
+    @Test func decryptSaysWhoDidIt() throws {
+        let said = try circle["bob"].run("decrypt", ["--again", "--text"]).text
+        for line in [
+            "[team: alice changed the rules: post=moderator]",
+            "[team: alice gave you the rank moderator]", "[team: alice changed the description]",
+            "[crew: alice named the group crew]", "[crew: alice removed you]",
+        ] {
+            #expect(said.contains(line), "\(line): \(said)")
+        }
+    }
+}
