@@ -25,6 +25,6 @@ struct RenameCommand: Program {
             contact.name = name
         }
         options.note("\(former.isEmpty ? "the contact" : former) is now called \(name)")
-        try open.groupNotes(of: contact).forEach(options.note)
+        try open.nameNotes(of: contact).forEach(options.note)
     }
 }
