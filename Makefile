@@ -99,7 +99,7 @@ lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Bench Fuzz
 	mandoc -T lint -W warning man/*.[1578]
 	bash -n Scripts/deps Scripts/demo Scripts/bench Scripts/fuzz Scripts/peers Scripts/records .ci/run completions/generate
-	python3 -c 'import ast, sys; [ast.parse(open(name).read(), name) for name in sys.argv[1:]]' share/chat/sotto-chat
+	python3 -c 'import ast, sys; [ast.parse(open(name).read(), name) for name in sys.argv[1:]]' share/chat/sotto-chat Scripts/confusables
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Bench Fuzz

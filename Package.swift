@@ -5,7 +5,8 @@ import PackageDescription
 // that.
 //
 //   0  CSodium COpenSSL CUTF8Proc CKeyutils CBotan CSQLite CPostgres CQREncode CZBar CPNG CJPEG CMagic CSndFile CSeccomp CLinux   one module map each
-//      CSottoJPEG CSottoSandbox CWordlists    C code for libjpeg and libseccomp, the BIP 39 word lists
+//      CSottoJPEG CSottoSandbox               C code for libjpeg and libseccomp
+//      CWordlists CConfusables                the BIP 39 word lists, the confusable characters of Unicode
 //   1  SottoBytes                             bytes, text, JSON and guarded memory
 //      SottoPadding                           hiding lengths
 //      Sotto                                  the core: values in, values out
@@ -47,7 +48,7 @@ let sodium: [LinkerSetting] = [
     .linkedLibrary(":libsodium.a", .when(configuration: .release)),
 ]
 
-// Unicode's normalization of phrases.
+// Unicode's normalization of phrases and names.
 let utf8proc: [LinkerSetting] = [
     .linkedLibrary("utf8proc", .when(configuration: .debug)),
     .linkedLibrary(":libutf8proc.a", .when(configuration: .release)),
@@ -194,6 +195,7 @@ let package = Package(
             name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
 
         .target(name: "CWordlists", exclude: ["lists"]),
+        .target(name: "CConfusables"),
         .target(
             name: "SottoBytes", dependencies: ["CSodium"], swiftSettings: core,
             linkerSettings: sodium),
@@ -202,7 +204,7 @@ let package = Package(
         .target(
             name: "Sotto",
             dependencies: [
-                "CSodium", "CUTF8Proc", "CWordlists", "SottoBytes", "SottoPadding",
+                "CSodium", "CUTF8Proc", "CWordlists", "CConfusables", "SottoBytes", "SottoPadding",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),

@@ -18,20 +18,28 @@ extension AddressBook {
             return (former, contact)
         }
         let shown = former.isEmpty ? "the contact" : former
-        return ["\(shown) is now called \(name)"] + (try groupNotes(of: contact))
+        return ["\(shown) is now called \(name)"] + (try nameNotes(of: contact))
     }
 
-    /// Returns notes about the groups whose names are now those of a contact, or the beginning of one.
-    package func groupNotes(of contact: Contact) throws -> [String] {
+    /// Returns notes about the new name of a contact: the known name that it looks like, and the groups whose names are now that of
+    /// the contact, or the beginning of it.
+    package func nameNotes(of contact: Contact) throws -> [String] {
         guard let store = try store() else { return [] }
         return try store.preview { transaction in
-            let names = try transaction.groupNames()
-            return try transaction.groupHeaders().compactMap { header in
+            let contacts = try transaction.allContacts()
+            let names = try transaction.groupNames(beside: contacts)
+            let known = LookAlikeNames(
+                owner: transaction.owner, contacts: contacts, groups: names)
+            let alike = known.holder(like: contact.name, of: contact.id).map { holder in
+                "the name \"\(contact.name)\" \(holder.likeness)"
+            }
+            let renamed = try transaction.groupHeaders().compactMap { header -> String? in
                 guard let name = names[header.id], name != header.name,
                     NameRule.isBeginning(header.name, of: contact.name)
                 else { return nil }
                 return "the group \(header.name) is called \(name) from now on"
             }
+            return [alike].compactMap(\.self) + renamed
         }
     }
 }

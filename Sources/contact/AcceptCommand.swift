@@ -106,7 +106,7 @@ struct AcceptCommand: Program {
         let name = shellWord(contact.name)
         if isNew {
             options.note(contact.additionNote)
-            try open.book.groupNotes(of: contact).forEach(options.note)
+            try open.book.nameNotes(of: contact).forEach(options.note)
             if contact.card == nil {
                 options.note(
                     "to answer, get the sender's card: \(cardLookupCommand(contact.id, name: contact.name))"

@@ -77,7 +77,7 @@ struct AddCommand: Program {
         switch outcome {
         case .added(let contact):
             options.note(contact.additionNote)
-            try open.book.groupNotes(of: contact).forEach(options.note)
+            try open.book.nameNotes(of: contact).forEach(options.note)
             if !contact.isBlocked { try sayWhatWaits(contact, open, options) }
         case .completed(let contact):
             options.note("stored the new \(what) of \(contact.name) (\(contact.id.short)…)")

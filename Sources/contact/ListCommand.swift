@@ -18,7 +18,7 @@ struct ListCommand: Program {
 
     func execute() throws {
         guard let store = try options.open().book.store(),
-            case let contacts = try store.contacts(), !contacts.isEmpty
+            case let (contacts, names) = try Self.read(store), !contacts.isEmpty
         else {
             throw Failure(
                 .no, options.quiet ? "" : "the address book is empty",
@@ -27,19 +27,30 @@ struct ListCommand: Program {
         let output = try Output(path: "-", content: .text)
         if !form.isText {
             for contact in contacts {
-                var record = contact.shownRecord
+                var record = contact.shownRecord(names)
                 if !contact.name.isEmpty { try Protection(of: contact, store).add(to: &record) }
                 try output.writeRecord(record)
             }
         } else {
             var table = Table()
-            for contact in contacts { try table.add(Self.row(contact, store)) }
+            for contact in contacts { try table.add(Self.row(contact, names, store)) }
             try output.writeText(table.text)
         }
         try output.finish()
     }
 
-    private static func row(_ contact: Contact, _ store: IdentityStore) throws -> [String] {
+    private static func read(
+        _ store: IdentityStore
+    ) throws -> (contacts: [Contact], names: LookAlikeNames) {
+        try store.preview { transaction in
+            let contacts = try transaction.allContacts()
+            return (contacts, try transaction.lookAlikeNames(beside: contacts))
+        }
+    }
+
+    private static func row(
+        _ contact: Contact, _ names: LookAlikeNames, _ store: IdentityStore
+    ) throws -> [String] {
         let isNameless = contact.name.isEmpty
         var marks: [String] = []
         if contact.isBlocked { marks.append("blocked") }
@@ -49,6 +60,9 @@ struct ListCommand: Program {
         if profiles.kecalek != nil { marks.append(Profile.kecalek.rawValue) }
         if profiles.whisper2 != nil { marks.append(Profile.whisper2.rawValue) }
         if profiles.mercurio != nil { marks.append(Profile.mercurio.rawValue) }
+        if let holder = names.holder(like: contact.name, of: contact.id) {
+            marks.append(holder.likeness)
+        }
         let protection = isNameless ? ["-", "-", "-"] : try Protection(of: contact, store).cells
         return [
             isNameless ? "-" : Table.cut(contact.name, to: Table.nameWidth),

@@ -104,7 +104,7 @@ struct MetContact {
             return try AddCommand.report(
                 outcome, givenName: name, what: "card", open, options)
         }
-        try open.book.groupNotes(of: verified).forEach(options.note)
+        try open.book.nameNotes(of: verified).forEach(options.note)
         let covered = verified.verifiedKeys.joined(separator: ", ")
         options.note("\(verified.name) is a verified contact; the meeting covers: \(covered)")
         try AddCommand.sayWhatWaits(verified, open, options)

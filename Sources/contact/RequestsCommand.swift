@@ -68,8 +68,9 @@ struct RequestsCommand: Program {
         let requests = try open.book.store()?.requests() ?? []
         guard !requests.isEmpty else { throw nothing(of: nil) }
         let output = try Output(path: "-", content: .text)
+        let names = try open.book.view { try $0.lookAlikeNames() }
         if !form.isText {
-            for request in requests { try output.writeRecord(request.record) }
+            for request in requests { try output.writeRecord(request.record(names)) }
         } else {
             var table = Table()
             for request in requests {
@@ -80,6 +81,7 @@ struct RequestsCommand: Program {
                     request.firstSeen.description,
                     name.isEmpty ? request.claimedName : Table.cut(name, to: Table.nameWidth),
                     Table.cut(request.card?.relayAddress ?? "", to: MessageRequest.relayWidth),
+                    name.isEmpty ? request.holder(names)?.likeness ?? "" : "",
                 ])
             }
             try output.writeText(table.text)
@@ -137,13 +139,19 @@ extension MessageRequest {
         return String(decoding: quoted, as: UTF8.self)
     }
 
-    /// The record: `{"v":1,"type":"requests","from","count","firstSeen","claimedName","relay"}`.
-    var record: JSONObject {
+    /// Returns the holder of the known name that the name on the card looks like.
+    fileprivate func holder(_ names: LookAlikeNames?) -> LookAlikeNames.Holder? {
+        card.flatMap { names?.holder(like: $0.name, of: from) }
+    }
+
+    /// Returns the record: `{"v":1,"type":"requests","from","count","firstSeen","claimedName","looksLike","relay"}`.
+    func record(_ names: LookAlikeNames?) -> JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("requests")),
             ("from", .string(from.description)), ("count", .integer(Int64(count))),
             ("firstSeen", .string(firstSeen.description)),
             ("claimedName", card.flatMap { $0.name.isEmpty ? nil : .string($0.name) }),
+            ("looksLike", holder(names).map { .string($0.name) }),
             ("relay", card?.relayAddress.map { .string($0) }),
         ])
     }

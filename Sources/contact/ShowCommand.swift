@@ -35,10 +35,12 @@ struct ShowCommand: Program {
         if card { return try print(cardOf: contact) }
         let (theirs, number) = try Self.fingerprints(contact.id, open.identity)
         let waiting = try open.waiting(from: contact.id)
-        let protection = try Protection(of: contact, open.book.writableStore())
+        let store = try open.book.writableStore()
+        let protection = try Protection(of: contact, store)
+        let names = try store.preview { try $0.lookAlikeNames() }
         let output = try Output(path: "-", content: .text)
         if !form.isText {
-            var record = contact.shownRecord
+            var record = contact.shownRecord(names)
             protection.add(to: &record)
             record["address"] = contact.address.map {
                 .string($0.id(of: open.identity).description)
@@ -51,7 +53,7 @@ struct ShowCommand: Program {
         } else {
             let changed = try contact.changed.map { try Self.fingerprints($0.id, open.identity) }
             try output.writeText(
-                text(contact, protection, (theirs, number), changed, waiting))
+                text(contact, names, protection, (theirs, number), changed, waiting))
         }
         try output.finish()
     }
@@ -81,11 +83,14 @@ struct ShowCommand: Program {
     }
 
     private func text(
-        _ contact: Contact, _ protection: Protection, _ own: Numbers, _ offered: Numbers?,
-        _ waiting: Int
+        _ contact: Contact, _ names: LookAlikeNames, _ protection: Protection, _ own: Numbers,
+        _ offered: Numbers?, _ waiting: Int
     ) -> String {
         var table = Table()
         table.add(["name", contact.name.isEmpty ? "-" : contact.name])
+        if let holder = names.holder(like: contact.name, of: contact.id) {
+            table.add(["", "the name \(holder.likeness)"])
+        }
         table.add(["id", contact.id.description])
         table.add(["trust", contact.trust.rawValue])
         let covered = contact.verifiedKeys
@@ -172,14 +177,16 @@ struct ShowCommand: Program {
 }
 
 extension Contact {
-    /// The record to display, with all accounts, including those on the card.
-    var shownRecord: JSONObject {
+    /// Returns the record to display, with all accounts, including those on the card, and with the known name that the contact's
+    /// name looks like.
+    func shownRecord(_ names: LookAlikeNames) -> JSONObject {
         var record = record
         if !profiles.isEmpty { record["profiles"] = .object(profiles.object) }
         // The compared keys are internal; `verifiedKeys` names what they cover.
         record["compared"] = nil
         let covered = verifiedKeys
         if !covered.isEmpty { record["verified"] = .array(covered.map { .string($0) }) }
+        record["looksLike"] = names.holder(like: name, of: id).map { .string($0.name) }
         return record
     }
 }

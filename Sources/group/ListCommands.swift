@@ -263,6 +263,10 @@ struct ParticipantsCommand: Program {
         let (groups, found) = try group.open(for: .reading)
         let notes = try groups.store.preview { try $0.notes(of: found) }
         let names = try groups.chosenNames(in: found)
+        let known = try groups.store.preview { try $0.lookAlikeNames() }
+        func holder(_ member: KeyID) -> LookAlikeNames.Holder? {
+            names[member].flatMap { known.holder(like: $0, of: member) }
+        }
         func sees(_ member: KeyID) -> Bool {
             found.showsMessages(of: groups.owner.id, to: member, notes)
         }
@@ -273,6 +277,7 @@ struct ParticipantsCommand: Program {
                         ("v", .integer(1)), ("type", .string("participant")),
                         ("id", .string(member.id.description)), ("role", .string(member.rank.name)),
                         ("nickname", names[member.id].map { .string($0) }),
+                        ("looksLike", holder(member.id).map { .string($0.name) }),
                         ("name", .string(try groups.name(of: member.id))),
                         ("joined", found.log.joined(member.id).map { .string($0.description) }),
                         ("me", member.id == groups.owner.id ? .bool(true) : nil),
@@ -284,6 +289,7 @@ struct ParticipantsCommand: Program {
         for member in found.members {
             var marks: [String] = []
             if !sees(member.id) { marks.append("does not see your messages") }
+            if let holder = holder(member.id) { marks.append(holder.likeness) }
             table.add([
                 Table.cut(try groups.name(of: member.id), to: Table.nameWidth), member.rank.name,
                 Table.cut(names[member.id] ?? "-", to: Table.nameWidth),

@@ -9,7 +9,7 @@ struct LayerTests {
         "CZBar": 0,
         "CPNG": 0, "CJPEG": 0, "CMagic": 0, "CSndFile": 0, "CLinux": 0,
         "CPostgres": 0, "CKeyutils": 0, "CSeccomp": 0, "CSottoJPEG": 0, "CSottoSandbox": 0,
-        "CWordlists": 0,
+        "CWordlists": 0, "CConfusables": 0,
         "SottoBytes": 1, "SottoPadding": 1, "Sotto": 1, "SottoDatabase": 1, "Arguments": 1,
         "SottoProgram": 2, "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
         "SottoNetwork": 2, "SottoOpenSSL": 2, "SottoMedia": 2,
@@ -28,6 +28,7 @@ struct LayerTests {
     static let owners: [(module: String, targets: Set<String>)] = [
         ("CSodium", ["Sotto", "SottoBytes", "SottoMessengers", "SottoPadding", "SottoQR"]),
         ("COpenSSL", ["SottoOpenSSL"]), ("CUTF8Proc", ["Sotto"]), ("CWordlists", ["Sotto"]),
+        ("CConfusables", ["Sotto"]),
         ("CKeyutils", ["SottoTool"]), ("CBotan", ["decrypt"]),
         ("Crypto", ["Sotto", "SottoMessengers", "SottoServer"]),
         ("CryptoExtras", ["Sotto", "SottoMessengers"]),
@@ -268,8 +269,8 @@ struct LayerTests {
         for item in Self.imports where core.contains(item.target) {
             #expect(
                 [
-                    "SottoBytes", "SottoPadding", "CSodium", "CWordlists", "CUTF8Proc", "Crypto",
-                    "CryptoExtras", "SwiftASN1",
+                    "SottoBytes", "SottoPadding", "CSodium", "CWordlists", "CConfusables",
+                    "CUTF8Proc", "Crypto", "CryptoExtras", "SwiftASN1",
                     "FoundationEssentials", "Foundation",
                     "Glibc", "Swift", "Synchronization",
                 ]

@@ -2,7 +2,10 @@ import CSodium
 import CUTF8Proc
 
 /// Returns the text in Unicode's Normalization Form C (UAX #15).
-package func nfc(_ text: String) -> String { composed(text) }
+package func nfc(_ text: String) -> String { normalized(text, UTF8PROC_COMPOSE) }
+
+/// Returns the text in Unicode's Normalization Form D (UAX #15).
+func nfd(_ text: String) -> String { normalized(text, UTF8PROC_DECOMPOSE) }
 
 /// Whether the text is in Normalization Form C, so that ``nfc(_:)`` does not change its bytes.
 package func isNFC(_ text: String) -> Bool { nfc(text).isSameBytes(as: text) }
@@ -24,7 +27,8 @@ package func nameFolded(_ text: String) -> String {
 
 private func folded(_ text: String, _ mapping: utf8proc_option_t) -> String {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
-    return composed(text, mapping) { codePoints in
+    let options = utf8proc_option_t(UTF8PROC_COMPOSE.rawValue | mapping.rawValue)
+    return normalized(text, options) { codePoints in
         var kept = 0
         for codePoint in codePoints
         where codePoint != combiningDotAbove || kept == 0 || codePoints[kept - 1] != letterI {
@@ -51,17 +55,16 @@ package func foldedBases(_ character: Unicode.Scalar) -> [UInt32] {
 private let combiningDotAbove: Int32 = 0x307
 private let letterI: Int32 = 0x69
 
-/// Returns the text in Normalization Form C, after the further `mapping`. `change` changes the decomposed text in its place and
-/// returns its new length.
-private func composed(
-    _ text: String, _ mapping: utf8proc_option_t = utf8proc_option_t(0),
+/// Returns the text in the normalization form of `form`, which can have further mappings. `change` changes the decomposed text in
+/// its place and returns its new length.
+private func normalized(
+    _ text: String, _ form: utf8proc_option_t,
     _ change: (UnsafeMutableBufferPointer<Int32>) -> Int = { $0.count }
 ) -> String {
     var text = text
     return text.withUTF8 { bytes in
         // Composed characters stay composed, and characters are not replaced by compatible ones.
-        let options = utf8proc_option_t(
-            UTF8PROC_STABLE.rawValue | UTF8PROC_COMPOSE.rawValue | mapping.rawValue)
+        let options = utf8proc_option_t(UTF8PROC_STABLE.rawValue | form.rawValue)
         func decompose(into buffer: UnsafeMutableBufferPointer<Int32>?) -> Int {
             let count = utf8proc_decompose(
                 bytes.baseAddress, bytes.count, buffer?.baseAddress, buffer?.count ?? 0, options)

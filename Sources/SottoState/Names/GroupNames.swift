@@ -8,8 +8,12 @@ package import Sotto
 extension StateTransaction {
     /// Returns the local name of each group that has a name.
     package func groupNames() throws(StateError) -> [GroupID: String] {
+        try groupNames(beside: allContacts())
+    }
+
+    /// Returns the local name of each group like ``groupNames()``. `contacts` are all contacts.
+    package func groupNames(beside contacts: [Contact]) throws(StateError) -> [GroupID: String] {
         let headers = try groupHeaders()
-        let contacts = try allContacts()
         let ids = SortedNames(
             contacts.map { (Array($0.id.description.utf8), nil) }
                 + headers.map { (Array($0.id.description.utf8), nil) })

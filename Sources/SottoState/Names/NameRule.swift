@@ -99,6 +99,15 @@ package enum NameRule {
         Array(nameFolded(trimmed(text)).utf8)
     }
 
+    /// Returns the forms of a name in which names that look alike are compared: two names look alike if they have a form in
+    /// common. They are the skeletons (UTS 39, section 4) of the name and of its folded form, each folded: a capital `I` looks
+    /// like `l` only as it is written, and a Cyrillic `А` is compared with a small `a` only in the folded form.
+    package static func lookAlikeForms(of name: String) -> Set<[UInt8]> {
+        let trimmed = trimmed(name)
+        let forms = [trimmed, nameFolded(trimmed)].map { folded(skeleton(of: $0)) }
+        return Set(forms.filter { !$0.isEmpty })
+    }
+
     /// Returns whether two names are the same.
     package static func areSame(_ a: String, _ b: String) -> Bool { folded(a) == folded(b) }
 
