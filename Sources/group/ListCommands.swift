@@ -240,7 +240,7 @@ extension ShowCommand {
         for person in untold.invited {
             let who = try groups.name(of: person)
             group.options.note(
-                "the invitation was not sent to \(who): sotto group invite \(name) \(shellWord(who)) | sotto encrypt | sotto send"
+                "the invitation was not sent to \(who): sotto group invite \(name) \(try groups.argument(of: person)) | sotto encrypt | sotto send"
             )
         }
     }
@@ -266,6 +266,9 @@ struct ParticipantsCommand: Program {
         func sees(_ member: KeyID) -> Bool {
             found.showsMessages(of: groups.owner.id, to: member, notes)
         }
+        func showsLater(_ member: KeyID) -> Bool {
+            member == groups.owner.id && found.showsToNewcomers
+        }
         guard form.isText(group.options) else {
             return try groups.print(
                 found.members.map { member in
@@ -277,6 +280,7 @@ struct ParticipantsCommand: Program {
                         ("joined", found.log.joined(member.id).map { .string($0.description) }),
                         ("me", member.id == groups.owner.id ? .bool(true) : nil),
                         ("seesMe", .bool(sees(member.id))),
+                        ("newcomersSeeMe", showsLater(member.id) ? .bool(true) : nil),
                     ])
                 })
         }
@@ -284,6 +288,7 @@ struct ParticipantsCommand: Program {
         for member in found.members {
             var marks: [String] = []
             if !sees(member.id) { marks.append("does not see your messages") }
+            if showsLater(member.id) { marks.append("later members see your messages") }
             table.add([
                 Table.cut(try groups.name(of: member.id), to: Table.nameWidth), member.rank.name,
                 Table.cut(names[member.id] ?? "-", to: Table.nameWidth),

@@ -12,12 +12,15 @@ struct Invited {
 
     init(id: KeyID, card: Card) { (self.id, self.card) = (id, card) }
 
-    /// Finds a contact with a card.
-    init(_ who: String, _ groups: OpenGroups) throws {
+    /// Finds a person with a card: a contact, or a person whose card a group has.
+    init(_ who: String, _ groups: OpenGroups, in group: StoredGroup? = nil) throws {
         let person = try groups.book.find(who, for: .acting)
         guard !person.isOwn else { throw Failure(.usage, "you are a member already") }
         try groups.book.check(person, nil)
-        guard let card = person.card, card.record != nil else {
+        let known = try group.flatMap { group in
+            try groups.store.preview { try $0.note(of: person.id, in: group).card }
+        }
+        guard let card = person.card ?? known, card.record != nil else {
             throw Failure(
                 .noKey, "no signed card of \(person.name) is known",
                 hint: "get the card: \(cardLookupCommand(person.id, name: person.contact?.name))")
@@ -79,7 +82,7 @@ struct InviteCommand: Program {
 
     func execute() throws {
         let (groups, found) = try group.open()
-        let invited = try people.map { try Invited($0, groups) }
+        let invited = try people.map { try Invited($0, groups, in: found) }
         for person in invited where found.state.ranks[person.id] != nil {
             throw Failure(.usage, "\(try groups.name(of: person.id)) is a member already")
         }

@@ -139,8 +139,7 @@ struct LeaveCommand: Program {
             another member owner: without an owner nobody can change the rules again.
             """)
 
-    @Flag("--yes", help: "Do not ask.")
-    var yes = false
+    @OptionGroup var question: Confirmation
 
     @Flag(
         "--anyway",
@@ -157,7 +156,7 @@ struct LeaveCommand: Program {
             try checkOwners(found, groups)
             try group.options.records.check()
             let name = try groups.localName(of: found)
-            try confirm("leave \(name), with \(counted(others, "other member"))")
+            try question.ask(to: "leave \(name), with \(counted(others, "other member"))")
         }
         try groups.change(found) { group, transaction in
             try transaction.write(
@@ -173,14 +172,6 @@ struct LeaveCommand: Program {
             hint:
                 "make another member owner first: sotto group role \(try groups.argument(of: found)) WHO owner --send; or give --anyway"
         )
-    }
-
-    /// Asks if standard input is a terminal. Throws a failure with status 1 for another answer than yes.
-    private func confirm(_ action: String) throws {
-        guard !yes, Terminal.isTerminal(0) else { return }
-        guard try Terminal.confirms("Type yes to \(action): ") else {
-            throw Failure(.no, "nothing was changed")
-        }
     }
 }
 
