@@ -33,13 +33,14 @@ struct CreateCommand: Program {
         name: "create",
         abstract: "Create a group, and print the invitations.",
         usage: """
-            group create [--preset PRESET] [--visibility WHO] [--nickname NAME] NAME [WHO ...]
+            group create [--preset PRESET] [--visibility WHO] [--newcomers] [--nickname NAME] NAME [WHO ...]
             group create --preset room [--phrase SOURCE] [--relay URL] [--nickname NAME] NAME [WHO ...]
             """,
         discussion: """
             WHO are contacts. The presets are open (members write; admins invite, rename and remove), creator \
             (everybody invites; only the creator renames and removes), announcements (admins write, everybody reads, newcomers also what was written before) \
-            and room. With the visibility granted, a later member reads your messages only after group grant.
+            and room. With the visibility granted, a later member reads your messages only after group grant. --newcomers grants all later members; without it you \
+            are asked if standard input is a terminal.
 
             A room has a phrase, and whoever knows it can enter with group join. Its visibility is granted. Its record \
             is kept by a relay, which cannot read it, and which can try phrases. Without --phrase \
@@ -54,6 +55,9 @@ struct CreateCommand: Program {
         "--visibility", value: "who",
         help: "The readers of a message: joined or global (all members), or granted.")
     var visibility: GroupPolicy.Visibility?
+
+    @Flag("--newcomers", help: "Members who join later can read your messages.")
+    var newcomers = false
 
     @Option("--nickname", value: "name", help: "Your name in the group.")
     var nickname: String?
@@ -70,11 +74,19 @@ struct CreateCommand: Program {
 
     private var isRoom: Bool { preset == .room || room.phrase != nil }
 
+    /// Whether each author decides who reads their messages.
+    private var authorsDecide: Bool { (visibility ?? preset.policy.visibility) == .granted }
+
     func validate() throws {
         try checkCharacters(of: name)
         try checkCharacters(of: nickname)
         guard isRoom || room.relay == nil else {
             throw UsageError("--relay is for a room: --preset room, or --phrase")
+        }
+        guard authorsDecide || !newcomers else {
+            throw UsageError(
+                "--newcomers is for a group where you decide who reads: --preset room, or --visibility granted"
+            )
         }
         guard !isRoom || nickname != nil else {
             throw UsageError("--nickname is required: the members of a room see it")
@@ -84,8 +96,9 @@ struct CreateCommand: Program {
     func execute() throws {
         let groups = try options.open()
         let invited = try people.map { try Invited($0, groups) }
-        // Before a phrase is shown.
-        if isRoom { try options.records.check() }
+        // Before a phrase is shown or a question is asked.
+        if isRoom || !invited.isEmpty { try options.records.check() }
+        let showsToNewcomers = try newcomers || confirmsNewcomers()
         let relay = isRoom ? try room.address(nil, groups.owner) : nil
         let door = try relay.map { try room.newDoor(at: $0) }
         let keys = relay.flatMap { relay in door.map { RoomKeys($0.door, relay: relay.text) } }
@@ -95,6 +108,7 @@ struct CreateCommand: Program {
         let values = [GroupChange.Value.name(name)] + (nickname.map { [.nickname($0)] } ?? [])
         let (group, records) = try groups.store.transaction { transaction in
             var group = try transaction.createGroup(policy, values)
+            if showsToNewcomers { group = try transaction.show(toNewcomersOf: group, true) }
             var records: [JSONObject] = []
             if !invited.isEmpty {
                 group = try groups.invite(invited, .member, to: group, transaction)
@@ -110,6 +124,12 @@ struct CreateCommand: Program {
         }
         options.note("created \(try groups.localName(of: group)), id \(group.id.short)")
         try groups.print(records)
+    }
+
+    /// Asks whether later members can read the owner's messages, if standard input is a terminal and the owner decides it.
+    private func confirmsNewcomers() throws -> Bool {
+        guard authorsDecide, Terminal.isTerminal(0) else { return false }
+        return try Terminal.confirms("Type yes to show your messages to all who join later: ")
     }
 }
 

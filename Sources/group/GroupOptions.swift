@@ -46,6 +46,20 @@ struct RecentMail: ArgumentGroup {
     }
 }
 
+/// The question before a change that cannot be taken back.
+struct Confirmation: ArgumentGroup {
+    @Flag("--yes", help: "Do not ask.")
+    var yes = false
+
+    /// Asks on the terminal. Throws a failure with status 1 for another answer than yes.
+    func ask(to action: String) throws {
+        guard !yes, Terminal.isTerminal(0) else { return }
+        guard try Terminal.confirms("Type yes to \(action): ") else {
+            throw Failure(.no, "nothing was changed")
+        }
+    }
+}
+
 /// The use of a group that was restored from a backup, before a member has confirmed it.
 struct UnconfirmedUse: ArgumentGroup {
     @Flag("--anyway", help: "Also if no member has confirmed the restored group.")
@@ -241,6 +255,11 @@ struct OpenGroups {
     /// Returns the argument that names a group, quoted for the shell.
     func argument(of group: StoredGroup) throws -> String {
         shellWord(try localName(of: group))
+    }
+
+    /// Returns the argument that names a person, quoted for the shell: the name of a contact, or the id of another person.
+    func argument(of id: KeyID) throws -> String {
+        try store.readableContact(id: id)?.argument ?? id.description
     }
 
     /// Returns the names that the members chose: their nicknames, or the names on their cards.

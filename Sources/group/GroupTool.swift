@@ -10,10 +10,12 @@ struct GroupTool: CoreProgram {
         usage: """
             group create [--preset PRESET] [--visibility WHO] [--nickname NAME] NAME [WHO ...]
             group invite [--reader] GROUP WHO ...
-            group accept [--nickname NAME] GROUP | decline GROUP | leave GROUP | forget GROUP
+            group accept [--nickname NAME] GROUP | decline GROUP
+            group leave GROUP | delete GROUP | forget GROUP
             group remove GROUP WHO ... | ban GROUP WHO ... | role GROUP WHO RANK
             group rename GROUP NAME | about GROUP TEXT | timer GROUP DURATION
-            group nickname GROUP NAME | policy GROUP [KEY=VALUE ...] | grant GROUP WHO ...
+            group nickname GROUP NAME | policy GROUP [KEY=VALUE ...]
+            group grant GROUP WHO ... | grant GROUP --all | --newcomers | revoke GROUP --newcomers
             group list [--text | --json] | show | participants GROUP | log GROUP
             group avatar GROUP [FILE] | continue GROUP | sync [GROUP ...]
             group check | join | door
@@ -39,12 +41,13 @@ struct GroupTool: CoreProgram {
         version: sottoVersion,
         subcommands: [
             CreateCommand.self, InviteCommand.self, AcceptCommand.self, DeclineCommand.self,
-            LeaveCommand.self, ForgetCommand.self, RemoveCommand.self, BanCommand.self,
-            RoleCommand.self,
+            LeaveCommand.self, DeleteCommand.self, ForgetCommand.self, RemoveCommand.self,
+            BanCommand.self, RoleCommand.self,
             RenameCommand.self, AboutCommand.self, TimerCommand.self, NicknameCommand.self,
             AvatarCommand.self, ContinueCommand.self,
-            PolicyCommand.self, GrantCommand.self, ListCommand.self, ShowCommand.self,
-            ParticipantsCommand.self, LogCommand.self, SyncCommand.self, CheckCommand.self,
+            PolicyCommand.self, GrantCommand.self, RevokeCommand.self, ListCommand.self,
+            ShowCommand.self, ParticipantsCommand.self, LogCommand.self, SyncCommand.self,
+            CheckCommand.self,
             JoinCommand.self, DoorCommand.self,
         ])
 

@@ -240,7 +240,7 @@ extension ShowCommand {
         for person in untold.invited {
             let who = try groups.name(of: person)
             group.options.note(
-                "the invitation was not sent to \(who): sotto group invite \(name) \(shellWord(who)) | sotto encrypt | sotto send"
+                "the invitation was not sent to \(who): sotto group invite \(name) \(try groups.argument(of: person)) | sotto encrypt | sotto send"
             )
         }
     }
@@ -270,6 +270,9 @@ struct ParticipantsCommand: Program {
         func sees(_ member: KeyID) -> Bool {
             found.showsMessages(of: groups.owner.id, to: member, notes)
         }
+        func showsLater(_ member: KeyID) -> Bool {
+            member == groups.owner.id && found.showsToNewcomers
+        }
         guard form.isText(group.options) else {
             return try groups.print(
                 found.members.map { member in
@@ -282,6 +285,7 @@ struct ParticipantsCommand: Program {
                         ("joined", found.log.joined(member.id).map { .string($0.description) }),
                         ("me", member.id == groups.owner.id ? .bool(true) : nil),
                         ("seesMe", .bool(sees(member.id))),
+                        ("newcomersSeeMe", showsLater(member.id) ? .bool(true) : nil),
                     ])
                 })
         }
@@ -290,6 +294,7 @@ struct ParticipantsCommand: Program {
             var marks: [String] = []
             if !sees(member.id) { marks.append("does not see your messages") }
             if let holder = holder(member.id) { marks.append(holder.likeness) }
+            if showsLater(member.id) { marks.append("later members see your messages") }
             table.add([
                 Table.cut(try groups.name(of: member.id), to: Table.nameWidth), member.rank.name,
                 Table.cut(names[member.id] ?? "-", to: Table.nameWidth),

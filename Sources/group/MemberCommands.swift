@@ -12,12 +12,15 @@ struct Invited {
 
     init(id: KeyID, card: Card) { (self.id, self.card) = (id, card) }
 
-    /// Finds a contact with a card.
-    init(_ who: String, _ groups: OpenGroups) throws {
+    /// Finds a person with a card: a contact, or a person whose card a group has.
+    init(_ who: String, _ groups: OpenGroups, in group: StoredGroup? = nil) throws {
         let person = try groups.book.find(who, for: .acting)
         guard !person.isOwn else { throw Failure(.usage, "you are a member already") }
         try groups.book.check(person, nil)
-        guard let card = person.card, card.record != nil else {
+        let known = try group.flatMap { group in
+            try groups.store.preview { try $0.note(of: person.id, in: group).card }
+        }
+        guard let card = person.card ?? known, card.record != nil else {
             throw Failure(
                 .noKey, "no signed card of \(person.name) is known",
                 hint: "get the card: \(cardLookupCommand(person.id, name: person.contact?.name))")
@@ -79,7 +82,7 @@ struct InviteCommand: Program {
 
     func execute() throws {
         let (groups, found) = try group.open()
-        let invited = try people.map { try Invited($0, groups) }
+        let invited = try people.map { try Invited($0, groups, in: found) }
         for person in invited where found.state.ranks[person.id] != nil {
             throw Failure(.usage, "\(try groups.name(of: person.id)) is a member already")
         }
@@ -89,185 +92,6 @@ struct InviteCommand: Program {
             return try groups.told(groups.invitations(of: group, for: invited, transaction))
         }
         try groups.print(records)
-    }
-}
-
-/// `group accept`: joins a group after an invitation.
-struct AcceptCommand: Program {
-    static let configuration = CommandConfiguration(
-        name: "accept", abstract: "Accept an invitation, and tell the members.",
-        usage: "group accept [--nickname NAME] [--anyway] GROUP")
-
-    @Option("--nickname", value: "name", help: "Your name in the group.")
-    var nickname: String?
-
-    @OptionGroup var use: UnconfirmedUse
-
-    @OptionGroup var group: GroupArgument
-
-    func validate() throws { try checkCharacters(of: nickname) }
-
-    func execute() throws {
-        var (groups, found) = try group.open()
-        groups.takesDoubtful = use.anyway
-        do {
-            let (joined, records) = try join(found, groups)
-            let count = counted(joined.members.count, "member")
-            group.options.note("joined \(try groups.localName(of: joined)), with \(count)")
-            try groups.print(records)
-        } catch GroupError.refused {
-            try askForInvitation(found, groups)
-        }
-    }
-
-    /// Joins a group. Returns it, and the records for its members. Throws ``GroupError/refused`` without a valid invitation.
-    private func join(
-        _ found: StoredGroup, _ groups: OpenGroups
-    ) throws -> (StoredGroup, [JSONObject]) {
-        let card = groups.owner.card()
-        guard let record = card.record else { throw Failure(.bug, "the own card has no signature") }
-        let isWaiting = try groups.store.transaction { try $0.wantFiles(of: found) }
-        if isWaiting {
-            throw Failure(
-                .tryAgain, "the changes of \(found.name) are at a relay",
-                hint:
-                    "fetch them with sotto recv | sotto decrypt, and accept again: sotto group accept \(try groups.argument(of: found)) | sotto encrypt | sotto send"
-            )
-        }
-        return try groups.store.transaction { transaction in
-            let group = try groups.present(found, transaction)
-            guard group.standing != .member else {
-                throw Failure(.no, "you are a member of \(group.name) already")
-            }
-            try transaction.decline(group, false)
-            let entry = GroupChange.Entry(
-                card: sha256(JSON.object(record).canonical()), nickname: nickname)
-            let joined = try transaction.join(group, entry)
-            let bodies = StateTransaction.bodies(
-                of: found.id, Array(joined.log.changes.suffix(1)), cards: [card])
-            let others = joined.members.map(\.id).filter { $0 != groups.owner.id }
-            let records = others.flatMap { person in
-                bodies.map { groups.record($0, to: person) }
-            }
-            return (joined, try groups.told(records))
-        }
-    }
-
-    /// Prints questions for the changes that an invitation without effect lacks, and throws a failure with status 75. If it lacks
-    /// none, the status is 12.
-    private func askForInvitation(_ found: StoredGroup, _ groups: OpenGroups) throws {
-        let questions = try groups.store.transaction { transaction -> [JSONObject]? in
-            guard let group = try transaction.group(found.id),
-                try transaction.missingChanges(of: group).count > 0
-            else { return nil }
-            return try groups.told(groups.news(of: group, transaction))
-        }
-        guard let questions else {
-            throw Failure(.untrusted, "the invitation to \(found.name) is no longer valid")
-        }
-        try groups.print(questions)
-        throw Failure(
-            .tryAgain, "changes before the invitation to \(found.name) are missing",
-            hint:
-                "pass the printed questions to sotto encrypt and sotto send, and accept again after the answer"
-        )
-    }
-}
-
-/// `group decline`: refuses an invitation.
-struct DeclineCommand: Program {
-    static let configuration = CommandConfiguration(
-        name: "decline", abstract: "Decline an invitation. Nothing is sent.",
-        usage: "group decline GROUP")
-
-    @OptionGroup var group: GroupArgument
-
-    func execute() throws {
-        let (groups, found) = try group.open()
-        guard found.standing == .invited else {
-            throw Failure(.no, "there is no invitation to \(found.name)")
-        }
-        try groups.store.transaction { try $0.decline(found) }
-        group.options.note("declined the invitation to \(found.name)")
-    }
-}
-
-/// `group forget`: deletes a group of which one is not a member.
-struct ForgetCommand: Program {
-    static let configuration = CommandConfiguration(
-        name: "forget", abstract: "Delete a group that you left, declined or did not enter.",
-        usage: "group forget GROUP",
-        discussion: """
-            The messages stay in the history; history delete erases them. A later invitation begins the group anew.
-            """)
-
-    @OptionGroup var group: GroupArgument
-
-    func execute() throws {
-        let (groups, found) = try group.open()
-        guard found.standing != .member else {
-            throw Failure(
-                .usage, "you are a member of \(found.name)",
-                hint:
-                    "leave it first: sotto group leave \(try groups.argument(of: found)) | sotto encrypt | sotto send"
-            )
-        }
-        try groups.store.transaction { try $0.forget(found) }
-        group.options.note("deleted \(found.name), id \(found.id.short)")
-    }
-}
-
-/// `group leave`: ends the own membership.
-struct LeaveCommand: Program {
-    static let configuration = CommandConfiguration(
-        name: "leave", abstract: "Leave a group.", usage: "group leave [--yes] [--anyway] GROUP",
-        discussion: """
-            Asks first if standard input is a terminal. The messages stay in the history. The only owner first makes \
-            another member owner: without an owner nobody can change the rules again.
-            """)
-
-    @Flag("--yes", help: "Do not ask.")
-    var yes = false
-
-    @Flag(
-        "--anyway",
-        help: "Also as the only owner, or if no member has confirmed the restored group.")
-    var anyway = false
-
-    @OptionGroup var group: GroupArgument
-
-    func execute() throws {
-        var (groups, found) = try group.open()
-        groups.takesDoubtful = anyway
-        let others = found.members.count - 1
-        if found.standing == .member, !found.isDoubtful, others > 0 {
-            try checkOwners(found, groups)
-            try group.options.records.check()
-            let name = try groups.localName(of: found)
-            try confirm("leave \(name), with \(counted(others, "other member"))")
-        }
-        try groups.change(found) { group, transaction in
-            try transaction.write(
-                .leave(transaction.limits(of: groups.owner.id, in: group)), in: group)
-        }
-    }
-
-    /// Throws a failure with status 64 if the group would have no owner.
-    private func checkOwners(_ found: StoredGroup, _ groups: OpenGroups) throws {
-        guard !anyway, !found.hasOtherOwner else { return }
-        throw Failure(
-            .usage, "you are the only owner of \(found.name), and others stay in it",
-            hint:
-                "make another member owner first: sotto group role \(try groups.argument(of: found)) WHO owner --send; or give --anyway"
-        )
-    }
-
-    /// Asks if standard input is a terminal. Throws a failure with status 1 for another answer than yes.
-    private func confirm(_ action: String) throws {
-        guard !yes, Terminal.isTerminal(0) else { return }
-        guard try Terminal.confirms("Type yes to \(action): ") else {
-            throw Failure(.no, "nothing was changed")
-        }
     }
 }
 
@@ -355,13 +179,6 @@ struct RoleCommand: Program {
     }
 }
 
-extension StoredGroup {
-    /// Whether the group has an owner if this member is none any more, or has none now.
-    fileprivate var hasOtherOwner: Bool {
-        rank < .owner || members.filter { $0.rank == .owner }.count > 1
-    }
-}
-
 extension GroupRank: ExpressibleByArgument {
     /// Parses the name of a member's rank.
     public init?(argument: String) {
@@ -371,54 +188,4 @@ extension GroupRank: ExpressibleByArgument {
 
     /// The names.
     public static var allArguments: [String] { allCases.dropFirst().map(\.name) }
-}
-
-/// `group grant`: shows the own messages to members who joined later.
-struct GrantCommand: Program {
-    static let configuration = CommandConfiguration(
-        name: "grant",
-        abstract: "Show your messages to members who joined later, in a group where you decide.",
-        usage: """
-            group grant GROUP WHO ...
-            group grant GROUP --all
-            """,
-        discussion: """
-            --all means the present members who do not read your messages yet, and nobody who joins later.
-            """)
-
-    @Flag("--all", help: "All present members.")
-    var all = false
-
-    @OptionGroup var group: GroupArgument
-
-    @Argument("who", help: "The members: contacts, ids or nicknames.")
-    var names: [String] = []
-
-    func validate() throws {
-        guard all == names.isEmpty else {
-            throw UsageError(
-                all ? "--all and members cannot be combined" : "members are required, or --all")
-        }
-    }
-
-    func execute() throws {
-        let (groups, found) = try group.open()
-        let named = try groups.members(names, of: found)
-        var count = 0
-        try groups.change(found) { group, transaction in
-            let notes = try transaction.notes(of: group)
-            let others = group.members.map(\.id).filter {
-                !group.showsMessages(of: groups.owner.id, to: $0, notes)
-            }
-            let who = all ? others : named
-            for member in who { try transaction.grant(member, in: group) }
-            count = who.count
-            return group
-        }
-        guard all else { return }
-        group.options.note(
-            count == 0
-                ? "all members read your messages already"
-                : "\(counted(count, "member")) can read your messages")
-    }
 }

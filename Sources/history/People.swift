@@ -9,11 +9,13 @@ import SottoTool
 final class People {
     private let history: OpenHistory
     private var known: [KeyID: (name: String, trust: Message.Trust)] = [:]
+    /// The contacts who are not blocked, or `nil` before they are read.
+    private var contacts: [KeyID]?
 
     init(_ history: OpenHistory) { self.history = history }
 
     /// Forgets all people, before messages that are shown later.
-    func forget() { known = [:] }
+    func forget() { (known, contacts) = ([:], nil) }
 
     /// Returns a person's name, which is the id without a contact, and the trust in the key.
     func person(_ id: KeyID) throws -> (name: String, trust: Message.Trust) {
@@ -58,6 +60,15 @@ final class People {
         }
     }
 
+    /// Returns how many readers of an own message to a group can answer with a receipt, or `nil` before the first one. A member sends
+    /// receipts to contacts only, so the members count who are contacts here too, and those who answered.
+    func answering(_ view: MessageView) throws -> Int? {
+        guard !view.receipts.isEmpty else { return nil }
+        let people = try contacts ?? history.store.contacts().filter { !$0.isBlocked }.map(\.id)
+        contacts = people
+        return history.store.answeringReaders(of: view, among: people)
+    }
+
     /// Returns the words for the origin of a forwarded message, or `nil`.
     func origin(of view: MessageView) throws -> String? {
         try view.body.flatMap { body in
@@ -76,10 +87,10 @@ final class People {
 }
 
 extension MessageView {
-    /// The marks that follow a message for people. `reactions` have the names of their authors, and `forwarded`
-    /// are the words for the origin of a forwarded message.
+    /// The marks that follow a message for people. `reactions` have the names of their authors, `forwarded` are the words for the
+    /// origin of a forwarded message, and `answering` is ``People/answering(_:)``.
     func marks(
-        _ reactions: [(emoji: String, name: String)], forwarded: String?
+        _ reactions: [(emoji: String, name: String)], forwarded: String?, answering: Int?
     ) -> [String] {
         var marks: [String] = []
         if entry.isImported { marks.append("imported") }
@@ -92,7 +103,7 @@ extension MessageView {
         marks += reactions.map { "\($0.emoji) \($0.name)" }
         let count = dropped.reduce(0) { $0 + $1.count }
         if count > 0 { marks.append("\(count) earlier changes dropped") }
-        if let progress { marks.append(progress) }
+        if let answering { marks.append(progress(of: answering)) }
         switch entry.state {
         case .delivered where entry.readerCount == nil: marks.append("delivered")
         case .read where entry.readerCount == nil: marks.append("read")
@@ -108,9 +119,8 @@ extension MessageView {
         body.flatMap { try? MessageBody($0, isLocal: true) }?.content.forwarded != nil
     }
 
-    /// The number of readers who have an own message to a group, or `nil` without a receipt.
-    private var progress: String? {
-        guard let count = entry.readerCount, !receipts.isEmpty else { return nil }
+    /// Returns the number of readers who have an own message to a group, of those who can tell it.
+    private func progress(of count: Int) -> String {
         let read = receipts.count { $0.status == .read }
         return read > 0
             ? "read by \(read) of \(count)" : "delivered to \(receipts.count) of \(count)"

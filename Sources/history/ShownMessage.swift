@@ -42,7 +42,7 @@ final class MessageShowing {
                 let shown = try isMixed ? mixedName(of: view.entry, name) : name
                 try text?.print(
                     view, name: shown, reactions: people.reactions(to: view),
-                    forwarded: people.origin(of: view),
+                    forwarded: people.origin(of: view), answering: people.answering(view),
                     quotation: Quotation(view, history.store), about: target(of: view),
                     group: group(of: view.entry),
                     departure: departures[view.entry.number])

@@ -37,7 +37,7 @@ struct TextLayout {
 
     mutating func print(
         _ view: MessageView, name: String, reactions: [(emoji: String, name: String)],
-        forwarded: String?,
+        forwarded: String?, answering: Int?,
         quotation: Quotation?, about target: String, group: String?, departure: Departure?
     ) throws {
         let entry = view.entry
@@ -60,7 +60,7 @@ struct TextLayout {
         let space = "\n" + String(repeating: " ", count: width)
         let place = group.map { ["[in \(Self.oneLine($0))]"] } ?? []
         let marks =
-            place + Self.marks(view, reactions, forwarded)
+            place + Self.marks(view, reactions, forwarded, answering)
             + (departure.map { ["[\($0.mark)]"] } ?? [])
         let line =
             width + Table.width(lines.last ?? "") + marks.reduce(0) { $0 + 2 + Table.width($1) }
@@ -151,10 +151,13 @@ struct TextLayout {
 
     /// Returns the marks after the text.
     private static func marks(
-        _ view: MessageView, _ reactions: [(emoji: String, name: String)], _ forwarded: String?
+        _ view: MessageView, _ reactions: [(emoji: String, name: String)], _ forwarded: String?,
+        _ answering: Int?
     ) -> [String] {
         let cut = reactions.map { ($0.emoji, Table.cut($0.name, to: maximalNameWidth)) }
-        return view.marks(cut, forwarded: forwarded).map { "[\(oneLine($0))]" }
+        return view.marks(cut, forwarded: forwarded, answering: answering).map {
+            "[\(oneLine($0))]"
+        }
     }
 
     /// Returns a name on one line, without characters that a terminal interprets.

@@ -7,7 +7,7 @@ enum SendRoute {
 
     /// The commands of `group` that print no records for the members.
     private static let groupQueries: Set<String> = [
-        "check", "decline", "forget", "list", "log", "participants", "show",
+        "check", "decline", "forget", "list", "log", "participants", "revoke", "show",
     ]
 
     /// The way of the command `word` of a tool; `nil` if it prints nothing to send.

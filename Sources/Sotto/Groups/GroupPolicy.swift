@@ -71,6 +71,17 @@ package struct GroupPolicy: Sendable, Hashable {
         ])
     }
 
+    /// The same rules for a group that was deleted for all: only owners could act, and no door admits.
+    package var closed: GroupPolicy {
+        var closed = self
+        (closed.add, closed.edit, closed.post, closed.pin) = (.owner, .owner, .owner, .owner)
+        closed.door = nil
+        return closed
+    }
+
+    /// Whether only owners can act, and no door admits.
+    package var isClosed: Bool { self == closed }
+
     /// Returns the relays to which mail of members goes: the owner's, and those of the policy.
     package func relays(and own: String?) -> ListedRelays {
         ListedRelays([own].compactMap(\.self) + relays)

@@ -102,6 +102,7 @@ extension MessageBody {
             case "history":
                 return "\(who) shows you earlier messages: \(event["count"]?.integer ?? 0)"
             case "fork": return "\(who) signed two different changes with one number"
+            case "conversation_deleted": return "\(who) deleted the group"
             case "confirmed": return "\(who) confirmed the group"
             case "renamed":
                 let new = "\(name("name") ?? "?")\(called)"

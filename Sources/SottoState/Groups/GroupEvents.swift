@@ -17,6 +17,11 @@ enum GroupEvent {
         event("left", [("who", id(who)), ("by", id(by))])
     }
 
+    /// The owner `who` deleted the group for all.
+    static func deleted(by who: KeyID) -> JSONObject {
+        event("conversation_deleted", [("who", id(who))])
+    }
+
     /// A person has another rank.
     static func role(_ who: KeyID, _ rank: GroupRank, by: KeyID?) -> JSONObject {
         event("role", [("who", id(who)), ("role", .string(rank.name)), ("by", id(by))])

@@ -4,7 +4,8 @@ import SottoDatabase
 /// The effect of a body about a group: what changed for its members.
 package struct GroupNews: Sendable {
     package let group: StoredGroup
-    /// Objects with the member `event`: `invited`, `joined`, `left`, `role`, `renamed`, `changed`, `history`, `fork`, `confirmed`.
+    /// Objects with the member `event`: `invited`, `joined`, `left`, `role`, `renamed`, `changed`, `history`, `fork`, `confirmed`,
+    /// `question`, `conversation_deleted`.
     package let events: [JSONObject]
     /// Whether the log names the sender. The session with another sender is not kept.
     package let isSenderNamed: Bool
@@ -239,7 +240,7 @@ extension StateTransaction {
     /// Returns the differences between two states of a group.
     private func events(
         _ before: StoredGroup?, _ after: StoredGroup, from sender: KeyID
-    ) -> [JSONObject] {
+    ) throws(StateError) -> [JSONObject] {
         guard let before, before.standing != .left || after.standing != .invited else {
             guard after.standing == .invited else { return [] }
             return [
@@ -251,6 +252,10 @@ extension StateTransaction {
                         ("continues", after.continued.map { .string($0.short) }),
                     ])
             ]
+        }
+        let remover = after.remover(of: owner.id, after: before) ?? sender
+        if after.isDeleted, !before.isDeleted, before.state.ranks[remover] == .owner {
+            return [GroupEvent.deleted(by: remover)]
         }
         // An invitation grows in several bodies; the newcomer sees the group after joining.
         guard after.standing != .invited else { return [] }
@@ -266,7 +271,9 @@ extension StateTransaction {
             case (nil, let rank?):
                 let nickname = after.state.nicknames[id]
                 events.append(GroupEvent.joined(id, rank, nickname: nickname))
-                if before.standing == .member, after.mayGrant(to: id) {
+                if before.standing == .member, after.mayGrant(to: id),
+                    try !note(of: id, in: after).isGranted
+                {
                     events.append(
                         GroupEvent.event(
                             "question",
@@ -320,7 +327,7 @@ extension StoredGroup {
     }
 
     /// Whether the owner decides if a new member reads their messages.
-    fileprivate func mayGrant(to member: KeyID) -> Bool {
+    func mayGrant(to member: KeyID) -> Bool {
         state.policy.visibility == .granted && member != owner && standing == .member
             && !log.joined(member, before: owner)
     }

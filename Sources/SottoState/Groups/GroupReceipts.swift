@@ -33,6 +33,14 @@ extension HistoryEntry {
 }
 
 extension IdentityStore {
+    /// Returns the number of readers of an own message to a small group who can tell that they got it: some people whom the owner
+    /// knows, and those who told it. Returns `nil` for another message.
+    package func answeringReaders(of view: MessageView, among people: [KeyID]) -> Int? {
+        guard let readers = view.entry.readerMarks else { return nil }
+        let known = people + view.receipts.map(\.from)
+        return readers.intersection(known.map { mark(author: $0) }).count
+    }
+
     /// Returns the keyed hashes of the readers of an own message, 8 bytes each. The columns of events have the same ones.
     func readerMarks(_ readers: [KeyID]) -> [UInt8] {
         readers.flatMap { UInt64(bitPattern: mark(author: $0)).bigEndianBytes }

@@ -34,6 +34,8 @@ package struct GroupBackup: Sendable {
     package var changes: [GroupChange] = []
     /// Whether the owner declined the invitation.
     package var isDeclined = false
+    /// Whether the owner shows messages to members who join from now on.
+    package var showsToNewcomers = false
     package var room: Room?
     package var members: [Member] = []
 
@@ -69,6 +71,7 @@ extension StateTransaction {
             var backup = GroupBackup(id: group.id)
             backup.changes = group.log.changes
             backup.isDeclined = group.isDeclined
+            backup.showsToNewcomers = group.showsToNewcomers
             backup.room = try room(of: group).map { GroupBackup.Room(keys: $0.keys, seq: $0.seq) }
             backup.members = try notes(of: group).values.map { note in
                 var member = GroupBackup.Member(id: note.id)
@@ -138,6 +141,9 @@ extension StateTransaction {
         let restored = Restored(isNew: isNew, isDoubtful: group.isDoubtful, lost: lost)
         guard isNew || group.question != nil else { return restored }
         try restoreMembers(backup.members, of: group, isNew: isNew)
+        if backup.showsToNewcomers, group.rank > .nobody {
+            group = try show(toNewcomersOf: group, true)
+        }
         if let room = backup.room, try self.room(of: group) == nil {
             try keep(room.keys, seq: room.seq, of: group)
         }

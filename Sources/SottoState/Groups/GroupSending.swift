@@ -348,6 +348,25 @@ extension StateTransaction {
         return group
     }
 
+    /// Deletes a group for all: closes its rules and its door, removes all other members, takes the invitations back, and leaves.
+    /// Nobody is left who could write, invite or change the rules. Returns the group, and the people who are told.
+    ///
+    /// Throws ``GroupError/refused`` if the owner of the state is not the only owner of the group.
+    package func delete(
+        _ group: StoredGroup
+    ) throws -> (group: StoredGroup, people: [KeyID]) {
+        let members = group.members.filter { $0.id != owner.id }
+        guard group.rank == .owner, members.allSatisfy({ $0.rank < .owner }) else {
+            throw GroupError.refused
+        }
+        let people = members.map(\.id) + group.invitees
+        var group = try write(.policy(group.state.policy.closed), in: group)
+        if !people.isEmpty { group = try cut(people, in: group) { .remove($0, $1) } }
+        group = try write(.leave(limits(of: owner.id, in: group)), in: group)
+        guard group.isDeleted, group.rank == .nobody else { throw GroupError.refused }
+        return (group, people)
+    }
+
     /// The most bytes of the members and limits of one removal, and the bytes of one of them in canonical JSON.
     private static let cutBytes = GroupChange.limit - 3 << 10
     private static let memberBytes = 72

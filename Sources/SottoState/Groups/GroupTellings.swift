@@ -188,11 +188,15 @@ extension GroupDues {
             change.by == group.owner && (group.places[change.id] ?? 0) > note.told
         }
         // A removal waits for the changes before it, such as the removal of others by the same command.
-        let ending = group.log.changes.filter {
+        var ending = group.log.changes.filter {
             $0.act.removal(of: note.id) != nil && isUntold($0)
-        }.map(\.id)
+        }
         guard !ending.isEmpty else { return [] }
-        let before = group.log.past(of: ending)
+        // Only with all removals the person sees that the group was deleted.
+        if group.isDeleted {
+            ending = group.log.changes.filter { !$0.act.removed.isEmpty && isUntold($0) }
+        }
+        let before = group.log.past(of: ending.map(\.id))
         return group.log.changes.filter { before.contains($0.id) && isUntold($0) }
     }
 }

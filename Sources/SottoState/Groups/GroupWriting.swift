@@ -92,10 +92,13 @@ extension StateTransaction {
         let known = groups[group.id]?.log
         noteForks(in: group)
         group.state = group.log.fold()
+        let isOver = before.ranks[owner.id] != nil && group.rank == .nobody
+        if isOver { group.showsToNewcomers = false }
         groups[group.id] = group
         if GroupHeader(group) != header { try writeHeader(of: group) }
         try draw(in: &group)
-        try endGrants(of: group, since: before, known)
+        try endGrants(of: group, since: before, known, isOver: isOver)
+        try grantNewcomers(of: group, since: known)
     }
 
     /// Notes the forks that the log did not have before.
@@ -120,12 +123,11 @@ extension StateTransaction {
             group.number)
     }
 
-    /// Ends the grants to members who are no members any more or have entered again, and all if the owner is none. `log` is the
-    /// log with the state `before`.
+    /// Ends the grants to members who are no members any more or have entered again, and all if the owner's membership `isOver`.
+    /// `log` is the log with the state `before`.
     private func endGrants(
-        of group: StoredGroup, since before: GroupState, _ log: GroupLog?
+        of group: StoredGroup, since before: GroupState, _ log: GroupLog?, isOver: Bool
     ) throws(StateError) {
-        let isOver = before.ranks[owner.id] != nil && group.rank == .nobody
         let gone = before.ranks.keys.filter { member in
             isOver || group.state.ranks[member] == nil
                 || log.map { $0.entry(of: member) != group.log.entry(of: member) } ?? false
@@ -144,6 +146,28 @@ extension StateTransaction {
         for member in group.state.ranks.keys where before.ranks[member] == nil {
             if try note(of: member, in: group).holds > 0 { return try endOwnChain(of: group) }
         }
+    }
+
+    /// Shows the owner's messages to the members who entered since an earlier log, if the owner decided so.
+    private func grantNewcomers(
+        of group: StoredGroup, since log: GroupLog?
+    ) throws(StateError) {
+        guard group.showsToNewcomers, let log else { return }
+        for member in group.state.ranks.keys
+        where group.mayGrant(to: member) && log.entry(of: member) != group.log.entry(of: member) {
+            try grant(member, in: group)
+        }
+    }
+
+    /// Decides whether members who join from now on may read the owner's messages. The grants to present members stay.
+    package func show(
+        toNewcomersOf group: StoredGroup, _ shows: Bool
+    ) throws(StateError) -> StoredGroup {
+        var group = group
+        group.showsToNewcomers = shows
+        groups[group.id] = group
+        try writeHeader(of: group)
+        return group
     }
 
     private func sign(

@@ -27,6 +27,8 @@ package struct StoredGroup: Sendable {
     /// The people who can answer ``question``: for a newcomer the members whom chance chose, in the order of the draws, for a
     /// restored group the members that the backup had.
     var drawn: [KeyID] = []
+    /// Whether the owner decided to show messages to members who join from now on.
+    package internal(set) var showsToNewcomers = false
     /// The place of each change: a change that was stored later has a higher one.
     var places: [GroupID: Int64]
 
@@ -134,6 +136,27 @@ package struct StoredGroup: Sendable {
         return log.changes[(last + 1)...].contains { $0.act.invites(owner) }
     }
 
+    /// Whether an owner deleted the group for all: its rules admit nobody, and it has no members besides owners.
+    package var isDeleted: Bool {
+        state.policy.isClosed && state.ranks.values.allSatisfy { $0 == .owner }
+    }
+
+    /// The people whom a change gave a rank that they do not have yet, and from whom no later change took it, in the order of the
+    /// log.
+    var invitees: [KeyID] {
+        var open: [KeyID] = []
+        for change in log.changes {
+            switch change.act {
+            case .invite(let people, _): open += people
+            case .role(let person, let rank) where rank > .nobody: open.append(person)
+            default: break
+            }
+            open.removeAll { change.act.removal(of: $0) != nil || change.by == $0 }
+        }
+        var seen: Set<KeyID> = []
+        return open.filter { state.ranks[$0] == nil && seen.insert($0).inserted }
+    }
+
     /// The member who invited the owner, or `nil`.
     package var inviter: KeyID? { log.changes.last { $0.act.invites(owner) }?.by }
 
@@ -169,17 +192,21 @@ package struct GroupHeader: Sendable, Equatable {
     let isNewcomer: Bool
     /// ``StoredGroup/drawn``.
     let drawn: [KeyID]
+    /// ``StoredGroup/showsToNewcomers``.
+    let showsToNewcomers: Bool
 
     private static let declined: UInt8 = 1
     private static let asks: UInt8 = 2
     private static let newcomer: UInt8 = 4
     private static let announcements: UInt8 = 8
+    private static let shown: UInt8 = 16
 
     init(_ group: StoredGroup) {
         (id, name, isDeclined) = (group.id, group.name, group.isDeclined)
         memberCount = group.state.ranks.count
         isAnnouncements = group.state.policy.post >= .admin
         (question, isNewcomer, drawn) = (group.question, group.isNewcomer, group.drawn)
+        showsToNewcomers = group.showsToNewcomers
     }
 
     /// Reads ``encoded``, or returns `nil`.
@@ -204,18 +231,20 @@ package struct GroupHeader: Sendable, Equatable {
         self.drawn = drawn
         isNewcomer = marks & Self.newcomer != 0
         isAnnouncements = marks & Self.announcements != 0
+        showsToNewcomers = marks & Self.shown != 0
         self.memberCount = Int(memberCount)
         guard let name = String(validating: reader.remaining, as: UTF8.self) else { return nil }
         self.id = GroupID(Array(id))
         (self.name, isDeclined) = (name, marks & Self.declined != 0)
     }
 
-    /// id (32) ‖ marks (1): 1 for a declined group, 2 for one with ``question``, 4 for a newcomer, 8 for announcements ‖
-    /// ``memberCount`` (4) ‖ if it is there, ``question`` (16), the number of ``drawn`` (2) and their public keys (32 each) ‖ name.
+    /// id (32) ‖ marks (1): 1 for a declined group, 2 for one with ``question``, 4 for a newcomer, 8 for announcements, 16 for
+    /// ``showsToNewcomers`` ‖ ``memberCount`` (4) ‖ if it is there, ``question`` (16), the number of ``drawn`` (2) and their public keys (32 each) ‖ name.
     var encoded: [UInt8] {
         let marks =
             (isDeclined ? Self.declined : 0) | (question == nil ? 0 : Self.asks)
             | (isNewcomer ? Self.newcomer : 0) | (isAnnouncements ? Self.announcements : 0)
+            | (showsToNewcomers ? Self.shown : 0)
         let asked =
             question.map { $0 + UInt16(drawn.count).bigEndianBytes + drawn.flatMap(\.publicKey) }
         return id.bytes + [marks] + UInt32(memberCount).bigEndianBytes + (asked ?? [])
@@ -379,7 +408,8 @@ extension StateTransaction {
         let group = StoredGroup(
             number: number, owner: owner.id, log: log, state: log.fold(),
             isDeclined: header.isDeclined, question: header.question,
-            isNewcomer: header.isNewcomer, drawn: header.drawn, places: places)
+            isNewcomer: header.isNewcomer, drawn: header.drawn,
+            showsToNewcomers: header.showsToNewcomers, places: places)
         groups[id] = group
         return group
     }

@@ -13,7 +13,9 @@ package struct ShownChange: Sendable {
 
 extension IdentityStore {
     /// The events that a history shows: who came and went, and what has another value.
-    private static let shownKinds: Set<String> = ["joined", "left", "role", "renamed", "changed"]
+    private static let shownKinds: Set<String> = [
+        "joined", "left", "role", "renamed", "changed", "conversation_deleted",
+    ]
     /// The number of rows that are read at once.
     private static let changeBatch = 1_000
 

@@ -24,12 +24,13 @@ extension GroupBackup {
             if bytes >= Self.logBytes { try writeLog() }
         }
         try writeLog()
-        if isDeclined || room != nil {
+        if isDeclined || showsToNewcomers || room != nil {
             try body(
                 record(
                     "group-settings",
                     [
                         ("declined", isDeclined ? .bool(true) : nil),
+                        ("newcomers", showsToNewcomers ? .bool(true) : nil),
                         ("room", room.map { .object($0.keys.object) }),
                         ("roomSeq", room.map { .integer($0.seq) }),
                     ]))
@@ -51,6 +52,7 @@ extension GroupBackup {
         case "group-log": return add(try fields["changes"].array())
         case "group-settings":
             isDeclined = try fields["declined"].optional?.bool() ?? false
+            showsToNewcomers = try fields["newcomers"].optional?.bool() ?? false
             if let keys = try fields["room"].optional?.object() {
                 room = Room(
                     keys: try RoomKeys(keys), seq: try fields["roomSeq"].integer(in: 0...Int64.max))

@@ -168,7 +168,9 @@ struct PageExport {
         } else {
             lines.append("<p class=\"note\">\(view.placeholder)</p>")
         }
-        let marks = try view.marks(people.reactions(to: view), forwarded: people.origin(of: view))
+        let marks = try view.marks(
+            people.reactions(to: view), forwarded: people.origin(of: view),
+            answering: people.answering(view))
         if !marks.isEmpty {
             let shown = marks.map { "<span><bdi>\(Self.escaped($0))</bdi></span>" }.joined()
             lines.append("<footer>\(shown)</footer>")

@@ -307,6 +307,29 @@ import Testing
         #expect(try join("dave", "Dave").status == 0)
     }
 
+    /// With `--newcomers` who enters by the door reads the author, and no question is asked.
+    @Test func aRoomShowsMessagesToNewcomers() throws {
+        try create("--preset room --newcomers")
+        try say("alice", "before")
+        try enter("bob", "Bo")
+        #expect(try history("bob") == ["before"])
+        let raw = try shell("alice", "sotto history --raw").text
+        #expect(raw.contains("\"event\":\"joined\"") && !raw.contains("\"question\""))
+    }
+
+    /// A deleted room is closed at its relay, and nobody enters it.
+    @Test func aDeletedRoomIsClosed() throws {
+        try create()
+        try enter("bob", "Bo")
+        try shell("alice", "group delete --yes climbing -q | encrypt -q | send -q")
+        let check = try run("carol", "group check --phrase @FILE:phrase")
+        #expect(check.status == 1 && check.text == "notExists\n")
+        let events = try read("bob").flatMap { $0.body["events"]?.array ?? [] }
+        let names = events.map { $0.object?["event"] }
+        #expect(names.contains(.string("conversation_deleted")), "\(names)")
+        #expect(try run("bob", "group join --phrase @FILE:phrase --nickname Bo").status == 12)
+    }
+
     /// A removed member does not come back by the door, only by an invitation.
     @Test func aDoorReadmitsNobodyWhoWasRemoved() throws {
         try create()

@@ -1,0 +1,183 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoMessages
+import SottoState
+import SottoTool
+
+/// `group accept`: joins a group after an invitation.
+struct AcceptCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "accept", abstract: "Accept an invitation, and tell the members.",
+        usage: "group accept [--nickname NAME] [--anyway] GROUP")
+
+    @Option("--nickname", value: "name", help: "Your name in the group.")
+    var nickname: String?
+
+    @OptionGroup var use: UnconfirmedUse
+
+    @OptionGroup var group: GroupArgument
+
+    func validate() throws { try checkCharacters(of: nickname) }
+
+    func execute() throws {
+        var (groups, found) = try group.open()
+        groups.takesDoubtful = use.anyway
+        do {
+            let (joined, records) = try join(found, groups)
+            let count = counted(joined.members.count, "member")
+            group.options.note("joined \(try groups.localName(of: joined)), with \(count)")
+            try groups.print(records)
+        } catch GroupError.refused {
+            try askForInvitation(found, groups)
+        }
+    }
+
+    /// Joins a group. Returns it, and the records for its members. Throws ``GroupError/refused`` without a valid invitation.
+    private func join(
+        _ found: StoredGroup, _ groups: OpenGroups
+    ) throws -> (StoredGroup, [JSONObject]) {
+        let card = groups.owner.card()
+        guard let record = card.record else { throw Failure(.bug, "the own card has no signature") }
+        let isWaiting = try groups.store.transaction { try $0.wantFiles(of: found) }
+        if isWaiting {
+            throw Failure(
+                .tryAgain, "the changes of \(found.name) are at a relay",
+                hint:
+                    "fetch them with sotto recv | sotto decrypt, and accept again: sotto group accept \(try groups.argument(of: found)) | sotto encrypt | sotto send"
+            )
+        }
+        return try groups.store.transaction { transaction in
+            let group = try groups.present(found, transaction)
+            guard group.standing != .member else {
+                throw Failure(.no, "you are a member of \(group.name) already")
+            }
+            try transaction.decline(group, false)
+            let entry = GroupChange.Entry(
+                card: sha256(JSON.object(record).canonical()), nickname: nickname)
+            let joined = try transaction.join(group, entry)
+            let bodies = StateTransaction.bodies(
+                of: found.id, Array(joined.log.changes.suffix(1)), cards: [card])
+            let others = joined.members.map(\.id).filter { $0 != groups.owner.id }
+            let records = others.flatMap { person in
+                bodies.map { groups.record($0, to: person) }
+            }
+            return (joined, try groups.told(records))
+        }
+    }
+
+    /// Prints questions for the changes that an invitation without effect lacks, and throws a failure with status 75. If it lacks
+    /// none, the status is 12.
+    private func askForInvitation(_ found: StoredGroup, _ groups: OpenGroups) throws {
+        let questions = try groups.store.transaction { transaction -> [JSONObject]? in
+            guard let group = try transaction.group(found.id),
+                try transaction.missingChanges(of: group).count > 0
+            else { return nil }
+            return try groups.told(groups.news(of: group, transaction))
+        }
+        guard let questions else {
+            throw Failure(.untrusted, "the invitation to \(found.name) is no longer valid")
+        }
+        try groups.print(questions)
+        throw Failure(
+            .tryAgain, "changes before the invitation to \(found.name) are missing",
+            hint:
+                "pass the printed questions to sotto encrypt and sotto send, and accept again after the answer"
+        )
+    }
+}
+
+/// `group decline`: refuses an invitation.
+struct DeclineCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "decline", abstract: "Decline an invitation. Nothing is sent.",
+        usage: "group decline GROUP")
+
+    @OptionGroup var group: GroupArgument
+
+    func execute() throws {
+        let (groups, found) = try group.open()
+        guard found.standing == .invited else {
+            throw Failure(.no, "there is no invitation to \(found.name)")
+        }
+        try groups.store.transaction { try $0.decline(found) }
+        group.options.note("declined the invitation to \(found.name)")
+    }
+}
+
+/// `group forget`: deletes a group of which one is not a member.
+struct ForgetCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "forget", abstract: "Delete a group that you left, declined or did not enter.",
+        usage: "group forget GROUP",
+        discussion: """
+            The messages stay in the history; history delete erases them. A later invitation begins the group anew.
+            """)
+
+    @OptionGroup var group: GroupArgument
+
+    func execute() throws {
+        let (groups, found) = try group.open()
+        guard found.standing != .member else {
+            throw Failure(
+                .usage, "you are a member of \(found.name)",
+                hint:
+                    "leave it first: sotto group leave \(try groups.argument(of: found)) | sotto encrypt | sotto send"
+            )
+        }
+        try groups.store.transaction { try $0.forget(found) }
+        group.options.note("deleted \(found.name), id \(found.id.short)")
+    }
+}
+
+/// `group leave`: ends the own membership.
+struct LeaveCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "leave", abstract: "Leave a group.", usage: "group leave [--yes] [--anyway] GROUP",
+        discussion: """
+            Asks first if standard input is a terminal. The messages stay in the history. The only owner first makes \
+            another member owner: without an owner nobody can change the rules again.
+            """)
+
+    @OptionGroup var question: Confirmation
+
+    @Flag(
+        "--anyway",
+        help: "Also as the only owner, or if no member has confirmed the restored group.")
+    var anyway = false
+
+    @OptionGroup var group: GroupArgument
+
+    func execute() throws {
+        var (groups, found) = try group.open()
+        groups.takesDoubtful = anyway
+        let others = found.members.count - 1
+        if found.standing == .member, !found.isDoubtful, others > 0 {
+            try checkOwners(found, groups)
+            try group.options.records.check()
+            let name = try groups.localName(of: found)
+            try question.ask(to: "leave \(name), with \(counted(others, "other member"))")
+        }
+        try groups.change(found) { group, transaction in
+            try transaction.write(
+                .leave(transaction.limits(of: groups.owner.id, in: group)), in: group)
+        }
+    }
+
+    /// Throws a failure with status 64 if the group would have no owner.
+    private func checkOwners(_ found: StoredGroup, _ groups: OpenGroups) throws {
+        guard !anyway, !found.hasOtherOwner else { return }
+        throw Failure(
+            .usage, "you are the only owner of \(found.name), and others stay in it",
+            hint:
+                "make another member owner first: sotto group role \(try groups.argument(of: found)) WHO owner --send; or give --anyway"
+        )
+    }
+}
+
+extension StoredGroup {
+    /// Whether the group has an owner if this member is none any more, or has none now.
+    var hasOtherOwner: Bool {
+        rank < .owner || members.filter { $0.rank == .owner }.count > 1
+    }
+}

@@ -1,0 +1,121 @@
+import Sotto
+import SottoState
+import TestSupport
+import Testing
+
+/// `group delete`: a group ends for all.
+struct DeletionTests {
+    private let circle: Circle
+
+    init() throws {
+        circle = try Circle("alice", "bob", "carol", "dave")
+        try circle.team("alice", "bob", "carol")
+    }
+
+    /// Opens the mail of a person. Returns the events about groups.
+    private func events(_ who: String) throws -> [JSONObject] {
+        let run = try circle.read(who)
+        guard run.status == 0 else { throw Unexpected(run) }
+        return try run.records.flatMap { $0.body["events"]?.array ?? [] }.compactMap(\.object)
+    }
+
+    private func standing(_ who: String) throws -> JSON? {
+        try circle.must(who, "group", ["show", "team"]).records[0]["standing"]
+    }
+
+    @Test func theOwnerEndsAGroupForAll() throws {
+        try circle.say("alice", "before")
+        try circle.settle()
+        // Dave is invited, and has not answered.
+        try circle.group("alice", "invite", "team", "dave")
+        try circle.settle()
+        try circle.group("alice", "delete", "--yes", "team")
+        let event = try #require(try events("bob").first { $0["event"] != .string("changed") })
+        #expect(event["event"] == .string("conversation_deleted"))
+        #expect(event["who"]?.string == circle["alice"].identity.id.description)
+        #expect(event["name"] == .string("alice"))
+        let said = try circle.read("carol", nil, ["--text"]).text
+        #expect(said.contains("[team: alice deleted the group]"), "\(said)")
+        try circle.settle()
+        for who in ["alice", "bob", "carol"] {
+            #expect(try standing(who) == .string("left"))
+            let refused = try circle[who].run(
+                "encrypt", ["--group", "team"], stdin: Array("after".utf8))
+            #expect(refused.status == 12 && refused.stdout.isEmpty, "\(refused)")
+        }
+        // The invitation is void.
+        #expect(try circle["dave"].run("group", ["accept", "team"]).status == 12)
+        // What was written stays, and the event is in the history.
+        let raw = try circle.must("bob", "history", ["--raw"]).text
+        #expect(raw.contains("before") && raw.contains("conversation_deleted"))
+        #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty)
+    }
+
+    /// The removals of members with many chains need several changes. Each member gets all of them, and so sees the deletion.
+    @Test func aDeletionWithSeveralRemovalsIsSeenByAll() throws {
+        let id = try circle.groupID("alice")
+        try circle["alice"].store().transaction { state in
+            for who in ["bob", "carol"] {
+                for _ in 0..<54 {
+                    var chain = GroupChain(group: id, device: circle[who].identity.id)
+                    _ = try chain.seal(Array("one".utf8))
+                    try state.receive(chain.distribution)
+                }
+            }
+        }
+        try circle.group("alice", "delete", "--yes", "team")
+        let acts = try circle.must("alice", "group", ["log", "team"]).records.map { $0["act"] }
+        #expect(acts.filter { $0 == .string("remove") }.count == 2)
+        for who in ["bob", "carol"] {
+            let names = try events(who).map { $0["event"] }
+            #expect(names.contains(.string("conversation_deleted")), "\(who): \(names)")
+        }
+    }
+
+    @Test func onlyTheOwnerDeletes() throws {
+        try circle.group("alice", "role", "team", "bob", "admin")
+        try circle.settle()
+        #expect(try circle["bob"].run("group", ["delete", "--yes", "team"]).status == 12)
+        // Without a terminal nobody can be asked.
+        let unasked = try circle["alice"].run("group", ["delete", "team"])
+        #expect(unasked.status == 64 && unasked.stderr.contains("give --yes"), "\(unasked)")
+        // No owner can remove another one.
+        try circle.group("alice", "role", "team", "bob", "owner")
+        try circle.settle()
+        let refused = try circle["alice"].run("group", ["delete", "--yes", "team"])
+        #expect(refused.status == 64 && refused.stderr.contains("another owner"), "\(refused)")
+        #expect(try standing("alice") == .string("member"))
+    }
+
+    /// An admin can remove all but the owner. That is no deletion, because the owner can invite again.
+    @Test func anAdminDeletesNothing() throws {
+        try circle.group("alice", "role", "team", "bob", "admin")
+        try circle.settle()
+        try circle.group(
+            "bob", "policy", "team", "add=owner", "edit=owner", "post=owner", "pin=owner")
+        try circle.settle()
+        // Carol is no contact of Bob.
+        try circle.group("bob", "remove", "team", circle["carol"].identity.id.description)
+        try circle.group("bob", "leave", "team")
+        let names = try events("carol").map { $0["event"] }
+        #expect(names.contains(.string("left")), "\(names)")
+        #expect(!names.contains(.string("conversation_deleted")), "\(names)")
+    }
+
+    @Test func deletingAsksOnATerminal() throws {
+        func delete(_ answer: String) throws -> Run {
+            let session = try TerminalSession(
+                circle.home.command(
+                    "group", ["delete", "team"], environment: circle["alice"].environment),
+                stdout: circle.home.files("records"))
+            try session.expect("Type yes to delete team for you and 2 other members: ")
+            try session.type(answer)
+            return try session.finish()
+        }
+        let kept = try delete("no\n")
+        #expect(kept.status == 1 && kept.text.contains("nothing was changed"), "\(kept.text)")
+        #expect(try standing("alice") == .string("member"))
+        #expect(try delete("yes\n").status == 0)
+        #expect(try standing("alice") == .string("left"))
+    }
+}

@@ -1,0 +1,139 @@
+import Sotto
+import TestSupport
+import Testing
+
+/// `group grant --newcomers`: the decision about members who join later.
+struct NewcomerGrantTests {
+    private let circle: Circle
+
+    init() throws {
+        circle = try Circle("alice", "bob", "carol", "dave")
+    }
+
+    /// The record of a member that `participants` prints for a person.
+    private func participant(_ who: String, for viewer: String = "alice") throws -> JSONObject {
+        let id = circle[who].identity.id.description
+        let all = try circle.must(viewer, "group", ["participants", "--json", "team"]).records
+        return try #require(all.first { $0["id"]?.string == id })
+    }
+
+    /// Lets a person join, and tells the members. Returns the names of the events that Alice sees.
+    private func join(_ who: String) throws -> [JSON?] {
+        try circle.invite(who, by: "alice")
+        let run = try circle.read("alice")
+        guard run.status == 0 else { throw Unexpected(run) }
+        try circle.group("alice", "sync")
+        try circle.settle()
+        return try run.records.flatMap { $0.body["events"]?.array ?? [] }.map {
+            $0.object?["event"]
+        }
+    }
+
+    /// Who joins after the decision reads the author, as after a grant. Who was there before does not.
+    @Test func laterMembersAreGranted() throws {
+        try circle.team("alice", "bob", options: ["--visibility", "granted"])
+        try circle.say("alice", "one")
+        let decided = try circle.must("alice", "group", ["grant", "team", "--newcomers"])
+        #expect(decided.stdout.isEmpty)
+        #expect(decided.stderr == "group: later members can read your messages\n")
+        #expect(try participant("alice")["newcomersSeeMe"] == .bool(true))
+        #expect(try participant("bob")["seesMe"] == .bool(false))
+        let table = try circle.must("alice", "group", ["participants", "--text", "team"]).text
+        #expect(table.contains("later members see your messages"), "\(table)")
+        let names = try join("carol")
+        #expect(names.contains(.string("joined")) && !names.contains(.string("question")))
+        #expect(try participant("carol")["seesMe"] == .bool(true))
+        try circle.say("alice", "two")
+        try circle.settle()
+        #expect(try circle.history("carol") == ["one", "two"] && circle.history("bob") == [])
+        // Bob decides for himself.
+        #expect(try participant("bob", for: "bob")["newcomersSeeMe"] == nil)
+        // The present members need a grant of their own.
+        let granted = try circle.group("alice", "grant", "team", "--all")
+        #expect(
+            granted.stderr
+                == "group: 1 more member can read your messages; later members can too\n")
+        try circle.settle()
+        #expect(try circle.history("bob") == ["one", "two"])
+    }
+
+    @Test func theDecisionIsTakenBack() throws {
+        try circle.team(
+            "alice", "bob", options: ["--visibility", "granted", "--newcomers"])
+        try circle.say("alice", "one")
+        #expect(try circle.texts("bob") == ["one"])
+        let revoked = try circle.must("alice", "group", ["revoke", "team", "--newcomers"])
+        #expect(revoked.stdout.isEmpty)
+        #expect(try participant("alice")["newcomersSeeMe"] == nil)
+        #expect(try join("carol").contains(.string("question")))
+        try circle.say("alice", "two")
+        #expect(try circle.texts("bob") == ["two"] && circle.texts("carol") == [])
+        for line in [
+            ["revoke", "team"], ["grant", "team"], ["grant", "team", "bob", "--newcomers"],
+            ["create", "--newcomers", "other"],
+        ] {
+            #expect(try circle["alice"].run("group", line).status == 64, "\(line)")
+        }
+    }
+
+    /// As a grant, the decision ends when its author leaves or is removed.
+    @Test func theDecisionEndsWithTheMembership() throws {
+        try circle.team("alice", "bob", options: ["--visibility", "granted"])
+        try circle.must("bob", "group", ["grant", "team", "--newcomers"])
+        try circle.group("alice", "remove", "team", "bob")
+        try circle.settle()
+        try circle.invite("bob", by: "alice")
+        try circle.settle()
+        #expect(try participant("bob", for: "bob")["newcomersSeeMe"] == nil)
+    }
+
+    @Test func creatingAsksOnceOnATerminal() throws {
+        for (answer, isDecided) in [("yes\n", true), ("no\n", false)] {
+            let session = try TerminalSession(
+                circle.home.command(
+                    "group", ["create", "--visibility", "granted", "team"],
+                    environment: circle["alice"].environment),
+                stdout: circle.home.files("records"))
+            try session.expect("Type yes to show your messages to all who join later: ")
+            try session.type(answer)
+            #expect(try session.finish().status == 0)
+            let expected: JSON? = isDecided ? .bool(true) : nil
+            #expect(try participant("alice")["newcomersSeeMe"] == expected)
+            try circle.must("alice", "group", ["leave", "team"])
+            try circle.must("alice", "group", ["forget", "team"])
+        }
+        // With other visibilities nothing is to decide.
+        let plain = try TerminalSession(
+            circle.home.command(
+                "group", ["create", "team"], environment: circle["alice"].environment),
+            stdout: circle.home.files("records"))
+        #expect(try plain.finish().status == 0)
+    }
+
+    @Test func aBackupHasTheDecision() throws {
+        try circle.team("alice", "bob", options: ["--visibility", "granted"])
+        try circle.must("alice", "group", ["grant", "team", "--newcomers"])
+        try circle.backUp("alice")
+        try circle.loseState(of: "alice")
+        try circle.restore("alice")
+        #expect(try participant("alice")["newcomersSeeMe"] == .bool(true))
+        // Bob was there before.
+        #expect(try participant("bob")["seesMe"] == .bool(false))
+    }
+
+    /// The hint for an invitation that was not sent works when it is pasted, also for a person who is no contact any more.
+    @Test func anInvitationOfAPersonWhoIsNoContactIsSentAgain() throws {
+        let id = circle["bob"].identity.id.description
+        try circle.must("alice", "group", ["create", "team", "bob"])
+        try circle.must("alice", "contact", ["remove", "bob"])
+        let shown = try circle.must("alice", "group", ["show", "team"])
+        #expect(
+            shown.stderr.contains("sotto group invite team \(id) | sotto encrypt | sotto send"),
+            "\(shown.stderr)")
+        try circle.group("alice", "invite", "team", id)
+        try circle.settle()
+        try circle.group("bob", "accept", "team")
+        try circle.settle()
+        #expect(try participant("bob")["role"] == .string("member"))
+    }
+}
