@@ -74,8 +74,10 @@ extension Recipients {
                 {
                     directory?.noteLostRights()
                 }
-                return try tell(body, job, to: destination, job.isRecorded ? transaction : nil)
-                    .map { $0.serialized() }
+                let lines = try tell(
+                    body, job, to: destination, job.isRecorded ? transaction : nil)
+                directory?.noteReached(destination)
+                return lines.map { $0.serialized() }
             }
         }
         return try record(plan(job, transaction).encrypted(keys, store), transaction)
@@ -86,6 +88,7 @@ extension Recipients {
         _ encrypted: EncryptedMessage, _ transaction: StateTransaction?
     ) throws(StateError) -> [[UInt8]] {
         for row in encrypted.rows { try transaction?.record(row) }
+        for destination in encrypted.reached { directory?.noteReached(destination) }
         for (name, failure) in encrypted.failures { directory?.noteFailed(name, failure) }
         return encrypted.lines
     }
@@ -243,6 +246,7 @@ extension Recipients {
             lines.append(line)
         }
         try transaction.recordSent(sealed.message, isHandedOn: isHandedOn)
+        directory?.noteReached(group, members: readers.count)
         return lines.map { $0.serialized() }
     }
 }
@@ -310,7 +314,9 @@ private struct PlannedMessage: Sendable {
             envelope.map { destinations[index].lines($0, uploads[index]) } ?? []
         }.map { $0.serialized() }
         return EncryptedMessage(
-            lines: lines, rows: rows(envelopes, keys, store), failures: failures)
+            lines: lines, rows: rows(envelopes, keys, store),
+            reached: zip(destinations, envelopes).compactMap { $1 == nil ? nil : $0 },
+            failures: failures)
     }
 
     /// Returns the rows of the message for the history: one for each recipient, but one for a chat.
@@ -342,6 +348,8 @@ private struct PlannedMessage: Sendable {
 private struct EncryptedMessage: Sendable {
     let lines: [[UInt8]]
     let rows: [HistoryRow]
+    /// The recipients for whom it was encrypted.
+    let reached: [Destination]
     /// The recipients for whom the message could not be encrypted, although it was for others.
     let failures: [(name: String, failure: Failure)]
 }
