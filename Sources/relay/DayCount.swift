@@ -12,7 +12,7 @@ struct DayCount: ExpressibleByArgument {
 
     init?(argument: String) {
         let range = Self.day...Self.most * Self.day
-        guard let seconds = TimeSpan.seconds(argument, units: "wdhms", in: range),
+        guard let seconds = TimeSpan.seconds(argument, in: range),
             seconds % Self.day == 0
         else { return nil }
         days = seconds / Self.day
