@@ -13,7 +13,7 @@ struct PageCommand: Program {
         abstract: "Print the newest messages, or those before a number.",
         usage: """
             history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text | --json] [-q]
-            history [WHO] --changed-since TIME | --pinned | --unread | --raw | --follow
+            history [WHO] --changed-since TIME | --pinned | --unread | --expiring | --raw | --follow
             history [WHO] --as NAME [--follow] [--exec CMD] [--raw]
             """)
 
@@ -44,6 +44,11 @@ struct PageCommand: Program {
 
     @Flag("--unread", help: "Print the received messages that are not marked as read, all of them.")
     var unread = false
+
+    @Flag(
+        "--expiring",
+        help: "Print the received messages with a file that the relay deletes within two days.")
+    var expiring = false
 
     @Flag(
         "--raw", help: "Print the stored records, with edits, reactions and receipts by themselves."
@@ -81,10 +86,13 @@ struct PageCommand: Program {
         guard exec == nil || !form.text else {
             throw UsageError("--exec and --text cannot be combined")
         }
-        guard reader == nil || after == nil && changedSince == nil && !pinned && before == nil
+        guard
+            reader == nil
+                || after == nil && changedSince == nil && !pinned && !expiring && before == nil
         else {
             throw UsageError(
-                "--as cannot be combined with --before, --after, --changed-since or --pinned")
+                "--as cannot be combined with --before, --after, --changed-since, --expiring or --pinned"
+            )
         }
         guard !unread || reader == nil && limit == nil && !follow && !raw else {
             throw UsageError(
@@ -92,18 +100,21 @@ struct PageCommand: Program {
         }
         guard !raw || !form.text else { throw UsageError("--raw and --text cannot be combined") }
         guard
-            [after != nil, changedSince != nil, pinned, unread, before != nil].count(where: { $0 })
-                <= 1
+            [after != nil, changedSince != nil, pinned, unread, expiring, before != nil]
+                .count(where: { $0 }) <= 1
         else {
             throw UsageError(
-                "only one of --before, --after, --changed-since, --pinned and --unread can be used")
+                "only one of --before, --after, --changed-since, --expiring, --pinned and --unread can be used"
+            )
         }
-        guard !follow || !pinned && before == nil && changedSince == nil else {
+        guard !follow || !pinned && !expiring && before == nil && changedSince == nil else {
             throw UsageError(
-                "--follow cannot be combined with --before, --changed-since or --pinned")
+                "--follow cannot be combined with --before, --changed-since, --expiring or --pinned"
+            )
         }
-        guard !raw || !pinned && changedSince == nil else {
-            throw UsageError("--raw cannot be combined with --changed-since or --pinned")
+        guard !raw || !pinned && !expiring && changedSince == nil else {
+            throw UsageError(
+                "--raw cannot be combined with --changed-since, --expiring or --pinned")
         }
     }
 
@@ -132,6 +143,8 @@ struct PageCommand: Program {
                 try store.pinned(in: conversation, limit: limit)
             } else if unread {
                 try self.unread(in: conversation, store)
+            } else if expiring {
+                try self.expiring(in: conversation, store, limit: limit)
             } else if let after {
                 try store.history(since: after, in: conversation, limit: limit, events: raw)
             } else {
@@ -166,6 +179,16 @@ struct PageCommand: Program {
             try conversation.map { [$0] }
             ?? store.conversations().filter { $0.unread > 0 }.map(\.conversation)
         return try conversations.flatMap { try store.unread(in: $0) }
+    }
+
+    /// Returns the first messages of a conversation, or of all of them, whose files end soon.
+    private func expiring(
+        in conversation: Conversation?, _ store: IdentityStore, limit: Int
+    ) throws -> [HistoryEntry] {
+        let entries = try store.expiringFiles().map(\.entry)
+        return Array(
+            entries.filter { conversation == nil || $0.conversation == conversation }
+                .prefix(limit))
     }
 
     /// Prints messages. Returns their number.

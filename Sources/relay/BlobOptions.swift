@@ -23,7 +23,7 @@ struct BlobOptions: ArgumentGroup {
     @Option(
         "--blob-ttl", value: "duration", help: "Time until a blob is deleted, in whole days.",
         values: .any)
-    var ttl = DayCount(days: 7)
+    var ttl = DayCount(days: BlobLimits().minutes / (24 * 60))
 
     /// Copies the options into a plan.
     func apply(to plan: inout RelayConfiguration) throws(Failure) {

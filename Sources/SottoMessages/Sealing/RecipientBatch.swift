@@ -1,4 +1,3 @@
-import Glibc
 import Sotto
 import SottoContacts
 import SottoState
@@ -127,7 +126,7 @@ extension Recipients {
     private func plan(_ job: Job, _ transaction: StateTransaction?) throws -> PlannedMessage {
         let milliseconds = Timestamp.milliseconds()
         var bodies = try job.destinations.map { try job.body(to: $0, transaction) }
-        let again = uploadAgain(of: job.message.body)
+        let again = try uploadAgain(of: job.message.body)
         let uploads = try job.destinations.indices.map {
             try job.upload(to: job.destinations[$0], &bodies[$0]) ?? again
         }
@@ -157,13 +156,13 @@ extension Recipients {
             places: places, isHandedOn: isHandedOn)
     }
 
-    /// Returns the upload of the file of a message that is sent again. Its ciphertext is still here until a relay has it.
-    private func uploadAgain(of body: JSONObject) -> Destination.Upload? {
+    /// Returns the upload of the file of a message that is sent again, if its ciphertext is still here.
+    private func uploadAgain(of body: JSONObject) throws(StateError) -> Destination.Upload? {
         guard let blobs, body["type"]?.string == RepeatedMessages.type,
             let message = body["history"]?.array?.first?.object,
             let file = message["body"]?.object.flatMap({ try? MessageBody($0) }),
             case .file(let content) = file.kind, let blob = content.blob, let place = blob.place,
-            access(blobs.outgoing(place.id), R_OK) == 0
+            try blobs.prepareAgain(blob)
         else { return nil }
         return Destination.Upload(
             id: place.id, size: blob.size, digest: blob.digest, relay: place.relay)

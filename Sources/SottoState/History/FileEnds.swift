@@ -1,0 +1,88 @@
+public import Sotto
+import SottoDatabase
+
+/// Files of messages that a relay deletes before they are fetched.
+///
+/// No relay tells when it deletes a file, and no sender learns whether it was fetched. So the end follows from the times of the
+/// messages, see ``MessageView/fileEnd``. Only that a file was fetched is stored.
+extension IdentityStore {
+    /// The seconds before the end of a file during which a person is warned: two days.
+    public static let fileWarning: Int64 = 2 * 86_400
+
+    /// Notes that the file of a received message was fetched. Does nothing if no message has the id and the author of the record.
+    public func noteFetched(_ record: JSONObject) throws {
+        guard let id = record["id"]?.string else { return }
+        let numbers = try historyEntries(id: id).filter { entry in
+            // A message to oneself is only in the history as a sent one.
+            (entry.direction == .received || entry.peer == owner.id)
+                && entry.record["from"] == record["from"]
+        }.map(\.number)
+        guard !numbers.isEmpty else { return }
+        try transaction { transaction in
+            for number in numbers { try transaction.noteFetched(number) }
+        }
+    }
+
+    /// Whether the file of a message was fetched. Of an imported message this is not known.
+    func isFileFetched(
+        _ number: Int64, _ connection: StateConnection
+    ) throws(StateError) -> Bool {
+        try connection.exists(
+            "SELECT 1 FROM message WHERE number = ? AND (fetched = 1 OR arrived IS NOT NULL)",
+            number)
+    }
+
+    /// Returns the received messages whose files their relays delete within ``fileWarning`` and were not fetched, the file that ends
+    /// first first.
+    public func expiringFiles(at now: Timestamp = .now()) throws(StateError) -> [MessageView] {
+        // Without a repeat, a file that is still at its relay belongs to a message of this time.
+        let recent = try use { connection throws(StateError) in
+            try entries(
+                "WHERE time > ? AND sent = 0 AND kind <= ? AND sealed IS NOT NULL ORDER BY number",
+                now.seconds - Blob.lifetime, HistoryEntry.Kind.event.rawValue,
+                connection: connection)
+        }
+        var files = recent.filter { $0.kind == .content && $0.file != nil }
+        for event in recent where event.isRepeat {
+            for id in event.body?.targetIDs ?? [] {
+                for entry in try historyEntries(id: id, in: event.conversation)
+                where entry.direction == .received && entry.file != nil
+                    && !files.contains(where: { $0.number == entry.number })
+                {
+                    files.append(entry)
+                }
+            }
+        }
+        let ending = try views(of: files).filter { view in
+            guard let end = view.fileEnd, !view.isFileFetched, view.entry.state == .new else {
+                return false
+            }
+            return end > now && end.seconds <= now.seconds + Self.fileWarning
+        }
+        return ending.sorted { ($0.fileEnd ?? now) < ($1.fileEnd ?? now) }
+    }
+}
+
+extension StateTransaction {
+    fileprivate func noteFetched(_ number: Int64) throws(StateError) {
+        try connection.run("UPDATE message SET fetched = 1 WHERE number = ?", number)
+    }
+}
+
+extension HistoryEntry {
+    /// The file of the message as it was first written, or `nil`.
+    public var file: BlobPointer? {
+        guard record["body"]?.object?["type"]?.string == "file", case .file(let file)? = body?.kind
+        else { return nil }
+        return file.blob
+    }
+
+    /// Whether an event was received, or its envelopes left here.
+    var hasLeft: Bool {
+        switch state {
+        case .new: direction == .received
+        case .handedOn, .stored, .delivered, .read: true
+        case .failed, .claimed, .deleted, .damaged, .expired: false
+        }
+    }
+}
