@@ -9,7 +9,8 @@ extension IdentityStore {
     /// The seconds before the end of a file during which a person is warned: two days.
     public static let fileWarning: Int64 = 2 * 86_400
 
-    /// Notes that the file of a received message was fetched. Does nothing if no message has the id and the author of the record.
+    /// Notes that the file of a received message was fetched. `record` is that of the message, which another history can have
+    /// printed.
     public func noteFetched(_ record: JSONObject) throws {
         guard let id = record["id"]?.string else { return }
         let numbers = try historyEntries(id: id).filter { entry in

@@ -90,10 +90,9 @@ public struct BlobFolder: Sendable {
 
     /// Whether the bytes of a blob are here that the owner sent.
     public func keeps(_ pointer: BlobPointer) -> Bool {
-        let outgoing = pointer.place.map { outgoing($0.id) }
-        return [composed(pointer.digest), outgoing].contains { path in
-            path.map { access($0, R_OK) == 0 } ?? false
-        }
+        var paths = [composed(pointer.digest)]
+        if let id = pointer.place?.id { paths.append(outgoing(id)) }
+        return paths.contains { access($0, R_OK) == 0 }
     }
 
     /// Prepares a blob to be sent again at its place. Returns whether its bytes are here.
