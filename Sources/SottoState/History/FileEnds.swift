@@ -9,6 +9,9 @@ extension IdentityStore {
     /// The seconds before the end of a file during which a person is warned: two days.
     public static let fileWarning: Int64 = 2 * 86_400
 
+    /// The most messages that a search for such files reads.
+    private static let mostRead = 10_000
+
     /// Notes that the file of a received message was fetched. `record` is that of the message, which another history can have
     /// printed.
     public func noteFetched(_ record: JSONObject) throws {
@@ -34,14 +37,16 @@ extension IdentityStore {
     }
 
     /// Returns the received messages whose files their relays delete within ``fileWarning`` and were not fetched, the file that ends
-    /// first first.
+    /// first first. Of very many messages only the newest are searched.
     public func expiringFiles(at now: Timestamp = .now()) throws(StateError) -> [MessageView] {
-        // Without a repeat, a file that is still at its relay belongs to a message of this time.
+        // The message or its repeat was sent so long ago that the file ends within the days of the warning.
         let recent = try use { connection throws(StateError) in
             try entries(
-                "WHERE time > ? AND sent = 0 AND kind <= ? AND sealed IS NOT NULL ORDER BY number",
-                now.seconds - Blob.lifetime, HistoryEntry.Kind.event.rawValue,
-                connection: connection)
+                """
+                WHERE time > ? AND time <= ? AND sent = 0 AND kind <= ? AND sealed IS NOT NULL
+                ORDER BY time DESC LIMIT ?
+                """, now.seconds - Blob.lifetime, now.seconds - Blob.lifetime + Self.fileWarning,
+                HistoryEntry.Kind.event.rawValue, Self.mostRead, connection: connection)
         }
         var files = recent.filter { $0.kind == .content && $0.file != nil }
         for event in recent where event.isRepeat {
