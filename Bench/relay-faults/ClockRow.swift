@@ -20,7 +20,7 @@ extension Row {
             // The relay keeps everything for a day.
             guard
                 var subject = RelayUnderTest(
-                    scratch, options: ["--ttl", "1"],
+                    scratch, options: ["--ttl", "1d"],
                     environment: shim.environment(["FAULT_CLOCK": clock]))
             else { return .broken("no relay") }
             let bob = Sample.identity()

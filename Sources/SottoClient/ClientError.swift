@@ -162,7 +162,9 @@ extension ClientError: FailureError {
         case .noBlob(let relay):
             Failure(
                 .no, "\(relay) does not have the file",
-                hint: "a relay deletes files after some days; ask the sender to send it again")
+                hint:
+                    "a relay deletes files after some days; ask the sender to upload it again with sotto history repeat"
+            )
         case .forgedBlob(let relay):
             Failure(.authentication, "the file from \(relay) is not the one of the message")
         case .replaced:

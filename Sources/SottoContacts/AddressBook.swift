@@ -113,6 +113,14 @@ public final class AddressBook {
         loaded.isReady ? try view(body) : nil
     }
 
+    /// Returns the identity's state like ``store()``, but `nil` if the identity cannot be read without a prompt.
+    package func existingStoreWithoutPrompt(
+        _ choice: IdentityChoice
+    ) throws -> IdentityStore? {
+        openWithoutPrompt(choice)
+        return loaded.isReady ? try store() : nil
+    }
+
     /// Returns the identity's state for writing like ``writableStore()``, or `nil` if the identity cannot be read without
     /// a prompt.
     public func storeWithoutPrompt(_ choice: IdentityChoice) throws -> IdentityStore? {

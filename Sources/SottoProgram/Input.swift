@@ -65,7 +65,7 @@ public final class Input: ByteSource {
                     .usage, "standard input can be read only once",
                     hint: "use a file for one of the two inputs")
             }
-            if descriptor == 0, isTerminal, Terminal.isTerminal(2) {
+            if descriptor == 0, isTerminal {
                 Terminal.note("reads what you type; Ctrl-D ends it")
             }
         }

@@ -35,6 +35,8 @@ public struct PipeRun {
     public var secret: PassedSecret?
     /// Gets what the first stage prints, in pieces, before the next stage does.
     public var observe: ((ArraySlice<UInt8>) -> Void)?
+    /// The tool whose messages pass through this program, so that its standard error is no terminal; `nil` for none.
+    public var relayed: String?
     /// Whether the last stage writes to the standard output of this program. Its output is not returned then.
     public var showsOutput = true
 
@@ -55,9 +57,19 @@ public struct PipeRun {
             for (place, stage) in stages.enumerated() {
                 let isLast = place == stages.count - 1
                 let output = isLast && showsOutput ? nil : try PipeEnds()
-                children.append(try start(stage, from: source, to: output))
+                let messages = stage.tool == relayed ? try PipeEnds() : nil
+                children.append(try start(stage, from: source, to: output, messages))
                 source?.closeReading()
                 output?.closeWriting()
+                messages?.closeWriting()
+                if let messages {
+                    channels.append(
+                        .init(from: messages) { bytes in
+                            _ = bytes.withUnsafeBytes {
+                                try? Output.writeAll($0, to: 2, name: "standard error")
+                            }
+                        })
+                }
                 source = output
                 guard let output, !isLast, place == 0, let observe else { continue }
                 let next = try PipeEnds()
@@ -79,11 +91,12 @@ public struct PipeRun {
     }
 
     private func start(
-        _ stage: Stage, from source: PipeEnds?, to output: PipeEnds?
+        _ stage: Stage, from source: PipeEnds?, to output: PipeEnds?, _ messages: PipeEnds?
     ) throws(Failure) -> pid_t {
         var start = ProgramStart(tool: stage.tool, stage.arguments)
         if let source { start.descriptors.append((0, .descriptor(source.reading))) }
         if let output { start.descriptors.append((1, .descriptor(output.writing))) }
+        if let messages { start.descriptors.append((2, .descriptor(messages.writing))) }
         let isTold = stage.arguments.contains(ToolRun.secretSource)
         return try start.startTool(stage.tool, secret: isTold ? secret : nil)
     }

@@ -78,3 +78,14 @@ package struct Table {
 package func counted(_ count: Int, _ noun: String) -> String {
     "\(count) \(noun)\(count == 1 ? "" : "s")"
 }
+
+/// Returns names in a sentence: all of them, or of more than three the first ones and the number of the others. `nil` for none.
+package func sentence(of names: [String]) -> String? {
+    let most = 3
+    guard let last = names.last else { return nil }
+    guard names.count > 1 else { return last }
+    guard names.count <= most else {
+        return names.prefix(most).joined(separator: ", ") + " and \(names.count - most) more"
+    }
+    return names.dropLast().joined(separator: ", ") + " and " + last
+}

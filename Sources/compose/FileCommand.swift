@@ -14,8 +14,8 @@ struct FileCommand: Program {
             compose file --reply TARGET [--with WHO] PATH
             """,
         discussion: """
-            The file is encrypted and stored in the state until the record is encrypted and sent, or 30 days. The text \
-            may be empty.
+            The file is encrypted and stored in the state for 30 days, for each recipient of the record. The text may be \
+            empty.
             """)
 
     @OptionGroup var target: TargetOptions

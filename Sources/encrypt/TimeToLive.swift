@@ -9,7 +9,7 @@ struct TimeToLive: ExpressibleByArgument {
 
     init?(argument: String) {
         let range = 0...Envelope.maximumTTL
-        let number = Int64(argument) ?? TimeSpan.seconds(argument, units: "wdhms", in: range)
+        let number = Int64(argument) ?? TimeSpan.seconds(argument, in: range)
         guard let number, range.contains(number) else { return nil }
         seconds = number
     }

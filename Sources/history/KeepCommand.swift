@@ -14,7 +14,7 @@ struct KeepCommand: Program {
             history keep DURATION|forever [WHO]
             """,
         discussion: """
-            DURATION is a number with d or w, from 1d to 3650d. Older messages are erased, read or not; others keep \
+            DURATION is a number with s, m, h, d or w, from 1d to 3650d. Older messages are erased, read or not; others keep \
             their copies. Messages are erased by the clock of the last earlier day on which the state was used, so \
             that a wrong clock erases nothing.
             """)
@@ -69,7 +69,6 @@ struct KeepCommand: Program {
 extension KeepCommand {
     /// Returns the seconds of a duration, or `nil` for `forever` and for a text that is not one.
     fileprivate static func seconds(_ duration: String) -> Int64? {
-        TimeSpan.seconds(
-            duration, units: "wd", in: IdentityStore.shortestRetention...3_650 * 86_400)
+        TimeSpan.seconds(duration, in: IdentityStore.shortestRetention...3_650 * 86_400)
     }
 }

@@ -13,7 +13,7 @@ struct PageCommand: Program {
         abstract: "Print the newest messages, or those before a number.",
         usage: """
             history [WHO] [--limit N] [--before N|TIME | --after N|TIME] [--text | --json] [-q]
-            history [WHO] --changed-since TIME | --pinned | --unread | --raw | --follow
+            history [WHO] --changed-since TIME | --pinned | --unread | --expiring | --raw | --follow
             history [WHO] --as NAME [--follow] [--exec CMD] [--raw]
             """)
 
@@ -44,6 +44,11 @@ struct PageCommand: Program {
 
     @Flag("--unread", help: "Print the received messages that are not marked as read, all of them.")
     var unread = false
+
+    @Flag(
+        "--expiring",
+        help: "Print the received messages with a file that the relay deletes within two days.")
+    var expiring = false
 
     @Flag(
         "--raw", help: "Print the stored records, with edits, reactions and receipts by themselves."
@@ -81,10 +86,13 @@ struct PageCommand: Program {
         guard exec == nil || !form.text else {
             throw UsageError("--exec and --text cannot be combined")
         }
-        guard reader == nil || after == nil && changedSince == nil && !pinned && before == nil
+        guard
+            reader == nil
+                || after == nil && changedSince == nil && !pinned && !expiring && before == nil
         else {
             throw UsageError(
-                "--as cannot be combined with --before, --after, --changed-since or --pinned")
+                "--as cannot be combined with --before, --after, --changed-since, --expiring or --pinned"
+            )
         }
         guard !unread || reader == nil && limit == nil && !follow && !raw else {
             throw UsageError(
@@ -92,18 +100,21 @@ struct PageCommand: Program {
         }
         guard !raw || !form.text else { throw UsageError("--raw and --text cannot be combined") }
         guard
-            [after != nil, changedSince != nil, pinned, unread, before != nil].count(where: { $0 })
-                <= 1
+            [after != nil, changedSince != nil, pinned, unread, expiring, before != nil]
+                .count(where: { $0 }) <= 1
         else {
             throw UsageError(
-                "only one of --before, --after, --changed-since, --pinned and --unread can be used")
+                "only one of --before, --after, --changed-since, --expiring, --pinned and --unread can be used"
+            )
         }
-        guard !follow || !pinned && before == nil && changedSince == nil else {
+        guard !follow || !pinned && !expiring && before == nil && changedSince == nil else {
             throw UsageError(
-                "--follow cannot be combined with --before, --changed-since or --pinned")
+                "--follow cannot be combined with --before, --changed-since, --expiring or --pinned"
+            )
         }
-        guard !raw || !pinned && changedSince == nil else {
-            throw UsageError("--raw cannot be combined with --changed-since or --pinned")
+        guard !raw || !pinned && !expiring && changedSince == nil else {
+            throw UsageError(
+                "--raw cannot be combined with --changed-since, --expiring or --pinned")
         }
     }
 
@@ -132,6 +143,8 @@ struct PageCommand: Program {
                 try store.pinned(in: conversation, limit: limit)
             } else if unread {
                 try self.unread(in: conversation, store)
+            } else if expiring {
+                try self.expiring(in: conversation, store, limit: limit)
             } else if let after {
                 switch after {
                 case .number:
@@ -182,7 +195,7 @@ struct PageCommand: Program {
         among page: [HistoryEntry], in conversation: Conversation?, limit: Int,
         _ history: OpenHistory
     ) throws -> ShownChanges? {
-        guard form.isText, !raw, !pinned, !unread, changedSince == nil, let conversation,
+        guard form.isText, !raw, !pinned, !unread, !expiring, changedSince == nil, let conversation,
             let first = page.first, let last = page.last
         else { return nil }
         // A page without further messages in its direction has all changes there.
@@ -191,6 +204,16 @@ struct PageCommand: Program {
         var end = try before.map { try history.store.place(of: $0) } ?? .end
         if after != nil, !isWhole { end = last.place }
         return try ShownChanges(history, conversation, from: start, before: end)
+    }
+
+    /// Returns the first messages of a conversation, or of all of them, whose files end soon.
+    private func expiring(
+        in conversation: Conversation?, _ store: IdentityStore, limit: Int
+    ) throws -> [HistoryEntry] {
+        let entries = try store.expiringFiles().map(\.entry)
+        return Array(
+            entries.filter { conversation == nil || $0.conversation == conversation }
+                .prefix(limit))
     }
 
     /// Prints messages, with the changes of their group. Returns the number of messages.

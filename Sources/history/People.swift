@@ -103,6 +103,7 @@ extension MessageView {
         marks += reactions.map { "\($0.emoji) \($0.name)" }
         let count = dropped.reduce(0) { $0 + $1.count }
         if count > 0 { marks.append("\(count) earlier changes dropped") }
+        if hasExpiredFile() { marks.append("file expired") }
         if let answering { marks.append(progress(of: answering)) }
         switch entry.state {
         case .delivered where entry.readerCount == nil: marks.append("delivered")

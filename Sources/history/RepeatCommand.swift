@@ -39,7 +39,9 @@ struct RepeatCommand: Program {
                 !entries.contains { $0.number == entry.number }
             }
         }
-        let (ready, waiting) = try history.ready(entries)
+        let (settled, waiting) = try history.ready(entries)
+        let withoutFile = try Self.withoutFile(settled, history.store)
+        let ready = settled.filter { !withoutFile.contains($0.number) }
         var messages: [(conversation: Conversation, message: EarlierMessage)] = []
         var (gone, hidden) = (0, 0)
         let found = try history.store.preview { transaction in
@@ -70,7 +72,29 @@ struct RepeatCommand: Program {
                 "history: \(counted(hidden, "message")) left out: a member who came later may not read earlier messages"
             )
         }
+        if !withoutFile.isEmpty {
+            Terminal.say(
+                "history: \(counted(withoutFile.count, "message")) left out: the relay deleted the file, and it is not kept here; attach it to a new message"
+            )
+        }
         if messages.isEmpty { Terminal.say("history: nothing to send again") }
+    }
+
+    /// Returns the numbers of the messages whose files are neither at a relay nor here.
+    private static func withoutFile(
+        _ entries: [HistoryEntry], _ store: IdentityStore
+    ) throws -> Set<Int64> {
+        let files = entries.filter { $0.file?.place != nil }
+        guard !files.isEmpty else { return [] }
+        let folder = try BlobFolder(directory: .standard())
+        let now = Timestamp.now()
+        let lost = try store.views(of: files).filter { view in
+            guard let end = view.fileEnd, end <= now, let file = view.entry.file else {
+                return false
+            }
+            return !folder.keeps(file)
+        }
+        return Set(lost.map(\.entry.number))
     }
 
     /// Returns the messages that an argument means.

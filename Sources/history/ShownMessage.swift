@@ -182,6 +182,7 @@ final class MessageShowing {
         if entry.direction == .received, view.body != nil {
             record["unread"] = try isUnread(entry) ? .bool(true) : nil
         }
+        record["fileExpired"] = view.hasExpiredFile() ? .bool(true) : nil
         record["quotation"] = try Quotation(view, history.store).map { .string($0.name) }
         if view.isEdited, let last = view.versions.last {
             record["edited"] = .object(

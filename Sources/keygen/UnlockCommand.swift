@@ -143,24 +143,22 @@ private func path(of options: IdentityOptions, _ file: String?) throws -> String
 struct UnlockTime: ExpressibleByArgument, CustomStringConvertible {
     let seconds: UInt32
 
-    private static let units = "dhms"
     private static let limit: Int64 = 30 * 86_400
 
     init(seconds: UInt32) { self.seconds = seconds }
 
     /// Parses digits and a unit, from 1 second to 30 days.
     init?(argument: String) {
-        guard let seconds = TimeSpan.seconds(argument, units: Self.units, in: 1...Self.limit)
-        else { return nil }
+        guard let seconds = TimeSpan.seconds(argument, in: 1...Self.limit) else { return nil }
         self.seconds = UInt32(seconds)
     }
 
     static var argumentForm: String {
-        "a number with s, m, h or d, from 1s to \(TimeSpan.text(limit, units: units))"
+        "a number with s, m, h, d or w, from 1s to \(TimeSpan.text(limit))"
     }
 
     var argument: String { description }
 
     /// The time in the largest unit that gives a whole number.
-    var description: String { TimeSpan.text(Int64(seconds), units: Self.units) }
+    var description: String { TimeSpan.text(Int64(seconds)) }
 }

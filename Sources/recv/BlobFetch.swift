@@ -41,6 +41,7 @@ struct BlobFetch {
         let meter = TransferMeter(tool: RecvTool.toolName, quiet: quiet)
         defer { meter.clear() }
         try download.run(at: address) { have in meter.note(have, of: pointer.size) }
+        try book.existingStoreWithoutPrompt(identity)?.noteFetched(file.record)
         guard let output else { return }
         try copy(from: Input(path: download.path), to: output)
         try output.finish()

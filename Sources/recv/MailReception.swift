@@ -32,7 +32,10 @@ struct MailReception {
             if invitation != nil, ending.loggedIn {
                 try publish(identity, inbox?.store, to: relay)
             }
-            if let inbox, !receiving.isOfDead { try noteDead(inbox) }
+            if let inbox, !receiving.isOfDead {
+                try noteDead(inbox)
+                try noteFiles(inbox)
+            }
             if ending.error == nil { ahead?.finish() }
             noteLeft(ending.preKeyError, ahead?.error)
         }
@@ -112,6 +115,16 @@ struct MailReception {
         let count = try inbox.store.count(.dead)
         guard count > 0, !receiving.quiet else { return }
         Terminal.say("recv: note: \(count) dead after five failures; sotto recv --dead prints them")
+    }
+
+    /// Warns of the files that relays delete soon.
+    private func noteFiles(_ inbox: Inbox) throws {
+        guard !receiving.quiet else { return }
+        let numbers = try inbox.store.expiringFiles().map(\.entry.number)
+        let option = identity.identities.map { " -i " + shellWord($0) }.joined()
+        if let text = warning(ofFiles: numbers, option: option) {
+            Terminal.say("recv: note: \(text)")
+        }
     }
 
     /// Reads an invitation code from a file, such as the output of `relay invite`.

@@ -20,8 +20,10 @@ struct BlobOptions: ArgumentGroup {
         help: "The most bytes that one network uploads in a day; 0 for no limit.", values: .any)
     var network = "1GB"
 
-    @Option("--blob-ttl", value: "days", help: "Days until a blob is deleted.", values: .any)
-    var days = 7
+    @Option(
+        "--blob-ttl", value: "duration", help: "Time until a blob is deleted, in whole days.",
+        values: .any)
+    var ttl = DayCount(days: BlobLimits().minutes / (24 * 60))
 
     /// Copies the options into a plan.
     func apply(to plan: inout RelayConfiguration) throws(Failure) {
@@ -33,12 +35,9 @@ struct BlobOptions: ArgumentGroup {
             }
             return size
         }
-        guard (1...1_000_000).contains(days) else {
-            throw Failure(.usage, "--blob-ttl must be 1 to 1000000 days")
-        }
         plan.blobs.total = try size(total, "--blob-bytes", mayBeZero: true)
         plan.blobs.mailbox = try size(mailbox, "--blob-mailbox-bytes", mayBeZero: false)
         plan.blobs.networkDay = try size(network, "--blob-network-bytes", mayBeZero: true)
-        plan.blobs.minutes = Int64(days) * 24 * 60
+        plan.blobs.minutes = ttl.days * 24 * 60
     }
 }

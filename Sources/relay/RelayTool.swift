@@ -37,9 +37,9 @@ struct RelayTool: Program {
     var name: [String] = []
 
     @Option(
-        "--ttl", value: "days", help: "Days until an undelivered message is deleted.",
-        values: .any)
-    var ttl = 30
+        "--ttl", value: "duration",
+        help: "Time until an undelivered message is deleted, in whole days.", values: .any)
+    var ttl = DayCount(days: 30)
 
     @Option(
         "--mailbox-messages", value: "n", help: "The most messages in one mailbox.", values: .any)
@@ -164,18 +164,14 @@ struct RelayTool: Program {
         }
         var plan = RelayConfiguration(listen: try address(listen, "--listen"), store: store)
         for name in name { plan.names.append(try address(name, "--name").name) }
-        guard ttl > 0, mailboxMessages > 0, maxConnections > 0 else {
-            throw Failure(
-                .usage, "--ttl, --mailbox-messages and --max-connections must be at least 1")
-        }
-        guard ttl <= 1_000_000 else {
-            throw Failure(.usage, "--ttl must be at most 1000000 days")
+        guard mailboxMessages > 0, maxConnections > 0 else {
+            throw Failure(.usage, "--mailbox-messages and --max-connections must be at least 1")
         }
         guard let bytes = Self.size(mailboxBytes) else {
             throw Failure(.usage, "--mailbox-bytes is not a size", hint: "for example 100MB")
         }
         (plan.tls, plan.requiresTLS) = (tls.files, tls.tlsOnly)
-        plan.ttlDays = Int64(ttl)
+        plan.ttlDays = ttl.days
         plan.mailboxMessages = Int64(mailboxMessages)
         plan.mailboxBytes = bytes
         plan.maximumConnections = maxConnections

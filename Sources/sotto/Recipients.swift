@@ -11,17 +11,6 @@ protocol Recipients {
 
 extension Recipients {
     var observer: ((ArraySlice<UInt8>) -> Void)? { nil }
-
-    /// The first names of a list, and the number of the others.
-    fileprivate func sentence(_ names: [String]) -> String? {
-        let most = 3
-        guard let last = names.last else { return nil }
-        guard names.count > 1 else { return last }
-        guard names.count <= most else {
-            return names.prefix(most).joined(separator: ", ") + " and \(names.count - most) more"
-        }
-        return names.dropLast().joined(separator: ", ") + " and " + last
-    }
 }
 
 /// The recipients that `encrypt` gets as `--to` and `--group`.
@@ -44,7 +33,7 @@ struct NamedRecipients: Recipients {
         }
     }
 
-    var text: String? { sentence(names) }
+    var text: String? { sentence(of: names) }
 }
 
 /// The recipients in message records.
@@ -82,7 +71,7 @@ final class RecordedRecipients: Recipients {
     var text: String? {
         guard !ids.isEmpty else { return nil }
         let names = names(in: .contact).merging(names(in: .group)) { $1 }
-        return sentence(ids.map { names[$0] ?? String($0.prefix(16)) + "…" })
+        return sentence(of: ids.map { names[$0] ?? String($0.prefix(16)) + "…" })
     }
 
     /// Returns the names that a tool lists, by their ids.

@@ -10,8 +10,8 @@ struct WhoamiCommand: Program {
             "Show your name, id, fingerprint and relay, and whether your card is published.",
         usage: "sotto whoami",
         discussion: """
-            Runs keygen unlock --status, keygen public, fingerprint, keygen prekeys --count, and with a relay recv --card. \
-            For a program, run these tools.
+            Runs keygen unlock --status, keygen public, fingerprint, keygen prekeys --count, history --expiring, and with \
+            a relay recv --card. For a program, run these tools.
             """)
 
     @OptionGroup var options: SharedIdentityOptions
@@ -46,6 +46,9 @@ struct WhoamiCommand: Program {
             "prekeys",
             count == "0" ? "none; to publish them: sotto keygen prekeys\(option) --send" : count,
         ])
+        let expiring = try identity.run(.history, ["--expiring", "--json", "-q"]).run().output
+        let numbers = records(in: expiring).compactMap { $0["number"]?.integer }
+        if let text = warning(ofFiles: numbers, option: option) { table.add(["files", text]) }
         let output = try Output(path: "-", content: .text)
         try output.writeText(table.text)
         try output.finish()

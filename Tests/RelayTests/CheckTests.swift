@@ -229,6 +229,13 @@ import Testing
         #expect(few.status == 0 && levels(few.found, "descriptors") == ["warning"])
     }
 
+    @Test func timesToLiveAreDurations() {
+        for value in ["1d", "4w", "48h"] {
+            let options = ["--listen", "127.0.0.1:0", "--ttl", value, "--blob-ttl", value]
+            #expect(check(options).status == 0, "\(value)")
+        }
+    }
+
     @Test func invalidOptionsAreUsageErrors() {
         #expect(check(["--ttl", "0"]).status == 64)
         #expect(check(["--listen", "nonsense"]).status == 64)

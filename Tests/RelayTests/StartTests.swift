@@ -52,7 +52,9 @@ import Testing
     @Test func numbersOutOfRange() {
         let store = ["--store", scratch("relay.db")]
         for arguments in [
-            ["--ttl", "-1"], ["--ttl", "0"], ["--ttl", "9223372036854775807"],
+            ["--ttl", "-1"], ["--ttl", "0"], ["--ttl", "9223372036854775807"], ["--ttl", "30"],
+            ["--ttl", "36h"], ["--blob-ttl", "7"], ["--blob-ttl", "0d"],
+            ["--blob-ttl", "1000001d"],
             ["--mailbox-messages", "-1"], ["--max-connections", "-1"],
         ] {
             let (status, errors) = run(store + arguments)

@@ -10,6 +10,8 @@ public enum Blob {
     public static let maximumFileSize: Int64 = 100 << 20
     /// The length of the key in bytes.
     public static let keySize = 32
+    /// The seconds for which a relay keeps a blob, unless its operator chose another time: seven days.
+    public static let lifetime: Int64 = 7 * 86_400
     /// The shortest plaintext in bytes: Padmé alone does not hide the length of a short file.
     static let minimumPaddedSize: Int64 = 4096
     /// The `info` of HKDF-SHA-256, which derives the key of the chunks.

@@ -42,6 +42,8 @@ package final class Attachment {
     package let blob: String
     /// The folder of a blob that `send` uploads, or `nil`.
     private let uploads: BlobFolder?
+    /// The SHA-256 of a blob in chunks that was written.
+    private var digest: [UInt8]?
     /// The ids under which the blob is uploaded.
     private let ids = BlobIDs()
     private let announcer: String?
@@ -137,7 +139,9 @@ package final class Attachment {
     /// Creates the file of the blob.
     package func finish() throws {
         try output?.finish()
-        try uploads?.name(blob, ids.all)
+        guard let uploads, let digest else { return }
+        try uploads.keep(blob, digest: digest)
+        try uploads.name(composed: digest, ids.all)
     }
 
     /// Writes the blob. Returns the message with `text` and the file's pointer.
@@ -186,7 +190,9 @@ package final class Attachment {
         let writer = try BlobWriter(cipher: cipher, to: Unfinished(output))
         try copyFile(to: writer)
         try writer.finish()
-        return (writer.fileSize, ("blob", .object(writer.pointer.object)))
+        let pointer = writer.pointer
+        digest = pointer.digest
+        return (writer.fileSize, ("blob", .object(pointer.object)))
     }
 
     /// Writes one box.

@@ -1,4 +1,3 @@
-import Glibc
 import Sotto
 import SottoContacts
 import SottoState
@@ -74,8 +73,10 @@ extension Recipients {
                 {
                     directory?.noteLostRights()
                 }
-                return try tell(body, job, to: destination, job.isRecorded ? transaction : nil)
-                    .map { $0.serialized() }
+                let lines = try tell(
+                    body, job, to: destination, job.isRecorded ? transaction : nil)
+                directory?.noteReached(destination)
+                return lines.map { $0.serialized() }
             }
         }
         return try record(plan(job, transaction).encrypted(keys, store), transaction)
@@ -86,6 +87,7 @@ extension Recipients {
         _ encrypted: EncryptedMessage, _ transaction: StateTransaction?
     ) throws(StateError) -> [[UInt8]] {
         for row in encrypted.rows { try transaction?.record(row) }
+        for destination in encrypted.reached { directory?.noteReached(destination) }
         for (name, failure) in encrypted.failures { directory?.noteFailed(name, failure) }
         return encrypted.lines
     }
@@ -124,7 +126,7 @@ extension Recipients {
     private func plan(_ job: Job, _ transaction: StateTransaction?) throws -> PlannedMessage {
         let milliseconds = Timestamp.milliseconds()
         var bodies = try job.destinations.map { try job.body(to: $0, transaction) }
-        let again = uploadAgain(of: job.message.body)
+        let again = try uploadAgain(of: job.message.body)
         let uploads = try job.destinations.indices.map {
             try job.upload(to: job.destinations[$0], &bodies[$0]) ?? again
         }
@@ -154,13 +156,13 @@ extension Recipients {
             places: places, isHandedOn: isHandedOn)
     }
 
-    /// Returns the upload of the file of a message that is sent again. Its ciphertext is still here until a relay has it.
-    private func uploadAgain(of body: JSONObject) -> Destination.Upload? {
+    /// Returns the upload of the file of a message that is sent again, if its ciphertext is still here.
+    private func uploadAgain(of body: JSONObject) throws(StateError) -> Destination.Upload? {
         guard let blobs, body["type"]?.string == RepeatedMessages.type,
             let message = body["history"]?.array?.first?.object,
             let file = message["body"]?.object.flatMap({ try? MessageBody($0) }),
             case .file(let content) = file.kind, let blob = content.blob, let place = blob.place,
-            access(blobs.outgoing(place.id), R_OK) == 0
+            try blobs.prepareAgain(blob)
         else { return nil }
         return Destination.Upload(
             id: place.id, size: blob.size, digest: blob.digest, relay: place.relay)
@@ -243,6 +245,7 @@ extension Recipients {
             lines.append(line)
         }
         try transaction.recordSent(sealed.message, isHandedOn: isHandedOn)
+        directory?.noteReached(group, members: readers.count)
         return lines.map { $0.serialized() }
     }
 }
@@ -310,7 +313,9 @@ private struct PlannedMessage: Sendable {
             envelope.map { destinations[index].lines($0, uploads[index]) } ?? []
         }.map { $0.serialized() }
         return EncryptedMessage(
-            lines: lines, rows: rows(envelopes, keys, store), failures: failures)
+            lines: lines, rows: rows(envelopes, keys, store),
+            reached: zip(destinations, envelopes).compactMap { $1 == nil ? nil : $0 },
+            failures: failures)
     }
 
     /// Returns the rows of the message for the history: one for each recipient, but one for a chat.
@@ -342,6 +347,8 @@ private struct PlannedMessage: Sendable {
 private struct EncryptedMessage: Sendable {
     let lines: [[UInt8]]
     let rows: [HistoryRow]
+    /// The recipients for whom it was encrypted.
+    let reached: [Destination]
     /// The recipients for whom the message could not be encrypted, although it was for others.
     let failures: [(name: String, failure: Failure)]
 }

@@ -97,6 +97,9 @@ final class RecipientDirectory {
     private var known: [Key: Result<Destination, Failure>] = [:]
     /// The owner's cards that messages carry, by the address on them.
     var ownCards: [SendAddress?: JSONObject] = [:]
+    /// The recipients of messages, and those of them who are not reported yet.
+    private var allReached: Set<String> = []
+    private var reached: [String] = []
     private var hasNotedURI = false
     private var hasNotedUnlisted = false
     /// The failure to exit with, because some recipients did not get a message that others got.
@@ -185,6 +188,31 @@ final class RecipientDirectory {
         unreached = Failure(
             .partial, "a message was not encrypted to \(name): \(failure.message)",
             hint: failure.hint)
+    }
+
+    /// Notes a recipient of a message for ``reportReached()``.
+    func noteReached(_ destination: Destination) {
+        guard let recipient = destination.recipient else { return }
+        noteReached(recipient.isOwn ? "me" : recipient.shortName)
+    }
+
+    /// Notes a group that gets a message, and the number of the members who get it.
+    func noteReached(_ group: StoredGroup, members: Int) {
+        guard members > 0 else { return }
+        noteReached("the group \(group.name), \(counted(members, "member"))")
+    }
+
+    private func noteReached(_ name: String) {
+        if allReached.insert(name).inserted { reached.append(name) }
+    }
+
+    /// Tells a person to whom the messages go, each recipient once. Call it after the transaction.
+    func reportReached() {
+        defer { reached = [] }
+        guard !mailboxes.quiet, Terminal.isTerminal(2), let names = sentence(of: reached) else {
+            return
+        }
+        Terminal.say("to \(names)")
     }
 
     /// Prints a note on standard error.
@@ -279,6 +307,11 @@ extension Int64? {
 }
 
 extension Correspondent {
+    /// The name, or the beginning of the id if no name is known.
+    fileprivate var shortName: String {
+        name == id.description ? String(name.prefix(16)) + "…" : name
+    }
+
     /// The relay on the card, if the card is signed by its owner.
     var notedRelay: String? {
         guard let card, card.record != nil, let relay = card.relay,

@@ -204,7 +204,10 @@ package struct Recipients {
     package func seal(_ messages: [MessageText]) throws -> [Result<[[UInt8]], Failure>] {
         let isAnyRecorded = messages.contains { self.ttl(of: $0) != 0 }
         guard let store, isAnyRecorded else {
-            return try seal(messages.map { message in try result { try job(message, nil) } }, nil)
+            let sealed = try seal(
+                messages.map { message in try result { try job(message, nil) } }, nil)
+            directory?.reportReached()
+            return sealed
         }
         let namesGroup = messages.contains { $0.group != nil }
         if namesGroup || isForGroup { try store.takeGroupFiles() }
@@ -222,6 +225,7 @@ package struct Recipients {
             guard let digest = job.composed, let ids = job.upload else { continue }
             try blobs?.name(composed: digest, ids.all)
         }
+        directory?.reportReached()
         return sealed
     }
 

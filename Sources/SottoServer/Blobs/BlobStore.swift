@@ -125,7 +125,7 @@ public struct BlobLimits: Sendable, Equatable {
     /// The most space that one network uses for uploads in a day.
     public var networkDay: Int64 = 1_000_000_000
     /// Minutes until a blob is deleted.
-    public var minutes: Int64 = 7 * 24 * 60
+    public var minutes: Int64 = Blob.lifetime / 60
 
     /// Creates the default limits.
     public init() {}

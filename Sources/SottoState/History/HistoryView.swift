@@ -64,6 +64,14 @@ public struct MessageView: Sendable {
     /// The erased events above ``StateTransaction/eventsPerAuthor``, by author.
     public fileprivate(set) var dropped: [Dropped] = []
 
+    /// When the relay deletes the file of the message, or deleted it, if it keeps files for ``Blob/lifetime``; `nil` without a
+    /// file at a relay.
+    public private(set) var fileEnd: Timestamp?
+    /// Whether the file was fetched. Of an imported message this is not known, and it counts as fetched.
+    public fileprivate(set) var isFileFetched = false
+    /// The times at which the author sent the message again.
+    private var repeats: [Timestamp] = []
+
     /// The present content, or `nil` if the message was deleted.
     public var body: JSONObject? { versions.last?.body }
     /// Whether the content was changed by its author.
@@ -86,6 +94,27 @@ public struct MessageView: Sendable {
             apply(event, body, from: event.author(owner), author: author)
         }
         if let until = pin?.until, until <= now { pin = nil }
+        if body?["type"]?.string == "file", entry.file?.place != nil, let sent = entry.shownTime {
+            fileEnd = endOfFile(sent)
+        }
+    }
+
+    /// Returns when the relay deletes a file that was first sent at a time. A repeat brings it to the relay again only if the relay
+    /// had deleted it.
+    private func endOfFile(_ sent: Timestamp) -> Timestamp {
+        var end = sent.seconds + Blob.lifetime
+        for time in repeats.map(\.seconds).sorted() where time >= end { end = time + Blob.lifetime }
+        return Timestamp(seconds: end)
+    }
+
+    /// Whether the relay deleted the file before it was fetched. A sender cannot know of a fetch: a receipt of reading counts as one.
+    public func hasExpiredFile(at now: Timestamp = .now()) -> Bool {
+        guard let fileEnd, fileEnd <= now, !isFileFetched else { return false }
+        return switch entry.state {
+        case .new: entry.direction == .received
+        case .handedOn, .stored, .delivered: true
+        case .read, .failed, .claimed, .deleted, .damaged, .expired: false
+        }
     }
 
     private mutating func apply(
@@ -121,8 +150,10 @@ public struct MessageView: Sendable {
                 return
             }
             if receipts[known].status != .read { receipts[known] = new }
-        case .text, .data, .file, .timer, .typing, .presence, .profile, .call, .history, .other,
-            .system, .unknown:
+        case .history:
+            if from == author, event.hasLeft, let time = event.shownTime { repeats.append(time) }
+        case .text, .data, .file, .timer, .typing, .presence, .profile, .call, .other, .system,
+            .unknown:
             return
         }
     }
@@ -161,6 +192,9 @@ extension IdentityStore {
                 let events = try self.events(on: id, in: row, connection, &conversations)
                 var view = MessageView(entry, events: events, owner: owner.id)
                 view.dropped = try dropped(on: id, in: row, events, connection)
+                if view.fileEnd != nil {
+                    view.isFileFetched = try isFileFetched(entry.number, connection)
+                }
                 return view
             }
         }

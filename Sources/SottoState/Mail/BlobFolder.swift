@@ -42,8 +42,8 @@ public struct BlobFolder: Sendable {
     /// Returns the path of a file that does not exist, for a blob without an id yet.
     public func new() -> String { path + "/new-" + hex(randomBytes(16)) }
 
-    /// Returns the path of a blob that a composed message points to, until the message is encrypted. `digest` is the
-    /// blob's SHA-256.
+    /// Returns the path of a blob that a message of the owner points to. It is kept for further recipients, and to send it again.
+    /// `digest` is the blob's SHA-256.
     public func composed(_ digest: [UInt8]) -> String { path + "/composed-" + hex(digest) }
 
     /// Moves the file at ``new()`` to ``composed(_:)``. It is on disk when this returns.
@@ -78,27 +78,30 @@ public struct BlobFolder: Sendable {
             code == ENOSPC ? .full(path: file) : .inputOutput(path: file, code: code))
     }
 
-    /// Gives the file of a composed message the names of the blobs with these ids. It stays for further recipients. The
-    /// names are on disk when this returns.
+    /// Gives the file at ``composed(_:)`` the names of the blobs with these ids. The names are on disk when this returns.
     public func name(composed digest: [UInt8], _ ids: [[UInt8]]) throws(StateError) {
-        try link(composed(digest), ids)
-        try synchronize()
-    }
-
-    /// Gives the file at ``new()`` the names of the blobs with these ids, and removes its own. The names are on disk when
-    /// this returns.
-    public func name(_ file: String, _ ids: [[UInt8]]) throws(StateError) {
-        try link(file, ids)
-        unlink(file)
-        try synchronize()
-    }
-
-    private func link(_ file: String, _ ids: [[UInt8]]) throws(StateError) {
         for id in ids {
-            guard Glibc.link(file, outgoing(id)) == 0 || errno == EEXIST else {
+            guard link(composed(digest), outgoing(id)) == 0 || errno == EEXIST else {
                 throw .database(.cannotOpen(path: outgoing(id), code: errno))
             }
         }
+        try synchronize()
+    }
+
+    /// Whether the bytes of a blob are here that the owner sent.
+    public func keeps(_ pointer: BlobPointer) -> Bool {
+        var paths = [composed(pointer.digest)]
+        if let id = pointer.place?.id { paths.append(outgoing(id)) }
+        return paths.contains { access($0, R_OK) == 0 }
+    }
+
+    /// Prepares a blob to be sent again at its place. Returns whether its bytes are here.
+    public func prepareAgain(_ pointer: BlobPointer) throws(StateError) -> Bool {
+        guard let id = pointer.place?.id, keeps(pointer) else { return false }
+        if access(outgoing(id), R_OK) != 0 { try name(composed: pointer.digest, [id]) }
+        // send removes old files before it reads its input.
+        utimes(outgoing(id), nil)
+        return true
     }
 
     /// Writes the names of the folder to disk.

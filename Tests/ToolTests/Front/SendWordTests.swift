@@ -125,6 +125,43 @@ struct SendWordTests {
         #expect(queued.status == 75 && queued.lines.last == "queued for bob", "\(queued.text)")
     }
 
+    /// Without `--send`, `encrypt` tells a person to whom the messages go; with it, the line at the end does.
+    @Test func encryptTellsToWhomOnATerminal() throws {
+        let front = try FrontWorld()
+        let home = front.world.home
+        func told(_ arguments: [String], text: String = "x\n") throws -> [Substring] {
+            home.files.write("typed", Array(text.utf8))
+            let run = try TerminalSession(
+                home.command("encrypt", arguments, environment: front.world.environment("alice")),
+                stdin: home.files("typed"), stdout: home.files("sealed"), columns: 200
+            ).finish()
+            try #require(run.status == 0, "\(run.text)")
+            return run.text.split(separator: "\n").filter { $0.hasPrefix("to ") }
+        }
+        #expect(try told(["--to", "bob"]) == ["to bob"])
+        #expect(try told(["--to", "bob.card", "--stateless"]) == ["to bob"])
+        #expect(try told(["--to", "bob", "--to", "carol"]) == ["to bob and carol"])
+        #expect(try told(["--to", "bob", "--jsonl"], text: "x\ny\n") == ["to bob"])
+        #expect(try told(["--group", "team"]) == ["to the group team, 2 members"])
+        #expect(
+            try told([], text: #"{"to":"me","body":{"type":"text","text":"x"}}"#) == ["to me"])
+        #expect(try told(["-q", "--to", "bob"]).isEmpty)
+        let piped = try front.must("echo x | sotto encrypt --to bob")
+        #expect(!piped.stderr.split(separator: "\n").contains { $0.hasPrefix("to ") })
+        for words in [["encrypt", "--to", "bob"], ["compose", "text", "bob"]] {
+            let sent = try front.onTerminal("sotto", words + ["--send"], text: "x\n")
+            #expect(
+                sent.lines.last == "sent to bob" && !sent.lines.contains("to bob"), "\(sent.text)")
+        }
+    }
+
+    /// Nothing is sent, so nothing is told.
+    @Test func aFailureTellsNoRecipient() throws {
+        let front = try FrontWorld()
+        let run = try front.onTerminal("encrypt", ["--json", "--to", "nobody"], text: "x\n")
+        #expect(run.status == 66 && !run.text.contains("\nto "), "\(run.text)")
+    }
+
     /// The message of a recipient without a card is not encrypted.
     @Test func aTerminalNamesOnlyThoseWhoGetIt() throws {
         let front = try FrontWorld()

@@ -176,6 +176,19 @@ import Testing
         #expect(other.status == 66, "\(other.stderr)")
     }
 
+    @Test func whoamiNamesTheFilesThatExpire() throws {
+        try front.must(
+            "sotto encrypt -q --to alice --attach photo.txt < /dev/null | sotto send -q", as: "bob")
+        try front.must("sotto recv | sotto decrypt -q > /dev/null")
+        #expect(try !front.must("sotto whoami").text.contains("within two days"))
+        try world.makeOlder(by: 6 * 86_400)
+        let record = try #require(front.must("sotto history --json bob").records.last)
+        let number = try #require(record["number"]?.integer)
+        let text = try front.must("sotto whoami").text
+        let line = "files        1 file expires within two days; to save it: sotto save \(number)\n"
+        #expect(text.contains(line), "\(text)")
+    }
+
     // MARK: Names and help
 
     @Test(arguments: ["say", "read", "save", "whoami"])

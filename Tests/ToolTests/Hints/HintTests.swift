@@ -155,7 +155,7 @@ struct HintTests {
 
     static let cases =
         identityHints + cardHints + trustHints + requestHints + contactHints + composeHints
-        + groupHints + otherHints
+        + groupHints + fileHints + otherHints
 
     @Test(arguments: cases)
     func theCommandDoesWhatTheHintSays(_ item: HintCase) throws {

@@ -1,3 +1,4 @@
+import Foundation
 import Sotto
 import SottoDatabase
 import TestSupport
@@ -284,6 +285,90 @@ import Testing
         #expect(try blob != nil && blob == JSON.object(parsing: Array(sealed[1].utf8))["blob"])
         let opened = try bob.read([repeated[1], repeated[2]])
         #expect(try opened.records.map { $0.body["type"] } == [.string("file"), .string("text")])
+    }
+
+    // MARK: Files
+
+    private static let day = 86_400
+
+    /// Sends Bob a file, which he opens and does not fetch. Returns the lines of `encrypt`.
+    private func sendFile() throws -> [String] {
+        circle.home.files.write("a.bin", [UInt8](repeating: 7, count: 1_000))
+        let sealed = try encrypt(
+            "see", "--to", "bob", "--elsewhere", "--attach", circle.home.files("a.bin"))
+        try #require(sealed.count == 2)
+        #expect(try bob.read([sealed[1]]).status == 0)
+        return sealed
+    }
+
+    /// Whether the pages and the records of both have the mark, or those of none.
+    private func isExpired() throws -> Bool {
+        var found: Set<Bool> = []
+        for (party, peer) in [(alice, "bob"), (bob, "alice")] {
+            found.insert(try party.history(peer).last?["fileExpired"] == .bool(true))
+            let text = try party.run("history", [peer, "--text"]).text
+            found.insert(text.contains("[file expired]"))
+        }
+        try #require(found.count == 1)
+        return found.contains(true)
+    }
+
+    /// The relay keeps a file for seven days. A repeat brings it there again, also one that was uploaded.
+    @Test func anExpiredFileIsUploadedAnew() throws {
+        let sealed = try sendFile()
+        var warned: [Int32] = []
+        for hours in [0, 5 * 24 - 1, 5 * 24 + 1, 7 * 24 - 1, 7 * 24 + 1] {
+            clock.set(hours * 3_600)
+            warned.append(try bob.run("history", ["--expiring"]).status)
+            #expect(try isExpired() == (hours > 7 * 24))
+        }
+        #expect(warned == [1, 1, 0, 0, 1])
+        #expect(try alice.run("history", ["--expiring"]).status == 1)
+        // send has removed the name of the file that waited.
+        let folder = circle.home.files("\(alice.stateDirectory)/blobs")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+        for name in files where name.hasPrefix("out-") {
+            try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+        }
+        let repeated = try encrypt(again("1"), "--elsewhere")
+        #expect(repeated.count == 2 && repeated[0] == sealed[0])
+        let named = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(named.sorted() == files.sorted() && files.count == 2)
+        let opened = try bob.read([repeated[1]])
+        #expect(try opened.status == 0 && opened.records.map { $0["seen"] } == [.bool(true)])
+        #expect(try !isExpired())
+        clock.set(13 * Self.day)
+        #expect(try !isExpired() && bob.run("history", ["--expiring"]).status == 0)
+        // A repeat before the end changes nothing at the relay.
+        #expect(try bob.read([encrypt(again("1"), "--elsewhere")[1]]).status == 0)
+        clock.set(15 * Self.day)
+        #expect(try isExpired())
+    }
+
+    /// Without the bytes, a repeat would point to nothing.
+    @Test func aFileThatIsNotKeptIsLeftOut() throws {
+        _ = try sendFile()
+        try FileManager.default.removeItem(
+            atPath: circle.home.files("\(alice.stateDirectory)/blobs"))
+        clock.set(6 * Self.day)
+        #expect(try again("1").contains(#""type":"file""#))
+        clock.set(8 * Self.day)
+        let run = try circle.must("alice", "history", ["repeat", "1"])
+        #expect(run.stdout.isEmpty && run.stderr.contains("not kept here"), "\(run.stderr)")
+    }
+
+    /// Each side knows only its own part: the reader that the file was fetched, the sender that the message was read.
+    @Test func aFileThatWasFetchedDoesNotExpire() throws {
+        try circle.must("bob", "contact", ["set", "alice", "receipts=on"])
+        _ = try sendFile()
+        clock.set(8 * Self.day)
+        #expect(try isExpired())
+        let message = try #require(bob.history("alice").last)
+        try bob.store().noteFetched(message)
+        #expect(try bob.history("alice").last?["fileExpired"] == nil)
+        let receipts = try circle.must("bob", "history", ["read", "alice"])
+        #expect(try alice.read(bob.run("encrypt", stdin: receipts.stdout).lines).status == 0)
+        #expect(try alice.history("bob").last?["fileExpired"] == nil)
     }
 
     // MARK: Groups
