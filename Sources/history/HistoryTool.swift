@@ -14,7 +14,8 @@ struct HistoryTool: CoreProgram {
             history search TEXT [WHO] [--before N|TIME] [--text]
             history show [--raw] ID | save [-o FILE|FOLDER] ID
             history read WHO ... | wait ID --status STATUS [--timeout DURATION]
-            history --as NAME [--follow] [--exec CMD] | ack --as NAME NUMBER | readers
+            history --as NAME [--from-start | --from-now] [--follow] [--exec CMD]
+            history ack --as NAME NUMBER | readers
             history delete ID ... | delete --all WHO
             history favourite WHO | rename WHO NAME | mute WHO
             history export [WHO] [--format ndjson|text|mbox|html] [-o FILE]
@@ -36,7 +37,7 @@ struct HistoryTool: CoreProgram {
               sotto history search 'dinner at' bob
               sotto history read bob
               sotto history delete 5f0c
-              sotto history --as bot --follow --exec 'jq -r .body.text >> log'
+              sotto history --as bot --from-start --follow --exec 'jq -r .body.text >> log'
               sotto history keep 90d
             """,
         version: sottoVersion,

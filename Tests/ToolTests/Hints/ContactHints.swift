@@ -130,9 +130,20 @@ extension HintTests {
             "pass over it: sotto history ack --as … …",
             situation: { world in
                 try world.must("decrypt", ["-q"], text: world.message("bob"))
-                return try world.run("history", ["--as", "my bot", "--exec", "false"])
+                return try world.run(
+                    "history", ["--as", "my bot", "--from-start", "--exec", "false"])
             },
             result: { (world, _) throws in
+                #expect(try world.run("history", ["--as", "my bot"]).status == 1)
+            }),
+        HintCase(
+            "with the first message: «startCommand», or with the next one: «nowCommand»",
+            situation: { world in
+                try world.must("decrypt", ["-q"], text: world.message("bob"))
+                return try world.run("history", ["--as", "my bot", "--exec", "cat"])
+            },
+            result: { (world, run) throws in
+                #expect(run.text.contains(#""text":"hello""#))
                 #expect(try world.run("history", ["--as", "my bot"]).status == 1)
             }),
         HintCase(
