@@ -96,6 +96,9 @@ struct RelayTool: Program {
         say("ready on \(relay.address), store \(StoreLocation(store).name)")
         let addresses = RelayAddresses(plan, listening: relay.address, tls: tls)
         for text in try addresses.texts() { say("address for its users: \(text)") }
+        if plan.plainConnections == .local {
+            say("connections without TLS are closed, except those from this machine")
+        }
         if let warning = addresses.warning { Terminal.say("relay: warning: \(warning)") }
         if let minutes = relay.clockError {
             let text = StoreClock.explanation(minutes, store: StoreLocation(store).name)
@@ -174,7 +177,7 @@ struct RelayTool: Program {
         guard let bytes = Self.size(mailboxBytes) else {
             throw Failure(.usage, "--mailbox-bytes is not a size", hint: "for example 100MB")
         }
-        (plan.tls, plan.requiresTLS) = (tls.files, tls.tlsOnly)
+        (plan.tls, plan.plainConnections) = (tls.files, tls.plainConnections)
         plan.ttlDays = Int64(ttl)
         plan.mailboxMessages = Int64(mailboxMessages)
         plan.mailboxBytes = bytes

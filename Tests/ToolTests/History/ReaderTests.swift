@@ -84,7 +84,9 @@ import Testing
         let id = try they.tell(they.alice, "one")
         try they.say(bob, ["react", id, "👍"])
         try they.tell(bob, "mine")
-        let kinds = try bob.history("--as", "bot", "--from-start", "--raw").map { $0.body["type"]?.string }
+        let kinds = try bob.history("--as", "bot", "--from-start", "--raw").map {
+            $0.body["type"]?.string
+        }
         #expect(kinds == ["text", "reaction", "text"])
     }
 
