@@ -54,12 +54,13 @@ struct SetCommand: Program {
         Terminal.say("\(KeygenTool.toolName): \(path) \(change)")
         guard let address, address.text != former else { return }
         let option = path == (try? IdentityFile.defaultPath()) ? "" : " -i " + shellWord(path)
-        note("to publish your card there: sotto keygen public\(option) | sotto send")
+        note("to publish your card there: sotto keygen public\(option) --send")
         guard let former else { return }
         note(
             "contacts write to the old relay until they have the card: the next message to each carries it, and sotto recv --card fetches it"
         )
         note("to fetch what still arrives there: sotto recv\(option) --relay \(shellWord(former))")
+        note("a room stays at its relay; MY RELAY MOVED in sotto(7) moves it")
     }
 
     private func note(_ text: String) { Terminal.say("\(KeygenTool.toolName): note: \(text)") }
