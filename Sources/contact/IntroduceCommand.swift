@@ -10,15 +10,15 @@ struct IntroduceCommand: Program {
         name: "introduce",
         abstract:
             "Add a contact from a card, a URI, a QR code or an id, and print the safety number.",
-        usage: "contact introduce [--name NAME] [--relay URL] WHO",
+        usage: "sotto contact introduce [--name NAME] [--relay URL] WHO",
         discussion: """
             sotto add runs this. It runs qr scan, recv --card, contact add, recv --bundle and contact show. If WHO is a short form without the post-quantum \
             key, the signed card is fetched from the relay's directory. On a terminal it asks once whether a new contact \
             gets receipts, as with contact set NAME receipts=on.
 
             EXAMPLES
-              contact introduce bob.card
-              contact introduce --name bob code.png
+              sotto contact introduce bob.card
+              sotto contact introduce --name bob code.png
             """)
 
     @OptionGroup var options: IntroductionOptions

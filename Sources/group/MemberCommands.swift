@@ -67,7 +67,7 @@ extension OpenGroups {
 struct InviteCommand: Program {
     static let configuration = CommandConfiguration(
         name: "invite", abstract: "Invite contacts, and print the invitations.",
-        usage: "group invite [--reader] GROUP WHO ...")
+        usage: "sotto group invite [--reader] GROUP WHO ...")
 
     @Flag("--reader", help: "They read, but do not write.")
     var isReader = false
@@ -96,7 +96,7 @@ struct InviteCommand: Program {
 struct AcceptCommand: Program {
     static let configuration = CommandConfiguration(
         name: "accept", abstract: "Accept an invitation, and tell the members.",
-        usage: "group accept [--nickname NAME] [--anyway] GROUP")
+        usage: "sotto group accept [--nickname NAME] [--anyway] GROUP")
 
     @Option("--nickname", value: "name", help: "Your name in the group.")
     var nickname: String?
@@ -178,7 +178,7 @@ struct AcceptCommand: Program {
 struct DeclineCommand: Program {
     static let configuration = CommandConfiguration(
         name: "decline", abstract: "Decline an invitation. Nothing is sent.",
-        usage: "group decline GROUP")
+        usage: "sotto group decline GROUP")
 
     @OptionGroup var group: GroupArgument
 
@@ -196,7 +196,7 @@ struct DeclineCommand: Program {
 struct ForgetCommand: Program {
     static let configuration = CommandConfiguration(
         name: "forget", abstract: "Delete a group that you left, declined or did not enter.",
-        usage: "group forget GROUP",
+        usage: "sotto group forget GROUP",
         discussion: """
             The messages stay in the history; history delete erases them. A later invitation begins the group anew.
             """)
@@ -220,7 +220,8 @@ struct ForgetCommand: Program {
 /// `group leave`: ends the own membership.
 struct LeaveCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "leave", abstract: "Leave a group.", usage: "group leave [--yes] [--anyway] GROUP",
+        name: "leave", abstract: "Leave a group.",
+        usage: "sotto group leave [--yes] [--anyway] GROUP",
         discussion: """
             Asks first if standard input is a terminal. The messages stay in the history. The only owner first makes \
             another member owner: without an owner nobody can change the rules again.
@@ -275,7 +276,7 @@ struct LeaveCommand: Program {
 struct RemoveCommand: Program {
     static let configuration = CommandConfiguration(
         name: "remove", abstract: "Remove members. They can be invited again.",
-        usage: "group remove GROUP WHO ...")
+        usage: "sotto group remove GROUP WHO ...")
 
     @OptionGroup var members: MembersArgument
 
@@ -289,7 +290,7 @@ struct BanCommand: Program {
     static let configuration = CommandConfiguration(
         name: "ban",
         abstract: "Remove members for good: a member with a lower rank cannot invite them again.",
-        usage: "group ban GROUP WHO ...")
+        usage: "sotto group ban GROUP WHO ...")
 
     @OptionGroup var members: MembersArgument
 
@@ -321,7 +322,8 @@ extension MembersArgument {
 /// `group role`: changes a member's rank.
 struct RoleCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "role", abstract: "Change the rank of a member.", usage: "group role GROUP WHO RANK",
+        name: "role", abstract: "Change the rank of a member.",
+        usage: "sotto group role GROUP WHO RANK",
         discussion: """
             The ranks are owner, admin (changes the rules), moderator (removes members, deletes messages), member \
             (writes) and reader. You give ranks below your own; an owner makes others owner too, and cannot take that \
@@ -379,8 +381,8 @@ struct GrantCommand: Program {
         name: "grant",
         abstract: "Show your messages to members who joined later, in a group where you decide.",
         usage: """
-            group grant GROUP WHO ...
-            group grant GROUP --all
+            sotto group grant GROUP WHO ...
+            sotto group grant GROUP --all
             """,
         discussion: """
             --all means the present members who do not read your messages yet, and nobody who joins later.

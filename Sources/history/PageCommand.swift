@@ -12,9 +12,9 @@ struct PageCommand: Program {
         name: "page",
         abstract: "Print the newest messages, or those before a number.",
         usage: """
-            history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text | --json] [-q]
-            history [WHO] --changed-since TIME | --pinned | --unread | --raw | --follow
-            history [WHO] --as NAME [--from-start | --from-now] [--follow] [--exec CMD] [--raw]
+            sotto history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text | --json] [-q]
+            sotto history [WHO] --changed-since TIME | --pinned | --unread | --raw | --follow
+            sotto history [WHO] --as NAME [--from-start | --from-now] [--follow] [--exec CMD] [--raw]
             """)
 
     @Option("--limit", value: "number", help: "Print at most this many messages. Default: 50.")

@@ -154,8 +154,8 @@ struct AckCommand: Program {
         name: "ack",
         abstract: "Acknowledge the messages up to a number for a reader.",
         usage: """
-            history ack --as NAME NUMBER|last
-            history ack --as NAME --remove
+            sotto history ack --as NAME NUMBER|last
+            sotto history ack --as NAME --remove
             """,
         discussion: """
             The reader NAME gets only messages with higher numbers then. It is made if it does not exist. An \
@@ -211,7 +211,7 @@ struct ReadersCommand: Program {
     static let configuration = CommandConfiguration(
         name: "readers",
         abstract: "List the readers and the numbers up to which they have acknowledged messages.",
-        usage: "history readers [--text | --json] [-q]")
+        usage: "sotto history readers [--text | --json] [-q]")
 
     @OptionGroup var form: OutputForm
 

@@ -8,7 +8,7 @@ import SottoTool
 struct FavouriteCommand: Program {
     static let configuration = CommandConfiguration(
         name: "favourite", abstract: "List a conversation before the others.",
-        usage: "history favourite [--off] WHO")
+        usage: "sotto history favourite [--off] WHO")
 
     @Flag("--off", help: "List it by its newest message again.")
     var off = false
@@ -25,7 +25,7 @@ struct FavouriteCommand: Program {
 struct MuteCommand: Program {
     static let configuration = CommandConfiguration(
         name: "mute", abstract: "Mark a conversation whose messages are not to be announced.",
-        usage: "history mute [--off] WHO",
+        usage: "sotto history mute [--off] WHO",
         discussion: "Programs that announce messages find the mark in the list of conversations.")
 
     @Flag("--off", help: "Remove the mark.")
@@ -44,8 +44,8 @@ struct RenameCommand: Program {
     static let configuration = CommandConfiguration(
         name: "rename", abstract: "Name a conversation in this history.",
         usage: """
-            history rename WHO NAME
-            history rename --off WHO
+            sotto history rename WHO NAME
+            sotto history rename --off WHO
             """,
         discussion: "To rename a contact everywhere: sotto contact rename OLD NEW")
 

@@ -8,14 +8,14 @@ struct SetCommand: Program {
     static let configuration = CommandConfiguration(
         name: "set",
         abstract: "Set or remove the relay of an identity.",
-        usage: "keygen set --relay URL | --no-relay [FILE]",
+        usage: "sotto keygen set --relay URL | --no-relay [FILE]",
         discussion: """
             The file is replaced atomically, keeps its passphrase, and stays unlocked. Existing cards still name the old \
             relay: publish a new one. The next message to each contact carries it until the contact answers.
 
             EXAMPLES
-              keygen set --relay tls://relay.example.org:7667 alice.key
-              keygen public alice.key | send
+              sotto keygen set --relay tls://relay.example.org:7667 alice.key
+              sotto keygen public alice.key | sotto send
             """)
 
     @Option(

@@ -12,14 +12,14 @@ struct RelayTool: Program {
     static let configuration = CommandConfiguration(
         name: "run",
         abstract: "Store encrypted messages until their recipients fetch them.",
-        usage: "relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]",
+        usage: "sotto relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]",
         discussion: """
             A message that the relay calls stored is on disk, and is delivered at least once. The relay sees \
             addresses and sizes, never contents. It shuts down cleanly on SIGTERM.
 
             EXAMPLES
-              relay --listen 127.0.0.1:7667 --store relay.db
-              relay --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
+              sotto relay --listen 127.0.0.1:7667 --store relay.db
+              sotto relay --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
             """)
 
     @Option(
