@@ -140,7 +140,9 @@ struct DoorCommand: Program {
             return try groups.print(records)
         }
         let known = try groups.store.preview { try $0.room(of: found)?.keys.relay }
-        guard let relay = known ?? found.state.policy.relays.first else {
+        // Only the keys tell which of several relays has the room.
+        let listed = found.state.policy.relays
+        guard let relay = known ?? (listed.count == 1 ? listed.first : nil) else {
             throw DoorCommand.noKeys
         }
         let uri = RoomURI(relay: relay, name: found.name.isEmpty ? nil : found.name)

@@ -85,7 +85,7 @@ struct EncodePlan {
 
     /// Throws if a text drawing does not fit into the terminal.
     func check(_ code: QRCode, fitsInto terminal: Terminal.Size?) throws(Failure) {
-        guard let terminal, let needed = size(of: code),
+        guard let terminal, let needed = drawnSize(of: code),
             needed.columns > terminal.columns || needed.rows > terminal.rows
         else { return }
         throw Failure(
@@ -95,7 +95,7 @@ struct EncodePlan {
     }
 
     /// Returns the size of a text drawing with one more line for its number or the prompt, or `nil` for a picture.
-    private func size(of code: QRCode) -> Terminal.Size? {
+    private func drawnSize(of code: QRCode) -> Terminal.Size? {
         let modules = code.side + 2 * margin
         switch type {
         case .png, .svg: return nil
