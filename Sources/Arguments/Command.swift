@@ -17,6 +17,9 @@ public protocol Command: ArgumentGroup, SendableMetatype {
     /// The name and the help of the command.
     static var configuration: CommandConfiguration { get }
 
+    /// The words with which the program is run, in its help. By default they are its name.
+    static var invocation: String { get }
+
     /// Throws a ``UsageError`` for arguments without effect in the mode that they select; see ``GivenArguments``. It is
     /// called before ``ArgumentGroup/validate()`` of the groups and of the command.
     func checkMode() throws
@@ -26,6 +29,9 @@ public protocol Command: ArgumentGroup, SendableMetatype {
 }
 
 extension Command {
+    /// The name of the program.
+    public static var invocation: String { configuration.name }
+
     /// Accepts all arguments: the command has one mode.
     public func checkMode() {}
 }

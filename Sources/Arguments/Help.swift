@@ -100,7 +100,8 @@ extension Command {
             command, hasVersion: !configuration.version.isEmpty)
         return HelpText(
             description, command.configuration,
-            path: path.map { $0.configuration.name }.joined(separator: " ")
+            path: ([invocation] + path.dropFirst().map { $0.configuration.name })
+                .joined(separator: " ")
         ).text
     }
 }
@@ -180,15 +181,17 @@ private struct HelpText {
         return "\(title):\n" + lines.joined(separator: "\n")
     }
 
-    /// Wraps long lines between words. Continuation lines have the indentation of the wrapped line plus `indent`
-    /// spaces.
+    /// Wraps long lines between words, except the lines below `EXAMPLES`, which are pasted. Continuation lines have the
+    /// indentation of the wrapped line plus `indent` spaces.
     private func wrapped(_ text: String, indent: Int = 0) -> String {
         let limit = max(20, width - indent - 1)
         var lines: [String] = []
+        var isExample = false
         for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            isExample = paragraph == "EXAMPLES" || isExample && !paragraph.isEmpty
             let margin = String(paragraph.prefix { $0 == " " })
             var rest = paragraph.dropFirst(margin.count)
-            while margin.count + rest.count > limit,
+            while !isExample, margin.count + rest.count > limit,
                 let space = rest.prefix(max(1, limit - margin.count + 1)).lastIndex(of: " ")
             {
                 lines.append(margin + rest[..<space])

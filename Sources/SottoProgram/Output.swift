@@ -112,14 +112,17 @@ public final class Output {
             .usage, "the output file \(path) is also an input file", hint: "choose another name")
     }
 
-    /// The width of the terminal in columns if the output is a terminal and its width is known.
-    public var terminalWidth: Int? {
+    /// The size of the terminal, or `nil` if the output is not a terminal.
+    public var terminalSize: Terminal.Size? {
         if case .descriptor(let descriptor) = destination {
-            Terminal.width(of: descriptor)
+            Terminal.size(of: descriptor)
         } else {
             nil
         }
     }
+
+    /// The width of the terminal in columns, or `nil` if the output is not a terminal.
+    public var terminalWidth: Int? { terminalSize?.columns }
 
     /// Whether the output is a file that appears only when it is complete.
     public var isFile: Bool { if case .file = destination { true } else { false } }

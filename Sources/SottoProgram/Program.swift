@@ -17,6 +17,11 @@ extension Program {
     /// The tool's name in its messages.
     public static var toolName: String { configuration.name }
 
+    /// The program through `sotto`: an installation can lack the short names.
+    public static var invocation: String {
+        toolName == "sotto" ? toolName : "sotto " + toolName
+    }
+
     /// The entry point of a program with this root command.
     public static func main() {
         ProgramRuntime.prepare()

@@ -13,15 +13,33 @@ public enum Terminal {
     /// Returns whether a descriptor is a terminal.
     public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// Returns the width of a terminal in columns, or `nil` if it is not a terminal.
-    public static func width(of descriptor: Int32) -> Int? {
+    /// The size of a terminal, or of a drawing on it.
+    public struct Size: Sendable, Hashable {
+        /// The characters in a line.
+        public let columns: Int
+        /// The lines.
+        public let rows: Int
+
+        /// Creates a size.
+        public init(columns: Int, rows: Int) {
+            (self.columns, self.rows) = (columns, rows)
+        }
+    }
+
+    /// Returns the size of a terminal, or `nil` if the descriptor is not a terminal.
+    public static func size(of descriptor: Int32) -> Size? {
         var size = winsize()
         guard isTerminal(descriptor), ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else {
             return nil
         }
-        // Terminals that do not report their width usually have 80 columns.
-        return size.ws_col > 0 ? Int(size.ws_col) : 80
+        // Terminals that do not report their size usually have 80 columns and 24 lines.
+        return Size(
+            columns: size.ws_col > 0 ? Int(size.ws_col) : 80,
+            rows: size.ws_row > 0 ? Int(size.ws_row) : 24)
     }
+
+    /// Returns the width of a terminal in columns, or `nil` if the descriptor is not a terminal.
+    public static func width(of descriptor: Int32) -> Int? { size(of: descriptor)?.columns }
 
     /// Writes a line to stderr. Line feeds in file names or relay messages are escaped, so they cannot begin a second
     /// line.

@@ -65,7 +65,7 @@ public final class Relay: Sendable {
         group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
         do {
             channel = try Self.listener(
-                on: group, services, registry, tls, requiresTLS: configuration.requiresTLS
+                on: group, services, registry, tls, plain: configuration.plainConnections
             ).bind(host: configuration.listen.host, port: Int(configuration.listen.port)).wait()
         } catch {
             throw .listen(
@@ -96,7 +96,7 @@ public final class Relay: Sendable {
     /// Returns the listener that creates a ``ClientConnection`` for each new connection.
     private static func listener(
         on group: MultiThreadedEventLoopGroup, _ services: Services,
-        _ registry: ConnectionRegistry, _ tls: TLSCertificate?, requiresTLS: Bool
+        _ registry: ConnectionRegistry, _ tls: TLSCertificate?, plain: PlainConnections
     ) -> ServerBootstrap {
         ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
@@ -120,8 +120,9 @@ public final class Relay: Sendable {
                     // The `busy` refusal is written at once, as a line, before the protocol is known.
                     let handler: any ChannelHandler =
                         isServed
-                        ? ProtocolDetector(to: connection, tls: tls, requiresTLS: requiresTLS)
-                        : connection
+                        ? ProtocolDetector(
+                            to: connection, tls: tls,
+                            acceptsPlain: plain.include(channel.remoteAddress)) : connection
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }

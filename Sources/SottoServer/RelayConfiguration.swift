@@ -8,6 +8,16 @@ public enum RelayNotice: Sendable, Equatable {
     case storeUsable
 }
 
+/// The connections without TLS that a relay accepts.
+public enum PlainConnections: Sendable {
+    /// None.
+    case refused
+    /// Those from addresses of this machine, such as a reverse proxy's.
+    case local
+    /// All.
+    case accepted
+}
+
 /// The configuration of a relay.
 public struct RelayConfiguration: Sendable {
     /// The address to listen on, `host:port`; port 0 takes any.
@@ -16,8 +26,8 @@ public struct RelayConfiguration: Sendable {
     public var store: String
     /// The certificate for TLS, or `nil` for no TLS.
     public var tls: TLSFiles?
-    /// Whether connections without TLS are closed.
-    public var requiresTLS = false
+    /// The connections without TLS that are accepted; the others are closed.
+    public var plainConnections = PlainConnections.accepted
     /// Further names, `host:port`, under which clients dial this relay.
     public var names: [String] = []
     /// Days until an undelivered envelope is deleted.

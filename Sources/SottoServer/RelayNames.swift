@@ -38,8 +38,20 @@ final class RelayNames: Sendable {
         return RelayURL(host: host, port: UInt16(port)).name
     }
 
-    private static func isLoopback(_ address: SocketAddress?) -> Bool {
+    /// Returns whether an address is a loopback address.
+    static func isLoopback(_ address: SocketAddress?) -> Bool {
         guard let host = address?.ipAddress else { return false }
         return host.hasPrefix("127.") || host == "::1" || host.hasPrefix("::ffff:127.")
+    }
+}
+
+extension PlainConnections {
+    /// Returns whether a connection from `peer` is accepted without TLS.
+    func include(_ peer: SocketAddress?) -> Bool {
+        switch self {
+        case .refused: false
+        case .local: RelayNames.isLoopback(peer)
+        case .accepted: true
+        }
     }
 }

@@ -48,17 +48,17 @@ struct AccountCommand: Program {
         name: "account",
         abstract: "Print your account as its messenger shows it: a URL, an id, or a code's bytes.",
         usage: """
-            bridge account whisper2 [--whisper-id ID] [IDENTITY]
-            bridge account mercurio [--signed | --form CLIENT] [IDENTITY]
-            bridge account kecalek --user-id ID [IDENTITY]
+            sotto bridge account whisper2 [--whisper-id ID] [IDENTITY]
+            sotto bridge account mercurio [--signed | --form CLIENT] [IDENTITY]
+            sotto bridge account kecalek --user-id ID [IDENTITY]
             """,
         discussion: """
             whisper2 prints Whisper2's URL, mercurio the Session ID, and kecalek the bytes of Kecalek's QR code.
 
             EXAMPLES
-              bridge account whisper2 alice.key | qr -o alice.png
-              bridge account mercurio --signed alice.key | send
-              bridge account kecalek --user-id alice alice.key | qr -o alice.png
+              sotto bridge account whisper2 alice.key | sotto qr -o alice.png
+              sotto bridge account mercurio --signed alice.key | sotto send
+              sotto bridge account kecalek --user-id alice alice.key | sotto qr -o alice.png
             """)
 
     @Flag("--signed", help: "mercurio: print the RSA key, signed by the Session ID.")
@@ -114,13 +114,14 @@ struct CardCommand: Program {
     static let configuration = CommandConfiguration(
         name: "card",
         abstract: "Print your signed card with your accounts in other messengers.",
-        usage: "bridge card MESSENGER [MESSENGER ...] [--user-id ID] [--relay URL] [-i IDENTITY]",
+        usage:
+            "sotto bridge card MESSENGER [MESSENGER ...] [--user-id ID] [--relay URL] [-i IDENTITY]",
         discussion: """
             The card is that of keygen public, with the keys of the accounts. Each account is proven with its own key.
 
             EXAMPLES
-              bridge card whisper2 mercurio -i alice.key > alice.card
-              bridge card mercurio | send             # into the relay's directory
+              sotto bridge card whisper2 mercurio -i alice.key > alice.card
+              sotto bridge card mercurio | sotto send             # into the relay's directory
             """)
 
     @Option(

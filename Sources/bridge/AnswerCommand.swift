@@ -8,8 +8,8 @@ struct AnswerCommand: Program {
         name: "answer",
         abstract: "Answer a messenger server's challenge: exactly 32 bytes on stdin.",
         usage: """
-            bridge answer whisper2 [FILE] < CHALLENGE
-            bridge answer kecalek --key PEM [--password SOURCE] < CHALLENGE
+            sotto bridge answer whisper2 [FILE] < CHALLENGE
+            sotto bridge answer kecalek --key PEM [--password SOURCE] < CHALLENGE
             """,
         discussion: """
             The challenge is raw, or a line of base64 (44 characters) or hexadecimal (64). The answer is base64. \

@@ -10,18 +10,18 @@ struct BridgeTool: CoreProgram {
         abstract:
             "Exchange messages, keys and contact codes with five messengers, in their own formats.",
         usage: """
-            bridge seal FORMAT --to CARD [--jsonl] [-o FILE] [FILE]
-            bridge seal shainy --chat FILE --show-secret [--jsonl] [-o FILE] [FILE]
-            bridge open FORMAT [--text] [-o FILE] [FILE]
-            bridge account whisper2|mercurio|kecalek [IDENTITY]
-            bridge card MESSENGER [MESSENGER ...] [-i IDENTITY]
-            bridge set [--whisper-id WSP-ID] [--rsa BITS] [IDENTITY]
-            bridge answer whisper2|kecalek [--key PEM] [IDENTITY] < CHALLENGE
-            bridge work --bits N < CHALLENGE
-            bridge login-key [--bits N] -o PEM | --public PEM | --record PEM | --revoke
-            bridge import ecp1|rsa|contacts [FILE]
-            bridge export ecp1|rsa|contacts [-o FILE]
-            bridge chat [--name NAME] [--phrase SOURCE] -o FILE
+            sotto bridge seal FORMAT --to CARD [--jsonl] [-o FILE] [FILE]
+            sotto bridge seal shainy --chat FILE --show-secret [--jsonl] [-o FILE] [FILE]
+            sotto bridge open FORMAT [--text] [-o FILE] [FILE]
+            sotto bridge account whisper2|mercurio|kecalek [IDENTITY]
+            sotto bridge card MESSENGER [MESSENGER ...] [-i IDENTITY]
+            sotto bridge set [--whisper-id WSP-ID] [--rsa BITS] [IDENTITY]
+            sotto bridge answer whisper2|kecalek [--key PEM] [IDENTITY] < CHALLENGE
+            sotto bridge work --bits N < CHALLENGE
+            sotto bridge login-key [--bits N] -o PEM | --public PEM | --record PEM | --revoke
+            sotto bridge import ecp1|rsa|contacts [FILE]
+            sotto bridge export ecp1|rsa|contacts [-o FILE]
+            sotto bridge chat [--name NAME] [--phrase SOURCE] -o FILE
             """,
         discussion: """
             FORMAT is shainy, whisper2, mercurio, kecalek or flow (Message Flow). seal makes the messenger's own records \
@@ -29,11 +29,11 @@ struct BridgeTool: CoreProgram {
             and the messages of encrypt and decrypt. How a record reaches the messenger's server is up to you.
 
             EXAMPLES
-              bridge set --whisper-id WSP-ABCD-EFGH-IJKL alice.key
-              bridge account whisper2 alice.key | qr -o alice.png
-              contact add --name bob 'whisper2://add?...'
-              echo 'hello, bob' | bridge seal whisper2 --to bob > record.json
-              bridge open whisper2 --text answer.json
+              sotto bridge set --whisper-id WSP-ABCD-EFGH-IJKL alice.key
+              sotto bridge account whisper2 alice.key | sotto qr -o alice.png
+              sotto contact add --name bob 'whisper2://add?...'
+              echo 'hello, bob' | sotto bridge seal whisper2 --to bob > record.json
+              sotto bridge open whisper2 --text answer.json
 
             FORMATS
 

@@ -9,17 +9,17 @@ struct ChatCommand: Program {
         abstract:
             "Create a chat file with SHAiny's key from a phrase, or print the chat's SHAiny record.",
         usage: """
-            bridge chat [--name NAME] [--phrase SOURCE] -o FILE
-            bridge chat --public FILE --show-secret
-            bridge chat --read-name FILE < RECORD
+            sotto bridge chat [--name NAME] [--phrase SOURCE] -o FILE
+            sotto bridge chat --public FILE --show-secret
+            sotto bridge chat --read-name FILE < RECORD
             """,
         discussion: """
             The file also serves encrypt --chat and decrypt --chat. Everyone who knows the phrase can read and write in the chat. The phrase is asked for twice, or read from \
             the first line of a pipe or from --phrase. The file contains the keys and not the phrase.
 
             EXAMPLES
-              bridge chat --name friends -o friends.chat
-              bridge seal shainy --chat friends.chat --show-secret < text
+              sotto bridge chat --name friends -o friends.chat
+              sotto bridge seal shainy --chat friends.chat --show-secret < text
             """)
 
     @OptionGroup var options: ChatFileOptions

@@ -11,18 +11,18 @@ struct ExportCommand: Program {
         name: "export",
         abstract: "Write a key or the contacts in a messenger's own file format.",
         usage: """
-            bridge export ecp1 [--password SOURCE] -o KEYFILE [IDENTITY]
-            bridge export rsa [--password SOURCE | --unprotected] -o KEYFILE [IDENTITY]
-            bridge export contacts [--json] [-o FILE] [NAME ...]
+            sotto bridge export ecp1 [--password SOURCE] -o KEYFILE [IDENTITY]
+            sotto bridge export rsa [--password SOURCE | --unprotected] -o KEYFILE [IDENTITY]
+            sotto bridge export contacts [--json] [-o FILE] [NAME ...]
             """,
         discussion: """
             ecp1 is Kecalek's key file with the signing key; rsa is the RSA key for Mercurio in PKCS #8 PEM format. Both are \
             protected by a separate password. contacts is Whisper2's encrypted backup of its contacts, which the words open.
 
             EXAMPLES
-              bridge export ecp1 -o alice.ecp1 alice.key
-              bridge export rsa -o alice.pem alice.key
-              bridge export contacts -o contacts.w2
+              sotto bridge export ecp1 -o alice.ecp1 alice.key
+              sotto bridge export rsa -o alice.pem alice.key
+              sotto bridge export contacts -o contacts.w2
             """)
 
     @OptionGroup var destination: SecretFileOptions

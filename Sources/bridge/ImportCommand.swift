@@ -12,18 +12,18 @@ struct ImportCommand: Program {
         name: "import",
         abstract: "Read a key or the contacts from a messenger's own file.",
         usage: """
-            bridge import ecp1 KEYFILE [--password SOURCE] [--name NAME] [--relay URL] [-o IDENTITY] [--protect]
-            bridge import rsa PEM [--password SOURCE] [-i IDENTITY]
-            bridge import contacts [FILE]
+            sotto bridge import ecp1 KEYFILE [--password SOURCE] [--name NAME] [--relay URL] [-o IDENTITY] [--protect]
+            sotto bridge import rsa PEM [--password SOURCE] [-i IDENTITY]
+            sotto bridge import contacts [FILE]
             """,
         discussion: """
             ecp1 makes an identity from Kecalek's key file. rsa stores an RSA key for Mercurio in an identity. contacts adds \
             the contacts of Whisper2's encrypted backup to the address book; known contacts are not changed.
 
             EXAMPLES
-              bridge import ecp1 alice.ecp1 --name alice -o alice.key
-              bridge import rsa alice.pem -i alice.key
-              bridge import contacts contacts.w2
+              sotto bridge import ecp1 alice.ecp1 --name alice -o alice.key
+              sotto bridge import rsa alice.pem -i alice.key
+              sotto bridge import contacts contacts.w2
             """)
 
     @OptionGroup var saving: SavingOptions

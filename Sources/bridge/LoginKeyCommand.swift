@@ -7,19 +7,19 @@ struct LoginKeyCommand: Program {
         name: "login-key",
         abstract: "Create the RSA key for the login of Kecalek's clients, or print its public key.",
         usage: """
-            bridge login-key [--bits N] [--password SOURCE | --unprotected] -o PEM
-            bridge login-key --public PEM [--password SOURCE]
-            bridge login-key --record PEM [--password SOURCE] [-i FILE]
-            bridge login-key --revoke [-i FILE]
+            sotto bridge login-key [--bits N] [--password SOURCE | --unprotected] -o PEM
+            sotto bridge login-key --public PEM [--password SOURCE]
+            sotto bridge login-key --record PEM [--password SOURCE] [-i FILE]
+            sotto bridge login-key --revoke [-i FILE]
             """,
         discussion: """
             With --record the identity signs a record that allows the key to log in for it at a relay, and with --revoke \
             a record that revokes it. Pipe either record into send.
 
             EXAMPLES
-              bridge login-key -o private.pem
-              bridge login-key --record private.pem | send
-              recv --login-key private.pem --of alice.card
+              sotto bridge login-key -o private.pem
+              sotto bridge login-key --record private.pem | sotto send
+              sotto recv --login-key private.pem --of alice.card
             """)
 
     @Option("--bits", value: "n", help: "Length of the key: 2048, 3072 or 4096 bits.", values: .any)

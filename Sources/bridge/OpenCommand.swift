@@ -10,20 +10,20 @@ struct OpenCommand: Program {
         name: "open",
         abstract: "Open a messenger's own records into message records.",
         usage: """
-            bridge open FORMAT [-i FILE] [--from CARD] [--text] [-o FILE] [FILE]
-            bridge open shainy --chat FILE [--text] [FILE]
-            bridge open flow|kecalek [--ack FILE] [--from CARD] [FILE]
-            bridge open kecalek --own-copy [FILE]
-            bridge open whisper2 --attachment RECORD -o FILE BLOB
+            sotto bridge open FORMAT [-i FILE] [--from CARD] [--text] [-o FILE] [FILE]
+            sotto bridge open shainy --chat FILE [--text] [FILE]
+            sotto bridge open flow|kecalek [--ack FILE] [--from CARD] [FILE]
+            sotto bridge open kecalek --own-copy [FILE]
+            sotto bridge open whisper2 --attachment RECORD -o FILE BLOB
             """,
         discussion: """
             Each line is a record of the messenger. The output is that of decrypt: one message record for each line, or \
             with --text only texts. flow and kecalek read each other's records.
 
             EXAMPLES
-              bridge open whisper2 --text answer.json
-              bridge open mercurio --oaep-sha1 rows.jsonl
-              contact accept bob | bridge open whisper2
+              sotto bridge open whisper2 --text answer.json
+              sotto bridge open mercurio --oaep-sha1 rows.jsonl
+              sotto contact accept bob | sotto bridge open whisper2
             """)
 
     @OptionGroup var identity: IdentityListOptions

@@ -10,11 +10,11 @@ struct SealCommand: Program {
         name: "seal",
         abstract: "Encrypt messages to a messenger's own records.",
         usage: """
-            bridge seal whisper2|mercurio --to CARD [--to CARD ...] [--jsonl] [-o FILE] [FILE]
-            bridge seal whisper2 --group NAME [--group-id ID] [--jsonl] [-o FILE] [FILE]
-            bridge seal kecalek|flow --to CARD [--user-id ID] [--jsonl] [-o FILE] [FILE]
-            bridge seal shainy --chat FILE --show-secret [--jsonl] [-o FILE] [FILE]
-            bridge seal shainy --public-channel [FILE]
+            sotto bridge seal whisper2|mercurio --to CARD [--to CARD ...] [--jsonl] [-o FILE] [FILE]
+            sotto bridge seal whisper2 --group NAME [--group-id ID] [--jsonl] [-o FILE] [FILE]
+            sotto bridge seal kecalek|flow --to CARD [--user-id ID] [--jsonl] [-o FILE] [FILE]
+            sotto bridge seal shainy --chat FILE --show-secret [--jsonl] [-o FILE] [FILE]
+            sotto bridge seal shainy --public-channel [FILE]
             """,
         discussion: """
             The input is one message, or with --jsonl one on each line. CARD is a contact, a card file or a whisper2: URL. \
@@ -22,10 +22,10 @@ struct SealCommand: Program {
             alone, flow the record new_message of Message Flow.
 
             EXAMPLES
-              echo 'hello, bob' | bridge seal whisper2 --to bob > record.json
-              echo 'friday at 6?' | bridge seal whisper2 --group climbing > record.json
-              bridge seal whisper2 --to bob --attach photo.jpg --blob photo.bin < caption.txt
-              bridge seal flow --to bob --user-id alice < text
+              echo 'hello, bob' | sotto bridge seal whisper2 --to bob > record.json
+              echo 'friday at 6?' | sotto bridge seal whisper2 --group climbing > record.json
+              sotto bridge seal whisper2 --to bob --attach photo.jpg --blob photo.bin < caption.txt
+              sotto bridge seal flow --to bob --user-id alice < text
             """)
 
     @Option(

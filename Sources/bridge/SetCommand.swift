@@ -8,14 +8,14 @@ struct SetCommand: Program {
     static let configuration = CommandConfiguration(
         name: "set",
         abstract: "Store your WhisperID or a new RSA key for Mercurio in an identity.",
-        usage: "bridge set [--whisper-id WSP-ID] [--rsa BITS] [IDENTITY]",
+        usage: "sotto bridge set [--whisper-id WSP-ID] [--rsa BITS] [IDENTITY]",
         discussion: """
             The file is replaced atomically and keeps its passphrase. The words do not restore the RSA key: back it up with \
             bridge export rsa -o FILE. An existing RSA key is not replaced, because old messages need it.
 
             EXAMPLES
-              bridge set --whisper-id WSP-ABCD-EFGH-IJKL alice.key
-              bridge set --rsa 3072 alice.key
+              sotto bridge set --whisper-id WSP-ABCD-EFGH-IJKL alice.key
+              sotto bridge set --rsa 3072 alice.key
             """)
 
     @Option(

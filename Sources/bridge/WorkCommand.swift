@@ -7,7 +7,7 @@ struct WorkCommand: Program {
         name: "work",
         abstract:
             "Compute the counter for a server's proof of work; the challenge is on stdin.",
-        usage: "bridge work --bits N < CHALLENGE",
+        usage: "sotto bridge work --bits N < CHALLENGE",
         discussion: """
             Prints the smallest counter for which SHA-256 of the challenge and the 8-byte counter begins with N zero \
             bits. The challenge is not decoded and has at most 1024 bytes.

@@ -9,14 +9,14 @@ struct ComposeTool: CoreProgram {
         abstract:
             "Write message records for encrypt: texts, files, replies, reactions, edits, receipts.",
         usage: """
-            compose text [WHO] | reply TARGET | edit TARGET
-            compose file PATH [WHO] | file --reply TARGET PATH
-            compose react TARGET EMOJI
-            compose delete TARGET ... | pin [--until TIME] TARGET | unpin TARGET
-            compose forward TARGET --to WHO [--to WHO ...]
-            compose read TARGET ... | read WHO
-            compose typing [--stop] WHO | presence [--offline] WHO
-            compose timer WHO DURATION
+            sotto compose text [WHO] | reply TARGET | edit TARGET
+            sotto compose file PATH [WHO] | file --reply TARGET PATH
+            sotto compose react TARGET EMOJI
+            sotto compose delete TARGET ... | pin [--until TIME] TARGET | unpin TARGET
+            sotto compose forward TARGET --to WHO [--to WHO ...]
+            sotto compose read TARGET ... | read WHO
+            sotto compose typing [--stop] WHO | presence [--offline] WHO
+            sotto compose timer WHO DURATION
             """,
         discussion: """
             The text of text, file, reply and edit is standard input. TARGET is the id of a message in the history, the \
@@ -25,13 +25,13 @@ struct ComposeTool: CoreProgram {
             recipient. Nothing is stored or sent: pipe the records into encrypt, and its output into send.
 
             EXAMPLES
-              echo 'see you at 8' | compose text bob | encrypt | send
-              echo yes | compose reply -1 --with bob | encrypt | send
-              echo 'as promised' | compose file plan.pdf bob | encrypt | send
-              compose react -1 👍 --with bob | encrypt | send
-              compose delete 5f0c81aa | encrypt | send
-              compose forward 5f0c81aa --to carol | encrypt | send
-              compose timer bob 1w | encrypt | send
+              echo 'see you at 8' | sotto compose text bob | sotto encrypt | sotto send
+              echo yes | sotto compose reply -1 --with bob | sotto encrypt | sotto send
+              echo 'as promised' | sotto compose file plan.pdf bob | sotto encrypt | sotto send
+              sotto compose react -1 👍 --with bob | sotto encrypt | sotto send
+              sotto compose delete 5f0c81aa | sotto encrypt | sotto send
+              sotto compose forward 5f0c81aa --to carol | sotto encrypt | sotto send
+              sotto compose timer bob 1w | sotto encrypt | sotto send
             """,
         version: sottoVersion,
         subcommands: [

@@ -10,8 +10,8 @@ struct FileCommand: Program {
     static let configuration = CommandConfiguration(
         name: "file", abstract: "Write a message with a file. Its text is standard input.",
         usage: """
-            compose file PATH [WHO]
-            compose file --reply TARGET [--with WHO] PATH
+            sotto compose file PATH [WHO]
+            sotto compose file --reply TARGET [--with WHO] PATH
             """,
         discussion: """
             The file is encrypted and stored in the state for 30 days, for each recipient of the record. The text may be \

@@ -9,7 +9,7 @@ struct ReactCommand: Program {
     static let configuration = CommandConfiguration(
         name: "react",
         abstract: "Write a reaction. The same emoji again removes it, and another replaces it.",
-        usage: "compose react [--with WHO] TARGET EMOJI")
+        usage: "sotto compose react [--with WHO] TARGET EMOJI")
 
     @OptionGroup var target: OneTarget
 
@@ -31,7 +31,7 @@ struct ReactCommand: Program {
 struct DeleteCommand: Program {
     static let configuration = CommandConfiguration(
         name: "delete", abstract: "Delete your own messages here and on the other side.",
-        usage: "compose delete [--with WHO] TARGET ...",
+        usage: "sotto compose delete [--with WHO] TARGET ...",
         discussion: "To delete a message only here: sotto history delete")
 
     @OptionGroup var target: TargetOptions
@@ -57,7 +57,7 @@ struct DeleteCommand: Program {
 struct PinCommand: Program {
     static let configuration = CommandConfiguration(
         name: "pin", abstract: "Pin a message for both sides.",
-        usage: "compose pin [--until TIME] [--with WHO] TARGET",
+        usage: "sotto compose pin [--until TIME] [--with WHO] TARGET",
         discussion: "sotto history --pinned prints the pinned messages.")
 
     @Option("--until", value: "time", help: "End of the pin, such as \"2026-12-24 18:00\".")
@@ -80,7 +80,7 @@ struct PinCommand: Program {
 struct UnpinCommand: Program {
     static let configuration = CommandConfiguration(
         name: "unpin", abstract: "Remove the pin of a message for both sides.",
-        usage: "compose unpin [--with WHO] TARGET")
+        usage: "sotto compose unpin [--with WHO] TARGET")
 
     @OptionGroup var target: OneTarget
 
@@ -93,7 +93,7 @@ struct UnpinCommand: Program {
 struct ForwardCommand: Program {
     static let configuration = CommandConfiguration(
         name: "forward", abstract: "Write a message again for other recipients.",
-        usage: "compose forward [--with WHO] TARGET --to WHO [--to WHO ...]",
+        usage: "sotto compose forward [--with WHO] TARGET --to WHO [--to WHO ...]",
         discussion: """
             The present content of the message is written, with the id of its first author and its time as a claim \
             of yours. It is no reply and mentions no one any more.

@@ -11,8 +11,8 @@ struct ReadCommand: Program {
         name: "read",
         abstract: "Write receipts: the messages were read.",
         usage: """
-            compose read [--with WHO] TARGET ...
-            compose read WHO
+            sotto compose read [--with WHO] TARGET ...
+            sotto compose read WHO
             """,
         discussion: """
             With WHO, for all unread messages of a conversation. Nothing is marked as read here; sotto history read \
@@ -72,7 +72,7 @@ struct ReadCommand: Program {
 struct TypingCommand: Program {
     static let configuration = CommandConfiguration(
         name: "typing", abstract: "Write a signal that you type.",
-        usage: "compose typing [--stop] WHO",
+        usage: "sotto compose typing [--stop] WHO",
         discussion: """
             The other side shows it for 15 seconds. It is not stored anywhere: encrypt gives it a time to live of 0. \
             A contact gets it only with typing=on (contact set).
@@ -96,7 +96,7 @@ struct TypingCommand: Program {
 struct PresenceCommand: Program {
     static let configuration = CommandConfiguration(
         name: "presence", abstract: "Write a signal that you are online.",
-        usage: "compose presence [--offline] WHO",
+        usage: "sotto compose presence [--offline] WHO",
         discussion: """
             The other side shows it for 60 seconds, so a program that stays online repeats it. It is not stored \
             anywhere: encrypt gives it a time to live of 0. A contact gets it only with presence=on (contact set).
@@ -154,7 +154,7 @@ struct TimerCommand: Program {
     static let configuration = CommandConfiguration(
         name: "timer",
         abstract: "Set the time after which the following messages of a conversation are deleted.",
-        usage: "compose timer WHO DURATION",
+        usage: "sotto compose timer WHO DURATION",
         discussion: "DURATION is off, or a number with s, m, h, d or w: 30s, 1h, 7d, 4w.")
 
     @OptionGroup var options: ComposeOptions

@@ -17,7 +17,7 @@ private func readContent() throws -> MessageBody {
 struct TextCommand: Program {
     static let configuration = CommandConfiguration(
         name: "text", abstract: "Write a message with the text of standard input.",
-        usage: "compose text [WHO]",
+        usage: "sotto compose text [WHO]",
         discussion: "Without WHO the record names no recipient: use encrypt --jsonl --to CARD.")
 
     @OptionGroup var options: ComposeOptions
@@ -37,7 +37,7 @@ struct ReplyCommand: Program {
     static let configuration = CommandConfiguration(
         name: "reply",
         abstract: "Write a message with the text of standard input that replies to another.",
-        usage: "compose reply [--with WHO] TARGET",
+        usage: "sotto compose reply [--with WHO] TARGET",
         discussion: """
             The reply quotes the first \(SharedTarget.quotationLength) characters of the message. A message that is deleted after \
             some time is not quoted, and in a group with the visibility granted no message is.
@@ -58,7 +58,7 @@ struct ReplyCommand: Program {
 struct EditCommand: Program {
     static let configuration = CommandConfiguration(
         name: "edit", abstract: "Replace the text of your own message by standard input.",
-        usage: "compose edit [--with WHO] TARGET",
+        usage: "sotto compose edit [--with WHO] TARGET",
         discussion: "The other side keeps the earlier versions, and history show prints them.")
 
     @OptionGroup var target: OneTarget

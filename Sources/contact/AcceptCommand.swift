@@ -10,7 +10,7 @@ struct AcceptCommand: Program {
         name: "accept",
         abstract:
             "Make the sender of a message request a contact, and print the waiting messages for decrypt.",
-        usage: "contact accept ID [--name NAME] [CARD] | decrypt",
+        usage: "sotto contact accept ID [--name NAME] [CARD] | sotto decrypt",
         discussion: """
             The contact has the card that the sender's messages carry, so that an answer needs nothing else. The messages \
             leave the list after decrypt has opened them. For a contact, they are printed again.

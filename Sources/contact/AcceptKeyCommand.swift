@@ -10,7 +10,7 @@ struct AcceptKeyCommand: Program {
     static let configuration = CommandConfiguration(
         name: "accept-key",
         abstract: "Accept the changed key of a contact, which must then be verified again.",
-        usage: "contact accept-key NAME [ID-OR-NUMBER]",
+        usage: "sotto contact accept-key NAME [ID-OR-NUMBER]",
         discussion: """
             With an id, its beginning (16 characters or more) or the 60-digit safety number that the owner reads out, \
             the key is accepted only if it matches. contact show prints both.

@@ -9,7 +9,7 @@ import SottoTool
 struct AddCommand: Program {
     static let configuration = CommandConfiguration(
         name: "add", abstract: "Add a contact from a card or an account in another messenger.",
-        usage: "contact add [--name NAME] [CARD]",
+        usage: "sotto contact add [--name NAME] [CARD]",
         discussion: """
             Accepts a card, a whisper2: URL with its signing key, or the content of a Kecalek QR code: as an \
             argument, in a file, or from qr scan.

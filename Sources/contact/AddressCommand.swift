@@ -11,8 +11,8 @@ struct AddressCommand: Program {
         name: "address",
         abstract: "Print a card for one contact, with a send address that only this contact knows.",
         usage: """
-            contact address [--relay URL] [--new] NAME
-            contact address --revoke NAME
+            sotto contact address [--relay URL] [--new] NAME
+            sotto contact address --revoke NAME
             """,
         discussion: """
             Give it to the contact instead of your card. The contact's messages go to this address, and recv fetches them \
@@ -21,8 +21,8 @@ struct AddressCommand: Program {
             the contact is not told.
 
             EXAMPLES
-              contact address --relay tls://relay.example.org:7667 bob > for-bob.card
-              contact address --revoke bob
+              sotto contact address --relay tls://relay.example.org:7667 bob > for-bob.card
+              sotto contact address --revoke bob
             """)
 
     @Option(

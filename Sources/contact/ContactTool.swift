@@ -8,17 +8,17 @@ struct ContactTool: CoreProgram {
         name: "contact",
         abstract: "The address book and its trust: add, verify, block, accept.",
         usage: """
-            contact add [--name NAME] [CARD] | introduce [--name NAME] [--relay URL] WHO
-            contact list | show NAME | rename OLD NEW | remove NAME
-            contact meet [--code SOURCE] [--name NAME]
-            contact verify NAME NUMBER | verify NAME --scan [FILE] | unverify NAME
-            contact block NAME | unblock NAME | set NAME --suite SUITE
-            contact set NAME receipts=on|off typing=on|off presence=on|off
-            contact address [--relay URL] [--new] NAME | address --revoke NAME
-            contact accept-key NAME [ID-OR-NUMBER] | keep-key NAME
-            contact requests [ID] | requests --drop ID | requests --drop-all
-            contact accept ID [--name NAME] [CARD]
-            contact export [NAME ...] | export --backup [-o FILE] | import [FILE]
+            sotto contact add [--name NAME] [CARD] | introduce [--name NAME] [--relay URL] WHO
+            sotto contact list | show NAME | rename OLD NEW | remove NAME
+            sotto contact meet [--code SOURCE] [--name NAME]
+            sotto contact verify NAME NUMBER | verify NAME --scan [FILE] | unverify NAME
+            sotto contact block NAME | unblock NAME | set NAME --suite SUITE
+            sotto contact set NAME receipts=on|off typing=on|off presence=on|off
+            sotto contact address [--relay URL] [--new] NAME | address --revoke NAME
+            sotto contact accept-key NAME [ID-OR-NUMBER] | keep-key NAME
+            sotto contact requests [ID] | requests --drop ID | requests --drop-all
+            sotto contact accept ID [--name NAME] [CARD]
+            sotto contact export [NAME ...] | export --backup [-o FILE] | import [FILE]
             """,
         discussion: """
             A contact is your name for another person's key. The name can be used wherever a tool needs a card. A key \
@@ -27,13 +27,13 @@ struct ContactTool: CoreProgram {
             contacts, messages of other senders wait as requests.
 
             EXAMPLES
-              contact add bob.card
-              qr scan bob.png | contact add --name bob
-              contact show bob
-              contact verify bob 12345 67890 ...
-              contact requests
-              contact accept 05ab12cd34ef5678 --name carol | decrypt --text
-              contact export --backup -o contacts.age
+              sotto contact add bob.card
+              sotto qr scan bob.png | sotto contact add --name bob
+              sotto contact show bob
+              sotto contact verify bob 12345 67890 ...
+              sotto contact requests
+              sotto contact accept 05ab12cd34ef5678 --name carol | sotto decrypt --text
+              sotto contact export --backup -o contacts.age
             """,
         version: sottoVersion,
         subcommands: [

@@ -9,8 +9,8 @@ struct ExportCommand: Program {
     static let configuration = CommandConfiguration(
         name: "export", abstract: "Print contacts as records, or write an encrypted backup.",
         usage: """
-            contact export [-o FILE] [NAME ...]
-            contact export --backup [--passphrase SOURCE] [-o FILE]
+            sotto contact export [-o FILE] [NAME ...]
+            sotto contact export --backup [--passphrase SOURCE] [-o FILE]
             """)
 
     @OptionGroup var backup: BackupOptions

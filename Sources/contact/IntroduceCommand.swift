@@ -10,14 +10,15 @@ struct IntroduceCommand: Program {
         name: "introduce",
         abstract:
             "Add a contact from a card, a URI, a QR code or an id, and print the safety number.",
-        usage: "contact introduce [--name NAME] [--relay URL] WHO",
+        usage: "sotto contact introduce [--name NAME] [--relay URL] WHO",
         discussion: """
             sotto add runs this. It runs qr scan, recv --card, contact add, recv --bundle and contact show. If WHO is a short form without the post-quantum \
-            key, the signed card is fetched from the relay's directory.
+            key, the signed card is fetched from the relay's directory. On a terminal it asks once whether a new contact \
+            gets receipts, as with contact set NAME receipts=on.
 
             EXAMPLES
-              contact introduce bob.card
-              contact introduce --name bob code.png
+              sotto contact introduce bob.card
+              sotto contact introduce --name bob code.png
             """)
 
     @OptionGroup var options: IntroductionOptions
@@ -34,12 +35,21 @@ struct IntroduceCommand: Program {
                 nil
             }
         let card = try wholeCard(of: introduction, path, secret)
-        func contact(_ words: [String], input: [UInt8] = []) throws(Failure) -> [UInt8] {
+        func run(_ words: [String], input: [UInt8] = []) -> ToolRun {
             var arguments = words + ["-i", path]
             if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
             var step = ToolRun("contact", arguments, input: input)
             step.secret = secret
-            return try step.output()
+            return step
+        }
+        func contact(_ words: [String], input: [UInt8] = []) throws(Failure) -> [UInt8] {
+            try run(words, input: input).output()
+        }
+        var asksForReceipts = Terminal.isTerminal(0) && Terminal.isTerminal(1)
+        if asksForReceipts {
+            var known = run(["show", "--json", card.id.description])
+            known.collectsMessages = true
+            asksForReceipts = try known.run().status != 0
         }
         let text = card.record?.serialized() ?? Array(card.uri.text.utf8)
         _ = try contact(
@@ -52,6 +62,16 @@ struct IntroduceCommand: Program {
             ).first.map(Array.init) ?? [])
         if card.record == nil { noteShortForm(card, shown["name"]?.string) }
         try say(shown)
+        if asksForReceipts, Self.wantsReceipts(for: shown["name"]?.string ?? "") {
+            _ = try contact(["set", card.id.description, "receipts=on"])
+        }
+    }
+
+    /// Asks on the terminal whether a new contact gets receipts. Without an answer it gets none.
+    private static func wantsReceipts(for name: String) -> Bool {
+        let question =
+            "Send \(name) receipts for messages that arrive and are read here? Type yes to send them: "
+        return (try? Terminal.confirms(question)) ?? false
     }
 
     /// Reports that the contact has only the short form of the card.

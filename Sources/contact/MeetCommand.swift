@@ -11,15 +11,15 @@ struct MeetCommand: Program {
     static let configuration = CommandConfiguration(
         name: "meet",
         abstract: "Make a verified contact with a spoken code: one side of a meeting.",
-        usage: "contact meet [--code SOURCE] [--name NAME]",
+        usage: "sotto contact meet [--code SOURCE] [--name NAME]",
         discussion: """
             Reads the records of recv --meeting and prints records for send. Without --code it makes a code of a number and \
             three words and shows it; the other person joins with it. Both have the other as a verified contact then. A \
             wrong code ends the meeting on both sides, with 14. sotto meet runs the whole pipe.
 
             EXAMPLES
-              recv --meeting new | contact meet | send
-              recv --meeting 417 | contact meet --code @FD:3 3< code | send
+              sotto recv --meeting new | sotto contact meet | sotto send
+              sotto recv --meeting 417 | sotto contact meet --code @FD:3 3< code | sotto send
             """)
 
     @Option(

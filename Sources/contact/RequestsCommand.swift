@@ -11,8 +11,8 @@ struct RequestsCommand: Program {
         abstract:
             "List message requests: senders who are not contacts. Or print the waiting messages of one sender.",
         usage: """
-            contact requests [--text | --json] [ID]
-            contact requests --drop ID | --drop-all
+            sotto contact requests [--text | --json] [ID]
+            sotto contact requests --drop ID | --drop-all
             """,
         discussion: """
             A name in quotation marks and a relay are from the card that a message carries: the sender claims them. With ID \

@@ -11,8 +11,8 @@ struct SetCommand: Program {
         name: "set",
         abstract: "Set the suite of messages to a contact, and whether the contact gets receipts.",
         usage: """
-            contact set NAME [--suite SUITE] [receipts=on|off] [typing=on|off] [presence=on|off]
-            contact set --all [--suite SUITE] [receipts=on|off] [typing=on|off] [presence=on|off]
+            sotto contact set NAME [--suite SUITE] [receipts=on|off] [typing=on|off] [presence=on|off]
+            sotto contact set --all [--suite SUITE] [receipts=on|off] [typing=on|off] [presence=on|off]
             """,
         discussion: """
             With receipts=on the contact learns which messages were decrypted and read here: decrypt --receipts and \

@@ -11,8 +11,8 @@ struct VerifyCommand: Program {
         name: "verify",
         abstract: "Compare a contact's key with its owner's, and mark it as verified.",
         usage: """
-            contact verify NAME NUMBER
-            contact verify NAME --scan [FILE]
+            sotto contact verify NAME NUMBER
+            sotto contact verify NAME --scan [FILE]
             """,
         discussion: """
             NUMBER is the 60-digit safety number that the contact reads out, in one or more words, or `-` for \

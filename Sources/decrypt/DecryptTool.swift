@@ -11,12 +11,12 @@ struct DecryptTool: CoreProgram {
         name: "decrypt",
         abstract: "Decrypt an age file, or envelopes into message records.",
         usage: """
-            decrypt [-i FILE ...] [--from CARD] [-o FILE] [--text] [--hold] [FILE]
-            decrypt [-i FILE] [--chat FILE ...] [--text] [--receipts FILE] [-o FILE] [FILE]
-            decrypt --again [--since WHEN] [--text] [-o FILE]
-            decrypt --attachment RECORD [-o FILE] BLOB
-            decrypt --verify SIGNATURE --from CARD [FILE]
-            decrypt --inspect [--json] [-o FILE] [FILE]
+            sotto decrypt [-i FILE ...] [--from CARD] [-o FILE] [--text] [--hold] [FILE]
+            sotto decrypt [-i FILE] [--chat FILE ...] [--text] [--receipts FILE] [-o FILE] [FILE]
+            sotto decrypt --again [--since WHEN] [--text] [-o FILE]
+            sotto decrypt --attachment RECORD [-o FILE] BLOB
+            sotto decrypt --verify SIGNATURE --from CARD [FILE]
+            sotto decrypt --inspect [--json] [-o FILE] [FILE]
             """,
         discussion: """
             The kind of input is detected from its content. Only authenticated data is printed. A file of up to \
@@ -25,14 +25,14 @@ struct DecryptTool: CoreProgram {
             on a terminal or with --text only the text of messages is printed.
 
             EXAMPLES
-              decrypt -i bob.key --from alice.card photos.age | tar x
-              decrypt --passphrase @FILE:secret.txt -o notes.txt notes.txt.age
-              recv -i bob.key | decrypt -i bob.key --text
-              recv --follow | decrypt | jq -r '.from + ": " + .body.text'
-              decrypt --again --since 2026-11-22T09:00:00Z --text --time
-              decrypt --chat family.chat < texts
-              decrypt --verify photos.tar.minisig --from alice.card photos.tar
-              decrypt --inspect photos.age
+              sotto decrypt -i bob.key --from alice.card photos.age | tar x
+              sotto decrypt --passphrase @FILE:secret.txt -o notes.txt notes.txt.age
+              sotto recv -i bob.key | sotto decrypt -i bob.key --text
+              sotto recv --follow | sotto decrypt | jq -r '.from + ": " + .body.text'
+              sotto decrypt --again --since 2026-11-22T09:00:00Z --text --time
+              sotto decrypt --chat family.chat < texts
+              sotto decrypt --verify photos.tar.minisig --from alice.card photos.tar
+              sotto decrypt --inspect photos.age
             """,
         version: sottoVersion)
 

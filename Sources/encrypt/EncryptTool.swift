@@ -11,12 +11,12 @@ struct EncryptTool: CoreProgram {
         name: "encrypt",
         abstract: "Encrypt a file or pipe (age v1), or messages (envelopes).",
         usage: """
-            encrypt -r CARD [-r CARD ...] [-R FILE] [-s] [-a] [-o FILE] [FILE]
-            encrypt -p [-s] [-a] [-o FILE] [FILE]
-            encrypt --to CARD [--to CARD ...] [--jsonl] [--suite SUITE] [-o FILE] [FILE]
-            encrypt --group NAME [--jsonl] [-o FILE] [FILE]
-            encrypt --chat FILE [--to CARD ...] [--jsonl] [--suite SUITE] [-o FILE] [FILE]
-            encrypt --detached [--trusted-comment TEXT] [-i FILE] [-o FILE] [FILE]
+            sotto encrypt -r CARD [-r CARD ...] [-R FILE] [-s] [-a] [-o FILE] [FILE]
+            sotto encrypt -p [-s] [-a] [-o FILE] [FILE]
+            sotto encrypt --to CARD [--to CARD ...] [--jsonl] [--suite SUITE] [-o FILE] [FILE]
+            sotto encrypt --group NAME [--jsonl] [-o FILE] [FILE]
+            sotto encrypt --chat FILE [--to CARD ...] [--jsonl] [--suite SUITE] [-o FILE] [FILE]
+            sotto encrypt --detached [--trusted-comment TEXT] [-i FILE] [-o FILE] [FILE]
             """,
         discussion: """
             With -r, -R or -p the output is an age v1 file, which other age programs read too. With --to it is one \
@@ -24,11 +24,11 @@ struct EncryptTool: CoreProgram {
             is a card file, a sotto: URI, an age1... string or an ssh-ed25519 key.
 
             EXAMPLES
-              tar c photos | encrypt -r bob.card -s -i alice.key > photos.age
-              encrypt -p -a notes.txt > notes.txt.age
-              echo 'hello, bob' | encrypt --to bob.card -i alice.key | send
-              encrypt --detached -i alice.key photos.tar > photos.tar.minisig
-              echo 'dinner at 8' | encrypt --chat family.chat --to bob | send
+              tar c photos | sotto encrypt -r bob.card -s -i alice.key > photos.age
+              sotto encrypt -p -a notes.txt > notes.txt.age
+              echo 'hello, bob' | sotto encrypt --to bob.card -i alice.key | sotto send
+              sotto encrypt --detached -i alice.key photos.tar > photos.tar.minisig
+              echo 'dinner at 8' | sotto encrypt --chat family.chat --to bob | sotto send
 
             SUITES
 
@@ -36,7 +36,7 @@ struct EncryptTool: CoreProgram {
 
             phrase is as strong as its phrase. In ratchet only the beginning of a session is post-quantum.
 
-            To write to someone who uses another messenger: bridge seal --help
+            To write to someone who uses another messenger: sotto bridge seal --help
             """,
         version: sottoVersion)
 

@@ -8,9 +8,9 @@ struct FingerprintTool: CoreProgram {
         name: "fingerprint",
         abstract: "Show and compare safety numbers of keys.",
         usage: """
-            fingerprint [--json] [--words] [--randomart] [--qr] [CARD ...]
-            fingerprint --with CARD [--json] [--words] [--randomart] [--qr] [CARD ...]
-            fingerprint --with CARD --check NUMBER [-q] [--json] [CARD]
+            sotto fingerprint [--json] [--words] [--randomart] [--qr] [CARD ...]
+            sotto fingerprint --with CARD [--json] [--words] [--randomart] [--qr] [CARD ...]
+            sotto fingerprint --with CARD --check NUMBER [-q] [--json] [CARD]
             """,
         discussion: """
             Prints the 30 digits of one card, or with --with the 60-digit safety number, which is the same on both \
@@ -19,11 +19,11 @@ struct FingerprintTool: CoreProgram {
             cards are printed one per line, each followed by its argument.
 
             EXAMPLES
-              fingerprint bob.card
-              fingerprint --with bob.card alice.card
-              fingerprint --with bob.card --check "$DIGITS" alice.card
-              fingerprint --with bob.card --qr
-              qr scan photo.jpg | fingerprint --with alice.card --check - bob.card
+              sotto fingerprint bob.card
+              sotto fingerprint --with bob.card alice.card
+              sotto fingerprint --with bob.card --check "$DIGITS" alice.card
+              sotto fingerprint --with bob.card --qr
+              sotto qr scan photo.jpg | sotto fingerprint --with alice.card --check - bob.card
             """,
         version: sottoVersion)
 

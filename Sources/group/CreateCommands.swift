@@ -33,8 +33,8 @@ struct CreateCommand: Program {
         name: "create",
         abstract: "Create a group, and print the invitations.",
         usage: """
-            group create [--preset PRESET] [--visibility WHO] [--newcomers] [--nickname NAME] NAME [WHO ...]
-            group create --preset room [--phrase SOURCE] [--relay URL] [--nickname NAME] NAME [WHO ...]
+            sotto group create [--preset PRESET] [--visibility WHO] [--newcomers] [--nickname NAME] NAME [WHO ...]
+            sotto group create --preset room [--phrase SOURCE] [--relay URL] [--nickname NAME] NAME [WHO ...]
             """,
         discussion: """
             WHO are contacts. The presets are open (members write; admins invite, rename and remove), creator \
@@ -146,7 +146,7 @@ struct ContinueCommand: Program {
     static let configuration = CommandConfiguration(
         name: "continue",
         abstract: "Create a group that continues another, and invite its members.",
-        usage: "group continue [--without WHO] [--nickname NAME] GROUP",
+        usage: "sotto group continue [--without WHO] [--nickname NAME] GROUP",
         discussion: """
             The new group has the rules and the name of the old one, and you own it. The members join it anew, with the \
             rank member or reader. Use it when the identity of an owner was stolen, or when the log is full. A door is \

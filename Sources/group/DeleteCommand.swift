@@ -7,7 +7,7 @@ import SottoTool
 struct DeleteCommand: Program {
     static let configuration = CommandConfiguration(
         name: "delete", abstract: "End a group for all members. Only its owner can do this.",
-        usage: "group delete [--yes] [--anyway] GROUP",
+        usage: "sotto group delete [--yes] [--anyway] GROUP",
         discussion: """
             Closes the rules and the door, removes all members, and leaves: nobody can write, invite or enter again. \
             Asks first if standard input is a terminal; elsewhere --yes is required. The messages stay in the histories \

@@ -9,8 +9,8 @@ struct GrantCommand: Program {
         name: "grant",
         abstract: "Show your messages to members who joined later, in a group where you decide.",
         usage: """
-            group grant GROUP WHO ...
-            group grant GROUP --all | --newcomers
+            sotto group grant GROUP WHO ...
+            sotto group grant GROUP --all | --newcomers
             """,
         discussion: """
             --all means the present members who do not read your messages yet. --newcomers means those who join from now \
@@ -69,7 +69,7 @@ struct RevokeCommand: Program {
     static let configuration = CommandConfiguration(
         name: "revoke",
         abstract: "Show your messages to no further newcomers of a group. Nothing is sent.",
-        usage: "group revoke GROUP --newcomers",
+        usage: "sotto group revoke GROUP --newcomers",
         discussion: """
             It ends what group grant --newcomers began. Members who read your messages already go on reading them.
             """)

@@ -8,17 +8,17 @@ struct GroupTool: CoreProgram {
         name: "group",
         abstract: "Groups: create, invite, accept, leave, remove, and the rules of each.",
         usage: """
-            group create [--preset PRESET] [--visibility WHO] [--nickname NAME] NAME [WHO ...]
-            group invite [--reader] GROUP WHO ...
-            group accept [--nickname NAME] GROUP | decline GROUP
-            group leave GROUP | delete GROUP | forget GROUP
-            group remove GROUP WHO ... | ban GROUP WHO ... | role GROUP WHO RANK
-            group rename GROUP NAME | about GROUP TEXT | timer GROUP DURATION
-            group nickname GROUP NAME | policy GROUP [KEY=VALUE ...]
-            group grant GROUP WHO ... | grant GROUP --all | --newcomers | revoke GROUP --newcomers
-            group list [--text | --json] | show | participants GROUP | log GROUP
-            group avatar GROUP [FILE] | continue GROUP | sync [GROUP ...]
-            group check | join | door
+            sotto group create [--preset PRESET] [--visibility WHO] [--nickname NAME] NAME [WHO ...]
+            sotto group invite [--reader] GROUP WHO ...
+            sotto group accept [--nickname NAME] GROUP | decline GROUP
+            sotto group leave GROUP | delete GROUP | forget GROUP
+            sotto group remove GROUP WHO ... | ban GROUP WHO ... | role GROUP WHO RANK
+            sotto group rename GROUP NAME | about GROUP TEXT | timer GROUP DURATION
+            sotto group nickname GROUP NAME | policy GROUP [KEY=VALUE ...]
+            sotto group grant GROUP WHO ... | grant GROUP --all | --newcomers | revoke GROUP --newcomers
+            sotto group list [--text | --json] | show | participants GROUP | log GROUP
+            sotto group avatar GROUP [FILE] | continue GROUP | sync [GROUP ...]
+            sotto group check | join | door
             """,
         discussion: """
             A group is a log of signed changes that every member has. No relay knows it. The commands that change a \
@@ -28,15 +28,15 @@ struct GroupTool: CoreProgram {
             GROUP is the name of a group, its id, or the beginning of the id. Write to a group with encrypt --group.
 
             EXAMPLES
-              group create climbing bob carol | encrypt | send
-              group list
-              group accept climbing | encrypt | send
-              echo 'friday at 6?' | encrypt --group climbing | send
-              group remove climbing carol | encrypt | send
-              group policy climbing post=admin | encrypt | send
-              group sync | encrypt | send
-              group create --preset room --phrase @FILE:phrase climbing | encrypt | send
-              group join --nickname Bo --phrase @FILE:phrase | encrypt | send
+              sotto group create climbing bob carol | sotto encrypt | sotto send
+              sotto group list
+              sotto group accept climbing | sotto encrypt | sotto send
+              echo 'friday at 6?' | sotto encrypt --group climbing | sotto send
+              sotto group remove climbing carol | sotto encrypt | sotto send
+              sotto group policy climbing post=admin | sotto encrypt | sotto send
+              sotto group sync | sotto encrypt | sotto send
+              sotto group create --preset room --phrase @FILE:phrase climbing | sotto encrypt | sotto send
+              sotto group join --nickname Bo --phrase @FILE:phrase | sotto encrypt | sotto send
             """,
         version: sottoVersion,
         subcommands: [

@@ -9,7 +9,7 @@ import SottoTool
 struct ListCommand: Program {
     static let configuration = CommandConfiguration(
         name: "list", abstract: "List the groups: name, id, place, members, rank.",
-        usage: "group list [--text | --json]")
+        usage: "sotto group list [--text | --json]")
 
     @OptionGroup var form: GroupForm
 
@@ -147,7 +147,7 @@ extension StoredGroup {
 struct ShowCommand: Program {
     static let configuration = CommandConfiguration(
         name: "show", abstract: "Print a group with its rules.",
-        usage: "group show [--text | --json] GROUP",
+        usage: "sotto group show [--text | --json] GROUP",
         discussion: """
             state is a digest of members and rules. It is the same for all members who have the same changes. forks \
             are changes by which somebody told two members different things. unconfirmed says that no member has let \
@@ -251,7 +251,7 @@ struct ParticipantsCommand: Program {
     static let configuration = CommandConfiguration(
         name: "participants",
         abstract: "List the members: name, rank, nickname, id, and marks.",
-        usage: "group participants [--text | --json] GROUP")
+        usage: "sotto group participants [--text | --json] GROUP")
 
     @OptionGroup var form: GroupForm
 
@@ -321,7 +321,7 @@ extension StoredGroup {
 struct LogCommand: Program {
     static let configuration = CommandConfiguration(
         name: "log", abstract: "Print the signed changes of a group, in the order of storing.",
-        usage: "group log GROUP")
+        usage: "sotto group log GROUP")
 
     @OptionGroup var group: GroupArgument
 

@@ -70,7 +70,7 @@ extension OpenGroups {
 struct InviteCommand: Program {
     static let configuration = CommandConfiguration(
         name: "invite", abstract: "Invite contacts, and print the invitations.",
-        usage: "group invite [--reader] GROUP WHO ...")
+        usage: "sotto group invite [--reader] GROUP WHO ...")
 
     @Flag("--reader", help: "They read, but do not write.")
     var isReader = false
@@ -99,7 +99,7 @@ struct InviteCommand: Program {
 struct RemoveCommand: Program {
     static let configuration = CommandConfiguration(
         name: "remove", abstract: "Remove members. They can be invited again.",
-        usage: "group remove GROUP WHO ...")
+        usage: "sotto group remove GROUP WHO ...")
 
     @OptionGroup var members: MembersArgument
 
@@ -113,7 +113,7 @@ struct BanCommand: Program {
     static let configuration = CommandConfiguration(
         name: "ban",
         abstract: "Remove members for good: a member with a lower rank cannot invite them again.",
-        usage: "group ban GROUP WHO ...")
+        usage: "sotto group ban GROUP WHO ...")
 
     @OptionGroup var members: MembersArgument
 
@@ -145,7 +145,8 @@ extension MembersArgument {
 /// `group role`: changes a member's rank.
 struct RoleCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "role", abstract: "Change the rank of a member.", usage: "group role GROUP WHO RANK",
+        name: "role", abstract: "Change the rank of a member.",
+        usage: "sotto group role GROUP WHO RANK",
         discussion: """
             The ranks are owner, admin (changes the rules), moderator (removes members, deletes messages), member \
             (writes) and reader. You give ranks below your own; an owner makes others owner too, and cannot take that \

@@ -9,7 +9,7 @@ import SottoTool
 struct AcceptCommand: Program {
     static let configuration = CommandConfiguration(
         name: "accept", abstract: "Accept an invitation, and tell the members.",
-        usage: "group accept [--nickname NAME] [--anyway] GROUP")
+        usage: "sotto group accept [--nickname NAME] [--anyway] GROUP")
 
     @Option("--nickname", value: "name", help: "Your name in the group.")
     var nickname: String?
@@ -91,7 +91,7 @@ struct AcceptCommand: Program {
 struct DeclineCommand: Program {
     static let configuration = CommandConfiguration(
         name: "decline", abstract: "Decline an invitation. Nothing is sent.",
-        usage: "group decline GROUP")
+        usage: "sotto group decline GROUP")
 
     @OptionGroup var group: GroupArgument
 
@@ -109,7 +109,7 @@ struct DeclineCommand: Program {
 struct ForgetCommand: Program {
     static let configuration = CommandConfiguration(
         name: "forget", abstract: "Delete a group that you left, declined or did not enter.",
-        usage: "group forget GROUP",
+        usage: "sotto group forget GROUP",
         discussion: """
             The messages stay in the history; history delete erases them. A later invitation begins the group anew.
             """)
@@ -133,7 +133,7 @@ struct ForgetCommand: Program {
 /// `group leave`: ends the own membership.
 struct LeaveCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "leave", abstract: "Leave a group.", usage: "group leave [--yes] [--anyway] GROUP",
+        name: "leave", abstract: "Leave a group.", usage: "sotto group leave [--yes] [--anyway] GROUP",
         discussion: """
             Asks first if standard input is a terminal. The messages stay in the history. The only owner first makes \
             another member owner: without an owner nobody can change the rules again.

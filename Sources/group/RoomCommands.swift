@@ -10,7 +10,7 @@ import SottoWire
 struct CheckCommand: Program {
     static let configuration = CommandConfiguration(
         name: "check", abstract: "Print whether a relay has a room with a phrase.",
-        usage: "group check [--phrase SOURCE] [--relay URL] [URI]",
+        usage: "sotto group check [--phrase SOURCE] [--relay URL] [URI]",
         discussion: """
             Prints exists or notExists, and exits with 0 or 1. A closed room does not exist. The phrase is hashed for \
             about half a second.
@@ -35,7 +35,7 @@ struct CheckCommand: Program {
 struct JoinCommand: Program {
     static let configuration = CommandConfiguration(
         name: "join", abstract: "Enter a room with its phrase, and tell members.",
-        usage: "group join --nickname NAME [--phrase SOURCE] [--relay URL] [URI]",
+        usage: "sotto group join --nickname NAME [--phrase SOURCE] [--relay URL] [URI]",
         discussion: """
             The records go to at most three members of the room, who let you in when they decrypt them and write \
             again. Until then group show says unconfirmed, and you can repeat the command if the records were lost.
@@ -87,10 +87,10 @@ struct DoorCommand: Program {
     static let configuration = CommandConfiguration(
         name: "door", abstract: "Print the address of a room; open, change or close its door.",
         usage: """
-            group door ROOM
-            group door --new-phrase [--phrase SOURCE] [--relay URL] ROOM
-            group door --close ROOM
-            group door --publish ROOM
+            sotto group door ROOM
+            sotto group door --new-phrase [--phrase SOURCE] [--relay URL] ROOM
+            sotto group door --close ROOM
+            sotto group door --publish ROOM
             """,
         discussion: """
             Without an option the address is printed, for qr. It does not contain the phrase. --new-phrase closes the \
@@ -140,7 +140,9 @@ struct DoorCommand: Program {
             return try groups.print(records)
         }
         let known = try groups.store.preview { try $0.room(of: found)?.keys.relay }
-        guard let relay = known ?? found.state.policy.relays.first else {
+        // Only the keys tell which of several relays has the room.
+        let listed = found.state.policy.relays
+        guard let relay = known ?? (listed.count == 1 ? listed.first : nil) else {
             throw DoorCommand.noKeys
         }
         let uri = RoomURI(relay: relay, name: found.name.isEmpty ? nil : found.name)

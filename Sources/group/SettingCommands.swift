@@ -26,7 +26,8 @@ extension ChangeArgument {
 /// `group rename`.
 struct RenameCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "rename", abstract: "Change the name of a group.", usage: "group rename GROUP NAME")
+        name: "rename", abstract: "Change the name of a group.",
+        usage: "sotto group rename GROUP NAME")
 
     @OptionGroup var group: ChangeArgument
 
@@ -41,7 +42,7 @@ struct RenameCommand: Program {
 /// `group about`.
 struct AboutCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "about", abstract: "Describe a group.", usage: "group about GROUP TEXT")
+        name: "about", abstract: "Describe a group.", usage: "sotto group about GROUP TEXT")
 
     @OptionGroup var group: ChangeArgument
 
@@ -56,9 +57,9 @@ struct AvatarCommand: Program {
     static let configuration = CommandConfiguration(
         name: "avatar", abstract: "Set the picture of a group, or print it.",
         usage: """
-            group avatar GROUP > picture.jpg
-            group avatar GROUP FILE
-            group avatar --remove GROUP
+            sotto group avatar GROUP > picture.jpg
+            sotto group avatar GROUP FILE
+            sotto group avatar --remove GROUP
             """,
         discussion: "FILE is a JPEG or PNG picture. It is made small, without its metadata.")
 
@@ -104,7 +105,7 @@ struct TimerCommand: Program {
     static let configuration = CommandConfiguration(
         name: "timer",
         abstract: "Set the time after which the following messages of a group are deleted.",
-        usage: "group timer GROUP DURATION",
+        usage: "sotto group timer GROUP DURATION",
         discussion: "DURATION is off, or a number with s, m, h, d or w: 30s, 1h, 7d, 4w.")
 
     @OptionGroup var group: ChangeArgument
@@ -119,7 +120,7 @@ struct TimerCommand: Program {
 struct NicknameCommand: Program {
     static let configuration = CommandConfiguration(
         name: "nickname", abstract: "Set your name in a group.",
-        usage: "group nickname GROUP NAME")
+        usage: "sotto group nickname GROUP NAME")
 
     @OptionGroup var group: ChangeArgument
 
@@ -135,7 +136,7 @@ struct NicknameCommand: Program {
 struct PolicyCommand: Program {
     static let configuration = CommandConfiguration(
         name: "policy", abstract: "Change the rules of a group, or print them.",
-        usage: "group policy [--text | --json] GROUP [KEY=VALUE ...]",
+        usage: "sotto group policy [--text | --json] GROUP [KEY=VALUE ...]",
         discussion: """
             The keys are add (the rank that invites), edit (that changes the name and the timer), post (that writes), \
             pin (that pins messages and deletes those of others), each with a rank; visibility, with joined, global or \
@@ -224,8 +225,8 @@ struct SyncCommand: Program {
         name: "sync",
         abstract: "Print what members lack: changes, answers, and questions for missing changes.",
         usage: """
-            group sync [--keys] [GROUP ...]
-            group sync --anyway GROUP ...
+            sotto group sync [--keys] [GROUP ...]
+            sotto group sync --anyway GROUP ...
             """,
         discussion: """
             Before a message, encrypt --group does the same. People who wait at the door of a room are let in, and the \

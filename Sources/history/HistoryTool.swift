@@ -7,27 +7,26 @@ struct HistoryTool: CoreProgram {
         name: "history",
         abstract: "Read, search and delete the messages that were sent and received here.",
         usage: """
-            history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text]
-            history [WHO] --follow | --changed-since TIME | --pinned | --unread | --raw
-            history list | unread | readers | keep [--text | --json]
-            history unsent [--all] [--text] [WHO] | repeat WHO ... | ID ...
-            history search TEXT [WHO] [--before N|TIME] [--text]
-            history show [--raw] ID | save [-o FILE|FOLDER] ID
-            history read WHO ... | wait ID --status STATUS [--timeout DURATION]
-            history --as NAME [--follow] [--exec CMD] | ack --as NAME NUMBER | readers
-            history delete ID ... | delete --all WHO
-            history favourite WHO | rename WHO NAME | mute WHO
-            history export [WHO] [--format ndjson|text|mbox|html] [-o FILE]
-            history export --backup [--passphrase SOURCE] [-o FILE]
-            history import [--passphrase SOURCE] [FILE]
-            history keep [DURATION|forever [WHO]] | wipe
+            sotto history [WHO] [--limit N] [--before N|TIME] [--after TIME] [--text]
+            sotto history [WHO] --follow | --changed-since TIME | --pinned | --unread | --raw
+            sotto history list | unread | readers | keep [--text | --json]
+            sotto history unsent [--all] [--text] [WHO] | repeat WHO ... | ID ...
+            sotto history search TEXT [WHO] [--before N|TIME] [--text]
+            sotto history show [--raw] ID | save [-o FILE|FOLDER] ID
+            sotto history read WHO ... | wait ID --status STATUS [--timeout DURATION]
+            sotto history --as NAME [--from-start | --from-now] [--follow] [--exec CMD]
+            sotto history ack --as NAME NUMBER | readers
+            sotto history delete ID ... | delete --all WHO
+            sotto history favourite WHO | rename WHO NAME | mute WHO
+            sotto history export [WHO] [--format ndjson|text|mbox|html] [-o FILE]
+            sotto history export --backup [--passphrase SOURCE] [-o FILE]
+            sotto history import [--passphrase SOURCE] [FILE]
+            sotto history keep [DURATION|forever [WHO]] | wipe
             """,
         discussion: """
             decrypt stores what it opened and encrypt what it sealed, unless --stateless is given. Each message has a \
             number, and later messages have higher ones. WHO is a contact, an id, me for notes to yourself, or the \
             name of a chat. The output is text on a terminal, and records in a pipe or a file, one JSON object per line; --text and --json choose.
-
-            history is also a command of bash, zsh and fish: there, use sotto history.
 
             EXAMPLES
               sotto history bob
@@ -36,7 +35,7 @@ struct HistoryTool: CoreProgram {
               sotto history search 'dinner at' bob
               sotto history read bob
               sotto history delete 5f0c
-              sotto history --as bot --follow --exec 'jq -r .body.text >> log'
+              sotto history --as bot --from-start --follow --exec 'jq -r .body.text >> log'
               sotto history keep 90d
             """,
         version: sottoVersion,

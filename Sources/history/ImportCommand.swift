@@ -10,7 +10,7 @@ struct ImportCommand: Program {
     static let configuration = CommandConfiguration(
         name: "import",
         abstract: "Import a backup, or message records; messages that are here do not change.",
-        usage: "history import [--passphrase SOURCE] [-q] [FILE]",
+        usage: "sotto history import [--passphrase SOURCE] [-q] [FILE]",
         discussion: """
             A backup of this identity restores contacts, groups, conversations, messages and readers, and no session. \
             Messages of any other file are marked as imported: nothing proves their authors, and they change no other \

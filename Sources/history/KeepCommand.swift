@@ -10,8 +10,8 @@ struct KeepCommand: Program {
         name: "keep",
         abstract: "Show or set how long messages are kept here.",
         usage: """
-            history keep [--text | --json]
-            history keep DURATION|forever [WHO]
+            sotto history keep [--text | --json]
+            sotto history keep DURATION|forever [WHO]
             """,
         discussion: """
             DURATION is a number with s, m, h, d or w, from 1d to 3650d. Older messages are erased, read or not; others keep \

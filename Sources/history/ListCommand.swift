@@ -11,7 +11,7 @@ struct ListCommand: Program {
         name: "list",
         abstract:
             "List the conversations: announcements first, then favourites, then by the newest message.",
-        usage: "history list [--text | --json] [-q]")
+        usage: "sotto history list [--text | --json] [-q]")
 
     @OptionGroup var form: OutputForm
 
@@ -136,7 +136,7 @@ struct UnreadCommand: Program {
     static let configuration = CommandConfiguration(
         name: "unread",
         abstract: "Print the numbers of unread messages of the conversations.",
-        usage: "history unread [--text | --json] [-q]",
+        usage: "sotto history unread [--text | --json] [-q]",
         discussion: """
             Text has a line with name and number for each conversation that is not muted; the last record has the number \
             of all messages. The exit status is 1 if no message is unread.

@@ -26,7 +26,7 @@ struct ShowCommand: Program {
     static let configuration = CommandConfiguration(
         name: "show",
         abstract: "Print one message with the earlier versions of an edit.",
-        usage: "history show [--raw | --text | --json] [-q] ID",
+        usage: "sotto history show [--raw | --text | --json] [-q] ID",
         discussion: "ID is an id, the beginning of one of a recent message, or a number.")
 
     @Flag("--raw", help: "Print the stored records: the message and what changed it.")
@@ -67,8 +67,8 @@ struct DeleteCommand: Program {
         name: "delete",
         abstract: "Delete messages from this history. Others keep their copies.",
         usage: """
-            history delete [-q] ID ...
-            history delete --all [-q] WHO
+            sotto history delete [-q] ID ...
+            sotto history delete --all [-q] WHO
             """,
         discussion: """
             A deleted message leaves its number and a hash of its id, so that it is not stored again when its envelope is \

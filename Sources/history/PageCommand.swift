@@ -12,9 +12,9 @@ struct PageCommand: Program {
         name: "page",
         abstract: "Print the newest messages, or those before a number.",
         usage: """
-            history [WHO] [--limit N] [--before N|TIME | --after N|TIME] [--text | --json] [-q]
-            history [WHO] --changed-since TIME | --pinned | --unread | --expiring | --raw | --follow
-            history [WHO] --as NAME [--follow] [--exec CMD] [--raw]
+            sotto history [WHO] [--limit N] [--before N|TIME | --after N|TIME] [--text | --json] [-q]
+            sotto history [WHO] --changed-since TIME | --pinned | --unread | --expiring | --raw | --follow
+            sotto history [WHO] --as NAME [--from-start | --from-now] [--follow] [--exec CMD] [--raw]
             """)
 
     @Option("--limit", value: "number", help: "Print at most this many messages. Default: 50.")
@@ -64,6 +64,16 @@ struct PageCommand: Program {
     )
     var reader: ReaderName?
 
+    @Flag(
+        "--from-start",
+        help: "A new reader begins with the first message; no effect on one that exists.")
+    var fromStart = false
+
+    @Flag(
+        "--from-now",
+        help: "A new reader begins with the next message; no effect on one that exists.")
+    var fromNow = false
+
     @Option(
         "--exec", value: "cmd",
         help:
@@ -83,6 +93,12 @@ struct PageCommand: Program {
             throw UsageError("--limit must be from 1 to 1000000")
         }
         guard exec == nil || reader != nil else { throw UsageError("--exec requires --as") }
+        guard !fromStart && !fromNow || reader != nil else {
+            throw UsageError("--from-start and --from-now require --as")
+        }
+        guard !fromStart || !fromNow else {
+            throw UsageError("--from-start and --from-now cannot be combined")
+        }
         guard exec == nil || !form.text else {
             throw UsageError("--exec and --text cannot be combined")
         }
@@ -126,8 +142,9 @@ struct PageCommand: Program {
             history, output, text: form.isText && !raw, isMixed: conversation == nil)
         if let reader {
             try Reader(
-                name: reader.name, history: history, conversation: conversation, showing: showing,
-                showsEvents: raw, limit: limit
+                name: reader.name, start: fromStart ? .first : fromNow ? .next : nil,
+                history: history, conversation: conversation, showing: showing, showsEvents: raw,
+                limit: limit
             ).run(exec, follow: follow)
             return try output.finish()
         }

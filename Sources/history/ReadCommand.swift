@@ -10,7 +10,7 @@ struct ReadCommand: Program {
     static let configuration = CommandConfiguration(
         name: "read",
         abstract: "Mark messages as read, and print receipts for contacts with receipts=on.",
-        usage: "history read [--upto N] [-q] WHO ... | ID ...",
+        usage: "sotto history read [--upto N] [-q] WHO ... | ID ...",
         discussion: """
             ID marks the messages of its conversation up to that one. A mark never goes back, and each message gets \
             one receipt. The receipts are message records for encrypt: sotto history read bob | encrypt | send

@@ -19,9 +19,19 @@ struct ReaderName: ExpressibleByArgument {
     }
 }
 
+/// The message with which a new reader begins.
+enum ReaderStart: String {
+    /// The first message of the history.
+    case first = "--from-start"
+    /// The next message that is stored.
+    case next = "--from-now"
+}
+
 /// `history --as NAME`: prints or handles what a reader has not acknowledged.
 struct Reader {
     let name: String
+    /// The beginning of a new reader, or `nil` if the command does not give it.
+    let start: ReaderStart?
     let history: OpenHistory
     let conversation: Conversation?
     let showing: MessageShowing
@@ -33,6 +43,7 @@ struct Reader {
     private static let block = 256
 
     func run(_ command: String?, follow: Bool) throws {
+        var last = try begin()
         var lock: FileLock?
         if command != nil {
             lock = try takeLock()
@@ -40,7 +51,6 @@ struct Reader {
         defer { lock?.unlock() }
         let watch = follow ? history.store.watch() : nil
         let handler = command.map { ShellCommand($0, tool: HistoryTool.toolName) }
-        var last = try history.store.acknowledged(by: name)
         var count = 0
         while limit.map({ count < $0 }) ?? true {
             let new = try history.store.history(after: last, limit: Self.block)
@@ -59,6 +69,34 @@ struct Reader {
             try watch.wait()
         }
         guard count > 0 else { throw history.nothing("no message") }
+    }
+
+    /// Returns the number up to which the reader has acknowledged messages, and makes a new reader.
+    private func begin() throws -> Int64 {
+        if let number = try history.store.acknowledged(by: name) { return number }
+        guard let start else {
+            let startCommand = Self.command(with: .first)
+            let nowCommand = Self.command(with: .next)
+            throw Failure(
+                .usage, "the reader \(name) is new, and the command does not say where it begins",
+                hint:
+                    "with the first message: \(startCommand), or with the next one: \(nowCommand)")
+        }
+        let number: Int64 =
+            switch start {
+            case .first: 0
+            case .next: try history.store.lastNumber()
+            }
+        return try history.store.transaction { try $0.acknowledge(number, by: name) }
+    }
+
+    /// Returns the command line of this process with one more option.
+    private static func command(with start: ReaderStart) -> String {
+        let words = Array(CommandLine.arguments.dropFirst())
+        let end = words.firstIndex(of: "--") ?? words.endIndex
+        let options = words[..<end].map(shellWord)
+        let rest = words[end...].map(shellWord)
+        return (["sotto", "history"] + options + [start.rawValue] + rest).joined(separator: " ")
     }
 
     private func isWanted(_ entry: HistoryEntry) -> Bool {
@@ -80,7 +118,7 @@ struct Reader {
         var delay: UInt32 = 1
         while true {
             // Another process may have acknowledged it, and its lifetime may end.
-            guard try history.store.acknowledged(by: name) < entry.number,
+            guard try history.store.acknowledged(by: name) ?? 0 < entry.number,
                 let present = try history.store.historyEntry(number: entry.number), !present.isGone
             else { return }
             let view = try history.store.views(of: [present])[0]
@@ -116,12 +154,12 @@ struct AckCommand: Program {
         name: "ack",
         abstract: "Acknowledge the messages up to a number for a reader.",
         usage: """
-            history ack --as NAME NUMBER|last
-            history ack --as NAME --remove
+            sotto history ack --as NAME NUMBER|last
+            sotto history ack --as NAME --remove
             """,
         discussion: """
-            The reader NAME gets only messages with higher numbers then. An acknowledgement is never taken back. A new \
-            reader gets all messages; history ack --as NAME last begins with the next one.
+            The reader NAME gets only messages with higher numbers then. It is made if it does not exist. An \
+            acknowledgement is never taken back.
             """)
 
     @Option("--as", value: "name", help: "The reader.")
@@ -173,7 +211,7 @@ struct ReadersCommand: Program {
     static let configuration = CommandConfiguration(
         name: "readers",
         abstract: "List the readers and the numbers up to which they have acknowledged messages.",
-        usage: "history readers [--text | --json] [-q]")
+        usage: "sotto history readers [--text | --json] [-q]")
 
     @OptionGroup var form: OutputForm
 

@@ -10,7 +10,7 @@ struct RepeatCommand: Program {
     static let configuration = CommandConfiguration(
         name: "repeat",
         abstract: "Print own messages again as records for encrypt.",
-        usage: "history repeat [-q] WHO ... | ID ...",
+        usage: "sotto history repeat [-q] WHO ... | ID ...",
         discussion: """
             WHO prints the messages of the last 30 days that were not sent, see history unsent. ID prints one message with its \
             edits, whatever became of it. A reader who has a message already does not see it twice. Deleted and ended \

@@ -10,7 +10,7 @@ struct SaveCommand: Program {
     static let configuration = CommandConfiguration(
         name: "save",
         abstract: "Save the file of a message that recv fetched.",
-        usage: "history save [-q] [-o FILE|FOLDER] ID",
+        usage: "sotto history save [-q] [-o FILE|FOLDER] ID",
         discussion: """
             In a folder, by default the current one, the file gets the sender's name without a path or a leading dot, and \
             replaces nothing. The path is printed.

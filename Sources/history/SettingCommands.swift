@@ -9,7 +9,7 @@ import SottoTool
 struct FavouriteCommand: Program {
     static let configuration = CommandConfiguration(
         name: "favourite", abstract: "List a conversation before the others.",
-        usage: "history favourite [--off] WHO")
+        usage: "sotto history favourite [--off] WHO")
 
     @Flag("--off", help: "List it by its newest message again.")
     var off = false
@@ -26,7 +26,7 @@ struct FavouriteCommand: Program {
 struct MuteCommand: Program {
     static let configuration = CommandConfiguration(
         name: "mute", abstract: "Mark a conversation whose messages are not to be announced.",
-        usage: "history mute [--off] WHO",
+        usage: "sotto history mute [--off] WHO",
         discussion: "Programs that announce messages find the mark in the list of conversations.")
 
     @Flag("--off", help: "Remove the mark.")
@@ -45,8 +45,8 @@ struct RenameCommand: Program {
     static let configuration = CommandConfiguration(
         name: "rename", abstract: "Rename a contact, or name another conversation here.",
         usage: """
-            history rename WHO NAME
-            history rename --off WHO
+            sotto history rename WHO NAME
+            sotto history rename --off WHO
             """,
         discussion: """
             A contact has one name, so this is the same as contact rename. The name of a group, a chat or your notes is \

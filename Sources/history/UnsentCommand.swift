@@ -8,7 +8,7 @@ struct UnsentCommand: Program {
     static let configuration = CommandConfiguration(
         name: "unsent",
         abstract: "Print the messages of the last 30 days that were encrypted here and not sent.",
-        usage: "history unsent [--all] [--text | --json] [-q] [WHO]",
+        usage: "sotto history unsent [--all] [--text | --json] [-q] [WHO]",
         discussion: """
             A message is not sent if none of its envelopes reached the outbox of this home, for example because the pipe \
             to send was forgotten. The records are as they were stored, with edits and reactions by themselves. A message \

@@ -33,8 +33,8 @@ struct WaitCommand: Program {
         name: "wait",
         abstract: "Wait until an own message is stored, delivered, read or answered.",
         usage: """
-            history wait ID --status stored|delivered|read [--timeout DURATION]
-            history wait ID --status answered [--any] [--timeout DURATION]
+            sotto history wait ID --status stored|delivered|read [--timeout DURATION]
+            sotto history wait ID --status answered [--any] [--timeout DURATION]
             """,
         discussion: """
             Prints the message, or the answer. The mail is received by another program, such as recv --follow | decrypt. \

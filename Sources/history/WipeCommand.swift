@@ -12,7 +12,7 @@ struct WipeCommand: Program {
         name: "wipe",
         abstract:
             "Remove the messages, contacts, sessions and keys of an identity from this machine.",
-        usage: "history wipe [--keep-identity] [--yes] [-i FILE] [-q]",
+        usage: "sotto history wipe [--keep-identity] [--yes] [-i FILE] [-q]",
         discussion: """
             Asks first. The files are removed, not overwritten; their content is encrypted under keys of the identity. \
             Others keep their copies. The outbox keeps envelopes that wait, and the relay keeps mail. The words restore \

@@ -7,17 +7,17 @@ struct ChatCommand: Program {
         name: "chat",
         abstract: "Create a chat file from a phrase, or print the chat's public record.",
         usage: """
-            keygen chat [--name NAME] [--phrase SOURCE] -o FILE
-            keygen chat --public FILE
-            keygen chat --read-name FILE < RECORD
+            sotto keygen chat [--name NAME] [--phrase SOURCE] -o FILE
+            sotto keygen chat --public FILE
+            sotto keygen chat --read-name FILE < RECORD
             """,
         discussion: """
             Everyone who knows the phrase can read and write in the chat. The phrase is asked for twice, or read from \
             the first line of a pipe or from --phrase. The file contains the keys and not the phrase.
 
             EXAMPLES
-              keygen chat --name friends -o friends.chat
-              keygen chat --public friends.chat
+              sotto keygen chat --name friends -o friends.chat
+              sotto keygen chat --public friends.chat
             """)
 
     @OptionGroup var options: ChatFileOptions

@@ -7,10 +7,10 @@ struct ExportCommand: Program {
         name: "export",
         abstract: "Write a key in another program's key file format.",
         usage: """
-            keygen export age [--classic] -o FILE [FILE]
-            keygen export ssh -o FILE [FILE]
-            keygen export minisign [--password SOURCE | --unprotected] -o FILE [FILE]
-            keygen export age|ssh|minisign --public-key [--classic] [-o FILE] [FILE]
+            sotto keygen export age [--classic] -o FILE [FILE]
+            sotto keygen export ssh -o FILE [FILE]
+            sotto keygen export minisign [--password SOURCE | --unprotected] -o FILE [FILE]
+            sotto keygen export age|ssh|minisign --public-key [--classic] [-o FILE] [FILE]
             """,
         discussion: """
             age is an age identity file with the post-quantum and the classic key, for age 1.3 and newer; with --classic, \
@@ -19,9 +19,9 @@ struct ExportCommand: Program {
             key.
 
             EXAMPLES
-              keygen export age --classic -o alice.age alice.key
-              keygen export ssh -o ~/.ssh/id_alice alice.key
-              keygen export minisign --public-key alice.key > alice.pub
+              sotto keygen export age --classic -o alice.age alice.key
+              sotto keygen export ssh -o ~/.ssh/id_alice alice.key
+              sotto keygen export minisign --public-key alice.key > alice.pub
             """)
 
     enum Key: String, ExpressibleByArgument, CaseIterable {

@@ -9,39 +9,39 @@ struct KeygenTool: CoreProgram {
         abstract:
             "Create an identity from new recovery words, restore it from words, print its public card.",
         usage: """
-            keygen [--name NAME] [--relay URL] [-o FILE] [--words N] [--words-passphrase SOURCE] [--protect]
-            keygen recover [--name NAME] [-o FILE] [--words-passphrase SOURCE] [--protect] < WORDS
-            keygen public [--uri] [--relay URL] [FILE]
-            keygen words [FILE]
-            keygen paper -o SVG [FILE]
-            keygen passwd [--unprotected] [FILE]
-            keygen set --relay URL | --no-relay [FILE]
-            keygen unlock [--for TIME] [FILE]
-            keygen lock [--all] [FILE]
-            keygen prekeys [--bundle] [FILE]
-            keygen export age|ssh [--classic] -o FILE [FILE]
-            keygen export minisign [--password SOURCE] [--unprotected] -o KEYFILE [FILE]
-            keygen export age|ssh|minisign --public-key [--classic] [-o FILE] [FILE]
-            keygen chat [--name NAME] [--phrase SOURCE] -o FILE
-            keygen chat --public CHAT | --read-name CHAT < RECORD
+            sotto keygen [--name NAME] [--relay URL] [-o FILE] [--words N] [--words-passphrase SOURCE] [--protect]
+            sotto keygen recover [--name NAME] [-o FILE] [--words-passphrase SOURCE] [--protect] < WORDS
+            sotto keygen public [--uri] [--relay URL] [FILE]
+            sotto keygen words [FILE]
+            sotto keygen paper -o SVG [FILE]
+            sotto keygen passwd [--unprotected] [FILE]
+            sotto keygen set --relay URL | --no-relay [FILE]
+            sotto keygen unlock [--for TIME] [FILE]
+            sotto keygen lock [--all] [FILE]
+            sotto keygen prekeys [--bundle] [FILE]
+            sotto keygen export age|ssh [--classic] -o FILE [FILE]
+            sotto keygen export minisign [--password SOURCE] [--unprotected] -o KEYFILE [FILE]
+            sotto keygen export age|ssh|minisign --public-key [--classic] [-o FILE] [FILE]
+            sotto keygen chat [--name NAME] [--phrase SOURCE] -o FILE
+            sotto keygen chat --public CHAT | --read-name CHAT < RECORD
             """,
         discussion: """
             The words restore the whole identity: write them down. They are printed once, on stderr. The identity is \
             written to a new file; an existing file is not overwritten.
 
             EXAMPLES
-              keygen --name alice -o alice.key
-              keygen public alice.key > alice.card
-              keygen public --uri alice.key | qr -o alice.png
-              keygen recover --name alice -o alice.key < words.txt
-              keygen paper -o alice.svg alice.key
-              keygen passwd alice.key
-              keygen unlock --for 2h alice.key
-              keygen chat --name friends -o friends.chat
+              sotto keygen --name alice -o alice.key
+              sotto keygen public alice.key > alice.card
+              sotto keygen public --uri alice.key | sotto qr -o alice.png
+              sotto keygen recover --name alice -o alice.key < words.txt
+              sotto keygen paper -o alice.svg alice.key
+              sotto keygen passwd alice.key
+              sotto keygen unlock --for 2h alice.key
+              sotto keygen chat --name friends -o friends.chat
 
-            Options of the first form: keygen new --help
+            Options of the first form: sotto keygen new --help
 
-            Keys and logins of other messengers: bridge --help
+            Keys and logins of other messengers: sotto bridge --help
             """,
         version: sottoVersion,
         subcommands: [

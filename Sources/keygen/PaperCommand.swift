@@ -8,13 +8,13 @@ struct PaperCommand: Program {
         name: "paper",
         abstract:
             "Write a printable page with an identity's words, a QR code of the words, and its fingerprint.",
-        usage: "keygen paper -o SVG [FILE]",
+        usage: "sotto keygen paper -o SVG [FILE]",
         discussion: """
             The page is an SVG picture in A4 size. It contains the secret words: print it, then delete the file.
 
             EXAMPLES
-              keygen paper -o alice.svg alice.key
-              qr scan photo.jpg | keygen recover -o alice.key
+              sotto keygen paper -o alice.svg alice.key
+              sotto qr scan photo.jpg | sotto keygen recover -o alice.key
             """)
 
     @OptionGroup var destination: SecretFileOptions

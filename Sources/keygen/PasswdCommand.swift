@@ -8,13 +8,13 @@ struct PasswdCommand: Program {
     static let configuration = CommandConfiguration(
         name: "passwd",
         abstract: "Change, add or remove the passphrase of an identity file.",
-        usage: "keygen passwd [--unprotected] [--passphrase SOURCE] [FILE]",
+        usage: "sotto keygen passwd [--unprotected] [--passphrase SOURCE] [FILE]",
         discussion: """
             The file is replaced atomically, and its keys do not change. Copies of it keep their passphrase.
 
             EXAMPLES
-              keygen passwd alice.key
-              keygen passwd --unprotected alice.key
+              sotto keygen passwd alice.key
+              sotto keygen passwd --unprotected alice.key
             """)
 
     @Option(

@@ -14,8 +14,8 @@ struct PreKeysCommand: Program {
             created in batches of 50, and each is used once. recv publishes more automatically.
 
             EXAMPLES
-              keygen prekeys -i bob.key | send
-              keygen prekeys --bundle -i bob.key > for-alice.bundle
+              sotto keygen prekeys -i bob.key | sotto send
+              sotto keygen prekeys --bundle -i bob.key > for-alice.bundle
             """)
 
     @Flag(

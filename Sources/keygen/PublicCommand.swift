@@ -7,14 +7,14 @@ struct Public: Program {
     static let configuration = CommandConfiguration(
         name: "public", abstract: "Print the public card as a JSON record or a URI.",
         usage: """
-            keygen public [--relay URL] [FILE]
-            keygen public --uri [--relay URL] [FILE]
+            sotto keygen public [--relay URL] [FILE]
+            sotto keygen public --uri [--relay URL] [FILE]
             """,
         discussion: """
             EXAMPLES
-              keygen public alice.key > alice.card
-              keygen public alice.key | send          # into the relay's directory
-              keygen public --uri alice.key | qr -o alice.png
+              sotto keygen public alice.key > alice.card
+              sotto keygen public alice.key | sotto send          # into the relay's directory
+              sotto keygen public --uri alice.key | sotto qr -o alice.png
             """)
 
     @Flag("--uri", help: "Print a short sotto: URI without the post-quantum key.")

@@ -7,7 +7,7 @@ struct Recover: Program {
     static let configuration = CommandConfiguration(
         name: "recover",
         abstract: "Restore an identity from its words on stdin.",
-        usage: "keygen recover [--name NAME] [--relay URL] [-o FILE] < WORDS")
+        usage: "sotto keygen recover [--name NAME] [--relay URL] [-o FILE] < WORDS")
 
     @OptionGroup var saving: SavingOptions
 

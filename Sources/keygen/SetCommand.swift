@@ -8,14 +8,14 @@ struct SetCommand: Program {
     static let configuration = CommandConfiguration(
         name: "set",
         abstract: "Set or remove the relay of an identity.",
-        usage: "keygen set --relay URL | --no-relay [FILE]",
+        usage: "sotto keygen set --relay URL | --no-relay [FILE]",
         discussion: """
             The file is replaced atomically, keeps its passphrase, and stays unlocked. Existing cards still name the old \
             relay: publish a new one. The next message to each contact carries it until the contact answers.
 
             EXAMPLES
-              keygen set --relay tls://relay.example.org:7667 alice.key
-              keygen public alice.key | send
+              sotto keygen set --relay tls://relay.example.org:7667 alice.key
+              sotto keygen public alice.key | sotto send
             """)
 
     @Option(
@@ -54,12 +54,13 @@ struct SetCommand: Program {
         Terminal.say("\(KeygenTool.toolName): \(path) \(change)")
         guard let address, address.text != former else { return }
         let option = path == (try? IdentityFile.defaultPath()) ? "" : " -i " + shellWord(path)
-        note("to publish your card there: sotto keygen public\(option) | sotto send")
+        note("to publish your card there: sotto keygen public\(option) --send")
         guard let former else { return }
         note(
             "contacts write to the old relay until they have the card: the next message to each carries it, and sotto recv --card fetches it"
         )
         note("to fetch what still arrives there: sotto recv\(option) --relay \(shellWord(former))")
+        note("a room stays at its relay; MY RELAY MOVED in sotto(7) moves it")
     }
 
     private func note(_ text: String) { Terminal.say("\(KeygenTool.toolName): note: \(text)") }

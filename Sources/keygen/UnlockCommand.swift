@@ -8,16 +8,16 @@ struct UnlockCommand: Program {
         name: "unlock",
         abstract: "Unlock a protected identity for all your processes for a limited time.",
         usage: """
-            keygen unlock [--for TIME] [FILE]
-            keygen unlock --status [FILE]
+            sotto keygen unlock [--for TIME] [FILE]
+            sotto keygen unlock --status [FILE]
             """,
         discussion: """
             The kernel stores the file key of this identity file in your user keyring and deletes it after the time. The \
             identity itself is not stored there. keygen lock, keygen passwd and a restart delete the key earlier.
 
             EXAMPLES
-              keygen unlock
-              keygen unlock --for 30m alice.key
+              sotto keygen unlock
+              sotto keygen unlock --for 30m alice.key
             """)
 
     @Option(
@@ -97,7 +97,7 @@ struct LockCommand: Program {
     static let configuration = CommandConfiguration(
         name: "lock",
         abstract: "Lock an identity: the next tool asks for the passphrase again.",
-        usage: "keygen lock [--all] [FILE]")
+        usage: "sotto keygen lock [--all] [FILE]")
 
     @Flag("--all", help: "Lock every identity that you unlocked.")
     var all = false

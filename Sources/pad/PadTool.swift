@@ -9,16 +9,16 @@ struct PadTool: Program {
         name: "pad",
         abstract: "Hide the length of data by padding, or remove the padding.",
         usage: """
-            pad [--remove] [--scheme SCHEME] [--block BYTES] [-o FILE] [FILE]
-            pad --report [--scheme SCHEME] [--block BYTES] [-o FILE] [FILE]
+            sotto pad [--remove] [--scheme SCHEME] [--block BYTES] [-o FILE] [FILE]
+            sotto pad --report [--scheme SCHEME] [--block BYTES] [-o FILE] [FILE]
             """,
         discussion: """
             Padding hides a length only inside encryption: pad before encrypt, and remove the padding after \
             decrypt. Sender and recipient use the same scheme.
 
             EXAMPLES
-              pad < report.txt | encrypt -r bob.card > report.age
-              decrypt -i bob.key report.age | pad --remove
+              sotto pad < report.txt | sotto encrypt -r bob.card > report.age
+              sotto decrypt -i bob.key report.age | sotto pad --remove
             """,
         version: sottoVersion)
 

@@ -78,7 +78,7 @@ struct EncodeCommand: Program {
         }
         for (place, code) in codes.enumerated() {
             let destination = destinations[min(place, destinations.count - 1)]
-            try plan.check(code, fitsInto: destination.terminalWidth)
+            try plan.check(code, fitsInto: destination.terminalSize)
             let picture = try plan.picture(
                 of: code, holding: contents[place], onTerminal: destination.isTerminal,
                 checkedBy: process)

@@ -83,19 +83,25 @@ struct EncodePlan {
         return (1...count).map { "\(output[..<end])-\($0)\(output[end...])" }
     }
 
-    /// Throws if the terminal would wrap the lines of a text drawing.
-    func check(_ code: QRCode, fitsInto width: Int?) throws(Failure) {
-        let modules = code.side + 2 * margin
-        let columns: Int
-        switch type {
-        case .png, .svg: return
-        case .terminal: columns = modules
-        case .ascii: columns = 2 * modules
-        }
-        guard let width, columns > width else { return }
+    /// Throws if a text drawing does not fit into the terminal.
+    func check(_ code: QRCode, fitsInto terminal: Terminal.Size?) throws(Failure) {
+        guard let terminal, let needed = drawnSize(of: code),
+            needed.columns > terminal.columns || needed.rows > terminal.rows
+        else { return }
         throw Failure(
-            .usage, "the code is \(columns) columns wide, but the terminal only \(width)",
-            hint: "enlarge the terminal, or write a picture: -o FILE.png")
+            .usage,
+            "the code does not fit into this terminal (\(terminal.columns)x\(terminal.rows), needs \(needed.columns)x\(needed.rows))",
+            hint: "write a picture: sotto qr -o FILE.png")
+    }
+
+    /// Returns the size of a text drawing with one more line for its number or the prompt, or `nil` for a picture.
+    private func drawnSize(of code: QRCode) -> Terminal.Size? {
+        let modules = code.side + 2 * margin
+        switch type {
+        case .png, .svg: return nil
+        case .terminal: return Terminal.Size(columns: modules, rows: (modules + 1) / 2 + 1)
+        case .ascii: return Terminal.Size(columns: 2 * modules, rows: modules + 1)
+        }
     }
 
     /// Returns the file or drawing, after `process` has read it back and compared it with `bytes`. A drawing in another

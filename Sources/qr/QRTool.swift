@@ -7,10 +7,10 @@ struct QRTool: Command {
         name: "qr",
         abstract: "Make a QR code from bytes, and read a code back to exactly these bytes.",
         usage: """
-            qr [-o <file>] [-t <type>] [-l <level>] [-s <size>] [-m <margin>] [--split <count>]
+            sotto qr [-o <file>] [-t <type>] [-l <level>] [-s <size>] [-m <margin>] [--split <count>]
                [--exact] [--invert] [<file>]
-            qr scan [--all] [--json] [-o <file>] [<file> ...]
-            qr scan --camera <device> [--all] [--json] [-o <file>]
+            sotto qr scan [--all] [--json] [-o <file>] [<file> ...]
+            sotto qr scan --camera <device> [--all] [--json] [-o <file>]
             """,
         discussion: """
             Without "scan", qr encodes a file or standard input:

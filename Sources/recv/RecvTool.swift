@@ -7,21 +7,22 @@ struct RecvTool: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "recv",
         abstract: "Receive envelopes from a relay.",
-        usage: "recv [-i FILE] [--relay URL] [--follow] [--wait SECONDS] [--max N] [--exec CMD]",
+        usage:
+            "sotto recv [-i FILE] [--relay URL] [--follow] [--wait SECONDS] [--max N] [--exec CMD]",
         discussion: """
             Prints the waiting envelopes, one per line, and exits; with 1 if there are none. An envelope is stored on \
             disk here before the relay deletes it. A repeated envelope has the same id, and decrypt detects it.
 
             EXAMPLES
-              recv -i bob.key | decrypt -i bob.key --text
-              recv --follow | decrypt | jq -r .body.text
-              recv --follow --exec 'decrypt --text >> log'
-              recv --bundle bob > /dev/null    # for: encrypt --to bob --suite ratchet
-              recv --card 05d8a2... | contact add --name bob
-              recv --card bob | contact add    # a newer card of a contact
-              recv --blob 17 | decrypt --attachment 17 -o photo.jpg
-              recv --meeting new | contact meet | send
-              recv --invitation @FILE:code
+              sotto recv -i bob.key | sotto decrypt -i bob.key --text
+              sotto recv --follow | sotto decrypt | jq -r .body.text
+              sotto recv --follow --exec 'sotto decrypt --text >> log'
+              sotto recv --bundle bob > /dev/null    # for: encrypt --to bob --suite ratchet
+              sotto recv --card 05d8a2... | sotto contact add --name bob
+              sotto recv --card bob | sotto contact add    # a newer card of a contact
+              sotto recv --blob 17 | sotto decrypt --attachment 17 -o photo.jpg
+              sotto recv --meeting new | sotto contact meet | sotto send
+              sotto recv --invitation @FILE:code
             """,
         version: sottoVersion)
 

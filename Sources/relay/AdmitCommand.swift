@@ -9,13 +9,13 @@ struct AdmitCommand: Program {
     static let configuration = CommandConfiguration(
         name: "admit",
         abstract: "Make ids members of a relay, or end their membership.",
-        usage: "relay admit --store FILE [--remove] CARD|ID ...",
+        usage: "sotto relay admit --store FILE [--remove] CARD|ID ...",
         discussion: """
             CARD is a card's file or a sotto: URI. The relay may be running. A removed member cannot log in again.
 
             EXAMPLES
-              relay admit --store relay.db bob.card
-              relay admit --store relay.db --remove 05d8a2...
+              sotto relay admit --store relay.db bob.card
+              sotto relay admit --store relay.db --remove 05d8a2...
             """)
 
     @OptionGroup var store: MemberStore

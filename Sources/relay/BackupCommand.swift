@@ -11,13 +11,13 @@ struct BackupCommand: Program {
     static let configuration = CommandConfiguration(
         name: "backup",
         abstract: "Copy a store, as of one moment, while a relay uses it.",
-        usage: "relay backup --store FILE -o FILE",
+        usage: "sotto relay backup --store FILE -o FILE",
         discussion: """
             The copy is a complete store. The file appears, or replaces an older one, when the copy is on disk. The blobs \
             follow, into the folder FILE-blobs.
 
             EXAMPLES
-              relay backup --store relay.db -o relay.backup
+              sotto relay backup --store relay.db -o relay.backup
             """)
 
     @Option("--store", value: "file", help: "The store's SQLite file.")

@@ -16,7 +16,7 @@ struct CheckCommand: Program {
             ok, warning or error; with an error the exit status is 78. A relay that runs with the store is no error.
 
             EXAMPLES
-              relay check --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
+              sotto relay check --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
             """)
 
     @OptionGroup var relay: RelayTool

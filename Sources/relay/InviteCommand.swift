@@ -9,16 +9,16 @@ struct InviteCommand: Program {
         name: "invite",
         abstract: "Create invitation codes, each for one member.",
         usage: """
-            relay invite --store FILE [--label NAME] [--days N] [-q]
-            relay invite --store FILE --count N [--days N] [-q]
+            sotto relay invite --store FILE [--label NAME] [--days N] [-q]
+            sotto relay invite --store FILE --count N [--days N] [-q]
             """,
         discussion: """
             Prints the codes, one a line, of eight words each. The store does not contain them. The new member \
             redeems a code with sotto init, or with recv --invitation. The relay may be running.
 
             EXAMPLES
-              relay invite --store relay.db --label bob > code
-              recv --invitation @FILE:code
+              sotto relay invite --store relay.db --label bob > code
+              sotto recv --invitation @FILE:code
             """)
 
     @OptionGroup var store: MemberStore

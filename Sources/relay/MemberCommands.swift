@@ -8,7 +8,7 @@ struct MembersCommand: Program {
     static let configuration = CommandConfiguration(
         name: "members",
         abstract: "List the members of a relay: id, day of the last login, and label.",
-        usage: "relay members --store FILE [--text | --json]",
+        usage: "sotto relay members --store FILE [--text | --json]",
         discussion: "The relay may be running. The ids of --members are not listed.")
 
     @OptionGroup var store: MemberStore
@@ -37,7 +37,7 @@ struct InvitationsCommand: Program {
     static let configuration = CommandConfiguration(
         name: "invitations",
         abstract: "List the invitations of a relay: state, day of the expiry, and label.",
-        usage: "relay invitations --store FILE [--text | --json]",
+        usage: "sotto relay invitations --store FILE [--text | --json]",
         discussion: "The codes themselves are not stored. The relay may be running.")
 
     @OptionGroup var store: MemberStore

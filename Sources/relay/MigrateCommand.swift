@@ -9,13 +9,13 @@ struct MigrateCommand: Program {
     static let configuration = CommandConfiguration(
         name: "migrate",
         abstract: "Copy all mailboxes and prekeys into another store.",
-        usage: "relay migrate FROM TO",
+        usage: "sotto relay migrate FROM TO",
         discussion: """
             FROM and TO are files or postgresql:// URLs, as with --store. TO must be new or empty. Either everything \
             is copied, or nothing. No relay may use either store meanwhile.
 
             EXAMPLES
-              relay migrate relay.db postgresql://relay@db.example.org/sotto
+              sotto relay migrate relay.db postgresql://relay@db.example.org/sotto
             """)
 
     @Argument("from", help: "The store to copy.")

@@ -24,13 +24,15 @@ struct RelayAddresses {
         return hosts.filter { !Self.isWildcard($0.host) }.map { "\(scheme)://\($0.name)\(pin)" }
     }
 
-    /// A warning if the relay has no TLS and an address outside of the own network, or `nil`.
+    /// A warning if the relay accepts connections without TLS at an address outside of the own network, or `nil`.
     var warning: String? {
-        guard tls.files == nil,
+        guard tls.plainConnections == .accepted,
             let host = hosts.first(where: { Self.isWildcard($0.host) || !$0.isInOwnNetwork })
         else { return nil }
-        return
-            "\(host.name) has no TLS: observers of the network see who receives mail and when; use --tls-cert and --tls-key, and --tls-self-signed to create both"
+        let danger = "observers of the network see who receives mail and when"
+        return tls.allowPlain
+            ? "\(host.name) accepts connections without TLS: \(danger)"
+            : "\(host.name) has no TLS: \(danger); use --tls-cert and --tls-key, and --tls-self-signed to create both"
     }
 
     /// Whether an IP address stands for all addresses of the machine.

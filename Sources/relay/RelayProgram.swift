@@ -8,26 +8,26 @@ struct RelayProgram: CoreProgram {
         name: "relay",
         abstract: "Store encrypted messages until their recipients fetch them.",
         usage: """
-            relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]
-            relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--json]
-            relay invite --store FILE [--label NAME] [--count N] [--days N]
-            relay members --store FILE
-            relay invitations --store FILE
-            relay admit --store FILE [--remove] CARD|ID ...
-            relay backup --store FILE -o FILE
-            relay migrate FROM TO
+            sotto relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]
+            sotto relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--json]
+            sotto relay invite --store FILE [--label NAME] [--count N] [--days N]
+            sotto relay members --store FILE
+            sotto relay invitations --store FILE
+            sotto relay admit --store FILE [--remove] CARD|ID ...
+            sotto relay backup --store FILE -o FILE
+            sotto relay migrate FROM TO
             """,
         discussion: """
             A message that the relay calls stored is on disk, and is delivered at least once. The relay sees \
             addresses and sizes, never contents. It shuts down cleanly on SIGTERM.
 
             EXAMPLES
-              relay --listen 127.0.0.1:7667 --store relay.db
-              relay --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
-              relay check --listen 0.0.0.0:7667 --store r.db
-              relay backup --store r.db -o r.backup
+              sotto relay --listen 127.0.0.1:7667 --store relay.db
+              sotto relay --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
+              sotto relay check --listen 0.0.0.0:7667 --store r.db
+              sotto relay backup --store r.db -o r.backup
 
-            For the options of the first form, run: relay run --help
+            For the options of the first form, run: sotto relay run --help
             """,
         version: sottoVersion,
         subcommands: [

@@ -12,14 +12,14 @@ struct RelayTool: Program {
     static let configuration = CommandConfiguration(
         name: "run",
         abstract: "Store encrypted messages until their recipients fetch them.",
-        usage: "relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]",
+        usage: "sotto relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]",
         discussion: """
             A message that the relay calls stored is on disk, and is delivered at least once. The relay sees \
             addresses and sizes, never contents. It shuts down cleanly on SIGTERM.
 
             EXAMPLES
-              relay --listen 127.0.0.1:7667 --store relay.db
-              relay --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
+              sotto relay --listen 127.0.0.1:7667 --store relay.db
+              sotto relay --listen 0.0.0.0:7667 --name relay.example.org:7667 --store r.db
             """)
 
     @Option(
@@ -96,6 +96,9 @@ struct RelayTool: Program {
         say("ready on \(relay.address), store \(StoreLocation(store).name)")
         let addresses = RelayAddresses(plan, listening: relay.address, tls: tls)
         for text in try addresses.texts() { say("address for its users: \(text)") }
+        if plan.plainConnections == .local {
+            say("connections without TLS are closed, except those from this machine")
+        }
         if let warning = addresses.warning { Terminal.say("relay: warning: \(warning)") }
         if let minutes = relay.clockError {
             let text = StoreClock.explanation(minutes, store: StoreLocation(store).name)
@@ -170,7 +173,7 @@ struct RelayTool: Program {
         guard let bytes = Self.size(mailboxBytes) else {
             throw Failure(.usage, "--mailbox-bytes is not a size", hint: "for example 100MB")
         }
-        (plan.tls, plan.requiresTLS) = (tls.files, tls.tlsOnly)
+        (plan.tls, plan.plainConnections) = (tls.files, tls.plainConnections)
         plan.ttlDays = ttl.days
         plan.mailboxMessages = Int64(mailboxMessages)
         plan.mailboxBytes = bytes

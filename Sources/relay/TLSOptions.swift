@@ -20,16 +20,22 @@ struct TLSOptions: ArgumentGroup {
         help: "Create both files if neither exists, with a certificate for clients to pin.")
     var tlsSelfSigned = false
 
-    @Flag("--tls-only", help: "Close connections without TLS.")
+    @Flag("--tls-only", help: "Close connections without TLS from this machine too.")
     var tlsOnly = false
+
+    @Flag("--allow-plain", help: "Beside TLS, accept connections without TLS from other machines.")
+    var allowPlain = false
 
     func validate() throws {
         guard (tlsCert == nil) == (tlsKey == nil) else {
             throw UsageError("--tls-cert and --tls-key need each other")
         }
-        guard tlsCert != nil || !tlsSelfSigned && !tlsOnly else {
+        guard tlsCert != nil || !tlsSelfSigned && !tlsOnly && !allowPlain else {
             throw UsageError(
-                "--tls-self-signed and --tls-only need --tls-cert and --tls-key")
+                "--tls-self-signed, --tls-only and --allow-plain need --tls-cert and --tls-key")
+        }
+        guard !tlsOnly || !allowPlain else {
+            throw UsageError("--tls-only and --allow-plain cannot be combined")
         }
     }
 
@@ -38,6 +44,12 @@ struct TLSOptions: ArgumentGroup {
         tlsCert.flatMap { certificate in
             tlsKey.map { TLSFiles(certificate: certificate, key: $0) }
         }
+    }
+
+    /// The connections without TLS that the relay accepts. Without a certificate it accepts all.
+    var plainConnections: PlainConnections {
+        if files == nil || allowPlain { return .accepted }
+        return tlsOnly ? .refused : .local
     }
 
     /// Creates the files if asked for, and prints the pin for clients.

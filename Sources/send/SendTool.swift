@@ -8,9 +8,9 @@ struct SendTool: CoreProgram {
         name: "send",
         abstract: "Send envelopes to their relays.",
         usage: """
-            send [--relay URL] [--ca FILE] [--text | --json] [--lock-timeout SECONDS] [--quiet]
-            send --list [--text | --json]
-            send --drop ID ...
+            sotto send [--relay URL] [--ca FILE] [--text | --json] [--lock-timeout SECONDS] [--quiet]
+            sotto send --list [--text | --json]
+            sotto send --drop ID ...
             """,
         discussion: """
             Reads envelopes, publications of prekeys, cards and records of rooms, one per line, and prints a result record for each, or on a terminal one line for all. An envelope is stored on disk \
@@ -19,10 +19,10 @@ struct SendTool: CoreProgram {
             input, send delivers the stored envelopes for every relay.
 
             EXAMPLES
-              echo 'hello, bob' | encrypt --to bob | send
-              echo 'hello, bob' | encrypt --to bob.card | send --relay tcp://127.0.0.1:7667
-              send < /dev/null     # deliver the stored envelopes
-              send --list
+              echo 'hello, bob' | sotto encrypt --to bob | sotto send
+              echo 'hello, bob' | sotto encrypt --to bob.card | sotto send --relay tcp://127.0.0.1:7667
+              sotto send < /dev/null     # deliver the stored envelopes
+              sotto send --list
             """,
         version: sottoVersion)
 

@@ -4,13 +4,15 @@ import Foundation
 struct ShownCommand {
     let tool: String
     let flags: [String]
+    /// Whether the command has a name that each installation has on the path: `sotto keygen` or `sotto-keygen`.
+    let isOnPath: Bool
 
     /// Finds commands: the first word of a line or a pipeline's part, or the word after `sotto`.
     static func all(in line: String) -> [ShownCommand] {
         var line = line
         // Quoted text is not a command, except the command of --exec.
         line = line.replacing(#/'[^']*'/#) { match in
-            Repository.tools.contains { match.output.hasPrefix("'\($0) ") }
+            (["sotto"] + Repository.tools).contains { match.output.hasPrefix("'\($0) ") }
                 ? "; " + match.output.dropFirst().dropLast() : "QUOTED"
         }
         line = line.replacing(#/(^|\s)#.*$/#, with: "")
@@ -19,15 +21,15 @@ struct ShownCommand {
             if words.first == "$" { words = words.dropFirst() }
             let isThroughSotto = words.first == "sotto"
             if isThroughSotto { words = words.dropFirst() }
-            guard let tool = words.popFirst()?.replacingOccurrences(of: "sotto-", with: ""),
-                Repository.tools.contains(tool)
-            else { return nil }
+            guard let word = words.popFirst() else { return nil }
+            let tool = word.replacingOccurrences(of: "sotto-", with: "")
+            guard Repository.tools.contains(tool) else { return nil }
             // sotto takes --send itself.
             return ShownCommand(
                 tool: tool,
                 flags: words.filter {
                     $0.hasPrefix("-") && $0 != "-" && !(isThroughSotto && $0 == "--send")
-                })
+                }, isOnPath: isThroughSotto || word != tool)
         }
     }
 

@@ -24,6 +24,14 @@ struct RelayAddressTests {
             files("key.pem"), "--tls-self-signed")
         let start = "relay: address for its users: tls://relay.example.org:7667#sha256="
         #expect(safe.contains { $0.hasPrefix(start) && $0.utf8.count == start.utf8.count + 64 })
-        #expect(!safe.contains { $0.contains("no TLS") }, "\(safe)")
+        #expect(!safe.contains { $0.contains("warning: ") }, "\(safe)")
+        let both = try log(
+            "--name", "relay.example.org:7667", "--tls-cert", files("cert.pem"), "--tls-key",
+            files("key.pem"), "--allow-plain")
+        #expect(
+            both.contains {
+                $0.hasPrefix(
+                    "relay: warning: relay.example.org:7667 accepts connections without TLS: ")
+            }, "\(both)")
     }
 }

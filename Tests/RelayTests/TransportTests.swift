@@ -188,6 +188,58 @@ struct TransportTests {
         relay.stop()
     }
 
+    /// An IPv4 address of this machine that is no loopback address, or `nil` if it has none.
+    private static var ownAddress: String? {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return nil }
+        defer { freeifaddrs(list) }
+        var next = list
+        while let entry = next?.pointee {
+            next = entry.ifa_next
+            guard let address = entry.ifa_addr, address.pointee.sa_family == sa_family_t(AF_INET)
+            else { continue }
+            var text = [CChar](repeating: 0, count: 64)
+            let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            guard
+                getnameinfo(
+                    address, size, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0
+            else { continue }
+            let name = text.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+            if !name.hasPrefix("127.") { return name }
+        }
+        return nil
+    }
+
+    /// A connection to another address of this machine comes from that address, as from another machine.
+    @Test(.enabled(if: ownAddress != nil), arguments: [false, true])
+    func besideTLSOnlyThisMachineConnectsWithoutIt(_ allowsPlain: Bool) throws {
+        let scratch = TemporaryDirectory()
+        let relay = try #require(
+            RelayProcess(
+                scratch, listen: "0.0.0.0:0",
+                [
+                    "--tls-cert", scratch("cert.pem"), "--tls-key", scratch("key.pem"),
+                    "--tls-self-signed",
+                ] + (allowsPlain ? ["--allow-plain"] : [])))
+        defer { relay.end() }
+        let log = scratch.lines("relay.log")
+        let pin = try #require(
+            log.first { $0.contains("#sha256=") }?.split(separator: " ").last.map(String.init))
+        let port = try #require(relay.address.split(separator: ":").last)
+        let world = World(address: relay.address)
+        let ownAddress = try #require(Self.ownAddress)
+        for scheme in Self.schemes {
+            let isSecure = ["tls", "wss", "https"].contains(scheme)
+            for host in ["127.0.0.1", ownAddress] {
+                let url = "\(scheme)://\(host):\(port)" + (isSecure ? pin : "")
+                let isServed = isSecure || allowsPlain || host == "127.0.0.1"
+                #expect((world.run("recv", relay: url) == 1) == isServed, "\(url)")
+            }
+        }
+        let note = "relay: connections without TLS are closed, except those from this machine"
+        #expect(log.contains(note) == !allowsPlain, "\(log)")
+    }
+
     @Test func theKeyIsPrivateAndNothingIsReplaced() throws {
         let scratch = TemporaryDirectory()
         let files = [

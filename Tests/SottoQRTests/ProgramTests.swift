@@ -109,21 +109,42 @@ import Testing
         }
     }
 
-    @Test func aTerminalThatIsTooNarrowGetsNoDrawing() throws {
+    /// The code has 21 modules and a margin of 4 on each side, and one line is for the prompt.
+    @Test(arguments: [("terminal", UInt16(29), UInt16(16)), ("ascii", 58, 30)])
+    func aTerminalThatIsTooSmallGetsNoDrawing(
+        _ type: String, _ columns: UInt16, _ rows: UInt16
+    ) throws {
         let home = Home()
         home.files.write("text", Array("text".utf8))
-        for (type, width) in [("terminal", UInt16(29)), ("ascii", 58)] {
-            let command = home.command("qr", ["-t", type, "text"])
-            let narrow = try TerminalSession(command, columns: width - 1).finish()
-            #expect(narrow.status == 64 && narrow.text.contains("hint: "), "\(narrow.text)")
-            #expect(narrow.text.split(separator: "\n").count == 2)
-            #expect(try TerminalSession(command, columns: width).finish().status == 0)
-            #expect(try TerminalSession(command).finish().status == 0)
+        let command = home.command("qr", ["-t", type, "text"])
+        for (width, height) in [(columns - 1, rows), (columns, rows - 1)] {
+            let small = try TerminalSession(command, columns: width, rows: height).finish()
+            #expect(small.status == 64)
+            #expect(
+                small.lines == [
+                    "qr: error: the code does not fit into this terminal (\(width)x\(height), needs \(columns)x\(rows))",
+                    "qr: hint: write a picture: sotto qr -o FILE.png",
+                ])
             let file = try TerminalSession(
-                command, stdout: home.files("out"), columns: width - 1
+                command, stdout: home.files("out"), columns: width, rows: height
             ).finish()
-            #expect(file.status == 0)
+            #expect(file.status == 0 && file.text.isEmpty)
         }
+        let fitting = try TerminalSession(command, columns: columns, rows: rows).finish()
+        #expect(fitting.status == 0 && fitting.lines.count == Int(rows) - 1)
+    }
+
+    /// A terminal that does not report its size has 80 columns and 24 lines.
+    @Test func aTerminalOfUnknownSizeHas80Columns() throws {
+        let home = Home()
+        home.files.write("short", Array("text".utf8))
+        home.files.write("long", [UInt8](repeating: UInt8(ascii: "x"), count: 127))
+        func draw(_ file: String) throws -> Run {
+            try TerminalSession(home.command("qr", [file]), columns: 0, rows: 0).finish()
+        }
+        #expect(try draw("short").status == 0)
+        let long = try draw("long")
+        #expect(long.status == 64 && long.text.contains("(80x24, needs 57x30)"), "\(long.text)")
     }
 
     @Test func negativeNumbers() throws {

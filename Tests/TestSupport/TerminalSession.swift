@@ -12,9 +12,10 @@ package final class TerminalSession {
     private var isWaitedFor = false
 
     /// Starts `command`. `stdin` and `stdout` are paths of files, or `nil` for the terminal; stderr is the terminal.
-    /// The terminal has `columns`, or does not report its width.
+    /// The terminal has `columns` and `rows`; it does not report what is 0.
     package init(
-        _ command: Command, stdin: String? = nil, stdout: String? = nil, columns: UInt16 = 0
+        _ command: Command, stdin: String? = nil, stdout: String? = nil, columns: UInt16 = 0,
+        rows: UInt16 = 24
     ) throws {
         terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard terminal >= 0, grantpt(terminal) == 0, unlockpt(terminal) == 0 else {
@@ -25,7 +26,7 @@ package final class TerminalSession {
             throw SystemError("ptsname_r")
         }
         let path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-        var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         guard ioctl(terminal, UInt(TIOCSWINSZ), &size) == 0 else { throw SystemError("winsize") }
         // Kept open until the child has opened it: a terminal without users would read as ended.
         let user = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)

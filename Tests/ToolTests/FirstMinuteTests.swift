@@ -188,6 +188,31 @@ struct FirstMinuteTests {
         #expect(try alice.run("sotto", ["add"]).status == 64)
     }
 
+    /// On a terminal the receipts of a new contact are asked for, once.
+    @Test(arguments: [("yes\n", true), ("\n", false), ("no\n", false)])
+    func onATerminalReceiptsAreAskedForOnce(_ answer: String, _ isOn: Bool) throws {
+        for (name, home) in [("alice", alice), ("bob", bob)] {
+            try home.run("sotto", ["init", "--name", name, "--no-passphrase"])
+        }
+        alice.files.write("bob.card", try bob.output("keygen", ["public"]))
+        let question =
+            "Send bob receipts for messages that arrive and are read here? Type yes to send them: "
+        let session = try TerminalSession(
+            alice.command("sotto", ["add", "bob.card"]), columns: 200)
+        try session.expect("sotto contact verify bob NUMBER")
+        try session.expect(question)
+        try session.type(answer)
+        let added = try session.finish()
+        #expect(added.status == 0 && added.text.contains("bob: receipts=on") == isOn)
+        let shown = try alice.output("contact", ["show", "--json", "bob"])
+        let record = try JSON.object(parsing: Array(shown.dropLast()))
+        #expect(record["receipts"] == (isOn ? .bool(true) : nil))
+        let again = try TerminalSession(
+            alice.command("sotto", ["add", "bob.card"]), columns: 200
+        ).finish()
+        #expect(again.status == 0 && !again.text.contains("receipts for"), "\(again.text)")
+    }
+
     @Test func anUnreachableRelayLeavesTheIdentityAndTheCardWaits() throws {
         let run = try alice.run(
             "sotto",

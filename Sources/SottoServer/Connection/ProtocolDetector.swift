@@ -17,14 +17,15 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, @u
     private let connection: ClientConnection
     /// The certificate for TLS; `nil` without one, and inside a TLS connection.
     private let tls: TLSCertificate?
-    private let requiresTLS: Bool
+    private let acceptsPlain: Bool
     private var isOpen = false
 
     /// Creates a detector for a connection that is not in the pipeline yet.
-    init(to connection: ClientConnection, tls: TLSCertificate?, requiresTLS: Bool) {
+    /// With `acceptsPlain` the connection need not use TLS.
+    init(to connection: ClientConnection, tls: TLSCertificate?, acceptsPlain: Bool) {
         self.connection = connection
         self.tls = tls
-        self.requiresTLS = requiresTLS
+        self.acceptsPlain = acceptsPlain
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -66,10 +67,10 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, @u
             guard let tls else { return false }
             let handlers: [any ChannelHandler] = [
                 NIOSSLServerHandler(context: tls.context),
-                ProtocolDetector(to: connection, tls: nil, requiresTLS: false),
+                ProtocolDetector(to: connection, tls: nil, acceptsPlain: true),
             ]
             try pipeline.addHandlers(handlers, position: .after(self))
-        case _ where requiresTLS: return false
+        case _ where !acceptsPlain: return false
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): try openHTTP(pipeline)
         case 0x09, 0x0A, 0x0D, 0x20...0x7E:
             try pipeline.addHandler(connection, position: .after(self))

@@ -45,8 +45,8 @@ extension IdentityStore {
         }.sorted { $0.name < $1.name }
     }
 
-    /// Returns the number up to which a reader has acknowledged messages; 0 for a new reader.
-    public func acknowledged(by reader: String) throws(StateError) -> Int64 {
+    /// Returns the number up to which a reader has acknowledged messages, or `nil` for a new reader.
+    public func acknowledged(by reader: String) throws(StateError) -> Int64? {
         try use { connection throws(StateError) in
             try acknowledged(by: reader, connection)
         }
@@ -54,15 +54,15 @@ extension IdentityStore {
 
     fileprivate func acknowledged(
         by reader: String, _ connection: StateConnection
-    ) throws(StateError) -> Int64 {
+    ) throws(StateError) -> Int64? {
         try connection.first("SELECT acknowledged FROM reader WHERE mark = ?", mark(reader: reader))
-        { $0.integer(0) } ?? 0
+        { $0.integer(0) }
     }
 }
 
 extension StateTransaction {
-    /// Acknowledges the messages up to a number, which is at most the last one's. A smaller number than before changes
-    /// nothing. Returns the number up to which all are acknowledged now.
+    /// Acknowledges the messages up to a number, which is at most the last one's, and makes a new reader. A smaller number
+    /// than before changes nothing. Returns the number up to which all are acknowledged now.
     @discardableResult
     public func acknowledge(_ number: Int64, by reader: String) throws(StateError) -> Int64 {
         let mark = store.mark(reader: reader)
@@ -71,7 +71,7 @@ extension StateTransaction {
             INSERT INTO reader (mark, acknowledged, sealed) VALUES (?1, ?2, ?3)
             ON CONFLICT (mark) DO UPDATE SET acknowledged = max(acknowledged, ?2)
             """, mark, number, store.seal(Array(reader.utf8), .reader(mark: mark)))
-        return try store.acknowledged(by: reader, connection)
+        return try store.acknowledged(by: reader, connection) ?? number
     }
 
     /// Removes a reader. Returns whether it existed.

@@ -12,8 +12,8 @@ struct ExportCommand: Program {
         abstract:
             "Write all messages as records, text, a mailbox or a web page, or an encrypted backup.",
         usage: """
-            history export [WHO] [--format ndjson|text|mbox|html] [-o FILE]
-            history export --backup [--passphrase SOURCE] [-o FILE]
+            sotto history export [WHO] [--format ndjson|text|mbox|html] [-o FILE]
+            sotto history export --backup [--passphrase SOURCE] [-o FILE]
             """,
         discussion: """
             ndjson has the stored records, with edits and reactions by themselves, and history import reads it. The other \

@@ -130,9 +130,20 @@ extension HintTests {
             "pass over it: sotto history ack --as … …",
             situation: { world in
                 try world.must("decrypt", ["-q"], text: world.message("bob"))
-                return try world.run("history", ["--as", "my bot", "--exec", "false"])
+                return try world.run(
+                    "history", ["--as", "my bot", "--from-start", "--exec", "false"])
             },
             result: { (world, _) throws in
+                #expect(try world.run("history", ["--as", "my bot"]).status == 1)
+            }),
+        HintCase(
+            "with the first message: «startCommand», or with the next one: «nowCommand»",
+            situation: { world in
+                try world.must("decrypt", ["-q"], text: world.message("bob"))
+                return try world.run("history", ["--as", "my bot", "--exec", "cat"])
+            },
+            result: { (world, run) throws in
+                #expect(run.text.contains(#""text":"hello""#))
                 #expect(try world.run("history", ["--as", "my bot"]).status == 1)
             }),
         HintCase(
@@ -161,6 +172,17 @@ extension HintTests {
                 return try world.run("send", [], text: line)
             },
             result: { (_, run) throws in #expect(run.text.contains("127.0.0.1:9")) }),
+        HintCase(
+            "write a picture: sotto qr -o FILE.png", typed: { _ in "text" },
+            situation: { world in
+                world.home.files.write("text", Array("text".utf8))
+                return try TerminalSession(
+                    world.home.command("qr", ["text"]), columns: 200, rows: 5
+                ).finish()
+            },
+            result: { (world, _) throws in
+                #expect(try world.must("qr", ["scan", "FILE.png"]) == "text")
+            }),
         HintCase(
             "list the tools: sotto help",
             situation: { world in try world.run("sotto", ["nothing"]) },

@@ -110,7 +110,7 @@ extension HintTests {
                 try world.must("encrypt", ["--to", "bob.card", "-i", "new.key"], text: "x")
             }),
         HintCase(
-            "to publish your card there: sotto keygen public… | sotto send",
+            "to publish your card there: sotto keygen public… --send",
             situation: { world in
                 try world.startRelay()
                 let relay = try #require(world.relayURL)

@@ -74,7 +74,7 @@ import Testing
         let earlier = try carol.history("team", "--before", "\(number)")
         #expect(earlier.contains { $0.body["text"] == .string("before carol") })
         // A reader gets it too.
-        let read = try carol.run("history", ["--as", "bot", "team"]).records
+        let read = try carol.run("history", ["--as", "bot", "--from-start", "team"]).records
         #expect(read.contains { $0.body["text"] == .string("before carol") })
     }
 

@@ -192,7 +192,7 @@ import Testing
         #expect(text.contains("gut, danke  [imported]"))
         // A contact is not made by them, and a reader does not get them.
         #expect(try bob.run("contact", ["list"]).status == 1)
-        #expect(try bob.run("history", ["--as", "bot"]).status == 1)
+        #expect(try bob.run("history", ["--as", "bot", "--from-start"]).status == 1)
         // Trust in a contact does not extend to claimed messages.
         #expect(try bob.run("contact", ["add", "alice.card"]).status == 0)
         #expect(try bob.history("alice").allSatisfy { $0["trust"] == .string("unverified") })

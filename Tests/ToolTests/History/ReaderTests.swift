@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func aReaderGetsWhatItHasNotAcknowledged() throws {
-        #expect(try bob.run("history", ["--as", "bot"]).status == 1)
+        #expect(try bob.run("history", ["--as", "bot", "--from-start"]).status == 1)
         for text in ["one", "two", "three"] { try they.tell(they.alice, text) }
         try they.tell(bob, "mine")
         #expect(try texts("--as", "bot") == ["one", "two", "three"])
@@ -27,7 +27,7 @@ import Testing
         let numbers = try bob.history("--as", "bot").compactMap { $0["number"]?.integer }
         #expect(try bob.run("history", ["ack", "--as", "bot", "\(numbers[1])"]).status == 0)
         #expect(try texts("--as", "bot") == ["three"])
-        #expect(try texts("--as", "other", "alice") == ["one", "two", "three"])
+        #expect(try texts("--as", "other", "--from-start", "alice") == ["one", "two", "three"])
         // A number never goes back.
         let back = try bob.run("history", ["ack", "--as", "bot", "\(numbers[0])"])
         #expect(back.status == 0 && back.stderr.contains("before"))
@@ -37,9 +37,9 @@ import Testing
         #expect(try bob.run("history", ["ack", "--as", "bot", "last"]).status == 0)
         #expect(try bob.run("history", ["--as", "bot"]).status == 1)
         let readers = try bob.history("readers")
-        #expect(readers.map { $0["name"]?.string } == ["bot"])
+        #expect(readers.map { $0["name"]?.string } == ["bot", "other"])
         #expect(try bob.run("history", ["ack", "--as", "bot", "--remove"]).status == 0)
-        #expect(try texts("--as", "bot") == ["one", "two", "three"])
+        #expect(try texts("--as", "bot", "--from-start") == ["one", "two", "three"])
         #expect(try bob.run("history", ["ack", "--as", "bot", "--remove"]).status == 1)
         // The name is not in the file.
         let names = try FileManager.default.contentsOfDirectory(
@@ -47,11 +47,46 @@ import Testing
         #expect(!names.contains { $0.contains("bot") })
     }
 
+    /// A new reader says where it begins. Later the option has no effect.
+    @Test func aNewReaderSaysWhereItBegins() throws {
+        for text in ["one", "two"] { try they.tell(they.alice, text) }
+        let follow = ["alice", "--as", "my bot", "--exec", "jq -r .body.text", "--limit=5"]
+        let words = "sotto history alice --as 'my bot' --exec 'jq -r .body.text' '--limit=5'"
+        let unsaid = try bob.run("history", follow)
+        #expect(unsaid.status == 64 && unsaid.stdout.isEmpty)
+        #expect(
+            unsaid.stderr == """
+                history: error: the reader my bot is new, and the command does not say where it begins
+                history: hint: with the first message: \(words) --from-start, or with the next one: \(words) --from-now
+
+                """)
+        let last = try bob.run("history", ["--as", "last", "--", "alice"])
+        #expect(last.stderr.contains(": sotto history --as last --from-start -- alice, or"))
+        // No reader was made.
+        #expect(try bob.run("history", ["readers"]).status == 1)
+        #expect(try bob.run("history", ["--as", "new", "--from-now"]).status == 1)
+        #expect(try texts("--as", "old", "--from-start") == ["one", "two"])
+        try they.tell(they.alice, "three")
+        for option in ["--from-start", "--from-now"] {
+            #expect(try texts("--as", "new", option) == ["three"])
+            #expect(try texts("--as", "old", option) == ["one", "two", "three"])
+        }
+        #expect(try texts("--as", "new") == ["three"])
+        let readers = try bob.history("readers")
+        #expect(readers.map { $0["name"]?.string } == ["new", "old"])
+        #expect(readers[1]["acknowledged"] == .integer(0))
+        // An acknowledgement makes a reader, too.
+        #expect(try bob.run("history", ["ack", "--as", "third", "0"]).status == 0)
+        #expect(try texts("--as", "third") == ["one", "two", "three"])
+    }
+
     @Test func withRawAReaderGetsAllRecords() throws {
         let id = try they.tell(they.alice, "one")
         try they.say(bob, ["react", id, "👍"])
         try they.tell(bob, "mine")
-        let kinds = try bob.history("--as", "bot", "--raw").map { $0.body["type"]?.string }
+        let kinds = try bob.history("--as", "bot", "--from-start", "--raw").map {
+            $0.body["type"]?.string
+        }
         #expect(kinds == ["text", "reaction", "text"])
     }
 
@@ -59,7 +94,7 @@ import Testing
         let id = try they.tell(they.alice, "one")
         try they.tell(they.alice, "two")
         try they.say(they.alice, ["delete", id])
-        #expect(try texts("--as", "bot") == ["two"])
+        #expect(try texts("--as", "bot", "--from-start") == ["two"])
     }
 
     @Test func aCommandAcknowledgesWithStatus0() throws {
@@ -71,8 +106,9 @@ import Testing
         files.write("fail", [])
         let path = ["PATH": "/usr/bin:/bin"].merging(bob.environment) { $1 }
         func run() throws -> Run {
-            try they.home.command("history", ["--as", "bot", "--exec", command], environment: path)
-                .run()
+            try they.home.command(
+                "history", ["--as", "bot", "--from-start", "--exec", command], environment: path
+            ).run()
         }
         let first = try run()
         #expect(first.status == 75)
@@ -91,7 +127,7 @@ import Testing
         let log = files("log")
         let command = "jq -r .body.text >> '\(log)'; [ $(grep -c one '\(log)') -ge 2 ]"
         let follower = ChildProcess(
-            "history", ["--as", "bot", "--follow", "--exec", command],
+            "history", ["--as", "bot", "--from-start", "--follow", "--exec", command],
             environment: they.home.environment.merging(bob.environment) { $1 },
             errors: files("errors"))
         func waitFor(_ lines: [String]) {
@@ -126,7 +162,8 @@ import Testing
             """
         var runs = 0
         while runs <= count {
-            let run = try bob.run("history", ["--as", "bot", "--exec", command])
+            let run = try bob.run(
+                "history", ["--as", "bot", "--from-start", "--exec", command])
             runs += 1
             if run.status != 128 + SIGKILL {
                 #expect(run.status == 0, "\(run.stderr)")
@@ -146,6 +183,7 @@ import Testing
             ["--exec", "cat"], ["--as", ""], ["--as", "a\u{7}"], ["ack", "1"],
             ["--as", String(repeating: "x", count: 65)], ["--as", "bot", "--pinned"],
             ["--as", "bot", "--before", "3"], ["ack", "--as", "bot"], ["ack", "--as", "bot", "-1"],
+            ["--from-start"], ["--from-now"], ["--as", "bot", "--from-start", "--from-now"],
             ["--as", "bot", "--exec", "cat", "--text"], ["ack", "--as", "bot", "--remove", "1"],
         ] {
             #expect(try bob.run("history", arguments).status == 64, "\(arguments)")

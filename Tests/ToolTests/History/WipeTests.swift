@@ -65,7 +65,8 @@ import Testing
 
     @Test func wipeRemovesTheStateAndTheIdentity() throws {
         try they.tell(bob, "hello")
-        #expect(try alice.run("history", ["--as", "bot", "--exec", "cat"]).status == 0)
+        #expect(
+            try alice.run("history", ["--as", "bot", "--from-start", "--exec", "cat"]).status == 0)
         // Without a terminal nothing is asked and nothing is removed.
         let unasked = try alice.run("history", ["wipe"])
         #expect(unasked.status != 0)
