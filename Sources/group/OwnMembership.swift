@@ -133,7 +133,8 @@ struct ForgetCommand: Program {
 /// `group leave`: ends the own membership.
 struct LeaveCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "leave", abstract: "Leave a group.", usage: "sotto group leave [--yes] [--anyway] GROUP",
+        name: "leave", abstract: "Leave a group.",
+        usage: "sotto group leave [--yes] [--anyway] GROUP",
         discussion: """
             Asks first if standard input is a terminal. The messages stay in the history. The only owner first makes \
             another member owner: without an owner nobody can change the rules again.
