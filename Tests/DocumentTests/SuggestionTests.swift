@@ -9,7 +9,7 @@ import Testing
     private static func misspelled(_ word: String) -> String {
         let dashes = word.prefix { $0 == "-" }
         let letters = word.dropFirst(dashes.count)
-        return dashes + letters.prefix(1) + letters
+        return "\(dashes)\(letters.prefix(1))\(letters)"
     }
 
     @Test("in place of a command have a suggestion", arguments: programs)
