@@ -208,6 +208,8 @@ import Testing
         try circle.must("alice", "group", ["create", "alone"])
         #expect(try encrypt("me", toGroup: "alone").isEmpty)
         #expect(try statuses("alone") == [nil])
+        let told = try circle.must("alice", "encrypt", ["--group", "alone"], "me again").stderr
+        #expect(told.contains("alone has no other member yet: the message reaches no one"))
     }
 
     @Test func theOutboxNamesNoGroup() throws {
