@@ -15,7 +15,8 @@ def offers($indent):
          else "compopt +o default; return" end) + " ;;"),
    $indent + "esac",
    $indent + "if [[ $cur == -* ]]; then",
-   $indent + "    COMPREPLY=($(compgen -W \([.options[] | words[]] | quoted) -- \"$cur\"))",
+   $indent + "    COMPREPLY=($(compgen -W \([.options[] | words[]] | quoted)"
+     + (if .sends then "\" ${sotto_send-}\"" else "" end) + " -- \"$cur\"))",
    (if .kinds != [] then
       $indent + "else", $indent + "    COMPREPLY=($(compgen -W \(.kinds | quoted) -- \"$cur\"))"
     elif .offers != [] then $indent + "else", $indent + "    _sotto_names \(.offers | join(" "))"

@@ -29,6 +29,8 @@ def form($tool):
   | {
     name,
     abstract: (.abstract | rtrimstr(".")),
+    # Whether sotto takes --send with it.
+    sends: (.sends == true),
     options: [.arguments[] | select(.names != []) | option + {offers: offers($tool; $command)}],
     files: ([.arguments[] | select(.names == [])] != []),
     # The words that a positional argument may be.
@@ -56,8 +58,18 @@ def plainForm: form(.name);
 # The words that stand for an option.
 def words: [.short | values | "-" + .] + [.long | values | "--" + .];
 
+# What --send at sotto does.
+def sendHelp: "Send what the command prints";
+
 # A command of sed for the names in records. A sender of requests has no name, and 16 characters of the id are enough.
 def names: "s/^\\{[^{]*\"name\":\"([^\"\\\\]*)\".*/\\1/p; t; s/^\\{[^{]*\"from\":\"([0-9a-f]{16}).*/\\1/p";
+
+# The lines of fish for --send at sotto with this tool.
+def fishSend:
+  .name as $tool
+  | [if isPlain then plainForm else forms[] end | select(.sends) | .name] | select(. != [])
+  | "complete -c sotto -n '__fish_seen_subcommand_from \($tool); and __fish_seen_subcommand_from \(join(" "))"
+    + "; and not __fish_seen_subcommand_from help' -l send -d '\(sendHelp)'";
 
 # The function of fish for names of contacts and groups, and for beginnings of the ids of senders of requests; without a terminal,
 # so that no passphrase is asked for.

@@ -31,7 +31,8 @@ def spec:
 
 def arguments($indent):
   ($indent + "_arguments -s -S \\",
-   ([.options[] | spec]
+   ((if .sends then ["${sotto_send:+\"--send[\(sendHelp)]\"}"] else [] end)
+    + [.options[] | spec]
     + (if .kinds != [] then ["':kind:(\(.kinds | join(" ")))'", "'::file:_files'"]
        elif .offers != [] then ["'*:name:{_sotto_names \(.offers | join(" "))}'"]
        elif .files then ["'::file:_files'"] else [] end)

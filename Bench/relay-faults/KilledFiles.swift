@@ -84,13 +84,6 @@ private struct FileTransfer {
         peaks[name] = max(peaks[name] ?? 0, size << 10)
     }
 
-    private static func hasEnded(_ process: pid_t) -> Bool {
-        let stat = String(
-            decoding: TemporaryDirectory.contents("/proc/\(process)/stat"), as: UTF8.self)
-        let state = stat.split(separator: ")").last?.first { $0 != " " }
-        return state == nil || state == "Z"
-    }
-
     /// The statuses of a client: the file has arrived, the relay cannot be reached, or the file waits in the outbox.
     private static let ends: Set<Int32> = [0, 69, 75]
 
@@ -114,7 +107,7 @@ private struct FileTransfer {
             let share = (size - had) * 2 / (turns.count - index + 1)
             let goal = before + Int.random(in: 0...max(share, 1), using: &generator)
             for _ in 0..<100_000 where passed(proxy) < goal {
-                if Self.hasEnded(running.process) {
+                if running.hasEnded {
                     let status = running.wait()
                     guard isGood(status, Self.ends, name) else { return nil }
                     let isDone = status == 0

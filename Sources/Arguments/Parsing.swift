@@ -18,7 +18,11 @@ extension Command {
         case nil: break
         }
         if !call.isComplete, let word = words.first, word.utf8.first == UInt8(ascii: "-") {
-            throw UsageError("the command must come first, before \(quoted(word))")
+            let meant = suggestion(for: word, among: ["--help", "--version"])
+            throw UsageError(
+                meant.isEmpty
+                    ? "the command must come first, before \(quoted(word))"
+                    : "unknown option \(quoted(word))" + meant)
         }
         let extra = try reading.finish()
         guard extra.isEmpty else { throw call.refusal(of: extra, after: words) }

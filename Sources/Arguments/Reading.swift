@@ -46,7 +46,8 @@ struct Reading {
         return request
     }
 
-    /// Assigns the positional arguments, and throws the first error. Returns the surplus words.
+    /// Assigns the positional arguments, and throws the first error. Returns the surplus words; with some, required arguments can be
+    /// missing.
     mutating func finish() throws -> ArraySlice<String> {
         if let mistake { throw mistake }
         var words = positional[...]
@@ -58,6 +59,8 @@ struct Reading {
             }
         }
         if let mistake { throw mistake }
+        // A surplus word can be a misspelled command, for which other arguments are missing.
+        guard words.isEmpty else { return words }
         for argument in declarations where argument.isRequired && !argument.isGiven {
             throw UsageError(
                 "missing expected argument '\(label(of: argument.names.preferred, valueName: argument.valueName))'"

@@ -45,6 +45,10 @@ public struct Reception {
         case preKeys(any Error)
     }
 
+    /// Called once, after the first login and before envelopes are received. The caller publishes the owner's prekeys then: they are
+    /// not renewed on that connection.
+    public var joined: (() throws -> Void)?
+
     /// Called once for each change.
     public var notice: ((Notice) -> Void)?
     /// Called during `follow` every 15 seconds, to begin work in parallel with the reading. It returns at once.

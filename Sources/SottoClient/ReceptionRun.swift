@@ -89,6 +89,7 @@ extension Reception {
             var deadline = Monotonic.seconds() + plan.wait
             while !isFull {
                 let before = ending.received + ending.failed
+                let isFirst = !ending.loggedIn
                 do throws(ClientError) {
                     var opened = try open(group)
                     try opened.subscribe(&requests)
@@ -108,7 +109,11 @@ extension Reception {
                     try pause(delay)
                     continue
                 }
-                replenish()
+                if isFirst, let joined = plan.joined {
+                    try joined()
+                } else {
+                    replenish()
+                }
                 let end = try drain()
                 let wasEmpty = isEmpty
                 finish()

@@ -208,15 +208,15 @@ public final class AddressBook {
         return (try? book.lookUp(file, for: .acting)) ?? nil
     }
 
-    /// Runs a tool on a file. If the file is missing and a contact has its name, the failure says so, with a hint for the
-    /// contact.
+    /// Runs a tool on a file. If the tool fails for its input, the file is missing and a contact has its name, the failure says so,
+    /// with a hint for the contact.
     public static func withFile(
         _ file: String?, _ choice: IdentityChoice, lockTimeout: Double,
         hint: (Contact) -> String, _ body: () throws -> Void
     ) throws {
         do {
             try body()
-        } catch let failure as Failure where failure.status == .noInput {
+        } catch let failure as Failure where [.noInput, .malformed].contains(failure.status) {
             guard let contact = contact(insteadOf: file, choice, lockTimeout: lockTimeout) else {
                 throw failure
             }

@@ -37,6 +37,12 @@ struct FileCommand: Program {
     var who: String?
 
     func execute() throws {
+        try AddressBook.withFile(
+            path, target.options.identity.choice, lockTimeout: target.options.lock.timeout,
+            hint: { _ in "give the file first, then the contact" }, { try write() })
+    }
+
+    private func write() throws {
         try description.check([path], option: "file")
         guard who == nil || reply == nil else {
             throw UsageError("a reply goes to the conversation of its target, so WHO is not used")

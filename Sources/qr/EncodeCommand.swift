@@ -61,7 +61,7 @@ struct EncodeCommand: Program {
         let plan = try EncodePlan(self)
         // The process starts while the code is made.
         let process = try ScanProcess(.drawings)
-        let input = try Input(path: file)
+        let input = try openInput()
         let bytes = try content(of: input)
         let contents =
             try split.map { try $0.codes(of: bytes, level: level ?? .medium) } ?? [whole(bytes)]
@@ -88,6 +88,19 @@ struct EncodeCommand: Program {
             try destination.write(picture)
         }
         for destination in destinations { try destination.finish() }
+    }
+
+    /// Opens the input. The name of a file that does not exist can be a misspelled command.
+    private func openInput() throws(Failure) -> Input {
+        do throws(Failure) {
+            return try Input(path: file)
+        } catch {
+            guard error.status == .noInput, let file else { throw error }
+            let commands = QRTool.configuration.subcommands.map { $0.configuration.name }
+            throw Failure(
+                .noInput, error.message + suggestion(for: file, among: commands),
+                hint: error.hint)
+        }
     }
 
     /// Returns the bytes of a single code. Bytes that would be read as a part are made the only part of a set, so that

@@ -25,13 +25,13 @@ struct MailReception {
         var reception = Reception(identity: identity, relay: relay, store: inbox?.store)
         reception.invitation = try invitation.map { try Self.code($0) }
         if let inbox, !receiving.isOfDead, receiving.command == nil { try noteUnfinished(inbox) }
+        if invitation != nil {
+            reception.joined = { try publish(identity, inbox?.store, to: relay) }
+        }
         let ahead = try ahead(inbox)
         reception.ahead = { ahead?.begin() }
         try receiving.run(reception) { ending in
             inbox?.lock.unlock()
-            if invitation != nil, ending.loggedIn {
-                try publish(identity, inbox?.store, to: relay)
-            }
             if let inbox, !receiving.isOfDead {
                 try noteDead(inbox)
                 try noteFiles(inbox)
@@ -67,6 +67,7 @@ struct MailReception {
     private func publish(
         _ identity: Identity, _ store: IdentityStore?, to relay: RelayURL
     ) throws {
+        if !receiving.quiet { Terminal.say("recv: note: \(relay) accepted the invitation") }
         let preKeys = try store?.transaction { try $0.publication() }
         let records = [identity.card(issued: .now()).record, preKeys?.record].compactMap(\.self)
         let authorities = self.relay.authorities.map { ["--ca", $0] } ?? []

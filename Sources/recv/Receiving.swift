@@ -33,9 +33,10 @@ struct Receiving {
                 "recv: note: deleted \(ending.expired) unread: the messages before them did not arrive within \(StateTransaction.earlyDays) days"
             )
         }
-        if reception.invitation != nil, ending.loggedIn {
-            if !quiet { Terminal.say("recv: note: \(reception.relay) accepted the invitation") }
-            if ending.error == nil, ending.received + ending.failed == 0 { return }
+        if reception.invitation != nil, ending.loggedIn, ending.error == nil,
+            ending.received + ending.failed == 0
+        {
+            return
         }
         try Self.report(ending)
     }

@@ -86,9 +86,15 @@ struct InitCommand: Program {
             )
             return nil
         }
-        return PassedSecret(
-            try NewSecret("passphrase", tool: SottoDispatcher.toolName).read(
-                passphrase, warns: false))
+        do {
+            return PassedSecret(
+                try NewSecret("passphrase", tool: SottoDispatcher.toolName).read(
+                    passphrase, warns: false))
+        } catch let failure as Failure where failure.status == .configuration && passphrase == nil {
+            throw Failure(
+                .configuration, failure.message,
+                hint: "give --passphrase @FILE:PATH, or --no-passphrase")
+        }
     }
 
     private func makeIdentity(

@@ -38,6 +38,13 @@ struct SaveCommand: Program {
     var what: String
 
     func execute() throws {
+        guard all || Int64(what) != nil else {
+            throw Failure(
+                .usage, "\(what) is not the number of a message",
+                hint:
+                    "to save all files of a contact or a group: sotto save --all \(shellWord(what))"
+            )
+        }
         if all, let output {
             var status = stat()
             guard stat(output, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {

@@ -54,7 +54,9 @@ struct SottoDispatcher: Program {
         case "help": try Tool.run(arguments[1], arguments.dropFirst(2) + ["--help"])
         case "--help", "-h": throw TextRequest(Self.help)
         case "--version": throw TextRequest(sottoVersion)
-        case _ where name.hasPrefix("-"): throw UsageError("unknown option '\(name)'")
+        case _ where name.hasPrefix("-"):
+            throw UsageError(
+                "unknown option '\(name)'" + suggestion(for: name, among: ["--help", "--version"]))
         default: try Tool.run(name, Array(arguments.dropFirst()))
         }
     }

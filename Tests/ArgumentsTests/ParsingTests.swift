@@ -212,6 +212,9 @@ extension ArgumentTests {
             #expect(throws: UsageError("unknown command 'mixx'; did you mean 'mix'?")) {
                 try NoDefault.parse(["mixx"])
             }
+            #expect(throws: UsageError("unknown option '--hepl'; did you mean '--help'?")) {
+                try NoDefault.parse(["--hepl"])
+            }
             #expect(try NoDefault.parse([]) is NoDefault)
             #expect(throws: UsageError("the command must come first, before '-q'")) {
                 try NoDefault.parse(["-q", "mix"])
@@ -219,6 +222,22 @@ extension ArgumentTests {
             #expect(refusal("mux") == "unknown command 'mux'; did you mean 'mix'?")
             #expect(refusal("imx") == "unknown command 'imx'; did you mean 'mix'?")
             #expect(refusal("baer") == "unknown command 'baer'; did you mean 'bare'?")
+            struct Needing: Command {
+                static let configuration = CommandConfiguration(
+                    name: "needing", abstract: "Requires an option.")
+                @Option("--with", value: "word", help: "A word.")
+                var word: String
+                func execute() {}
+            }
+            struct Demanding: Command {
+                static let configuration = CommandConfiguration(
+                    name: "demanding", abstract: "Has two.",
+                    subcommands: [Needing.self, Mix.self], defaultSubcommand: Needing.self)
+                func execute() {}
+            }
+            #expect(throws: UsageError("unknown command 'mux'; did you mean 'mix'?")) {
+                try Demanding.parse(["mux"])
+            }
             #expect(refusal("-q", "mix") == "the command 'mix' must come first")
             #expect(refusal("-q", "x") == "unexpected argument 'x'")
             #expect(throws: UsageError("the command 'mix' must come first")) {

@@ -98,76 +98,73 @@ struct CompletionTests {
         return home
     }
 
-    /// Runs a script of a shell with the programs on the path.
-    private static func run(_ shell: Peer, _ script: String, in home: Home) throws -> Run {
-        var environment = home.environment
-        environment["PATH"] = "\(Programs.directory):/usr/bin:/bin"
-        environment["SOTTO_IDENTITY"] = home.files("alice.key")
-        environment["LC_ALL"] = "C.UTF-8"
-        return try Command(
-            path: shell.path, ["-c", script], environment: environment, directory: home.files.path
-        ).run()
-    }
-
     private static let named = [
-        ("contact show b", "bob"), ("contact verify car", "carol\\ jones"),
+        ("contact show b", "bob"), ("contact verify car", "carol jones"),
         ("encrypt --to b", "bob"),
         ("decrypt --from b", "bob"), ("recv --card b", "bob"), ("history b", "bob"),
-        ("fingerprint --with car", "carol\\ jones"), ("contact accept 05", "05"),
+        ("fingerprint --with car", "carol jones"), ("contact accept 05", "05"),
         ("compose text te", "team"), ("compose text b", "bob"), ("group show te", "team"),
         ("group invite team b", "bob"), ("encrypt --group te", "team"),
         ("history read te", "team"), ("sotto say b", "bob"), ("sotto read te", "team"),
         ("sotto save --all b", "bob"), ("sotto chat te", "team"), ("sotto group show te", "team"),
     ]
 
-    @Test("know the names of contacts, groups and requests")
-    func names() throws {
-        let home = try Self.home()
+    private static let shells = [Peer.bash, .zsh, .fish]
+
+    @Test(
+        "know the names of contacts, groups and requests", .needs(.zsh, .fish), arguments: shells)
+    func names(_ shell: Peer) throws {
+        let words = try ShellCompletion(
+            shell: shell, made: Self.made.get().path, home: Self.home()
+        ).words(for: Self.named.map(\.0))
         for (line, expected) in Self.named {
-            let words = line.split(separator: " ").map(String.init)
-            let script = """
-                compopt() { :; }
-                . \(try Self.made.get()("bash/\(words[0])"))
-                COMP_WORDS=(\(line)); COMP_CWORD=\(words.count - 1)
-                _\(words[0] == "sotto" ? "sotto" : "sotto_" + words[0])
-                printf '%s\\n' "${COMPREPLY[@]}"
-                """
-            // Names come before files.
-            let run = try Self.run(.bash, script, in: home)
-            let first = run.lines.first ?? ""
-            let isName = expected == "05" ? first.hasPrefix("05") : first == expected
-            #expect(isName, "\(line): \(run.text)\(run.stderr)")
+            // Names come before files. A shell quotes the space of a name.
+            let first = words[line]?.first?.replacing("\\", with: "") ?? ""
+            let isName =
+                expected == "05"
+                ? first.wholeMatch(of: #/05[0-9a-f]{14}/#) != nil : first == expected
+            #expect(isName, "\(shell.name): \(line): \(words[line] ?? [])")
         }
     }
 
-    @Test("know the names in zsh", .needs(.zsh))
-    func namesInZsh() throws {
-        let script = """
-            _arguments() { :; }; _describe() { :; }
-            compadd() { print -l -- ${(P)2}; }
-            words=(sotto-contact show b); CURRENT=3
-            . \(try Self.made.get()("zsh/_sotto-contact"))
-            _sotto_names contacts groups requests
-            """
-        let run = try Self.run(.zsh, script, in: Self.home())
-        #expect(run.lines.prefix(3) == ["bob", "carol jones", "team"], "\(run.text)\(run.stderr)")
-        #expect(run.lines.count == 4 && run.lines[3].wholeMatch(of: #/05[0-9a-f]{14}/#) != nil)
+    /// The commands of `sotto` that take --send.
+    private static func isSent(_ command: String) -> Bool {
+        switch command.split(separator: " ")[0] {
+        case "compose": true
+        case "group":
+            !["check", "decline", "forget", "list", "log", "participants", "show"]
+                .map { "group " + $0 }.contains(command)
+        default:
+            [
+                "encrypt", "keygen public", "keygen prekeys", "history read", "history repeat",
+                "bridge card",
+            ].contains(command)
+        }
     }
 
-    @Test("know the names in fish", .needs(.fish))
-    func namesInFish() throws {
-        let home = try Self.home()
-        for (line, expected) in Self.named where !line.hasPrefix("sotto group") {
-            let script = """
-                set -p fish_complete_path \(try Self.made.get()("fish"))
-                complete -C '\(line)' | string replace -r '\\t.*' ''
-                """
-            let run = try Self.run(.fish, script, in: home)
-            // The files bob.key and bob.card begin like names.
-            let name = expected.replacing("\\", with: "")
-            let found = run.lines.contains { $0 == name || name == "05" && $0.hasPrefix(name) }
-            #expect(found, "\(line): \(run.text)\(run.stderr)")
+    @Test("offer --send where sotto takes it", .needs(.zsh, .fish), arguments: shells)
+    func sendWord(_ shell: Peer) throws {
+        // The tools themselves do not take it.
+        var lines = ["encrypt --sen": false, "sotto-encrypt --sen": false]
+        for words in ["say", "help encrypt"] { lines["sotto \(words) --sen"] = false }
+        for tool in Repository.tools {
+            let names = try HelpDump.of(tool).subcommands.map { "\(tool) \($0)" }
+            for command in names.isEmpty ? [tool] : names {
+                lines["sotto \(command) --sen"] = Self.isSent(command)
+            }
         }
+        let words = try ShellCompletion(
+            shell: shell, made: Self.made.get().path, home: Home()
+        ).words(for: lines.keys.sorted())
+        for (line, isSent) in lines {
+            #expect(words[line] == (isSent ? ["--send"] : nil), "\(shell.name): \(line)")
+        }
+        // It takes no value, and the words after it are completed as before.
+        let after = ["sotto encrypt --send --cl", "sotto group create --send --prese"]
+        let more = try ShellCompletion(
+            shell: shell, made: Self.made.get().path, home: Home()
+        ).words(for: after)
+        #expect(after.map { more[$0] } == [["--classic"], ["--preset"]], "\(shell.name): \(more)")
     }
 
     @Test(

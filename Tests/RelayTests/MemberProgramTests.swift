@@ -1,5 +1,6 @@
 import Glibc
 import Sotto
+import SottoState
 import TestSupport
 import Testing
 
@@ -34,6 +35,32 @@ import Testing
         #expect(world.shell("alice", "keygen prekeys | send \(relay)").status != 0)
         try world.expect("alice", "relay admit --quiet --store \(world.storePath) alice.card")
         try world.expect("alice", "keygen prekeys | send \(relay)")
+        world.stop()
+    }
+
+    /// Prekeys are made once for the relay, also by an identity that had some before, and before mail is received.
+    @Test func aNewMemberPublishesOnce() throws {
+        let world = try Correspondence(["--invited"])
+        try world.expect("bob", "keygen prekeys > earlier")
+        try world.expect("bob", "relay invite --store \(world.storePath) > code")
+        let following = world.command(
+            "bob", "/bin/sh",
+            ["-c", "cd \"$CARDS\" && exec recv --follow --invitation @FILE:code"],
+            output: "followed")
+        var tries = 0
+        while tries < 1_000, !world.errors.contains("has your card and prekeys") {
+            world.shell("alice", "recv --card \(world.bob.id)")
+            tries += 1
+        }
+        try world.expect("alice", "recv --card \(world.bob.id)")
+        following.kill(SIGTERM)
+        following.wait()
+        let published = try world.published()
+        #expect(published.oneTime == StateTransaction.batch, "\(world.errors)")
+        #expect(published.oneTimeMark == 2 * UInt32(StateTransaction.batch))
+        // Further runs make no more.
+        #expect(world.shell("bob", "recv").status == 1)
+        #expect(try world.published() == published)
         world.stop()
     }
 

@@ -47,15 +47,20 @@ package struct ChildProcess {
 
     /// The same as ``wait()``; returns `nil` if the process does not end within `seconds`.
     package func wait(atMost seconds: Int) -> Int32? {
-        guard let child else { return Self.notStarted }
         for _ in 0..<seconds * 100 {
-            var information = siginfo_t()
-            let options = WEXITED | WNOHANG | WNOWAIT
-            guard waitid(P_PID, id_t(child), &information, options) == 0 else { return nil }
-            if information.si_signo == SIGCHLD { return wait() }
+            if hasEnded { return wait() }
             usleep(10_000)
         }
         return nil
+    }
+
+    /// Whether the process has ended, before ``wait()``.
+    package var hasEnded: Bool {
+        guard let child else { return true }
+        var information = siginfo_t()
+        let options = WEXITED | WNOHANG | WNOWAIT
+        return waitid(P_PID, id_t(child), &information, options) == 0
+            && information.si_signo == SIGCHLD
     }
 
     /// Runs a program to its end. Returns its exit status.

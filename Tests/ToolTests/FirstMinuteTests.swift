@@ -33,6 +33,15 @@ struct FirstMinuteTests {
         return cells.map { (Int($0.1) ?? 0, String($0.2)) }.sorted { $0.0 < $1.0 }.map(\.1)
     }
 
+    /// Without a terminal, as in a container, the hint names the options of `sotto init`.
+    @Test func withoutATerminalThePassphraseIsAnOption() throws {
+        let words = ["-w", Programs.path("sotto"), "init", "--name", "alice"]
+        let run = try alice.other("/usr/bin/setsid", words).run()
+        #expect(run.status == 78 && run.stderr.contains("no terminal is available"))
+        #expect(run.stderr.contains("give --passphrase @FILE:PATH, or --no-passphrase"))
+        #expect(!FileManager.default.fileExists(atPath: alice.files(Self.identity)))
+    }
+
     @Test func anIdentityIsMadeAtTheDefaultPlaceAndItsWordsAreShown() throws {
         let run = try alice.run(
             "sotto", ["init", "--name", "alice", "--passphrase", "@FILE:p"])

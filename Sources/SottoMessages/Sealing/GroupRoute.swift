@@ -115,9 +115,12 @@ extension RecipientDirectory {
         return route
     }
 
-    /// Reports once that the policy of a group entitles no other member to read the owner's messages.
+    /// Reports once that no other member gets the owner's messages to a group: it has none, or its policy entitles none.
     func noteUnread(_ group: StoredGroup) {
-        guard group.members.count > 1, notedUnread.insert(group.id).inserted else { return }
+        guard notedUnread.insert(group.id).inserted else { return }
+        guard group.members.count > 1 else {
+            return warn("\(group.name) has no other member yet: the message reaches no one")
+        }
         let command = "sotto group grant \(group.id.short) WHO | sotto encrypt | sotto send"
         warn("no other member of \(group.name) reads your messages yet; to show them: \(command)")
     }

@@ -9,25 +9,36 @@ import Testing
     private static let kills = 20
     private static let size = 20_000_000
 
-    private func moment(_ generator: inout SeededGenerator, upTo milliseconds: UInt32) {
-        usleep(UInt32.random(in: 0...(milliseconds * 1000), using: &generator))
+    /// Waits until the file in a folder has a random share of its rest, or until the program has ended. Returns whether the
+    /// program was transferring it then: bytes arrived, and others are missing.
+    ///
+    /// With `left` kills to come, the shares are such that the last kill comes near the end of the file.
+    private func isTransferring(
+        _ command: ChildProcess, to folder: String, left: Int,
+        _ generator: inout SeededGenerator
+    ) -> Bool {
+        let before = have(folder)
+        let share = max(1, 2 * (Self.size - before) / (left + 1))
+        let goal = before + Int.random(in: 1...share, using: &generator)
+        while have(folder) < goal, !command.hasEnded { usleep(100) }
+        return have(folder) > before && have(folder) < Self.size
     }
 
-    /// Returns the size of the only file in a folder whose name has the suffix, or `nil`.
-    private func have(_ folder: String, _ suffix: String) -> Int? {
-        guard let directory = opendir(folder) else { return nil }
+    /// Returns the size of the largest file in a folder, or 0.
+    private func have(_ folder: String) -> Int {
+        guard let directory = opendir(folder) else { return 0 }
         defer { closedir(directory) }
+        var most = 0
         while let entry = readdir(directory) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
             var status = stat()
-            if !name.hasPrefix("."), name.hasSuffix(suffix), stat(folder + "/" + name, &status) == 0
-            {
-                return Int(status.st_size)
+            if !name.hasPrefix("."), stat(folder + "/" + name, &status) == 0 {
+                most = max(most, Int(status.st_size))
             }
         }
-        return nil
+        return most
     }
 
     @Test func aFileArrivesThroughKills() throws {
@@ -45,29 +56,39 @@ import Testing
         }
         // The relay never loses a byte of the file.
         var last = 0
+        var uploads = 0
         for run in 0..<Self.kills {
             let command = send(run == 0 ? "lines" : "/dev/null")
-            moment(&generator, upTo: 30)
+            let isTransferring = isTransferring(
+                command, to: folder, left: Self.kills - run, &generator)
             command.kill(SIGKILL)
-            command.wait()
-            let now = have(folder, ".part") ?? have(folder, "") ?? 0
-            #expect(now >= last)
-            last = now
+            if command.wait() == -SIGKILL, isTransferring { uploads += 1 }
+            #expect(have(folder) >= last)
+            last = have(folder)
         }
+        #expect(2 * uploads >= Self.kills)
         // The relay may still store the last pieces of the killed program.
         #expect(send("lines").wait() == 0, "\(world.errors)")
         #expect(send("/dev/null").wait() == 0, "\(world.errors)")
         let got = try world.expect("bob", "recv -q | decrypt -q | tee message")
         // Sent twice at most: the record in `lines` is the same.
         #expect(got.filter { $0.contains("\"file\"") }.count == 1)
-        for _ in 0..<Self.kills {
+        // Nor does the recipient.
+        let blobs = world.scratch("state-bob/blobs")
+        var downloads = 0
+        last = 0
+        for run in 0..<Self.kills {
             let command = world.command(
-                "bob", "/bin/sh", ["-c", "cd \"$CARDS\" && exec recv --blob message > part"],
+                "bob", "/bin/sh", ["-c", "cd \"$CARDS\" && exec recv --blob message --keep"],
                 output: "results")
-            moment(&generator, upTo: 30)
+            let isTransferring = isTransferring(
+                command, to: blobs, left: Self.kills - run, &generator)
             command.kill(SIGKILL)
-            command.wait()
+            if command.wait() == -SIGKILL, isTransferring { downloads += 1 }
+            #expect(have(blobs) >= last)
+            last = have(blobs)
         }
+        #expect(2 * downloads >= Self.kills)
         try world.expect("bob", "recv --blob message | decrypt --attachment message -o got")
         #expect(TemporaryDirectory.contents(world.scratch("got")) == file)
         world.stop()
@@ -88,11 +109,15 @@ import Testing
         relay.end()
         #expect(world.shell("alice", "\(url); send -q < lines").status == 75)
         relay = try #require(RelayProcess(place, listen: address))
-        for _ in 0..<Self.kills {
+        let folder = place("relay.db-blobs")
+        var uploads = 0
+        for run in 0..<Self.kills {
             let command = world.command(
                 "alice", "/bin/sh", ["-c", "cd \"$CARDS\" && \(url) && exec send -q < /dev/null"],
                 output: "results")
-            moment(&generator, upTo: 40)
+            if isTransferring(command, to: folder, left: Self.kills - run, &generator) {
+                uploads += 1
+            }
             relay.command.kill(SIGKILL)
             relay.command.wait()
             // It would wait for the relay.
@@ -100,14 +125,19 @@ import Testing
             command.wait()
             relay = try #require(RelayProcess(place, listen: address))
         }
+        #expect(2 * uploads >= Self.kills)
         try world.expect("alice", "\(url); send -q < /dev/null")
         try world.expect("bob", "\(url); recv -q | decrypt -q > message")
+        var downloads = 0
         for _ in 0..<Self.kills {
+            // Fetched from the beginning.
+            try world.expect("bob", "rm -f $SOTTO_HOME/blobs/in-*")
             let command = world.command(
                 "bob", "/bin/sh",
                 ["-c", "cd \"$CARDS\" && \(url) && exec recv --blob message --keep"],
                 output: "results")
-            moment(&generator, upTo: 40)
+            let blobs = world.scratch("state-bob/blobs")
+            if isTransferring(command, to: blobs, left: 2, &generator) { downloads += 1 }
             relay.command.kill(SIGKILL)
             relay.command.wait()
             relay = try #require(RelayProcess(place, listen: address))
@@ -115,11 +145,8 @@ import Testing
             let status = command.wait()
             #expect([0, 69].contains(status), "\(world.errors)")
             if status == 69 { try world.expect("bob", "\(url); recv --blob message --keep") }
-            // Fetched again from the beginning in every second run.
-            if Bool.random(using: &generator) {
-                try world.expect("bob", "rm -f $SOTTO_HOME/blobs/in-*")
-            }
         }
+        #expect(2 * downloads >= Self.kills)
         try world.expect("bob", "\(url); recv --blob message | decrypt --attachment message -o got")
         #expect(TemporaryDirectory.contents(world.scratch("got")) == file)
         relay.end()
@@ -140,7 +167,7 @@ import Testing
             "alice", "/bin/sh", ["-c", "cd \"$CARDS\" && \(url) && exec send -q < lines"],
             output: "results")
         // With 1 MiB at the relay the upload is known to have progressed.
-        while (have(place("relay.db-blobs"), "") ?? 0) < 1 << 20 { usleep(1_000) }
+        while have(place("relay.db-blobs")) < 1 << 20 { usleep(1_000) }
         relay.command.kill(SIGKILL)
         relay.command.wait()
         let next = try #require(RelayProcess(place, listen: address))

@@ -223,6 +223,17 @@ import Testing
         let other = try world.paste("sotto decrypt bob")
         #expect(other.status == 66 && other.stderr.contains("bob is a contact, and not a file"))
         #expect(try world.paste("sotto encrypt missing").stderr.contains("cannot read missing"))
+        let message = try world.paste("sotto save bob")
+        #expect(message.status == 64 && message.stderr.contains("sotto save --all bob"))
+        // The contact and the file in the wrong order.
+        for file in ["photo.txt", "missing"] {
+            let swapped = try world.paste("sotto compose file bob \(file)")
+            #expect(
+                swapped.status == 66
+                    && swapped.stderr.contains("bob is a contact, and not a file")
+                    && swapped.stderr.contains("give the file first, then the contact"),
+                "\(swapped.stderr)")
+        }
     }
 
     /// A file that is no text keeps its name, as with --attach.

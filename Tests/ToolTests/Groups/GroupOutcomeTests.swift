@@ -14,9 +14,7 @@ import Testing
     init() throws {
         circle = try Circle("alice", "bob", "carol", "dave")
         try circle.team("alice", "bob", "carol", "dave")
-        let directory = try StateDirectory(
-            path: circle.home.files(circle["alice"].stateDirectory))
-        outbox = try Outbox(directory: directory, lockTimeout: 20)
+        outbox = try circle["alice"].outbox()
     }
 
     /// Writes a message. Returns the ids of its copies.

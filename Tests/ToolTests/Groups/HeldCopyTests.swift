@@ -21,8 +21,7 @@ import Testing
 
     /// Uses the outbox. It is closed afterwards.
     private func outbox<T>(_ body: (Outbox) throws -> T) throws -> T {
-        let directory = try StateDirectory(path: circle.home.files(alice.stateDirectory))
-        return try body(Outbox(directory: directory, lockTimeout: 20))
+        try body(alice.outbox())
     }
 
     /// Puts the copies of a message into the outbox.

@@ -31,22 +31,6 @@ import Testing
         lines.count { !$0.contains(#""suite":"group""#) }
     }
 
-    /// Gives lines to `send`, which reaches no relay.
-    private func send(_ envelopes: [String]) throws {
-        let run = try alice.run(
-            "send", ["--relay", "tcp://127.0.0.1:1"], stdin: lines(envelopes))
-        #expect(run.status == 75, "\(run.stderr)")
-    }
-
-    /// Gives all waiting envelopes an outcome.
-    private func settle(_ outcome: String) throws {
-        let outbox = try Outbox(
-            directory: StateDirectory(path: circle.home.files(alice.stateDirectory)),
-            lockTimeout: 20)
-        let waiting = try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 10)
-        try outbox.settle(waiting.map { ($0.number, outcome) })
-    }
-
     /// The member `untold` of the record of the group.
     private func untold() throws -> JSONObject? {
         try circle.must("alice", "group", ["show", "team"]).records[0]["untold"]?.object
@@ -77,11 +61,11 @@ import Testing
         #expect(list.text.contains("1 change not told to 2 members"))
         #expect(list.stderr.contains("sotto group sync | sotto encrypt | sotto send"))
         // One of two envelopes reaches the outbox.
-        try send([lost[0]])
+        try alice.queue([lost[0]])
         #expect(try untold() == Self.count(1, 1))
         let again = try encrypt(circle.must("alice", "group", ["sync"]).text)
         #expect(again.count == 1)
-        try send(again)
+        try alice.queue(again)
         #expect(try untold() == nil)
         #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty)
         #expect(try !circle.must("alice", "group", ["list", "--text"]).text.contains("not told"))
@@ -89,13 +73,13 @@ import Testing
 
     /// A lost change comes with the next one, and with the first message a minute later.
     @Test func aLostChangeComesWithTheNextMessage() throws {
-        try send(write("with the chain"))
+        try alice.queue(write("with the chain"))
         _ = try describe("one")
         #expect(try bodies(write("at once")) == 0)
         clock.set(61)
         let sent = try write("later")
         #expect(bodies(sent) == 2)
-        try send(sent)
+        try alice.queue(sent)
         clock.set(200)
         #expect(try bodies(write("told")) == 0)
         for line in sent { try circle.deliver(line: line) }
@@ -129,7 +113,7 @@ import Testing
         #expect(try untold() == Self.count(1, 2))
         let again = try encrypt(circle.must("alice", "group", ["sync"]).text)
         #expect(again.count == 2)
-        try send(again)
+        try alice.queue(again)
         #expect(try untold() == nil)
     }
 
@@ -142,7 +126,7 @@ import Testing
         let invited = JSON.array([.string(dave.identity.id.description)])
         #expect(try shown.records[0]["untold"]?.object?["invited"] == invited)
         #expect(shown.stderr.contains("the invitation was not sent to dave: sotto group invite"))
-        try send(invitation)
+        try alice.queue(invitation)
         #expect(try untold() == nil)
     }
 
@@ -162,8 +146,8 @@ import Testing
 
     /// The outcome of an envelope shows that it reached the outbox.
     @Test func anEnvelopeWithAnOutcomeIsTold() throws {
-        try send(describe("one"))
-        try settle("stored")
+        try alice.queue(describe("one"))
+        try alice.settle("stored")
         clock.set(61)
         #expect(try [0, 1].contains(alice.run("history", ["list"]).status))
         #expect(try untold() == nil)
@@ -173,13 +157,13 @@ import Testing
     /// An envelope that waits is told, until no relay gets it.
     @Test(arguments: ["rejected 403", "dropped", "expired"])
     func anEnvelopeThatNoRelayGetsIsNotTold(_ outcome: String) throws {
-        try send(describe("one"))
+        try alice.queue(describe("one"))
         #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty && untold() == nil)
-        try settle(outcome)
+        try alice.settle(outcome)
         #expect(try untold() == Self.count(1, 2))
         let again = try encrypt(circle.must("alice", "group", ["sync"]).text)
         #expect(again.count == 2)
-        try send(again)
+        try alice.queue(again)
         #expect(try untold() == nil)
     }
 
@@ -219,11 +203,11 @@ import Testing
 
     /// Rows of told envelopes do not stay.
     @Test func rowsAreForgotten() throws {
-        try send(describe("one"))
+        try alice.queue(describe("one"))
         _ = try describe("lost")
         try circle.must("alice", "group", ["sync"])
         #expect(try tellings() == 2)
-        try settle("stored")
+        try alice.settle("stored")
         try circle.must("alice", "group", ["sync"])
         #expect(try tellings() == 0)
     }

@@ -1,3 +1,4 @@
+import Glibc
 import Sotto
 import TestSupport
 import Testing
@@ -44,6 +45,24 @@ extension HintTests {
             result: { (world, _) throws in
                 try world.must("bob", "decrypt", [], text: world.must("bob", "recv", []))
                 #expect(try world.must("bob", "group", ["show", "our team"]).contains("604800"))
+            }),
+        HintCase(
+            "to save all files of a contact or a group: sotto save --all …",
+            situation: { world in
+                try world.startRelay()
+                try world.addBob()
+                world.home.files.write("file", Array("a file".utf8))
+                let lines = try world.must(
+                    "bob", "encrypt", ["--to", "alice.card", "--attach", "file"])
+                // The name is free in this folder.
+                unlink(world.home.files("file"))
+                try world.must("bob", "send", ["-q"], text: lines)
+                try world.must("decrypt", ["-q"], text: world.must("recv", ["-q"]))
+                return try world.run("sotto", ["save", "bob"])
+            },
+            result: { (world, run) throws in
+                #expect(run.text == "./file\n")
+                #expect(try world.home.files.read("file") == Array("a file".utf8))
             }),
         HintCase(
             "fetch it: sotto recv --blob … --keep",

@@ -395,8 +395,7 @@ import Testing
         let ids = try sent.map {
             try #require(try JSON.object(parsing: Array($0.utf8))["id"]?.string)
         }
-        let directory = try StateDirectory(path: two.home.files(alice.stateDirectory))
-        let outbox = try Outbox(directory: directory, lockTimeout: 20)
+        let outbox = try alice.outbox()
         let foreign = Envelope.newID()
         let numbers = try outbox.append(
             (ids + [foreign]).map { Outbox.Item(id: $0, to: "bob", envelope: [0x41]) }, relay: "r")

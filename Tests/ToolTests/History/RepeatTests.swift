@@ -28,19 +28,6 @@ import Testing
         try circle.must("alice", "history", ["repeat"] + arguments).text
     }
 
-    private func outbox() throws -> Outbox {
-        try Outbox(
-            directory: StateDirectory(path: circle.home.files(alice.stateDirectory)),
-            lockTimeout: 20)
-    }
-
-    /// Gives envelopes to `send`, which reaches no relay.
-    private func send(_ envelopes: [String]) throws {
-        let run = try alice.run(
-            "send", ["--relay", "tcp://127.0.0.1:1"], stdin: lines(envelopes))
-        #expect(run.status == 75, "\(run.stderr)")
-    }
-
     private func statuses(_ who: String = "bob") throws -> [String?] {
         try alice.history(who).map { $0["status"]?.string }
     }
@@ -65,12 +52,10 @@ import Testing
         #expect(try statuses() == ["unsent", "unsent"])
         #expect(
             try circle.must("alice", "history", ["bob", "--text"]).text.contains("[not sent yet]"))
-        try send(sealed)
+        try alice.queue(sealed)
         #expect(try statuses() == ["queued", "queued"])
         #expect(try again("bob").isEmpty && alice.run("history", ["unsent"]).status == 1)
-        let outbox = try outbox()
-        let waiting = try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 10)
-        try outbox.settle(waiting.map { ($0.number, "stored") })
+        try alice.settle("stored")
         #expect(try statuses() == ["stored", "stored"])
         let opened = try bob.read(sealed)
         #expect(opened.status == 0)
@@ -227,7 +212,7 @@ import Testing
                 #"{"body":{"type":"text","text":"ended","expires":{"after":60,"from":"sent"}}}"#
             let input = text == "ended" ? ending : text
             let sealed = try encrypt(input, "--to", "bob", "--jsonl")
-            if text == "waiting" { try send(sealed) }
+            if text == "waiting" { try alice.queue(sealed) }
         }
         try circle.must("alice", "history", ["delete", "1"])
         clock.set(120)
@@ -382,7 +367,7 @@ import Testing
         clock.set(61)
         #expect(try statuses("team") == ["handedOn", "unsent"])
         let sealed = try encrypt(again("team"))
-        try send(sealed)
+        try alice.queue(sealed)
         #expect(try statuses("team") == ["handedOn", "queued"])
         for line in sealed { try circle.deliver(line: line) }
         #expect(try circle.texts("bob") == ["lost"] && circle.texts("carol") == ["lost"])
@@ -391,9 +376,7 @@ import Testing
         let late = try circle.read("bob")
         #expect(try late.status == 0 && late.records.map { $0["seen"] } == [.bool(true)])
         #expect(try circle.history("bob") == ["first", "lost"])
-        let outbox = try outbox()
-        let waiting = try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 100)
-        try outbox.settle(waiting.map { ($0.number, "stored") })
+        try alice.settle("stored")
         #expect(try statuses("team") == ["handedOn", "stored"])
     }
 
@@ -404,14 +387,9 @@ import Testing
         let carol = circle["carol"].identity.id.description
         let missing = sealed.last { $0.contains(carol) }
         let others = sealed.filter { $0 != missing }
-        try send(others)
+        try alice.queue(others)
         #expect(try statuses("team") == ["queued"])
-        let outbox = try outbox()
-        func settle() throws {
-            let waiting = try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 100)
-            try outbox.settle(waiting.map { ($0.number, "stored") })
-        }
-        try settle()
+        try alice.settle("stored")
         for line in others { try circle.deliver(line: line) }
         try circle.settle()
         try circle.compose("bob", ["react", "-1", "--with", "team", "👍"])
@@ -421,9 +399,9 @@ import Testing
         let repeats = try encrypt(again("team"))
         for line in repeats { try circle.deliver(line: line) }
         #expect(try circle.texts("carol") == ["to all"])
-        try send(repeats)
+        try alice.queue(repeats)
         #expect(try statuses("team") == ["queued"])
-        try settle()
+        try alice.settle("stored")
         #expect(try statuses("team") == ["stored"])
     }
 

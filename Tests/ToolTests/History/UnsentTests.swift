@@ -39,28 +39,6 @@ import Testing
         try circle.encrypt("alice", text, ["--group", group])
     }
 
-    /// Gives lines to `send`, which reaches no relay.
-    private func send(_ envelopes: [String], _ environment: [String: String] = [:]) throws {
-        let run = try circle.home.run(
-            "send", ["--relay", "tcp://127.0.0.1:1"],
-            stdin: .whole(lines(envelopes)),
-            environment: alice.environment.merging(environment) { $1 })
-        #expect(run.status == 75, "\(run.stderr)")
-    }
-
-    private func outbox() throws -> Outbox {
-        try Outbox(
-            directory: StateDirectory(path: circle.home.files(alice.stateDirectory)),
-            lockTimeout: 20)
-    }
-
-    /// Gives all waiting envelopes an outcome.
-    private func settle(_ outcome: String) throws {
-        let outbox = try outbox()
-        let waiting = try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 100)
-        try outbox.settle(waiting.map { ($0.number, outcome) })
-    }
-
     // MARK: One person
 
     @Test func aMessageThatReachedNoOutboxIsNotSent() throws {
@@ -77,18 +55,18 @@ import Testing
         #expect(try alice.run("history", ["unsent"]).status == 1)
         // It is still in a pipe.
         clock.set(100)
-        try send(sealed)
+        try alice.queue(sealed)
         #expect(try text().contains("lost  [queued]") && statuses() == ["queued"])
         #expect(try alice.run("history", ["unsent"]).status == 1)
-        try settle("stored")
+        try alice.settle("stored")
         #expect(try statuses() == ["stored"])
     }
 
     /// Each line of a batch has its own way, and so has each kind of message.
     @Test func aBatchIsSentInPart() throws {
         let sealed = try encrypt(["one", "two", "three"])
-        try send(Array(sealed[..<2]))
-        try settle("stored")
+        try alice.queue(Array(sealed[..<2]))
+        try alice.settle("stored")
         #expect(try statuses() == ["stored", "stored", "unsent"])
         try circle.must(
             "alice", "encrypt", [],
@@ -117,9 +95,9 @@ import Testing
         clock.set(0)
         // The file came back from the stick.
         let back = try circle.home.files.read("envelopes").split(separator: 0x0A)
-        try send(back.map { String(decoding: $0, as: UTF8.self) })
+        try alice.queue(back.map { String(decoding: $0, as: UTF8.self) })
         #expect(try statuses() == ["queued", "handedOn", "handedOn"])
-        try settle("rejected 403")
+        try alice.settle("rejected 403")
         #expect(try statuses() == ["failed", "handedOn", "handedOn"])
         let run = try alice.run("encrypt", ["--to", "bob", "--stateless", "--elsewhere"])
         #expect(run.status == 64 && run.stderr.contains("--elsewhere"))
@@ -129,7 +107,7 @@ import Testing
     @Test func anotherHomeSends() throws {
         try circle.must("bob", "contact", ["set", "alice", "receipts=on"])
         let sealed = try encrypt(["away"])
-        try send(sealed, ["SOTTO_HOME": circle.home.files("other-home")])
+        try alice.queue(sealed, in: "other-home")
         #expect(try statuses() == ["unsent"])
         let receipts = circle.home.files("receipts")
         #expect(try circle["bob"].read(sealed, "--receipts", receipts).status == 0)
@@ -150,11 +128,11 @@ import Testing
         let hers = try carol("encrypt", ["--to", "bob.card"], "of carol")
         #expect(hers.status == 0)
         let own = try encrypt(["of alice"])
-        try send(hers.lines)
+        try alice.queue(hers.lines)
         #expect(try statuses() == ["unsent"])
         #expect(try carol("history", []).records.map { $0["status"] } == [.string("queued")])
-        try send(own)
-        try settle("stored")
+        try alice.queue(own)
+        try alice.settle("stored")
         #expect(try statuses() == ["stored"])
         #expect(try carol("history", []).records.map { $0["status"] } == [.string("stored")])
     }
@@ -172,9 +150,9 @@ import Testing
 
     /// A program ends between the commit of the outcomes in the state and that in the outbox: they are collected twice.
     @Test func outcomesThatAreCollectedTwiceChangeNothing() throws {
-        try send(encrypt(["one"]))
-        try settle("stored")
-        let outbox = try outbox()
+        try alice.queue(encrypt(["one"]))
+        try alice.settle("stored")
+        let outbox = try alice.outbox()
         let again = try outbox.outcomes().map {
             Outbox.Item(id: $0.id, to: "x", envelope: [0x41])
         }
@@ -187,11 +165,11 @@ import Testing
     /// Between its two reads the history never loses a message, whatever `send` and another `history` commit meanwhile.
     @Test func aMessageIsNeverUnsentOnItsWay() throws {
         let store = try alice.store()
-        try send(encrypt(["one"]))
-        let outbox = try outbox()
+        try alice.queue(encrypt(["one"]))
+        let outbox = try alice.outbox()
         let entry = try #require(try store.historyEntry(number: 1))
         #expect(try store.departures(of: [entry], in: outbox) == [1: .queued])
-        try settle("stored")
+        try alice.settle("stored")
         #expect(try store.departures(of: [entry], in: outbox).isEmpty)
         try store.collectOutcomes(from: outbox)
         // The entry was read before the outcome was collected.
@@ -205,13 +183,13 @@ import Testing
         try circle.team("alice", "bob", "carol")
         let sealed = try encrypt("all", toGroup: "team")
         #expect(try statuses("team") == ["unsent"] && text("team").contains("[not sent yet]"))
-        try send(sealed.filter { $0.contains(#""suite":"group""#) })
+        try alice.queue(sealed.filter { $0.contains(#""suite":"group""#) })
         #expect(try statuses("team") == ["queued"])
-        let outbox = try outbox()
-        let waiting = try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 10)
-        try outbox.settle([(waiting[0].number, "stored")])
+        let outbox = try alice.outbox()
+        let waiting = try alice.waiting()
+        try outbox.settle([(waiting[0], "stored")])
         #expect(try statuses("team") == ["queued"])
-        try outbox.settle([(waiting[1].number, "stored")])
+        try outbox.settle([(waiting[1], "stored")])
         #expect(try statuses("team") == ["stored"])
         // A member got a copy in another way.
         let chains = sealed.filter { !$0.contains(#""suite":"group""#) }
@@ -230,14 +208,16 @@ import Testing
         try circle.must("alice", "group", ["create", "alone"])
         #expect(try encrypt("me", toGroup: "alone").isEmpty)
         #expect(try statuses("alone") == [nil])
+        let told = try circle.must("alice", "encrypt", ["--group", "alone"], "me again").stderr
+        #expect(told.contains("alone has no other member yet: the message reaches no one"))
     }
 
     @Test func theOutboxNamesNoGroup() throws {
         try circle.team("alice", "bob", "carol")
         let group = try circle.onlyGroup("alice")
-        try send(encrypt("secret", toGroup: "team"))
+        try alice.queue(encrypt("secret", toGroup: "team"))
         let id = try #require(try alice.history("team")[0]["id"]?.string)
-        let rows = try outbox().read("SELECT envelope FROM outbox") { $0.bytes(0) }
+        let rows = try alice.outbox().read("SELECT envelope FROM outbox") { $0.bytes(0) }
         #expect(rows.count == 4)
         for row in rows {
             var record = try JSON.object(parsing: row)

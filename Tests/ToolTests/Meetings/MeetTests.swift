@@ -117,31 +117,39 @@ import Testing
         }
     }
 
-    @Test func aWrongCodeEndsTheMeetingOnBothSides() throws {
-        let pair = try Pair()
-        let (meeting, codes) = try pair.begin()
+    @Test(arguments: ["tcp", "tls", "http"])
+    func aWrongCodeEndsTheMeetingOnBothSides(_ scheme: String) throws {
+        try guess(at: Pair(tls: scheme == "tls"), scheme)
+    }
+
+    private func guess(at pair: Pair, _ scheme: String) throws {
+        let (meeting, codes) = try pair.begin(scheme)
         let number = try #require(codes.first?.split(separator: "-").first)
         let guess = "\(number)-abandon-ability-able"
-        let joined = try pair.join(guess)
+        let joined = try pair.join(guess, scheme)
         let made = try #require(try meeting.finish().first)
         #expect(joined.status == 14 && joined.stderr.contains("begin again"), "\(joined.stderr)")
         #expect(made.status == 14 && made.stderr.contains("begin again"), "\(made.stderr)")
         // The right code is too late, because the attacker may have more guesses.
-        let late = try pair.join(try #require(codes.first))
+        let late = try pair.join(try #require(codes.first), scheme)
         #expect(late.status == 14, "\(late.stderr)")
         #expect(try Pair.trust("alice", pair.bob, "bob.key") == nil)
         #expect(try Pair.trust("bob", pair.alice, "alice.key") == nil)
     }
 
     /// Joining spends nothing: somebody who only reads cannot end a meeting, and learns no name.
-    @Test func readingAPlaceSpendsNothing() throws {
-        let pair = try Pair()
-        let (meeting, codes) = try pair.begin()
+    @Test(arguments: ["tcp", "tls", "http"])
+    func readingAPlaceSpendsNothing(_ scheme: String) throws {
+        try read(at: Pair(tls: scheme == "tls"), scheme)
+    }
+
+    private func read(at pair: Pair, _ scheme: String) throws {
+        let (meeting, codes) = try pair.begin(scheme)
         let code = try #require(codes.first)
         let number = String(code.prefix { $0 != "-" })
         let reading = try Pipeline([
             pair.bob.command(
-                "recv", ["--meeting", number, "--relay", "tcp://\(pair.relay.address)"])
+                "recv", ["--meeting", number, "--relay", "\(scheme)://\(pair.relay.address)"])
         ])
         var offer = ""
         try reading.collect { bytes in
@@ -150,9 +158,45 @@ import Testing
         }
         #expect(offer.contains("\"offer\"") && !offer.contains("alice"))
         reading.closeOutput()
-        #expect(try pair.join(code).status == 0)
+        #expect(try pair.join(code, scheme).status == 0)
         #expect(try meeting.finish().first?.status == 0)
         #expect(try reading.finish().first?.status == 141)
+    }
+
+    @Test(.needs(.postgres)) func attacksOnAPlaceInPostgreSQL() throws {
+        let cluster = try #require(PostgresCluster.shared)
+        try guess(at: Pair(store: cluster.url(cluster.database())), "tcp")
+        try read(at: Pair(store: cluster.url(cluster.database())), "tcp")
+    }
+
+    /// An attacker who reads the offer answers without the code, twice: the first answer is the only guess.
+    @Test(arguments: ["tcp", "tls", "http"])
+    func anInventedAnswerEndsTheMeeting(_ scheme: String) throws {
+        let pair = try Pair(tls: scheme == "tls")
+        let (meeting, codes) = try pair.begin(scheme)
+        let code = try #require(codes.first)
+        let number = String(code.prefix { $0 != "-" })
+        let reading = try Pipeline([
+            pair.bob.command(
+                "recv", ["--meeting", number, "--relay", "\(scheme)://\(pair.relay.address)"])
+        ])
+        var offer = ""
+        try reading.collect { bytes in
+            offer = String(decoding: bytes, as: UTF8.self)
+            return offer.hasSuffix("\n")
+        }
+        reading.closeOutput()
+        var answer = try JSON.object(parsing: Array(offer.utf8))
+        answer["part"] = .string("answer")
+        answer["session"] = nil
+        answer["proof"] = answer["share"]
+        let line = answer.serialized() + [0x0A]
+        _ = try pair.bob.run("send", [], stdin: .whole(line + line))
+        let made = try #require(try meeting.finish().first)
+        #expect(made.status == 14 && made.stderr.contains("begin again"), "\(made.stderr)")
+        #expect(try pair.join(code, scheme).status == 14)
+        #expect(try Pair.trust("bob", pair.alice, "alice.key") == nil)
+        _ = try reading.finish()
     }
 
     /// A code with a wrong word never reaches the network.
