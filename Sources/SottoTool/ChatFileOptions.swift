@@ -1,5 +1,5 @@
 public import Arguments
-public import Sotto
+import Sotto
 public import SottoBytes
 public import SottoProgram
 

@@ -1,4 +1,4 @@
-public import Sotto
+import Sotto
 
 /// A request about the place of a meeting; it needs no login.
 public struct MeetingRequest: Sendable, Equatable {

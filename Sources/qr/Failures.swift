@@ -1,4 +1,4 @@
-public import SottoBytes
+import SottoBytes
 import SottoQR
 import SottoProgram
 

@@ -1,6 +1,7 @@
 import Glibc
 import Sotto
 import SottoState
+import SottoWire
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import SottoBytes
 import TestSupport
 import Testing
 

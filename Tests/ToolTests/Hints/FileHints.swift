@@ -28,7 +28,7 @@ extension HintTests {
                 try world.makeOlder(by: 6 * 86_400)
                 return try world.run("recv", [])
             },
-            result: { world, _ in
+            result: { (world, _) throws in
                 #expect(try world.home.files.read("picture.txt") == Array("sunset\n".utf8))
                 #expect(try world.run("history", ["--expiring"]).status == 1)
             })
