@@ -98,7 +98,11 @@ extension ClientError: FailureError {
         switch self {
         case .unreachable(let relay, let cause): Self.unreachable(relay, cause)
         case .connectionRefused(let relay): Self.unreachable(relay, "connection refused")
-        case .lost(let relay): Failure(.unavailable, "the connection to \(relay) was lost")
+        case .lost(let relay):
+            Failure(
+                .unavailable, "the connection to \(relay) was lost",
+                hint: ["tcp:", "ws:", "http:"].contains { relay.hasPrefix($0) }
+                    ? "a relay with TLS may close other connections: tls:// in place of tcp://" : nil)
         case .busy(let relay): Failure(.unavailable, "\(relay) has no free connection")
         case .otherName(let relay, let names):
             Failure(

@@ -47,7 +47,7 @@ public struct Reception {
 
     /// Called once, after the first login and before envelopes are received. The caller publishes the owner's prekeys then: they are
     /// not renewed on that connection.
-    public var joined: (() throws -> Void)?
+    public var joined: (() -> Void)?
 
     /// Called once for each change.
     public var notice: ((Notice) -> Void)?

@@ -110,7 +110,7 @@ extension Reception {
                     continue
                 }
                 if isFirst, let joined = plan.joined {
-                    try joined()
+                    joined()
                 } else {
                     replenish()
                 }

@@ -46,11 +46,14 @@ final class RelayNames: Sendable {
 }
 
 extension PlainConnections {
-    /// Returns whether a connection from `peer` is accepted without TLS.
-    func include(_ peer: SocketAddress?) -> Bool {
+    /// Returns whether a connection from `peer` to the address `local` is accepted without TLS. A program on this machine connects
+    /// from a loopback address, or from the address to which it connects.
+    func include(_ peer: SocketAddress?, to local: SocketAddress?) -> Bool {
         switch self {
         case .refused: false
-        case .local: RelayNames.isLoopback(peer)
+        case .local:
+            RelayNames.isLoopback(peer)
+                || peer?.ipAddress != nil && peer?.ipAddress == local?.ipAddress
         case .accepted: true
         }
     }

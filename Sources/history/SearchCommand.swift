@@ -11,7 +11,7 @@ struct SearchCommand: Program {
         name: "search",
         abstract: "Find messages that contain a text, the newest first.",
         usage: """
-            history search [--before N|TIME | --after N|TIME] [--limit N] [-C N] [--text | --json] [-q] TEXT [WHO]
+            sotto history search [--before N|TIME | --after N|TIME] [--limit N] [-C N] [--text | --json] [-q] TEXT [WHO]
             """,
         discussion: """
             With --after the search goes from there to the newest message, the oldest first. Upper and lower case are the same, and so are composed and decomposed characters. Deleted messages and earlier versions of edited messages are not found. The \

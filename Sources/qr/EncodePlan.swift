@@ -38,6 +38,8 @@ struct EncodePlan {
     private let size: Int
     private let margin: Int
     private let invert: Bool
+    /// Whether the user chose a text drawing, which is then drawn on a terminal of any size.
+    private let isChosen: Bool
 
     init(_ flags: EncodeCommand) throws(Failure) {
         if let type = flags.type {
@@ -58,6 +60,7 @@ struct EncodePlan {
         size = flags.size ?? 8
         margin = flags.margin
         invert = flags.invert
+        isChosen = flags.type != nil
         guard 1...100 ~= size else {
             throw Failure(.usage, "--size must be from 1 to 100")
         }
@@ -83,15 +86,15 @@ struct EncodePlan {
         return (1...count).map { "\(output[..<end])-\($0)\(output[end...])" }
     }
 
-    /// Throws if a text drawing does not fit into the terminal.
+    /// Throws if a text drawing that the user did not choose does not fit into the terminal.
     func check(_ code: QRCode, fitsInto terminal: Terminal.Size?) throws(Failure) {
-        guard let terminal, let needed = drawnSize(of: code),
+        guard !isChosen, let terminal, let needed = drawnSize(of: code),
             needed.columns > terminal.columns || needed.rows > terminal.rows
         else { return }
         throw Failure(
             .usage,
             "the code does not fit into this terminal (\(terminal.columns)x\(terminal.rows), needs \(needed.columns)x\(needed.rows))",
-            hint: "write a picture: sotto qr -o FILE.png")
+            hint: "give the command -o FILE.png for a picture, or -t terminal")
     }
 
     /// Returns the size of a text drawing with one more line for its number or the prompt, or `nil` for a picture.

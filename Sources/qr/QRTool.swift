@@ -24,13 +24,13 @@ struct QRTool: Command {
               --exact               keep a line feed at the end of text
               --invert              draw light modules instead of dark ones
 
-            EXAMPLES:
-              keygen public --uri alice.key | qr          draw it on the terminal
-              keygen public --uri alice.key | qr -o a.png make a picture
-              qr -o key.svg -l H key.bin                  the bytes are encoded unchanged
-              qr scan a.png                               print exactly the encoded bytes
-              qr --split auto -o c.png alice.card         c-1.png, c-2.png and so on
-              qr scan c-*.png                             print the card
+            EXAMPLES
+              sotto keygen public --uri | sotto qr          draw it on the terminal
+              sotto keygen public --uri | sotto qr -o a.png make a picture
+              sotto qr -o key.svg -l H key.bin              the bytes are encoded unchanged
+              sotto qr scan a.png                           print exactly the encoded bytes
+              sotto qr --split auto -o c.png alice.card     c-1.png, c-2.png and so on
+              sotto qr scan c-*.png                         print the card
             """,
         version: "0.1.0",
         subcommands: [EncodeCommand.self, ScanCommand.self],

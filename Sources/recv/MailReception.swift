@@ -25,8 +25,11 @@ struct MailReception {
         var reception = Reception(identity: identity, relay: relay, store: inbox?.store)
         reception.invitation = try invitation.map { try Self.code($0) }
         if let inbox, !receiving.isOfDead, receiving.command == nil { try noteUnfinished(inbox) }
+        var unpublished: (any Error)?
         if invitation != nil {
-            reception.joined = { try publish(identity, inbox?.store, to: relay) }
+            reception.joined = {
+                do { try publish(identity, inbox?.store, to: relay) } catch { unpublished = error }
+            }
         }
         let ahead = try ahead(inbox)
         reception.ahead = { ahead?.begin() }
@@ -38,6 +41,7 @@ struct MailReception {
             }
             if ending.error == nil { ahead?.finish() }
             noteLeft(ending.preKeyError, ahead?.error)
+            if let unpublished { throw unpublished }
         }
     }
 

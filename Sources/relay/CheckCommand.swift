@@ -10,7 +10,7 @@ struct CheckCommand: Program {
         name: "check",
         abstract: "Report problems with a relay's options and its machine.",
         usage:
-            "relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--accept-clock] [--json]",
+            "sotto relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--accept-clock] [--json]",
         discussion: """
             It takes the options of a relay, and changes nothing unless --accept-clock is given. Each line begins with \
             ok, warning or error; with an error the exit status is 78. A relay that runs with the store is no error.

@@ -19,7 +19,7 @@ struct DayCount: ExpressibleByArgument {
     }
 
     static var argumentForm: String {
-        "a whole number of days, such as 30d, 4w or 48h, at most \(most)d"
+        "a whole number of days with its unit, such as 30d, 4w or 48h, at most \(most)d"
     }
 
     var argument: String { "\(days)d" }

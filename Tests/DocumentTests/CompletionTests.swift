@@ -132,8 +132,10 @@ struct CompletionTests {
         switch command.split(separator: " ")[0] {
         case "compose": true
         case "group":
-            !["check", "decline", "forget", "list", "log", "participants", "show"]
-                .map { "group " + $0 }.contains(command)
+            ![
+                "check", "decline", "forget", "list", "log", "participants", "revoke", "show",
+            ]
+            .map { "group " + $0 }.contains(command)
         default:
             [
                 "encrypt", "keygen public", "keygen prekeys", "history read", "history repeat",

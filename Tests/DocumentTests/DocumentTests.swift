@@ -53,6 +53,7 @@ struct DocumentTests {
             let help = try Home().run(tool, command + ["--help"]).text.components(separatedBy: "\n")
             var isExample = false
             for line in help {
+                if line.hasPrefix("EXAMPLE") { #expect(line == "EXAMPLES") }
                 isExample = line == "EXAMPLES" || isExample && !line.isEmpty
                 guard isExample else { continue }
                 #expect(!ShownCommand.all(in: line).contains { !$0.isOnPath }, "\(line)")

@@ -123,7 +123,7 @@ import Testing
             #expect(
                 small.lines == [
                     "qr: error: the code does not fit into this terminal (\(width)x\(height), needs \(columns)x\(rows))",
-                    "qr: hint: write a picture: sotto qr -o FILE.png",
+                    "qr: hint: give the command -o FILE.png for a picture, or -t terminal",
                 ])
             let file = try TerminalSession(
                 command, stdout: home.files("out"), columns: width, rows: height

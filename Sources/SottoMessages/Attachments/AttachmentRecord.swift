@@ -47,7 +47,7 @@ extension AttachedFile {
         guard let message = try book.store()?.historyEntry(number: number), !message.isGone else {
             throw Failure(
                 .noInput, "the state has no message with number \(number)",
-                hint: "list the messages with their numbers: sotto decrypt --again")
+                hint: "list the messages with their numbers: sotto history")
         }
         return message.record
     }

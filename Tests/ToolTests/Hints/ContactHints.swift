@@ -173,17 +173,6 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains("127.0.0.1:9")) }),
         HintCase(
-            "write a picture: sotto qr -o FILE.png", typed: { _ in "text" },
-            situation: { world in
-                world.home.files.write("text", Array("text".utf8))
-                return try TerminalSession(
-                    world.home.command("qr", ["text"]), columns: 200, rows: 5
-                ).finish()
-            },
-            result: { (world, _) throws in
-                #expect(try world.must("qr", ["scan", "FILE.png"]) == "text")
-            }),
-        HintCase(
             "list the tools: sotto help",
             situation: { world in try world.run("sotto", ["nothing"]) },
             result: { (_, run) throws in #expect(run.text.contains("fingerprint")) }),

@@ -30,7 +30,7 @@ struct ShownMessageTests {
     private func unread() throws -> String { try bob.run("history", ["unread", "--text"]).text }
 
     @Test func aTextOnATerminalIsRead() throws {
-        let file = try sealed(["one", "two\nlines"])
+        let file = try sealed(["one", #"{"text":"two\nlines"}"#])
         // A pipe, a record and a preview show nothing to a person.
         #expect(try bob.run("decrypt", ["--preview", "--text", file]).status == 0)
         try show(file, "--preview")
