@@ -102,7 +102,8 @@ extension ClientError: FailureError {
             Failure(
                 .unavailable, "the connection to \(relay) was lost",
                 hint: ["tcp:", "ws:", "http:"].contains { relay.hasPrefix($0) }
-                    ? "a relay with TLS may close other connections: tls:// in place of tcp://" : nil)
+                    ? "a relay with TLS may close other connections: tls:// in place of tcp://"
+                    : nil)
         case .busy(let relay): Failure(.unavailable, "\(relay) has no free connection")
         case .otherName(let relay, let names):
             Failure(

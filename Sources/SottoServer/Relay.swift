@@ -122,7 +122,8 @@ public final class Relay: Sendable {
                         isServed
                         ? ProtocolDetector(
                             to: connection, tls: tls,
-                            acceptsPlain: plain.include(channel.remoteAddress, to: channel.localAddress)) : connection
+                            acceptsPlain: plain.include(
+                                channel.remoteAddress, to: channel.localAddress)) : connection
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }

@@ -1,5 +1,6 @@
 import Glibc
 import Sotto
+import SottoBytes
 import SottoState
 import SottoWire
 import TestSupport
