@@ -13,8 +13,8 @@ struct GrantCommand: Program {
             sotto group grant GROUP --all | --newcomers
             """,
         discussion: """
-            --all means the present members who do not read your messages yet. --newcomers means those who join from now \
-            on; group revoke takes that back. Both can be given.
+            --all means the present members who do not read your messages yet. --newcomers means those who join for the \
+            first time from now on; group revoke takes that back. Both can be given. Earlier messages are shown too.
             """)
 
     @Flag("--all", help: "All present members.")
@@ -39,6 +39,10 @@ struct GrantCommand: Program {
 
     func execute() throws {
         let (groups, found) = try group.open()
+        guard !newcomers || found.state.policy.visibility == .granted else {
+            throw Failure(
+                .usage, "in \(found.name) the rules decide what later members read, and not you")
+        }
         var who = try groups.members(names, of: found)
         var granted = found
         try groups.change(found) { group, transaction in

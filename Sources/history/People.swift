@@ -103,7 +103,10 @@ extension MessageView {
         marks += reactions.map { "\($0.emoji) \($0.name)" }
         let count = dropped.reduce(0) { $0 + $1.count }
         if count > 0 { marks.append("\(count) earlier changes dropped") }
-        if hasExpiredFile() { marks.append("file expired") }
+        if hasExpiredFile() {
+            let isSent = entry.direction == .sent
+            marks.append(isSent ? "file no longer at the relay" : "file expired")
+        }
         if let answering { marks.append(progress(of: answering)) }
         switch entry.state {
         case .delivered where entry.readerCount == nil: marks.append("delivered")

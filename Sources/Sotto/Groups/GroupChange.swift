@@ -119,7 +119,7 @@ package struct GroupChange: Sendable {
         package init(group: GroupID, heads: [GroupID]) { (self.group, self.heads) = (group, heads) }
     }
 
-    package enum Act: Sendable {
+    package enum Act: Sendable, Hashable {
         case create(nonce: [UInt8], GroupPolicy, continues: Continuation? = nil)
         case invite([KeyID], GroupRank)
         case join(Entry)

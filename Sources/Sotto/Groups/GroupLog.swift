@@ -160,6 +160,26 @@ package struct GroupLog: Sendable {
         return .stored
     }
 
+    /// Returns the power of the author of a change when it was made, in the state of this log.
+    package func power(of change: GroupChange, in state: GroupState) -> GroupRank {
+        numbers[change.id].map { state.fold.power[$0] } ?? .nobody
+    }
+
+    /// Returns whether the rules let a change do what it does, in the state of this log. Other changes can overrule it, and a removal
+    /// removes only members below its author.
+    package func isEffective(_ change: GroupChange, in state: GroupState) -> Bool {
+        guard let number = numbers[change.id] else { return false }
+        let power = state.fold.power[number]
+        switch change.act {
+        case .create, .join, .leave, .merge, .set(.nickname): return true
+        case .invite, .doorJoin, .set: return state.fold.isEffective(number)
+        case .role(_, let rank):
+            return power >= .moderator && power > rank || power == .owner && rank == .owner
+        case .policy: return power >= .admin
+        case .remove, .ban: return power > .nobody
+        }
+    }
+
     /// Returns the state after further changes, each after its parents, or `nil` if the rules refuse one of them. The log does
     /// not change.
     package func adding(_ changes: [GroupChange]) -> GroupState? {

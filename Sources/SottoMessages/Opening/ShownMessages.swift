@@ -22,8 +22,9 @@ struct ShownMessages {
         var marks: [(conversation: Conversation, place: HistoryPlace)] = []
         var due: [Conversation] = []
         for conversation in conversations {
-            let shown = try store.unread(in: conversation).prefix {
-                numbers[conversation]?.contains($0.number) == true
+            let numbers = numbers[conversation] ?? []
+            let shown = try store.unread(in: conversation, limit: numbers.count).prefix {
+                numbers.contains($0.number)
             }
             var last: HistoryPlace?
             var waiting = Receipts(.read, store)
@@ -42,7 +43,9 @@ struct ShownMessages {
         }
         guard let receipts else { return due }
         var sent = Receipts(.read, store)
-        for entry in read { try sent.add(entry) }
+        // Another process can have stored a message before the mark meanwhile.
+        let all = numbers.values.reduce(into: Set()) { $0.formUnion($1) }
+        for entry in read where all.contains(entry.number) { try sent.add(entry) }
         for message in sent.messages { try receipts.writeRecord(message.record) }
         try receipts.flush()
         return due

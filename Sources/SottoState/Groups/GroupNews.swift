@@ -253,8 +253,10 @@ extension StateTransaction {
                     ])
             ]
         }
-        let remover = after.remover(of: owner.id, after: before) ?? sender
-        if after.isDeleted, !before.isDeleted, before.state.ranks[remover] == .owner {
+        if before.standing == .member, after.rank == .nobody,
+            let remover = after.remover(of: owner.id, after: before),
+            after.wasDeleted(by: remover, before)
+        {
             return [GroupEvent.deleted(by: remover)]
         }
         // An invitation grows in several bodies; the newcomer sees the group after joining.
@@ -262,8 +264,8 @@ extension StateTransaction {
         var events: [JSONObject] = []
         // A change that is stored later is later in the log.
         let new = Array(after.log.changes.reversed().prefix { !before.log.contains($0.id) })
-        func author(_ isWanted: (GroupChange.Act) -> Bool) -> KeyID? {
-            new.first { isWanted($0.act) }?.by
+        func author(of act: GroupChange.Act) -> KeyID? {
+            new.first { $0.act == act && after.log.isEffective($0, in: after.state) }?.by
         }
         let ids = Set(before.state.ranks.keys).union(after.state.ranks.keys)
         for id in ids.sorted(by: { $0.description < $1.description }) {
@@ -286,23 +288,22 @@ extension StateTransaction {
             case (_?, nil):
                 events.append(GroupEvent.left(id, by: after.remover(of: id, after: before)))
             case (let old?, let rank?) where old != rank:
-                let by = author { if case .role(id, _) = $0 { true } else { false } }
-                events.append(GroupEvent.role(id, rank, by: by))
+                events.append(GroupEvent.role(id, rank, by: author(of: .role(id, rank))))
             default: break
             }
         }
         if before.name != after.name {
-            let by = author { if case .set(.name) = $0 { true } else { false } }
+            let by = author(of: .set(.name(after.name)))
             events.append(GroupEvent.renamed(after.name, by: by))
         }
         if before.state.policy != after.state.policy {
-            let by = author { if case .policy = $0 { true } else { false } }
+            let by = author(of: .policy(after.state.policy))
             events.append(
                 GroupEvent.changed(after.state.policy, from: before.state.policy, by: by))
         }
         for what in ["about", "avatar", "timer"]
         where before.state.values[what] != after.state.values[what] {
-            let by = author { if case .set(let value) = $0 { value.key == what } else { false } }
+            let by = after.state.values[what].flatMap { author(of: .set($0)) }
             events.append(GroupEvent.changed(what, by: by))
         }
         if events.isEmpty {
@@ -317,13 +318,25 @@ extension StateTransaction {
 extension StoredGroup {
     /// Returns the member who removed a person by a change that an earlier state does not have, or `nil` if none did.
     fileprivate func remover(of person: KeyID, after before: StoredGroup) -> KeyID? {
-        log.changes.last { change in
+        let rank = before.state.ranks[person] ?? .nobody
+        return log.changes.last { change in
             switch change.act {
             case .remove(let people, _), .ban(let people, _):
                 people.contains(person) && !before.log.contains(change.id)
+                    && log.power(of: change, in: state) > rank
             case .create, .invite, .join, .doorJoin, .leave, .role, .policy, .set, .merge: false
             }
         }?.by
+    }
+
+    /// Returns whether the only owner in an earlier state closed the group and removed all others.
+    fileprivate func wasDeleted(by remover: KeyID, _ before: StoredGroup) -> Bool {
+        let owners = before.state.ranks.filter { $0.value == .owner }.keys
+        return isDeleted && Array(owners) == [remover]
+            && log.changes.contains { change in
+                guard case .policy(let policy) = change.act else { return false }
+                return policy.isClosed && change.by == remover
+            }
     }
 
     /// Whether the owner decides if a new member reads their messages.

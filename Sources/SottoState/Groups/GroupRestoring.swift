@@ -141,7 +141,7 @@ extension StateTransaction {
         let restored = Restored(isNew: isNew, isDoubtful: group.isDoubtful, lost: lost)
         guard isNew || group.question != nil else { return restored }
         try restoreMembers(backup.members, of: group, isNew: isNew)
-        if backup.showsToNewcomers, group.rank > .nobody {
+        if isNew, backup.showsToNewcomers, group.rank > .nobody {
             group = try show(toNewcomersOf: group, true)
         }
         if let room = backup.room, try self.room(of: group) == nil {

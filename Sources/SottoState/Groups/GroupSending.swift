@@ -359,7 +359,9 @@ extension StateTransaction {
         guard group.rank == .owner, members.allSatisfy({ $0.rank < .owner }) else {
             throw GroupError.refused
         }
-        let people = members.map(\.id) + group.invitees
+        // An invitation that was told to nobody is not told now.
+        let invited = try group.invitees.filter { try note(of: $0, in: group).told > 0 }
+        let people = members.map(\.id) + invited
         var group = try write(.policy(group.state.policy.closed), in: group)
         if !people.isEmpty { group = try cut(people, in: group) { .remove($0, $1) } }
         group = try write(.leave(limits(of: owner.id, in: group)), in: group)

@@ -93,7 +93,8 @@ extension StateTransaction {
         noteForks(in: group)
         group.state = group.log.fold()
         let isOver = before.ranks[owner.id] != nil && group.rank == .nobody
-        if isOver { group.showsToNewcomers = false }
+        let isOtherRule = before.policy.visibility != group.state.policy.visibility
+        if isOver || isOtherRule { group.showsToNewcomers = false }
         groups[group.id] = group
         if GroupHeader(group) != header { try writeHeader(of: group) }
         try draw(in: &group)
@@ -148,13 +149,14 @@ extension StateTransaction {
         }
     }
 
-    /// Shows the owner's messages to the members who entered since an earlier log, if the owner decided so.
+    /// Shows the owner's messages to the members who entered for the first time since an earlier log, if the owner decided so. Who
+    /// was a member before needs a grant: messages can be about the removal.
     private func grantNewcomers(
         of group: StoredGroup, since log: GroupLog?
     ) throws(StateError) {
-        guard group.showsToNewcomers, let log else { return }
+        guard group.showsToNewcomers, !group.isDoubtful, let log else { return }
         for member in group.state.ranks.keys
-        where group.mayGrant(to: member) && log.entry(of: member) != group.log.entry(of: member) {
+        where group.mayGrant(to: member) && !log.hasEntered(member) {
             try grant(member, in: group)
         }
     }

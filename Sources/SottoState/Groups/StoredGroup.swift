@@ -141,14 +141,15 @@ package struct StoredGroup: Sendable {
         state.policy.isClosed && state.ranks.values.allSatisfy { $0 == .owner }
     }
 
-    /// The people whom a change gave a rank that they do not have yet, and from whom no later change took it, in the order of the
-    /// log.
+    /// The people to whom the owner of the state gave a rank that they do not have yet, and from whom no later change took it, in
+    /// the order of the log. People whom another member chose are not among them.
     var invitees: [KeyID] {
         var open: [KeyID] = []
         for change in log.changes {
             switch change.act {
-            case .invite(let people, _): open += people
-            case .role(let person, let rank) where rank > .nobody: open.append(person)
+            case .invite(let people, _) where change.by == owner: open += people
+            case .role(let person, let rank) where change.by == owner && rank > .nobody:
+                open.append(person)
             default: break
             }
             open.removeAll { change.act.removal(of: $0) != nil || change.by == $0 }

@@ -10,7 +10,7 @@ extension IdentityStore {
     public static let fileWarning: Int64 = 2 * 86_400
 
     /// The most messages that a search for such files reads.
-    private static let mostRead = 10_000
+    private static let mostRead = 2_000
 
     /// Notes that the file of a received message was fetched. `record` is that of the message, which another history can have
     /// printed.
@@ -39,14 +39,14 @@ extension IdentityStore {
     /// Returns the received messages whose files their relays delete within ``fileWarning`` and were not fetched, the file that ends
     /// first first. Of very many messages only the newest are searched.
     public func expiringFiles(at now: Timestamp = .now()) throws(StateError) -> [MessageView] {
-        // The message or its repeat was sent so long ago that the file ends within the days of the warning.
+        // A message is here since it arrived; a file that was sent before can end at any time.
         let recent = try use { connection throws(StateError) in
             try entries(
                 """
-                WHERE time > ? AND time <= ? AND sent = 0 AND kind <= ? AND sealed IS NOT NULL
+                WHERE time > ? AND sent = 0 AND kind <= ? AND sealed IS NOT NULL
                 ORDER BY time DESC LIMIT ?
-                """, now.seconds - Blob.lifetime, now.seconds - Blob.lifetime + Self.fileWarning,
-                HistoryEntry.Kind.event.rawValue, Self.mostRead, connection: connection)
+                """, now.seconds - Blob.lifetime, HistoryEntry.Kind.event.rawValue, Self.mostRead,
+                connection: connection)
         }
         var files = recent.filter { $0.kind == .content && $0.file != nil }
         for event in recent where event.isRepeat {

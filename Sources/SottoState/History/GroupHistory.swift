@@ -65,7 +65,8 @@ extension IdentityStore {
         var changes: [ShownChange] = []
         var policy: GroupPolicy?
         for change in group.log.changes {
-            let events = change.by == owner.id ? change.events(after: policy) : []
+            let isOwn = change.by == owner.id && group.log.isEffective(change, in: group.state)
+            let events = isOwn ? change.events(after: policy) : []
             if let new = change.newPolicy { policy = new }
             guard !events.isEmpty else { continue }
             changes.append(

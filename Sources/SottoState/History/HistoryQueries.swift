@@ -106,15 +106,16 @@ extension IdentityStore {
     }
 
     /// Returns the received messages of a conversation that were not marked as read, the oldest first.
-    package func unread(in conversation: Conversation) throws(StateError) -> [HistoryEntry] {
+    package func unread(
+        in conversation: Conversation, limit: Int = .max
+    ) throws(StateError) -> [HistoryEntry] {
         try use { connection throws(StateError) in
             guard let row = try conversationRow(conversation, connection) else { return [] }
             return try entries(
                 """
                 WHERE conversation = ? AND kind = 0 AND sent = 0 AND state = 0
-                AND sealed IS NOT NULL AND (place, number) > (?, ?) ORDER BY place, number
-                """, row.number, row.read.rank, row.read.number,
-                connection: connection)
+                AND sealed IS NOT NULL AND (place, number) > (?, ?) ORDER BY place, number LIMIT ?
+                """, row.number, row.read.rank, row.read.number, limit, connection: connection)
         }
     }
 

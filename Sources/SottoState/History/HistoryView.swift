@@ -107,12 +107,13 @@ public struct MessageView: Sendable {
         return Timestamp(seconds: end)
     }
 
-    /// Whether the relay deleted the file before it was fetched. A sender cannot know of a fetch: a receipt of reading counts as one.
+    /// Whether the relay deleted the file before it was fetched. A sender cannot know of a fetch: a receipt of reading counts as one,
+    /// and without it this holds for 30 days, for which the file can be sent again.
     public func hasExpiredFile(at now: Timestamp = .now()) -> Bool {
         guard let fileEnd, fileEnd <= now, !isFileFetched else { return false }
         return switch entry.state {
         case .new: entry.direction == .received
-        case .handedOn, .stored, .delivered: true
+        case .handedOn, .stored, .delivered: now.seconds - fileEnd.seconds < Departure.lifetime
         case .read, .failed, .claimed, .deleted, .damaged, .expired: false
         }
     }

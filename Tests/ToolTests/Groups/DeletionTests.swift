@@ -72,6 +72,39 @@ struct DeletionTests {
         }
     }
 
+    /// A removal from a group in which owners alone decide ends it for nobody else, and the removed member sees what happened.
+    @Test func aRemovalFromAClosedGroupIsNoDeletion() throws {
+        try circle.group("alice", "role", "team", "bob", "owner")
+        try circle.group(
+            "alice", "policy", "team", "add=owner", "edit=owner", "post=owner", "pin=owner")
+        try circle.settle()
+        try circle.group("alice", "remove", "team", "carol")
+        for who in ["bob", "carol"] {
+            let events = try events(who)
+            #expect(events.map { $0["event"] } == [.string("left")], "\(who): \(events)")
+            #expect(events[0]["by"]?.string == circle["alice"].identity.id.description)
+        }
+        #expect(try standing("bob") == .string("member"))
+    }
+
+    /// A person whom a member without the right to it invites hears nothing of the end.
+    @Test func onlyOwnInvitationsAreTakenBack() throws {
+        let id = try circle.groupID("alice")
+        try circle["alice"].store().transaction { state in
+            let group = try #require(try state.group(id))
+            #expect(group.invitees.isEmpty)
+        }
+        try circle.group("alice", "policy", "team", "add=member")
+        try circle.settle()
+        try circle.group("bob", "invite", "team", "dave")
+        try circle.settle()
+        let log = try circle.must("alice", "group", ["log", "team"]).text
+        #expect(log.contains(circle["dave"].identity.id.description))
+        let told = try circle.must("alice", "group", ["delete", "--yes", "team"]).records
+        let people = told.compactMap { $0["to"]?.string }
+        #expect(!people.isEmpty && !people.contains(circle["dave"].identity.id.description))
+    }
+
     @Test func onlyTheOwnerDeletes() throws {
         try circle.group("alice", "role", "team", "bob", "admin")
         try circle.settle()

@@ -35,7 +35,7 @@ struct NewcomerGrantTests {
         try circle.say("alice", "one")
         let decided = try circle.must("alice", "group", ["grant", "team", "--newcomers"])
         #expect(decided.stdout.isEmpty)
-        #expect(decided.stderr == "group: later members can read your messages\n")
+        #expect(decided.stderr == "group: later members can read all your messages\n")
         #expect(try participant("alice")["newcomersSeeMe"] == .bool(true))
         #expect(try participant("bob")["seesMe"] == .bool(false))
         let table = try circle.must("alice", "group", ["participants", "--text", "team"]).text
@@ -55,6 +55,35 @@ struct NewcomerGrantTests {
                 == "group: 1 more member can read your messages; later members can too\n")
         try circle.settle()
         #expect(try circle.history("bob") == ["one", "two"])
+    }
+
+    /// A member who comes back needs a grant: messages can be about the removal.
+    @Test func whoComesBackIsNotGranted() throws {
+        try circle.team(
+            "alice", "bob", "carol", options: ["--visibility", "granted", "--newcomers"])
+        #expect(try participant("carol")["seesMe"] == .bool(true))
+        try circle.group("alice", "remove", "team", "carol")
+        try circle.settle()
+        try circle.say("alice", "about carol")
+        try circle.settle()
+        let names = try join("carol")
+        #expect(names.contains(.string("joined")) && names.contains(.string("question")))
+        #expect(try participant("carol")["seesMe"] == .bool(false))
+        try circle.say("alice", "again")
+        try circle.settle()
+        #expect(try circle.history("carol") == [])
+    }
+
+    /// The decision is one of the visibility `granted`, and ends with it.
+    @Test func theDecisionNeedsItsVisibility() throws {
+        try circle.team("alice", "bob", options: ["--visibility", "joined"])
+        let grant = ["grant", "team", "--newcomers"]
+        #expect(try circle["alice"].run("group", grant).status == 64)
+        try circle.group("alice", "policy", "team", "visibility=granted")
+        try circle.must("alice", "group", grant)
+        try circle.group("alice", "policy", "team", "visibility=joined")
+        try circle.group("alice", "policy", "team", "visibility=granted")
+        #expect(try participant("alice")["newcomersSeeMe"] == nil)
     }
 
     @Test func theDecisionIsTakenBack() throws {
