@@ -292,7 +292,8 @@ import Testing
         for (party, peer) in [(alice, "bob"), (bob, "alice")] {
             found.insert(try party.history(peer).last?["fileExpired"] == .bool(true))
             let text = try party.run("history", [peer, "--text"]).text
-            found.insert(text.contains(
+            found.insert(
+                text.contains(
                     peer == "bob" ? "[file no longer at the relay]" : "[file expired]"))
         }
         try #require(found.count == 1)
