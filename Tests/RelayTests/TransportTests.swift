@@ -230,7 +230,7 @@ struct TransportTests {
             try #require(status == 0)
         }
         let request = Array("GET /health HTTP/1.1\r\nHost: relay\r\n\r\n".utf8)
-        _ = send(client, request, request.count, Int32(MSG_NOSIGNAL.rawValue))
+        _ = send(client, request, request.count, Int32(MSG_NOSIGNAL))
         var byte: UInt8 = 0
         return recv(client, &byte, 1, 0) == 1
     }
