@@ -52,7 +52,7 @@ struct GrantCommand: Program {
             return granted
         }
         if all { sayWhoReads(who.count, in: granted) }
-        if newcomers, !all { group.options.note("later members can read your messages") }
+        if newcomers, !all { group.options.note("later members can read all your messages") }
     }
 
     /// Says how many present members can read the owner's messages now, and whether later ones can.

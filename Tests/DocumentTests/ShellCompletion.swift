@@ -78,6 +78,8 @@ struct ShellCompletion {
                 printf '%s\t%s\n' $line $word
             end
         end <lines
+        # Without it the status is that of the last loop, 1 if it had no word.
+        exit 0
         """#
 
     /// zsh completes only in an interactive shell on a terminal. The words are those that its completions give to compadd.

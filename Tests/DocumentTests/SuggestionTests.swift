@@ -17,6 +17,14 @@ import Testing
         let home = try Home(people: "alice")
         // These take a conversation, or a file, in place of a command.
         let status: Int32 = ["history", "qr"].contains(program) ? 66 : 64
+        if program == "history" {
+            // An empty history says that it is empty.
+            let environment = ["SOTTO_IDENTITY": home.files("alice.key")]
+            let run = try home.run(
+                "encrypt", ["--to", "me", "-q", "--elsewhere"], stdin: .whole(Array("x".utf8)),
+                environment: environment)
+            try #require(run.status == 0, "\(run.stderr)")
+        }
         let tools = program == "sotto" ? Repository.tools : []
         for name in try HelpDump.of(program).subcommands + tools {
             let run = try home.run(

@@ -93,7 +93,7 @@ struct DecryptedTextTests {
         let none = try bob.run("decrypt", ["--attachment", "1", "plan.blob"])
         #expect(none.status == 66 && none.stdout.isEmpty && none.stderr.contains("not a file"))
         let missing = try bob.run("decrypt", ["--attachment", "99", "plan.blob"])
-        #expect(missing.status == 66 && missing.stderr.contains("decrypt --again"))
+        #expect(missing.status == 66 && missing.stderr.contains(": sotto history\n"))
         let bare = try bob.read(sent.lines, "--text", "-q", "--stateless")
         #expect(bare.text.contains("its key is in the record"))
     }

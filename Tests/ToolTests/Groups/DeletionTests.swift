@@ -91,7 +91,7 @@ struct DeletionTests {
     @Test func onlyOwnInvitationsAreTakenBack() throws {
         try circle.group("alice", "policy", "team", "add=member")
         try circle.settle()
-        try circle.group("bob", "invite", "team", "dave")
+        try circle.group("bob", "invite", "team", circle["dave"].card)
         try circle.settle()
         let log = try circle.must("alice", "group", ["log", "team"]).text
         #expect(log.contains(circle["dave"].identity.id.description))

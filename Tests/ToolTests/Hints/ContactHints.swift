@@ -105,7 +105,7 @@ extension HintTests {
             situation: { world in try world.run("contact", ["add", "--nothing"]) },
             result: { (_, run) throws in #expect(run.text.contains("--name")) }),
         HintCase(
-            "list the messages with their numbers: sotto decrypt --again",
+            "list the messages with their numbers: sotto history",
             situation: { world in
                 try world.must("decrypt", ["-q"], text: world.message("bob"))
                 world.home.files.write("blob", [1, 2, 3])
@@ -149,10 +149,11 @@ extension HintTests {
         HintCase(
             "list the ids: sotto history list",
             situation: { world in
-                try world.must("encrypt", ["--to", "me", "-q"], text: "x")
-                try world.must("group", ["create", "team"])
-                try world.must("history", ["rename", "team", "x"])
-                try world.must("history", ["rename", "me", "x"])
+                for group in ["team", "crew"] {
+                    try world.must("group", ["create", group])
+                    try world.must("encrypt", ["--group", group, "-q"], text: "x")
+                    try world.must("history", ["rename", group, "x"])
+                }
                 return try world.run("history", ["x"])
             },
             result: { (_, run) throws in #expect(run.lines.count == 2) }),
