@@ -17,7 +17,7 @@ public struct Message: Sendable, Hashable {
         "details", "legacy", "body", "number",
         "direction", "received", "status", "unread", "deleted", "damaged", "expired", "expires",
         "edited", "versions", "reactions", "pinned", "dropped", "receipts", "imported",
-        "digest", "quotation", "group", "role", "place", "card",
+        "digest", "quotation", "group", "role", "place", "card", "fileExpired",
     ]
 
     /// The envelope's id.
