@@ -266,7 +266,8 @@ import Testing
             "direction": "\"sent\"", "received": "\"2020-01-01T00:00:00Z\"", "receipts": "[]",
             "digest": "\"00\"", "quotation": "\"same\"", "expires": "\"2020-01-01T00:00:00Z\"",
             "place": "\"x\"", "dropped": "true", "damaged": "true", "expired": "true",
-            "role": "\"owner\"", "seen": "true", "legacy": "\"x\"", "number": "7", "fileExpired": "true",
+            "role": "\"owner\"", "seen": "true", "legacy": "\"x\"", "number": "7",
+            "fileExpired": "true",
         ]
         let extra = members.map { ",\"\($0)\":\($1)" }.joined()
         let line =
