@@ -59,7 +59,9 @@ struct SetCommand: Program {
         note(
             "contacts write to the old relay until they have the card: the next message to each carries it, and sotto recv --card fetches it"
         )
-        note("to fetch what still arrives there: sotto recv\(option) --relay \(shellWord(former))")
+        note(
+            "to fetch what still arrives there: sotto recv\(option) --relay \(shellWord(former)) | sotto decrypt\(option)"
+        )
         note("a room stays at its relay; MY RELAY MOVED in sotto(7) moves it")
     }
 

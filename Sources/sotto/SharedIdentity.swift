@@ -21,9 +21,16 @@ struct SharedIdentity {
         // A missing or damaged identity is reported by the tool that needs it.
         status.collectsMessages = true
         let isLocked = try status.run().status == ExitStatus.no.rawValue
-        secret =
-            isLocked
-            ? PassedSecret(try Terminal.ask("Passphrase for \(path): ", secret: true)) : nil
+        var answer: PassedSecret?
+        do throws(Failure) {
+            if isLocked {
+                answer = PassedSecret(try Terminal.ask("Passphrase for \(path): ", secret: true))
+            }
+        } catch {
+            // Without a terminal, the tool that needs the identity says how to unlock it.
+            guard error.status == .configuration else { throw error }
+        }
+        secret = answer
     }
 
     /// The options of the identity for a tool.

@@ -193,8 +193,13 @@ struct SendWordTests {
                 text: "x")
             #expect(run.status == 0 && run.text.contains("stored"), "\(run.stderr)")
         }
-        // Without a terminal and a source nothing is sent.
-        #expect(try front.world.paste("sotto compose text bob --send", text: "x").status == 78)
+        // Without a terminal and a source nothing is sent, and the way to unlock the identity is named.
+        for command in ["compose text bob --send", "say bob", "read"] {
+            let run = try front.world.paste("sotto \(command)", text: "x")
+            #expect(
+                run.status == 78 && run.stderr.contains(" is locked, ")
+                    && run.stderr.contains("sotto keygen unlock"), "\(command): \(run.stderr)")
+        }
         let exposed = try front.world.paste(
             "sotto compose text --identity-passphrase horse bob --send", text: "x")
         #expect(exposed.status == 64 && exposed.stderr.contains("cannot be an argument"))

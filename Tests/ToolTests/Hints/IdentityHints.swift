@@ -124,7 +124,7 @@ extension HintTests {
                 #expect(card.relay == world.relayURL)
             }),
         HintCase(
-            "to fetch what still arrives there: sotto recv… --relay …",
+            "to fetch what still arrives there: sotto recv… --relay … | sotto decrypt…",
             situation: { world in
                 try world.startRelay()
                 let relay = try #require(world.relayURL)
@@ -132,7 +132,7 @@ extension HintTests {
                 try world.must("bob", "send", ["-q"], text: world.message("bob"))
                 return try world.run("keygen", ["set", "--relay", "tcp://127.0.0.1:1"])
             },
-            result: { (_, run) throws in #expect(run.text.contains(#""type":"envelope""#)) }),
+            result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
         HintCase(
             "chmod 600 …",
             situation: { world in
