@@ -20,6 +20,7 @@ import PackageDescription
 //   3  SottoClient SottoServer                with SottoNetwork the only importers of NIO
 //      SottoContacts                          the address book on the command line
 //      SottoMessages                          opening and sealing messages, attachments, bodies about groups
+//      SottoChat                              the state and the screen of `chat`
 //      SottoMessengers                        the five messengers, a plug-in of `bridge` and `contact`
 //      SottoScan                              reading pictures, which only `qr-scan` links
 //   4  the programs
@@ -265,6 +266,9 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "SottoChat", dependencies: ["CUTF8Proc", "Sotto", "SottoBytes", "SottoProgram"],
+            swiftSettings: strict),
+        .target(
             name: "SottoNetwork",
             dependencies: [
                 "Sotto", .product(name: "NIOCore", package: "swift-nio"),
@@ -299,6 +303,7 @@ let package = Package(
             "decrypt", ["SottoState", "SottoContacts", "SottoMessages", "SottoOpenSSL", "CBotan"],
             link: botan + fullyStatic),
         program("contact", accounts + ["SottoMessages"], link: fullyStatic),
+        program("chat", ["SottoChat"], link: fullyStatic),
         program("compose", ["SottoState", "SottoContacts", "SottoMessages"], link: fullyStatic),
         program(
             "group", ["SottoState", "SottoContacts", "SottoMessages", "SottoWire"],
@@ -325,8 +330,9 @@ let package = Package(
         .target(
             name: "programs",
             dependencies: [
-                "bridge", "compose", "contact", "decrypt", "encrypt", "fingerprint", "group",
-                "history", "keygen", "pad", "qr", "qr-scan", "recv", "relay", "send", "sotto",
+                "bridge", "chat", "compose", "contact", "decrypt", "encrypt", "fingerprint",
+                "group", "history", "keygen", "pad", "qr", "qr-scan", "recv", "relay", "send",
+                "sotto",
             ], swiftSettings: strict),
         .target(
             name: "benchmarks",
@@ -432,7 +438,8 @@ let package = Package(
                 "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoMessages",
                 "SottoProgram",
                 "SottoState", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
-                "compose", "fingerprint", "group", "history", "pad", "qr", "qr-scan", "recv",
+                "chat", "compose", "fingerprint", "group", "history", "pad", "qr", "qr-scan",
+                "recv",
                 "sotto",
                 "send",
                 "relay",
@@ -444,7 +451,8 @@ let package = Package(
             name: "DocumentTests",
             dependencies: [
                 "SottoTool", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
-                "compose", "fingerprint", "group", "history", "pad", "qr", "send", "recv", "relay",
+                "chat", "compose", "fingerprint", "group", "history", "pad", "qr", "send", "recv",
+                "relay",
                 "sotto",
             ],
             swiftSettings: strict),
