@@ -20,7 +20,7 @@ import PackageDescription
 //   3  SottoClient SottoServer                with SottoNetwork the only importers of NIO
 //      SottoContacts                          the address book on the command line
 //      SottoMessages                          opening and sealing messages, attachments, bodies about groups
-//      SottoChat                              the state and the screen of `chat`
+//      SottoChat                              the chat of people as a value: events in, effects and screens out
 //      SottoMessengers                        the five messengers, a plug-in of `bridge` and `contact`
 //      SottoScan                              reading pictures, which only `qr-scan` links
 //   4  the programs
@@ -445,6 +445,9 @@ let package = Package(
                 "relay",
             ],
             exclude: ["Keyring/no_keyring.c"], swiftSettings: strict),
+        .testTarget(
+            name: "ChatTests", dependencies: ["Sotto", "SottoBytes", "SottoChat"],
+            swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         // Needs every program: it compares the documents with the programs' own help.
         .testTarget(
