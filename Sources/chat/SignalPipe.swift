@@ -1,5 +1,6 @@
 import Glibc
 import SottoBytes
+import SottoProgram
 
 /// The signals of this process as bytes in a pipe, so that poll(2) waits for them too.
 ///
@@ -13,26 +14,32 @@ enum SignalPipe {
     /// All signals that are received.
     static let received = Array(endings) + [SIGCHLD, SIGWINCH, SIGTSTP, SIGCONT]
 
-    /// Begins to receive the signals, except those that the parent process ignores, as under nohup(1). Returns the descriptor to
-    /// read their numbers from.
-    static func open() throws(Failure) -> Int32 {
-        var ends: [Int32] = [-1, -1]
-        guard pipe2(&ends, O_CLOEXEC | O_NONBLOCK) == 0 else {
-            throw Failure(errno: errno, "make", "a pipe")
-        }
-        writing = ends[1]
+    /// Begins to receive the signals, except those that the parent process ignores, as under nohup(1). Returns the pipe with
+    /// their numbers, which must stay open.
+    static func open() throws(Failure) -> PipeEnds {
+        let pipe = try PipeEnds()
+        for end in [pipe.reading, pipe.writing] { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+        writing = pipe.writing
         for signal in received where !isIgnored(signal) { handle(signal) }
-        return ends[0]
+        return pipe
     }
 
     /// Returns the numbers of the signals that arrived.
-    static func numbers(from descriptor: Int32) -> Set<Int32> {
+    static func numbers(from pipe: PipeEnds) -> Set<Int32> {
         var numbers: Set<Int32> = []
         var block = [UInt8](repeating: 0, count: 256)
-        while case let count = read(descriptor, &block, block.count), count > 0 {
+        while case let count = read(pipe.reading, &block, block.count), count > 0 {
             numbers.formUnion(block[..<count].map(Int32.init))
         }
         return numbers
+    }
+
+    /// Stops the program in the usual way of SIGTSTP. Returns when it continues.
+    static func stop() {
+        guard !isIgnored(SIGTSTP) else { return }
+        signal(SIGTSTP, SIG_DFL)
+        raise(SIGTSTP)
+        handle(SIGTSTP)
     }
 
     private static func isIgnored(_ signal: Int32) -> Bool {
@@ -48,7 +55,7 @@ enum SignalPipe {
         action.__sigaction_handler.sa_handler = { signal in
             let code = errno
             var number = UInt8(truncatingIfNeeded: signal)
-            // A full pipe has a number of each kind, or the program reads it soon and finds all children that ended.
+            // A full pipe needs no other number of this signal; the program looks for children at each number.
             _ = write(SignalPipe.writing, &number, 1)
             errno = code
         }
