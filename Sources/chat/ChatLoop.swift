@@ -17,9 +17,14 @@ struct ChatLoop {
     private var wake: Timestamp?
     /// The exit status, as soon as the program is to end.
     private var status: Int32?
+    /// The exit status after a signal, and the time at which the program ends without the state.
+    private var interruption: (status: Int32, deadline: Int64)?
     private var failure: Failure?
     /// Whether a running `keygen unlock` has said something, and its first line.
     private var unlockMessage: String?
+
+    /// The time within which the state ends the program after a signal, in milliseconds.
+    private static let longestInterruption: Int64 = 5000
 
     /// The id of the run of `keygen unlock`, which the state does not start as a pipeline.
     private static let unlocking = Pipeline.ID(-1)
@@ -44,6 +49,9 @@ struct ChatLoop {
             view?.show(state)
             if let failure { throw failure }
             if let status { return status }
+            if let interruption, interruption.deadline <= MonotonicTime.milliseconds() {
+                return interruption.status
+            }
             waitAndTake()
         }
     }
@@ -119,6 +127,10 @@ struct ChatLoop {
         if let wake {
             shortest = min(shortest, max(0, wake.seconds * 1000 - Timestamp.milliseconds()))
         }
+        if let interruption {
+            shortest = min(
+                shortest, max(0, interruption.deadline - MonotonicTime.milliseconds()))
+        }
         if let wait = input.milliseconds { shortest = min(shortest, wait) }
         if let wait = view?.milliseconds { shortest = min(shortest, wait) }
         return Int32(shortest)
@@ -133,6 +145,8 @@ struct ChatLoop {
             events.append(resized())
         }
         if let number = numbers.first(where: SignalPipe.endings.contains) {
+            let deadline = MonotonicTime.milliseconds() + Self.longestInterruption
+            interruption = interruption ?? (128 + number, deadline)
             events.append(.interrupted(number))
         }
     }
