@@ -1,4 +1,4 @@
-import SottoChat
+@testable import SottoChat
 import Testing
 
 struct CellTests {
@@ -29,6 +29,8 @@ struct CellTests {
         #expect(Cells.wrap("abcdefgh", width: 3, limit: 9).rows == ["abc", "def", "gh"])
         #expect(Cells.wrap("漢字漢字", width: 5, limit: 9).rows == ["漢字", "漢字"])
         #expect(Cells.wrap("a\n\nb", width: 5, limit: 9).rows == ["a", "", "b"])
+        #expect(Cells.wrap("ab cdef", first: 3, width: 6, limit: 9).rows == ["ab", "cdef"])
+        #expect(Cells.wrap("abcdef", first: 3, width: 6, limit: 9).rows == ["", "abcdef"])
         let flood = Cells.wrap(String(repeating: "\n", count: 32 << 10), width: 5, limit: 40)
         #expect(flood.rows.count == 40 && flood.isCut)
     }

@@ -1,28 +1,28 @@
 /// A text that is being typed, with a cursor between its clusters.
-package struct LineEditor: Sendable {
+struct LineEditor: Sendable {
     /// The greatest length in bytes; what does not fit is not taken.
-    package static let limit = 128 << 10
+    static let limit = 128 << 10
 
     private(set) var characters: [Character] = []
     private(set) var cursor = 0
 
-    package init() {}
+    init() {}
 
     /// The text.
-    package var text: String { String(characters) }
-    package var isEmpty: Bool { characters.isEmpty }
+    var text: String { String(characters) }
+    var isEmpty: Bool { characters.isEmpty }
     /// The text before the cursor.
     var beforeCursor: String { String(characters[..<cursor]) }
 
     /// Replaces the text; the cursor is at its end.
-    package mutating func set(_ text: String) {
+    mutating func set(_ text: String) {
         characters = Array(text)
         cursor = characters.count
     }
 
     /// Inserts a text at the cursor. Returns `false` if the whole would be too long.
     @discardableResult
-    package mutating func insert(_ text: String) -> Bool {
+    mutating func insert(_ text: String) -> Bool {
         let before = beforeCursor + text
         let all = before + String(characters[cursor...])
         guard all.utf8.count <= Self.limit else { return false }
@@ -40,7 +40,7 @@ package struct LineEditor: Sendable {
     }
 
     /// Takes a key of editing. Returns `false` if it is none.
-    package mutating func take(_ key: Key) -> Bool {
+    mutating func take(_ key: Key) -> Bool {
         switch key {
         case .text(let text): insert(text)
         case .lineBreak: insert("\n")
