@@ -121,6 +121,10 @@ struct Conversation: Sendable {
             var message = message
             // A record from before the marking must not take it back.
             if old?.isUnread == false { message.isUnread = false }
+            // The record of a deleted message has no author.
+            if let old, message.isDeleted {
+                (message.author, message.name, message.time) = (old.author, old.name, old.time)
+            }
             if old?.place == message.place {
                 entries[index].content = .message(message)
                 return

@@ -28,6 +28,12 @@ struct ChatMessage: Sendable, Hashable {
     /// The greatest length of a kept text, in code points.
     static let textLimit = 8_000
     private static let nameLimit = 40
+    /// The types of bodies that are no content.
+    static let events: Set<String> = [
+        "reaction", "edit", "delete", "pin", "unpin", "receipt", "typing", "presence", "profile",
+        "call",
+        "history", "group", "devices", "sync", "timer",
+    ]
 
     /// What became of an own message.
     enum Fate: String, Sendable {
@@ -93,8 +99,8 @@ struct ChatMessage: Sendable, Hashable {
         var copies: Int
     }
 
-    /// Reads a record. Returns `nil` if it is no message with content.
-    init?(_ record: JSONObject) {
+    /// Reads a record of the conversation `known`, or of the one that the record names. Returns `nil` if it is no message with content.
+    init?(_ record: JSONObject, in known: ConversationKey? = nil) {
         guard record["type"]?.string == "message", let number = record["number"]?.integer,
             number > 0
         else { return nil }
@@ -103,7 +109,9 @@ struct ChatMessage: Sendable, Hashable {
         author = Self.word(record["from"])
         isOwn = record["direction"]?.string == "sent"
         let other = isOwn ? Self.word(record["to"]) : author
-        if let group = record["group"]?.string {
+        if let known {
+            key = known
+        } else if let group = record["group"]?.string {
             key = .group(Cells.line(group, limit: 80))
         } else if let details = record["details"]?.object, let chat = details["chat"]?.string {
             key = .chat(chat)
@@ -170,10 +178,6 @@ struct ChatMessage: Sendable, Hashable {
             return false
         }
         switch type {
-        case "reaction", "edit", "delete", "pin", "unpin", "receipt", "typing", "presence",
-            "profile",
-            "call", "history", "group", "devices", "sync", "timer":
-            return false
         case "text": content = .text(text(body["text"]))
         case "data": content = .note("data; /save writes it to a file")
         case "file": readFile(body)
