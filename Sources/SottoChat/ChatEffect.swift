@@ -27,8 +27,10 @@ package enum ChatEffect: Sendable {
     case copy(String)
     /// Print a line on standard output, without a screen. It has no control characters.
     case print(String)
-    /// Print a line on standard error, without a screen.
+    /// Print a line on standard error; with a screen, after the terminal is restored.
     case warn(String)
+    /// Paint the whole screen again.
+    case repaint
     /// Restore the terminal and stop the program with SIGTSTP.
     case suspend
     /// End the program with this exit status, after the running pipelines were stopped. The state has waited for those that

@@ -12,6 +12,9 @@ package enum Key: Sendable, Hashable {
     case escape
     case up
     case down
+    /// Alt or Ctrl with an arrow.
+    case selectUp
+    case selectDown
     case left
     case right
     case wordLeft

@@ -1,0 +1,229 @@
+import Sotto
+
+/// The open conversation: what is loaded of it, and the part that is shown.
+struct Conversation: Sendable {
+    /// What is named by a row.
+    enum EntryID: Sendable, Hashable {
+        case message(Int64)
+        case notice(Int)
+        /// A text that was typed and is not in the history yet.
+        case pending(Int)
+    }
+
+    /// A line that is not in the history, such as that of a member who joined.
+    struct Notice: Sendable, Hashable {
+        var number: Int
+        var time: Timestamp
+        var text: String
+    }
+
+    struct Entry: Sendable {
+        enum Content: Sendable {
+            case message(ChatMessage)
+            case notice(Notice)
+        }
+
+        var content: Content
+        /// The order: time, number of the message, number of the notice.
+        var order: (Int64, Int64, Int)
+
+        var id: EntryID {
+            switch content {
+            case .message(let message): .message(message.number)
+            case .notice(let notice): .notice(notice.number)
+            }
+        }
+
+        var message: ChatMessage? {
+            if case .message(let message) = content { message } else { nil }
+        }
+
+        var time: Timestamp {
+            switch content {
+            case .message(let message): message.time
+            case .notice(let notice): notice.time
+            }
+        }
+    }
+
+    /// The bottom of what is shown.
+    struct Anchor: Sendable, Equatable {
+        var id: EntryID
+        /// The number of rows of the entry that are hidden below.
+        var hidden: Int
+    }
+
+    /// The limits of what is kept.
+    static let entryLimit = 3_000
+    static let weightLimit = 6 << 20
+
+    let key: ConversationKey
+    var name: String
+    private(set) var entries: [Entry] = []
+    private var weight = 0
+    private var notices = 0
+    /// Whether the first message of the history is loaded.
+    var isComplete = false
+    /// Whether the first page was read.
+    var isLoaded = false
+    /// Whether newer messages than the last entry are not loaded.
+    private(set) var isDetached = false
+    /// `nil` if the end is shown.
+    var anchor: Anchor?
+    var selection: Int64?
+    /// The first message that was unread when the conversation was opened, and the number of unread ones then.
+    var unreadLine: (number: Int64, count: Int)?
+    /// The unread messages that were on the screen.
+    var seen: Set<Int64> = []
+    /// The number up to which messages are marked as read, or are being marked.
+    var marked: Int64 = 0
+
+    init(_ key: ConversationKey, name: String) { (self.key, self.name) = (key, name) }
+
+    var messages: [ChatMessage] { entries.compactMap(\.message) }
+
+    var firstNumber: Int64? { entries.lazy.compactMap(\.message).first?.number }
+
+    func index(of id: EntryID) -> Int? {
+        // The place is not known from the id, and the newest entries are asked for most.
+        entries.lastIndex { $0.id == id }
+    }
+
+    func message(_ number: Int64) -> ChatMessage? {
+        index(of: .message(number)).flatMap { entries[$0].message }
+    }
+
+    /// The newest own message that can be edited.
+    var lastOwn: ChatMessage? {
+        entries.lazy.reversed().compactMap(\.message).first {
+            guard $0.isOwn, !$0.isDeleted, case .text = $0.content else { return false }
+            return true
+        }
+    }
+
+    /// The message that a number of a command means: a number of the history, or -1 for the last one.
+    func message(named word: Substring) -> ChatMessage? {
+        guard let number = Int64(word) else { return nil }
+        if number > 0 { return message(number) }
+        guard number < 0, number > -10_000 else { return nil }
+        let named = entries.lazy.reversed().compactMap(\.message).filter { !$0.isDeleted }
+            .dropFirst(Int(-number - 1))
+        return named.first
+    }
+
+    // MARK: Changes
+
+    /// Adds a message, or replaces the one of its number.
+    mutating func add(_ message: ChatMessage) {
+        if let index = index(of: .message(message.number)) {
+            let old = entries[index].message
+            weight += message.weight - (old?.weight ?? 0)
+            var message = message
+            // A record from before the marking must not take it back.
+            if old?.isUnread == false { message.isUnread = false }
+            // The record of a deleted message has no author.
+            if let old, message.isDeleted {
+                (message.author, message.name, message.time) = (old.author, old.name, old.time)
+            }
+            if old?.place == message.place {
+                entries[index].content = .message(message)
+                return
+            }
+            entries.remove(at: index)
+            weight -= message.weight
+            insert(message)
+            return
+        }
+        if isDetached, let last = entries.last,
+            (message.place.seconds, message.number, 0) > last.order
+        {
+            return
+        }
+        insert(message)
+        trim()
+    }
+
+    private mutating func insert(_ message: ChatMessage) {
+        insert(Entry(content: .message(message), order: (message.place.seconds, message.number, 0)))
+        weight += message.weight
+    }
+
+    private mutating func insert(_ entry: Entry) {
+        var index = entries.count
+        while index > 0, entry.order < entries[index - 1].order { index -= 1 }
+        entries.insert(entry, at: index)
+    }
+
+    /// Adds a line at the end.
+    mutating func tell(_ text: String, at time: Timestamp) {
+        guard !isDetached else { return }
+        notices += 1
+        let last = entries.last?.order ?? (0, 0, 0)
+        let notice = Notice(number: notices, time: time, text: text)
+        let seconds = max(last.0, time.seconds)
+        insert(Entry(content: .notice(notice), order: (seconds, max(last.1, 0), notices)))
+        trim()
+    }
+
+    /// Drops what is far from the view, if too much is kept.
+    private mutating func trim() {
+        while entries.count > Self.entryLimit || weight > Self.weightLimit, entries.count > 100 {
+            if let anchor, let index = index(of: anchor.id), index < entries.count / 2 {
+                weight -= entries.removeLast().message?.weight ?? 0
+                isDetached = true
+            } else {
+                weight -= entries.removeFirst().message?.weight ?? 0
+                isComplete = false
+            }
+        }
+    }
+
+    /// Forgets the loaded messages, so that the newest page is read again.
+    mutating func reset() {
+        (entries, weight, isComplete, isLoaded, isDetached) = ([], 0, false, false, false)
+        (anchor, selection) = (nil, nil)
+    }
+
+    /// Sets what became of the own message with an envelope's id.
+    mutating func set(_ fate: ChatMessage.Fate, ofID id: String) {
+        guard
+            let index = entries.lastIndex(where: {
+                guard let message = $0.message else { return false }
+                return message.isOwn && message.id == id
+            }), var message = entries[index].message
+        else { return }
+        if let old = message.fate, [.stored, .delivered, .read].contains(old), fate != .failed {
+            return
+        }
+        message.fate = fate
+        entries[index].content = .message(message)
+    }
+
+    /// Notes that messages were on the screen. Returns the number up to which all are seen and not marked yet.
+    mutating func see(_ numbers: [Int64]) -> Int64? {
+        seen.formUnion(numbers)
+        var last: Int64?
+        for entry in entries {
+            guard let message = entry.message, message.isUnread else { continue }
+            guard seen.contains(message.number) else { break }
+            last = message.number
+        }
+        guard let last, last != marked else { return nil }
+        return last
+    }
+
+    /// Marks the messages up to the place of a message as read here.
+    mutating func mark(upTo number: Int64) {
+        marked = number
+        guard let index = index(of: .message(number)) else { return }
+        for place in 0...index {
+            guard var message = entries[place].message, message.isUnread else { continue }
+            message.isUnread = false
+            entries[place].content = .message(message)
+            seen.remove(message.number)
+        }
+    }
+
+    /// The number of unread messages among those that are loaded.
+    var unread: Int { entries.count { $0.message?.isUnread == true } }
+}
