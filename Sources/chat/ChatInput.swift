@@ -15,7 +15,7 @@ protocol ChatInput {
 
 /// The keys of the terminal.
 struct KeyInput: ChatInput {
-    /// The time after which an escape is a key of its own, in milliseconds.
+    /// The time after which an escape is the key Esc, in milliseconds.
     private static let pause: Int64 = 50
 
     private var decoder = KeyDecoder()

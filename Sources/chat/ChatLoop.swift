@@ -15,6 +15,8 @@ struct ChatLoop {
     private var view: ScreenView?
     /// The time of the next tick that the state wants.
     private var wake: Timestamp?
+    /// The lines for standard error after the terminal is restored.
+    private var warnings: [String] = []
     /// The exit status, as soon as the program is to end.
     private var status: Int32?
     /// The exit status after a signal, and the time at which the program ends without the state.
@@ -63,6 +65,7 @@ struct ChatLoop {
     mutating func end() {
         RawTerminal.end()
         view = nil
+        for line in warnings { Terminal.say(line) }
         for pipeline in pipelines.values {
             if pipeline.takesInput { pipeline.closeInput() } else { pipeline.signal(SIGTERM) }
         }
@@ -190,7 +193,8 @@ struct ChatLoop {
         case .copy(let text):
             view?.add(Array("\u{1B}]52;c;\(Base64.standard.encode(Array(text.utf8)))\u{07}".utf8))
         case .print(let line): print(line)
-        case .warn(let line): Terminal.say(line)
+        case .warn(let line): if view == nil { Terminal.say(line) } else { warnings.append(line) }
+        case .repaint: view?.forget()
         case .suspend:
             suspend()
             if view != nil { perform(state.take(resized())) }

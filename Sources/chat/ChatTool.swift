@@ -5,7 +5,7 @@ import SottoBytes
 import SottoChat
 import SottoProgram
 
-/// `chat`: conversations in a terminal. It runs the other tools, and has no keys and no messages of its own.
+/// `chat`: conversations in a terminal. It runs the other tools, and stores no keys and no messages.
 @main
 struct ChatTool: Program {
     static let configuration = CommandConfiguration(

@@ -37,7 +37,7 @@ enum RawTerminal {
         begin()
     }
 
-    /// Makes the terminal ready for the screen; also again, after the program was stopped.
+    /// Makes the terminal ready for the screen, at the start and after the program was stopped.
     static func begin() {
         if !isActive {
             tcgetattr(descriptor, before)
