@@ -303,7 +303,7 @@ let package = Package(
             "decrypt", ["SottoState", "SottoContacts", "SottoMessages", "SottoOpenSSL", "CBotan"],
             link: botan + fullyStatic),
         program("contact", accounts + ["SottoMessages"], link: fullyStatic),
-        program("chat", ["SottoChat"], link: fullyStatic),
+        plainProgram("chat", ["Sotto", "SottoChat"], link: fullyStatic),
         program("compose", ["SottoState", "SottoContacts", "SottoMessages"], link: fullyStatic),
         program(
             "group", ["SottoState", "SottoContacts", "SottoMessages", "SottoWire"],
