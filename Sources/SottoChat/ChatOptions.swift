@@ -29,6 +29,8 @@ package struct ChatOptions: Sendable {
     package var rows = 24
     /// Whether --notify gives a command.
     package var notifies = false
+    /// The home directory, for paths that begin with `~/`.
+    package var home = ""
     package var now: Timestamp
     /// Returns the local time of a time.
     package var localTime: @Sendable (Timestamp) -> LocalTime

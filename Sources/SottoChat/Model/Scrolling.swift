@@ -88,7 +88,11 @@ extension Conversation {
         while place < entries.count {
             let rows = layout.rows(of: self, at: place).count
             if count + rows > height {
-                anchor = Anchor(id: entries[place].id, hidden: count + rows - height)
+                // An entry without a row in the view is not its bottom.
+                let hidden = count + rows - height
+                let isHidden = hidden >= rows && place > 0
+                anchor = Anchor(
+                    id: entries[isHidden ? place - 1 : place].id, hidden: isHidden ? 0 : hidden)
                 return
             }
             count += rows

@@ -121,9 +121,9 @@ enum SlashCommand: String, CaseIterable, Sendable {
             keys + [("", "")] + commands + [("//TEXT", "send a text that begins with a slash")]
         let marks = [
             "",
-            "Marks of your messages: … waits, ✓ is stored by the relay, ✓✓ is delivered, ✓✓ read,",
-            "[not sent] failed. Names are from your contacts; [claimed] names are not.",
+            "Your messages: … waits, ✓ is stored by the relay, ✓✓ is delivered, ✓✓ read is read, [not sent] failed.",
+            "Names are those of your contacts. A name in “quotation marks” is only claimed.",
         ]
-        return all.map { MessageRows.padded($0.0, 26) + ($0.1.isEmpty ? "" : " " + $0.1) } + marks
+        return all.map { MessageRows.padded($0.0, 24) + ($0.1.isEmpty ? "" : "  " + $0.1) } + marks
     }
 }

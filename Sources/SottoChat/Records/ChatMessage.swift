@@ -78,7 +78,7 @@ struct ChatMessage: Sendable, Hashable {
     var isEdited = false
     var isPinned = false
     var quote: Quote?
-    /// The words of a forwarded message.
+    /// The id of the claimed first author of a forwarded message, or an empty text.
     var forwarded: String?
     /// The reactions: each emoji with the ids of the people.
     var reactions: [Reaction] = []
@@ -174,27 +174,22 @@ struct ChatMessage: Sendable, Hashable {
             content = .note("damaged: the message cannot be read")
             return true
         }
-        guard let body = record["body"]?.object, let type = body["type"]?.string else {
-            return false
-        }
+        guard let body = record["body"]?.object, let type = body["type"]?.string,
+            !Self.events.contains(type)
+        else { return false }
         switch type {
         case "text": content = .text(text(body["text"]))
         case "data": content = .note("data; /save writes it to a file")
         case "file": readFile(body)
         case "system":
             content = .note(Self.systemWords(body))
+            name = "*"
         default:
             content = .note(
                 "a message of the type \(Cells.line(type, limit: 30)); this version cannot show it")
         }
         if let reply = body["reply"]?.object { readQuote(reply, record["quotation"]?.string) }
-        if let forward = body["forwarded"]?.object {
-            let from =
-                forward["from"]?.string.map {
-                    " from " + String(Cells.line($0, limit: 17).prefix(16))
-                } ?? ""
-            forwarded = "forwarded" + from
-        }
+        if let forward = body["forwarded"]?.object { forwarded = Self.word(forward["from"]) }
         return true
     }
 

@@ -8,12 +8,12 @@ extension ChatState {
             { if case .request(let id) = $0 { ids.contains(id) } else { true } }, at: now)
         for request in list.requests where ids.contains(request.id) {
             let claimed =
-                request.claimedName.map { "who claims the name \($0)" } ?? "without a name"
+                request.claimedName.map { "“\($0)” (claimed)" } ?? "a sender without a name"
             ask(
                 Question(
                     subject: .request(id: request.id),
                     text:
-                        "\(Words.count(request.count, "message")) of \(request.id.prefix(16))…, \(claimed)",
+                        "\(claimed), \(request.id.prefix(16))…: \(Words.count(request.count, "message"))",
                     yes: "accepts", no: "blocks"))
         }
     }

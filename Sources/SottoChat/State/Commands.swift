@@ -44,6 +44,7 @@ extension ChatState {
         pending.append(Pending(number: lastPending, key: open.key, text: text, time: now))
         if pending.count > 200 { pending.removeFirst() }
         make("compose", ["text", "--", open.key.who], input: text, pending: lastPending)
+        conversation?.unreadLine = nil
         goToEnd()
         lastTyping = nil
     }
@@ -286,7 +287,8 @@ extension ChatState {
 
     private mutating func sendFile(_ rest: String, to who: String) {
         var words = ShellWords(rest)
-        guard let path = words.next(), !path.isEmpty else { return say("/file needs a path") }
+        guard var path = words.next(), !path.isEmpty else { return say("/file needs a path") }
+        if path.hasPrefix("~/"), !options.home.isEmpty { path = options.home + path.dropFirst() }
         let name = path.split(separator: "/").last.map(String.init) ?? path
         say("sending \(name)")
         run(

@@ -4,6 +4,7 @@ import Sotto
 extension ChatState {
     mutating func take(_ key: Key) {
         if key != .control("c") { isInterrupted = false }
+        if status?.isAlert == false { status = nil }
         switch key {
         case .control("l"):
             effects.append(.repaint)

@@ -63,7 +63,7 @@ extension ChatState {
         }
         lock = nil
         locksAtEnd = !prompt.stays
-        isLocked = false
+        (isLocked, mailTrouble) = (false, nil)
         guard isStarted else { return begin() }
         if news.id == nil { startNews() }
         if mail.id == nil { startMail() }

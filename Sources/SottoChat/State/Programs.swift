@@ -233,6 +233,7 @@ extension ChatState {
 
     private mutating func endMail(_ run: Running, _ statuses: [Int32]) {
         mail.id = nil
+        guard !isLocked else { return }
         let isOther = run.errors.contains {
             $0.contains("another recv is running") || $0.contains("took over its mailbox")
         }

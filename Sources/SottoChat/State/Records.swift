@@ -26,6 +26,9 @@ extension ChatState {
         case .contacts:
             list.contacts = Array(records.compactMap { ChatContact($0) }.prefix(ChatList.limit))
             nameConversation()
+            // The questions name contacts.
+            askRequests()
+            askInvitations()
         case .requests:
             list.requests = Array(records.compactMap { ChatRequest($0) }.prefix(ChatList.limit))
             askRequests()
@@ -74,7 +77,11 @@ extension ChatState {
     }
 
     private mutating func add(_ record: JSONObject, in key: ConversationKey) {
-        guard let message = ChatMessage(record, in: key) else { return }
+        guard var message = ChatMessage(record, in: key) else { return }
+        // A deleted message has lost its author, but the other side of a conversation is known.
+        if message.author.isEmpty, !message.isOwn, case .person(let id) = key {
+            (message.author, message.name) = (id, name(of: id))
+        }
         if message.isOwn, !message.author.isEmpty { ownID = message.author }
         conversation?.add(message)
         if message.isOwn { settle(message) }

@@ -48,6 +48,7 @@ enum Cells {
             if used > limit { break }
             out.append(character)
         }
+        if out.last == "…" { out.removeLast() }
         return limit > 0 ? out + "…" : ""
     }
 

@@ -194,7 +194,28 @@ extension ChatState {
     }
 
     func overlayRows(_ overlay: Overlay) -> [String] {
-        overlay.lines.flatMap { Cells.wrap($0, width: options.columns, limit: 500).rows }
+        let width = options.columns
+        return overlay.lines.flatMap { line in
+            // The rows after the first are below the last column of a table.
+            let indent = min(Self.lastColumn(line), width / 3)
+            let rows = Cells.wrap(line, first: width, width: width - indent, limit: 500).rows
+            return rows.prefix(1) + rows.dropFirst().map { MessageRows.spaces(indent) + $0 }
+        }
+    }
+
+    /// Returns the column after the last run of two spaces, or 0.
+    private static func lastColumn(_ line: String) -> Int {
+        var (column, spaces, last) = (0, 0, 0)
+        for character in line {
+            if character == " " {
+                spaces += 1
+            } else {
+                if spaces > 1 { last = column }
+                spaces = 0
+            }
+            column += Cells.width(character)
+        }
+        return last
     }
 
     private func rows(of overlay: Overlay, _ height: Int) -> [[Screen.Span]] {
@@ -267,10 +288,8 @@ extension ChatState {
         switch item {
         case .request(let request):
             let claimed =
-                request.claimedName.map { "[claims: \($0)]" } ?? "\(request.id.prefix(16))…"
-            add(
-                claimed, request.count, "", "?", "message request of \(request.id.prefix(16))…",
-                .dim)
+                request.claimedName.map { "“\($0)”" } ?? "\(request.id.prefix(16))…"
+            add(claimed, request.count, "", "?", "message request; the name is only claimed", .dim)
         case .invitation(let group):
             add(
                 group.name, 0, "", "?",
@@ -323,13 +342,13 @@ extension ChatState {
         let later = question.isOwn ? "" : "  ^O later"
         let keys = "  ^Y \(question.yes)  ^N \(question.no)\(later)"
         let short = "  ^Y ^N" + (question.isOwn ? "" : " ^O")
-        let isShort = Cells.width(keys) > options.columns / 2
-        let end = isShort ? short : keys
+        let text = "? \(count)\(question.text)"
+        let end = Cells.width(text) + Cells.width(keys) > options.columns ? short : keys
         let room = options.columns - Cells.width(end)
         var style = Screen.Style.alert
         style.color = .magenta
         return [
-            Screen.Span(Cells.cut("? \(count)\(question.text)", to: max(4, room)), style),
+            Screen.Span(Cells.cut(text, to: max(4, room)), style),
             Screen.Span(end, .bold),
         ]
     }
@@ -347,11 +366,8 @@ extension ChatState {
         if let signals = signalWords { return [Screen.Span(signals, .good)] }
         if let open = conversation {
             if open.anchor != nil {
-                let unread = open.unread > 0 ? ", \(open.unread) unread" : ""
-                return [
-                    Screen.Span(
-                        "── newer messages are below: PageDown, Esc to the end\(unread) ──", .dim)
-                ]
+                let unread = open.unread > 0 ? "\(open.unread) unread, " : ""
+                return [Screen.Span("── \(unread)newer messages are below: PageDown, Esc ──", .dim)]
             }
             if let trouble = relayTrouble ?? mailTrouble { return [Screen.Span(trouble, .dim)] }
             return open.isLoaded ? [] : [Screen.Span("reading…", .dim)]
@@ -393,8 +409,8 @@ extension ChatState {
     // MARK: The passphrase
 
     private func lockRows(_ lock: LockPrompt) -> ([[Screen.Span]], Screen.Place?) {
-        let stars = String(
-            repeating: "*", count: min(lock.passphrase.count, max(0, options.columns - 14)))
+        // As many as ever, so that the screen does not tell the length.
+        let stars = lock.passphrase.count > 0 ? "****" : ""
         let box = lock.stays ? "[x]" : "[ ]"
         var rows: [[Screen.Span]] = [
             [Screen.Span(MessageRows.padded(" sotto chat", options.columns), .reversed)], [],

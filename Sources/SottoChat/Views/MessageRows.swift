@@ -59,7 +59,7 @@ struct MessageRows {
     private func rows(of notice: Conversation.Notice) -> [Row] {
         let wrapped = Cells.wrap(notice.text, width: room - 2, limit: 6).rows
         return wrapped.enumerated().map { index, text in
-            let head = index == 0 ? Self.padded("*", indent) : Self.spaces(indent)
+            let head = index == 0 ? Self.padded("  *", indent) : Self.spaces(indent)
             return [Screen.Span(head + text, .dim)]
         }
     }
@@ -92,12 +92,12 @@ struct MessageRows {
         let (body, bodyStyle) = Self.body(message)
         if let quote = message.quote {
             let author = quote.from.isEmpty ? "" : self.name(quote.from) + ": "
-            let doubt = quote.doubt.map { " [\($0)]" } ?? ""
-            let text = Cells.cut(
-                "┃ " + author + (quote.text ?? "a message") + doubt, to: max(4, width - headWidth))
-            begin(text, .dim)
-        } else if let forwarded = message.forwarded {
-            begin(Cells.cut("[\(forwarded)]", to: max(4, width - headWidth)), .dim)
+            let doubt = quote.doubt.map { "[\($0)] " } ?? ""
+            let text = "┃ " + doubt + author + (quote.text ?? "a message")
+            begin(Cells.cut(text, to: max(4, width - headWidth)), .dim)
+        } else if let author = message.forwarded {
+            let words = author.isEmpty ? "[forwarded]" : "[forwarded from \(self.name(author))]"
+            begin(Cells.cut(words, to: max(4, width - headWidth)), .dim)
         }
         let isShort = width - headWidth < 8
         if isShort, rows.isEmpty { begin("", .plain) }
