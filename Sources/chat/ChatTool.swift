@@ -57,6 +57,7 @@ struct ChatTool: Program {
         options.who = who
         options.form = isScreen ? .screen : .lines
         options.notifies = notify != nil
+        options.home = environmentVariable("HOME") ?? ""
         let signals = try SignalPipe.open()
         let status: Int32
         if isScreen {

@@ -3,7 +3,10 @@ import TestSupport
 import Testing
 
 /// `sotto chat` with an identity that has a passphrase.
-@Suite(.needs(.tmux), .timeLimit(.minutes(60))) struct ChatLockTests {
+@Suite(
+    .needs(.tmux), .enabled(if: UnlockTests.hasKeyring, UnlockTests.hint),
+    .timeLimit(.minutes(60))) struct ChatLockTests
+{
     private let they: Conversing
     private let stage: ChatStage
 

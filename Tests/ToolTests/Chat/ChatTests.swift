@@ -241,7 +241,9 @@ import Testing
         try terminal.waitForEnd(of: "relay not reached")
         let other = try chat(they.bob)
         #expect(try other.waitFor("for later").hasSuffix("alice  for later"))
-        // Without a relay, Ctrl-D leaves the line in the outbox.
+        // Without a relay, Ctrl-D leaves the line in the outbox. The chat is connected when it has a message.
+        try tell(they.bob, "back again")
+        try terminal.waitFor("bob  back again")
         stage.relay.end()
         try terminal.waitFor("relay not reached")
         try terminal.enter("for much later")
