@@ -62,7 +62,7 @@ struct HostileTests {
             if number.isMultiple(of: 1_000) { stage.type("x") }
         }
         let open = stage.state.conversation
-        #expect(open?.entries.count == Conversation.entryLimit)
+        #expect((open?.entries.count ?? 0) <= Conversation.entryLimit)
         #expect(open?.messages.last?.number == 10_000)
         #expect(stage.state.editor.text == "typing xxxxxxxxxx")
         // Reading again is bounded, although each record asks for it.

@@ -61,6 +61,10 @@ struct Conversation: Sendable {
     var name: String
     private(set) var entries: [Entry] = []
     private var weight = 0
+    /// The numbers of the loaded messages.
+    private var numbers: Set<Int64> = []
+    /// The number of unread messages among those that are loaded.
+    private(set) var unread = 0
     private var notices = 0
     /// Whether the first message of the history is loaded.
     var isComplete = false
@@ -75,8 +79,8 @@ struct Conversation: Sendable {
     var unreadLine: (number: Int64, count: Int)?
     /// The unread messages that were on the screen.
     var seen: Set<Int64> = []
-    /// The number up to which messages are marked as read, or are being marked.
-    var marked: Int64 = 0
+    /// Whether messages were seen that are not marked yet.
+    private var hasUnmarked = false
 
     init(_ key: ConversationKey, name: String) { (self.key, self.name) = (key, name) }
 
@@ -85,8 +89,9 @@ struct Conversation: Sendable {
     var firstNumber: Int64? { entries.lazy.compactMap(\.message).first?.number }
 
     func index(of id: EntryID) -> Int? {
+        if case .message(let number) = id, !numbers.contains(number) { return nil }
         // The place is not known from the id, and the newest entries are asked for most.
-        entries.lastIndex { $0.id == id }
+        return entries.lastIndex { $0.id == id }
     }
 
     func message(_ number: Int64) -> ChatMessage? {
@@ -113,26 +118,22 @@ struct Conversation: Sendable {
 
     // MARK: Changes
 
+    /// Whether the message with a number is loaded.
+    func has(_ number: Int64) -> Bool { numbers.contains(number) }
+
     /// Adds a message, or replaces the one of its number.
     mutating func add(_ message: ChatMessage) {
-        if let index = index(of: .message(message.number)) {
-            let old = entries[index].message
-            weight += message.weight - (old?.weight ?? 0)
+        if let index = index(of: .message(message.number)), let old = entries[index].message {
             var message = message
             // A record from before the marking must not take it back.
-            if old?.isUnread == false { message.isUnread = false }
+            if !old.isUnread { message.isUnread = false }
             // The record of a deleted message has no author.
-            if let old, message.isDeleted {
+            if message.isDeleted {
                 (message.author, message.name, message.time) = (old.author, old.name, old.time)
             }
-            if old?.place == message.place {
-                entries[index].content = .message(message)
-                return
-            }
-            entries.remove(at: index)
-            weight -= message.weight
-            insert(message)
-            return
+            if old.place == message.place { return replace(at: index, with: message) }
+            remove(at: index)
+            return insert(message)
         }
         if isDetached, let last = entries.last,
             (message.place.seconds, message.number, 0) > last.order
@@ -143,15 +144,38 @@ struct Conversation: Sendable {
         trim()
     }
 
+    private mutating func replace(at index: Int, with message: ChatMessage) {
+        count(entries[index], -1)
+        entries[index].content = .message(message)
+        count(entries[index], 1)
+    }
+
+    private mutating func remove(at index: Int) {
+        count(entries[index], -1)
+        entries.remove(at: index)
+    }
+
+    /// Adds an entry to what is counted, or takes it away.
+    private mutating func count(_ entry: Entry, _ sign: Int) {
+        guard let message = entry.message else { return }
+        weight += sign * message.weight
+        if message.isUnread { unread += sign }
+        if sign > 0 { numbers.insert(message.number) } else { numbers.remove(message.number) }
+    }
+
     private mutating func insert(_ message: ChatMessage) {
         insert(Entry(content: .message(message), order: (message.place.seconds, message.number, 0)))
-        weight += message.weight
     }
 
     private mutating func insert(_ entry: Entry) {
-        var index = entries.count
-        while index > 0, entry.order < entries[index - 1].order { index -= 1 }
-        entries.insert(entry, at: index)
+        var (low, high) = (0, entries.count)
+        if let last = entries.last, last.order < entry.order { low = high }
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].order < entry.order { low = middle + 1 } else { high = middle }
+        }
+        entries.insert(entry, at: low)
+        count(entry, 1)
     }
 
     /// Adds a line at the end.
@@ -165,22 +189,25 @@ struct Conversation: Sendable {
         trim()
     }
 
-    /// Drops what is far from the view, if too much is kept.
+    /// Drops what is far from the view, if too much is kept: a part at once, so that most messages cost nothing.
     private mutating func trim() {
-        while entries.count > Self.entryLimit || weight > Self.weightLimit, entries.count > 100 {
-            if let anchor, let index = index(of: anchor.id), index < entries.count / 2 {
-                weight -= entries.removeLast().message?.weight ?? 0
-                isDetached = true
-            } else {
-                weight -= entries.removeFirst().message?.weight ?? 0
-                isComplete = false
-            }
+        guard entries.count > Self.entryLimit || weight > Self.weightLimit else { return }
+        let isAtStart = anchor.flatMap { index(of: $0.id) }.map { $0 < entries.count / 2 } ?? false
+        while entries.count > Self.entryLimit * 9 / 10 || weight > Self.weightLimit * 9 / 10,
+            entries.count > 100
+        {
+            let dropped = max(1, entries.count / 20)
+            let range = isAtStart ? entries.count - dropped..<entries.count : 0..<dropped
+            for entry in entries[range] { count(entry, -1) }
+            entries.removeSubrange(range)
         }
+        if isAtStart { isDetached = true } else { isComplete = false }
     }
 
     /// Forgets the loaded messages, so that the newest page is read again.
     mutating func reset() {
-        (entries, weight, isComplete, isLoaded, isDetached) = ([], 0, false, false, false)
+        (entries, weight, numbers, unread) = ([], 0, [], 0)
+        (isComplete, isLoaded, isDetached) = (false, false, false)
         (anchor, selection) = (nil, nil)
     }
 
@@ -196,34 +223,45 @@ struct Conversation: Sendable {
             return
         }
         message.fate = fate
-        entries[index].content = .message(message)
+        replace(at: index, with: message)
     }
 
     /// Notes that messages were on the screen. Returns the number up to which all are seen and not marked yet.
     mutating func see(_ numbers: [Int64]) -> Int64? {
-        seen.formUnion(numbers)
+        let new = numbers.filter { !seen.contains($0) && message($0)?.isUnread == true }
+        guard !new.isEmpty || hasUnmarked else { return nil }
+        seen.formUnion(new)
         var last: Int64?
-        for entry in entries {
-            guard let message = entry.message, message.isUnread else { continue }
-            guard seen.contains(message.number) else { break }
-            last = message.number
+        for place in unreadPlaces.reversed() {
+            guard let number = entries[place].message?.number, seen.contains(number) else { break }
+            last = number
         }
-        guard let last, last != marked else { return nil }
+        hasUnmarked = last != nil
         return last
     }
 
     /// Marks the messages up to the place of a message as read here.
     mutating func mark(upTo number: Int64) {
-        marked = number
+        hasUnmarked = false
         guard let index = index(of: .message(number)) else { return }
-        for place in 0...index {
-            guard var message = entries[place].message, message.isUnread else { continue }
+        for place in unreadPlaces where place <= index {
+            guard var message = entries[place].message else { continue }
             message.isUnread = false
-            entries[place].content = .message(message)
+            replace(at: place, with: message)
             seen.remove(message.number)
         }
     }
 
-    /// The number of unread messages among those that are loaded.
-    var unread: Int { entries.count { $0.message?.isUnread == true } }
+    /// The places of the unread messages, the newest first. Most are at the end, so the search ends with the last of them.
+    private var unreadPlaces: [Int] {
+        var places: [Int] = []
+        var place = entries.count
+        while places.count < unread, place > 0 {
+            place -= 1
+            if case .message(let message) = entries[place].content, message.isUnread {
+                places.append(place)
+            }
+        }
+        return places
+    }
 }

@@ -94,7 +94,7 @@ extension ChatState {
 
     mutating func runRefreshes() {
         guard isStarted, !isLocked else { return }
-        for refresh in refreshes {
+        for refresh in Refresh.allCases where refreshes.contains(refresh) {
             guard let (job, arguments) = job(of: refresh) else {
                 refreshes.remove(refresh)
                 continue

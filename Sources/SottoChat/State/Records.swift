@@ -132,7 +132,7 @@ extension ChatState {
         }
         if message.key == conversation?.key {
             guard conversation?.isLoaded == true else { return }
-            let isNew = conversation?.message(message.number) == nil
+            let isNew = conversation?.has(message.number) == false
             message.isUnread = !message.isOwn && isNew
             if isNew {
                 conversation?.add(message)
