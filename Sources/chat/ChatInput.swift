@@ -9,8 +9,16 @@ protocol ChatInput {
     /// The time after which ``take(isReadable:_:)`` has work although nothing is readable, in milliseconds.
     var milliseconds: Int64? { get }
 
-    /// Reads what is there, and adds the events.
-    mutating func take(isReadable: Bool, _ events: inout [ChatEvent])
+    /// Reads what is there, and adds the events. Returns whether the terminal was closed.
+    mutating func take(isReadable: Bool, _ events: inout [ChatEvent]) -> Bool
+}
+
+/// No input, after a signal.
+struct NoInput: ChatInput {
+    let polled = pollfd(fd: -1, events: 0, revents: 0)
+    let milliseconds: Int64? = nil
+
+    func take(isReadable: Bool, _ events: inout [ChatEvent]) -> Bool { false }
 }
 
 /// The keys of the terminal.
@@ -30,9 +38,10 @@ struct KeyInput: ChatInput {
         decoder.isPending ? max(0, last + Self.pause - MonotonicTime.milliseconds()) : nil
     }
 
-    mutating func take(isReadable: Bool, _ events: inout [ChatEvent]) {
+    mutating func take(isReadable: Bool, _ events: inout [ChatEvent]) -> Bool {
         if isReadable { read(&events) }
         if milliseconds == 0 { add(decoder.flush(), &events) }
+        return isClosed
     }
 
     private mutating func read(_ events: inout [ChatEvent]) {
@@ -42,9 +51,8 @@ struct KeyInput: ChatInput {
             last = MonotonicTime.milliseconds()
             add(decoder.decode(block[..<count]), &events)
         } else if count == 0 || errno != EAGAIN && errno != EINTR {
-            // The terminal was closed. The signal comes only to the session that it controls.
+            // The signal of a closed terminal comes only to the session that it controls.
             isClosed = true
-            events.append(.interrupted(SIGHUP))
         }
     }
 
@@ -67,11 +75,11 @@ struct LineInput: ChatInput {
 
     var polled: pollfd { pollfd(fd: isClosed ? -1 : 0, events: Int16(POLLIN), revents: 0) }
 
-    mutating func take(isReadable: Bool, _ events: inout [ChatEvent]) {
-        guard isReadable else { return }
+    mutating func take(isReadable: Bool, _ events: inout [ChatEvent]) -> Bool {
+        guard isReadable else { return false }
         var block = [UInt8](repeating: 0, count: 64 << 10)
         let count = Glibc.read(0, &block, block.count)
-        if count < 0, errno == EINTR || errno == EAGAIN { return }
+        if count < 0, errno == EINTR || errno == EAGAIN { return false }
         if count > 0 {
             lines.take(block[..<count]) {
                 events.append(.entered(String(decoding: $0, as: UTF8.self)))
@@ -81,5 +89,6 @@ struct LineInput: ChatInput {
             isClosed = true
             events.append(.inputEnded)
         }
+        return false
     }
 }

@@ -25,8 +25,8 @@ struct ChatLoop {
     /// Whether a running `keygen unlock` has said something, and its first line.
     private var unlockMessage: String?
 
-    /// The time within which the state ends the program after a signal, in milliseconds.
-    private static let longestInterruption: Int64 = 5000
+    /// The time in which the state ends the program after a signal, in milliseconds.
+    private static let longestInterruption: Int64 = 3000
 
     /// The id of the run of `keygen unlock`, which the state does not start as a pipeline.
     private static let unlocking = Pipeline.ID(-1)
@@ -105,7 +105,7 @@ struct ChatLoop {
         guard count >= 0 else { return }
         var events: [ChatEvent] = []
         if polled[0].revents != 0 { take(SignalPipe.numbers(from: signals), &events) }
-        input.take(isReadable: polled[1].revents != 0, &events)
+        if input.take(isReadable: polled[1].revents != 0, &events) { interrupt(SIGHUP, &events) }
         give(events)
         var place = fixed
         for (id, pipeline) in running {
@@ -148,10 +148,22 @@ struct ChatLoop {
             events.append(resized())
         }
         if let number = numbers.first(where: SignalPipe.endings.contains) {
-            let deadline = MonotonicTime.milliseconds() + Self.longestInterruption
-            interruption = interruption ?? (128 + number, deadline)
-            events.append(.interrupted(number))
+            interrupt(number, &events)
         }
+    }
+
+    /// Restores the terminal, and lets the state finish what was typed. A second signal ends the program at once; that of a closed
+    /// terminal comes twice.
+    private mutating func interrupt(_ number: Int32, _ events: inout [ChatEvent]) {
+        guard interruption == nil else {
+            if number != SIGHUP { status = status ?? 128 + number }
+            return
+        }
+        let deadline = MonotonicTime.milliseconds() + Self.longestInterruption
+        interruption = (128 + number, deadline)
+        RawTerminal.end()
+        (view, input) = (nil, NoInput())
+        events.append(.interrupted(number))
     }
 
     /// Gives events to the state, after the time.

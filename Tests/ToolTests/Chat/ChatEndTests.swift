@@ -85,10 +85,11 @@ import Testing
         try terminal.waitFor("me  for later …")
         kill(try stage.chatProcess(of: they.alice), SIGTERM)
         #expect(try terminal.waitFor("ended") == "ended 143")
+        terminal.end()
         #expect(try stage.areEnded(they.alice))
         let history = try they.alice.history("bob")
         #expect(history.map { $0.body["text"]?.string } == ["for later"])
-        #expect(history[0]["status"]?.string == "queued")
+        #expect(history.first?["status"]?.string == "queued")
     }
 
     /// The command gets the name and the number of unread messages, and no word of a message.
