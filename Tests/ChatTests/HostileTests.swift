@@ -28,9 +28,9 @@ struct HostileTests {
         stage.compare("hostile-texts")
     }
 
-    @Test func aMillionReactionsAreAFewRows() {
+    @Test func manyReactionsAreAFewRows() {
         var stage = ChatStage.withBob(rows: 10, [])
-        let reactions = (0..<100_000).map {
+        let reactions = (0..<20_000).map {
             #"{"from":"05\#($0)","emoji":"\#($0 % 2 == 0 ? "👍" : "e\($0)")"}"#
         }
         stage.answers["history page"] = (

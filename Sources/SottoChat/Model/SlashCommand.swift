@@ -55,7 +55,7 @@ enum SlashCommand: String, CaseIterable, Sendable {
         case .mute: "no bell for this conversation"
         case .unmute: "the bell again"
         case .verify: "show the safety number, or compare it with NUMBER"
-        case .block: "drop everything from a contact, or from the sender of a request"
+        case .block: "drop everything from a contact, or from the sender of the open request"
         case .accept: "accept the open invitation or request; NAME is the name of the new contact"
         case .rename: "give the conversation another name here"
         case .members: "list the members of the group"

@@ -14,7 +14,7 @@ extension ChatState {
                     subject: .request(id: request.id),
                     text:
                         "\(claimed), \(request.id.prefix(16))…: \(Words.count(request.count, "message"))",
-                    yes: "accepts", no: "blocks"))
+                    yes: "accepts", no: "drops"))
         }
     }
 
@@ -76,7 +76,8 @@ extension ChatState {
         }
         guard let question = questions.take(at: now) else { return }
         switch question.subject {
-        case .request(let id): isYes ? accept(id, name: nil) : block(id)
+        case .request(let id):
+            if isYes { accept(id, name: nil) } else { drop(id) }
         case .invitation(let id):
             if isYes {
                 make(
@@ -116,6 +117,13 @@ extension ChatState {
                 Pipeline.Stage("contact", ["accept"] + named + [id]),
                 Pipeline.Stage("decrypt", ["-q"]),
             ])
+    }
+
+    /// Deletes the messages of a request. Its sender can write again, unless they are blocked.
+    private mutating func drop(_ id: String) {
+        run(
+            .change("dropped; /block would block the sender"), "contact",
+            ["requests", "--drop", id])
     }
 
     mutating func block(_ id: String) {

@@ -318,6 +318,7 @@ extension ChatState {
 
     mutating func togglePin(_ message: ChatMessage) {
         guard let key = conversation?.key else { return }
+        conversation?.selection = nil
         make(
             "compose",
             [message.isPinned ? "unpin" : "pin", "--with", key.who, "--", "\(message.number)"],
@@ -328,6 +329,7 @@ extension ChatState {
         guard case .file(let name, _, _) = message.content else {
             return say("this message has no file")
         }
+        conversation?.selection = nil
         say("fetching \(name)")
         run(.fetch(message.number), "recv", ["-q", "--blob", "\(message.number)", "--keep"])
     }

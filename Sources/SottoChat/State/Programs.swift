@@ -163,7 +163,7 @@ extension ChatState {
             } else if line.contains("reconnected to") {
                 relayTrouble = nil
             }
-        case .mail, .news:
+        case .mail:
             if let cause = Words.cause([line]), line.contains("error:") { complain(cause) }
         case .sender, .delivery:
             if let cause = Words.cause([line]), line.contains("error:") || line.contains("warning:")
@@ -188,6 +188,8 @@ extension ChatState {
         case .resolve(let who): endResolving(who, run, status)
         case .news:
             news.id = nil
+            // Status 1: there is no message yet.
+            if status > 1, !isLocked, !isFinishing { complain(run, status) }
             restart(\.news, after: run.errors)
         case .mail: endMail(run, statuses)
         case .sender: endSender(run, statuses)
