@@ -147,7 +147,7 @@ import Testing
         // A line is a message, whatever it says, and the question stays open.
         try left.waitFor("? show your messages to bob?")
         try left.enter("y")
-        try left.waitFor("me  y ✓")
+        try left.waitFor("me  y")
         try left.waitFor("? show your messages to bob?")
         try left.answer("C-y", until: "bob sees your messages")
         try left.waitForEnd(of: "? show your messages to bob?")
