@@ -75,11 +75,18 @@ struct Running: Sendable {
     static let errorLimit = 20
 
     let job: Job
+    /// The first tool.
+    let tool: String
     var lines: [[UInt8]] = []
     var size = 0
     var errors: [String] = []
 
-    init(_ job: Job) { self.job = job }
+    init(_ job: Job, tool: String) { (self.job, self.tool) = (job, tool) }
+
+    /// Returns the cause of a failure in words.
+    func cause(_ status: Int32) -> String {
+        Words.cause(errors) ?? "\(tool) ended with status \(status)"
+    }
 
     mutating func add(_ line: [UInt8]) {
         guard size + line.count <= Self.outputLimit else { return }

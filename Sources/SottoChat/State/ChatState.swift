@@ -193,7 +193,7 @@ package struct ChatState: Sendable {
     ) -> Pipeline.ID {
         lastID += 1
         let id = Pipeline.ID(lastID)
-        running[id] = Running(job)
+        running[id] = Running(job, tool: stages.first?.tool ?? "")
         effects.append(
             .start(
                 Pipeline(

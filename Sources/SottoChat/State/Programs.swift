@@ -70,7 +70,7 @@ extension ChatState {
     private mutating func endMaking(_ making: Making, _ run: Running, _ status: Int32) {
         isMaking = false
         guard status == 0 else {
-            let cause = Words.cause(run.errors) ?? "\(making.tool) ended with status \(status)"
+            let cause = run.cause(status)
             if let number = making.pending { fail(number, cause) }
             if !making.isQuiet { complain(cause) }
             return
@@ -220,7 +220,7 @@ extension ChatState {
     }
 
     private mutating func complain(_ run: Running, _ status: Int32) {
-        complain(Words.cause(run.errors) ?? "a tool ended with status \(status)")
+        complain(run.cause(status))
     }
 
     /// Starts a service again, later after each attempt.
@@ -248,7 +248,7 @@ extension ChatState {
             return restart(\.mail, after: [], least: 30)
         }
         isReceivedElsewhere = false
-        let cause = Words.cause(run.errors) ?? "recv ended with status \(statuses.first ?? 0)"
+        let cause = run.cause(statuses.first { $0 != 0 } ?? 0)
         if mailTrouble == nil, !isFinishing, ending == nil {
             complain("no mail is received: \(cause)")
         }

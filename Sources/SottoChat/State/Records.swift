@@ -12,7 +12,7 @@ extension ChatState {
         // Status 1 is a negative result, such as no messages.
         guard status == 0 || status == 1 else {
             if !isLocked {
-                complain(Words.cause(run.errors) ?? "a tool ended with status \(status)")
+                complain(run.cause(status))
             }
             return
         }
