@@ -97,6 +97,7 @@ fuzz: deps
 lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Bench Fuzz
 	mandoc -T lint -W warning man/*.[1578]
+	python3 -c 'import ast, sys; [ast.parse(open(name).read(), name) for name in sys.argv[1:]]' Scripts/picture Bench/*.py
 	bash -n Scripts/deps Scripts/demo Scripts/bench Scripts/fuzz Scripts/peers Scripts/records .ci/run completions/generate
 
 format:
