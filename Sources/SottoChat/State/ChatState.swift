@@ -20,6 +20,8 @@ package struct ChatState: Sendable {
         var key: ConversationKey
         var text: String
         var time: Timestamp
+        /// Whether its record was given to the sender.
+        var isMade = false
         /// Why it was not sent.
         var failure: String?
     }

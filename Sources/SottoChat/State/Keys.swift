@@ -197,7 +197,7 @@ extension ChatState {
 
     mutating func remember(_ text: String) {
         recalled = nil
-        guard !text.isEmpty, typed.last != text else { return }
+        guard !text.isEmpty, text.utf8.count <= 4096, typed.last != text else { return }
         typed.append(text)
         if typed.count > 200 { typed.removeFirst() }
     }
@@ -238,6 +238,7 @@ extension ChatState {
             return
         }
         conversation?.reset()
+        conversation?.seeksUnread = false
         loadPage()
     }
 

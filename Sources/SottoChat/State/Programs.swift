@@ -76,6 +76,9 @@ extension ChatState {
             return
         }
         for line in run.lines { send(line) }
+        if let index = pending.firstIndex(where: { $0.number == making.pending }) {
+            pending[index].isMade = true
+        }
         if let success = making.success { say(success) }
         refreshes.formUnion(making.reads)
     }
@@ -213,6 +216,8 @@ extension ChatState {
             if status == 0 {
                 conversation?.mark(upTo: number)
                 refreshes.insert(.conversations)
+            } else {
+                conversation?.forgetUnmarked()
             }
         case .conversations, .contacts, .requests, .groups, .members, .page, .refresh, .changed:
             endReading(run, status)

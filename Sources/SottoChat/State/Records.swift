@@ -22,6 +22,8 @@ extension ChatState {
             list.conversations = Array(
                 records.compactMap { ChatConversation($0) }.prefix(ChatList.limit))
             list.isLoaded = true
+            // The first message of an empty history is announced.
+            if records.isEmpty, announced == 0 { announced = -1 }
             nameConversation()
         case .contacts:
             list.contacts = Array(records.compactMap { ChatContact($0) }.prefix(ChatList.limit))
@@ -53,15 +55,22 @@ extension ChatState {
     private mutating func endPage(_ key: ConversationKey, _ before: Int64?, _ records: [JSONObject])
     {
         guard conversation?.key == key else { return }
+        let first = conversation?.firstNumber
         for record in records { add(record, in: key) }
         if records.isEmpty { conversation?.isComplete = true }
-        guard before == nil else {
-            if records.isEmpty { say("this is the beginning of the conversation") }
-            return
+        if before == nil {
+            conversation?.isLoaded = true
+            lastRefresh[.changed] = now
         }
-        conversation?.isLoaded = true
-        lastRefresh[.changed] = now
-        placeUnreadLine()
+        if conversation?.seeksUnread == true {
+            // A page that brings nothing earlier ends the search.
+            let isEarlier = conversation?.firstNumber != first
+            if conversation?.canLackUnread == true, isEarlier { return loadOlder() }
+            conversation?.seeksUnread = false
+            placeUnreadLine()
+        } else if before != nil, records.isEmpty {
+            say("this is the beginning of the conversation")
+        }
     }
 
     /// Puts the line of unread messages before the first of them, and shows it.
@@ -90,13 +99,16 @@ extension ChatState {
 
     /// Removes the typed text that a message of the history has.
     private mutating func settle(_ message: ChatMessage) {
-        guard case .text(let text) = message.content,
-            let index = pending.firstIndex(where: {
-                $0.key == message.key && Self.isShown($0.text, as: text)
-                    && message.place.seconds >= $0.time.seconds - 2
-            })
-        else { return }
-        pending.remove(at: index)
+        guard case .text(let text) = message.content else { return }
+        let same = pending.firstIndex {
+            $0.key == message.key && Self.isShown($0.text, as: text)
+                && message.place.seconds >= $0.time.seconds - 2
+        }
+        // What was made is stored in its order, also if compose has changed the text.
+        let made = pending.firstIndex {
+            $0.key == message.key && $0.isMade && message.place.seconds > $0.time.seconds
+        }
+        if let index = same ?? made { pending.remove(at: index) }
     }
 
     private static func isShown(_ typed: String, as text: String) -> Bool {
@@ -244,7 +256,12 @@ extension ChatState {
     mutating func takeResult(_ record: JSONObject) {
         guard record["type"]?.string == "result" else {
             if record["type"]?.string == "error" {
-                complain(record["message"]?.string ?? "a message was not encrypted")
+                let cause = Cells.line(
+                    record["message"]?.string ?? "a message was not encrypted", limit: 300)
+                if let made = pending.first(where: { $0.isMade && $0.failure == nil }) {
+                    fail(made.number, cause)
+                }
+                complain(cause)
                 refreshes.insert(.newest)
             }
             return
