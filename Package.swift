@@ -303,6 +303,7 @@ let package = Package(
             "decrypt", ["SottoState", "SottoContacts", "SottoMessages", "SottoOpenSSL", "CBotan"],
             link: botan + fullyStatic),
         program("contact", accounts + ["SottoMessages"], link: fullyStatic),
+        plainProgram("chat", ["Sotto", "SottoChat"], link: fullyStatic),
         program("compose", ["SottoState", "SottoContacts", "SottoMessages"], link: fullyStatic),
         program(
             "group", ["SottoState", "SottoContacts", "SottoMessages", "SottoWire"],
@@ -329,8 +330,9 @@ let package = Package(
         .target(
             name: "programs",
             dependencies: [
-                "bridge", "compose", "contact", "decrypt", "encrypt", "fingerprint", "group",
-                "history", "keygen", "pad", "qr", "qr-scan", "recv", "relay", "send", "sotto",
+                "bridge", "chat", "compose", "contact", "decrypt", "encrypt", "fingerprint",
+                "group", "history", "keygen", "pad", "qr", "qr-scan", "recv", "relay", "send",
+                "sotto",
             ], swiftSettings: strict),
         .target(
             name: "benchmarks",
@@ -436,7 +438,8 @@ let package = Package(
                 "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoMessages",
                 "SottoProgram",
                 "SottoState", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
-                "compose", "fingerprint", "group", "history", "pad", "qr", "qr-scan", "recv",
+                "chat", "compose", "fingerprint", "group", "history", "pad", "qr", "qr-scan",
+                "recv",
                 "sotto",
                 "send",
                 "relay",
@@ -451,7 +454,8 @@ let package = Package(
             name: "DocumentTests",
             dependencies: [
                 "SottoTool", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
-                "compose", "fingerprint", "group", "history", "pad", "qr", "send", "recv", "relay",
+                "chat", "compose", "fingerprint", "group", "history", "pad", "qr", "send", "recv",
+                "relay",
                 "sotto",
             ],
             swiftSettings: strict),

@@ -21,7 +21,7 @@ struct CompletionTests {
     @Test("exist for each tool and name")
     func exist() throws {
         let tools = Repository.tools
-        let verbs = ["add", "chat", "init", "meet", "read", "save", "say", "whoami"]
+        let verbs = ["add", "init", "meet", "read", "save", "say", "whoami"]
         let own = (tools + verbs).map { "sotto-\($0)" }
         #expect(try Self.names(of: "bash") == (["sotto"] + own + tools).sorted())
         #expect(try Self.names(of: "zsh") == (["sotto"] + own).map { "_\($0)" }.sorted())

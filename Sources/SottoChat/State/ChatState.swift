@@ -44,6 +44,8 @@ package struct ChatState: Sendable {
 
     var options: ChatOptions
     var now: Timestamp
+    /// The time of the start.
+    let started: Timestamp
     var effects: [ChatEffect] = []
 
     // Programs.
@@ -96,6 +98,8 @@ package struct ChatState: Sendable {
     /// The exit status, once the program is to end.
     var ending: Int32?
     var isFinishing = false
+    /// The exit status after everything is sent.
+    private var finishingStatus: Int32 = 0
     var isInputEnded = false
     var lastTyping: Timestamp?
     var nextPresence: Timestamp?
@@ -117,7 +121,7 @@ package struct ChatState: Sendable {
     /// Creates the state. ``start()`` gives the first effects.
     package init(_ options: ChatOptions) {
         self.options = options
-        now = options.now
+        (now, started) = (options.now, options.now)
     }
 
     /// Returns the effects of the beginning.
@@ -142,7 +146,7 @@ package struct ChatState: Sendable {
         case .ended(let id, let statuses): takeEnd(id, statuses)
         case .listed(let folder, let names): complete(folder, names)
         case .unlocked(let status, let message): takeUnlocking(status, message)
-        case .interrupted(let number): end(128 + number)
+        case .interrupted(let number): finish(128 + number)
         }
         return finished()
     }
@@ -236,7 +240,7 @@ package struct ChatState: Sendable {
     /// Ends when what was typed is sent or in the outbox.
     mutating func finish(_ status: Int32) {
         guard !isFinishing else { return end(status) }
-        isFinishing = true
+        (isFinishing, finishingStatus) = (true, status)
         for contact in presenceContacts {
             make("compose", ["presence", "--offline", contact.id], isQuiet: true)
         }
@@ -261,6 +265,6 @@ package struct ChatState: Sendable {
             return
         }
         if isRunning(.lock) { return }
-        end(0)
+        end(finishingStatus)
     }
 }

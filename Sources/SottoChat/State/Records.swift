@@ -162,8 +162,9 @@ extension ChatState {
         guard !message.isOwn, message.number > announced, !message.isDeleted else { return }
         let isFirst = announced == 0
         announced = message.number
-        // The first record is from before the start.
-        guard !isFirst, list.conversation(message.key)?.isMuted != true else { return }
+        // The first record can be from before the start.
+        guard !isFirst || message.place >= started, list.conversation(message.key)?.isMuted != true
+        else { return }
         let known = list.conversation(message.key)
         let name =
             known?.name ?? (conversation?.key == message.key ? conversation?.name : nil)
