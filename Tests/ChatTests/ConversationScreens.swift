@@ -200,6 +200,13 @@ struct ConversationScreens {
         stage.compare("up")
     }
 
+    @Test func anEscapeAndACharacterAtOnceAreBoth() {
+        var stage = ChatStage.withBob(rows: 8, [ChatStage.message(1, "hi")])
+        stage.press(.tab, .alt("/"))
+        #expect(stage.state.conversation?.selection == nil)
+        #expect(stage.state.editor.text == "/")
+    }
+
     @Test func aPasteIsOneMessage() {
         var stage = ChatStage.withBob(rows: 12, [])
         stage.give(.paste("one\n/quit\nthree\n"))
@@ -232,6 +239,10 @@ struct ConversationScreens {
                     #""status":"stored","details":{"group":{"name":"climbing"},"copies":2},"receipts":[{"from":"\#(bob)","status":"read"}]"#
                 ),
                 ChatStage.message(2, "yes", in: ChatStage.group),
+                ChatStage.message(
+                    4, from: alice, "at 6", minutes: -30, in: ChatStage.group,
+                    #""status":"delivered","details":{"group":{"name":"climbing"},"copies":2},"receipts":[{"from":"\#(bob)","status":"read"},{"from":"\#(ChatStage.carol)","status":"delivered"}]"#
+                ),
             ], 0
         )
         stage.start()

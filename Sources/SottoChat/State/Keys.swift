@@ -27,6 +27,11 @@ extension ChatState {
         case .control("c"): return interrupt()
         default: break
         }
+        // An escape and a character at once come as one key. The list has keys of Alt with a digit.
+        if case .alt(let character) = key, conversation != nil || !character.isNumber {
+            take(.escape)
+            return take(.text(String(character)))
+        }
         if overlay != nil { return takeInOverlay(key) }
         if conversation?.selection != nil, takeInSelection(key) { return }
         if conversation != nil { takeInConversation(key) } else { takeInList(key) }

@@ -162,9 +162,9 @@ extension ChatState {
         switch job {
         case .mail where stage == 0:
             if line.hasSuffix("; trying again") {
-                relayTrouble = Words.cause([line])
+                receptionTrouble = Words.cause([line])
             } else if line.contains("reconnected to") {
-                relayTrouble = nil
+                (receptionTrouble, sendTrouble) = (nil, nil)
             }
         case .mail:
             if let cause = Words.cause([line]), line.contains("error:") { complain(cause) }
@@ -239,7 +239,7 @@ extension ChatState {
     }
 
     private mutating func endMail(_ run: Running, _ statuses: [Int32]) {
-        mail.id = nil
+        (mail.id, receptionTrouble) = (nil, nil)
         guard !isLocked else { return }
         let isOther = run.errors.contains {
             $0.contains("another recv is running") || $0.contains("took over its mailbox")

@@ -22,8 +22,6 @@ extension ChatState {
             list.conversations = Array(
                 records.compactMap { ChatConversation($0) }.prefix(ChatList.limit))
             list.isLoaded = true
-            // The first message of an empty history is announced.
-            if records.isEmpty, announced == 0 { announced = -1 }
             nameConversation()
         case .contacts:
             list.contacts = Array(records.compactMap { ChatContact($0) }.prefix(ChatList.limit))
@@ -226,7 +224,7 @@ extension ChatState {
     /// Takes a record of decrypt: only what is not stored.
     mutating func takeMail(_ record: JSONObject) {
         mail.attempts = 0
-        (mailTrouble, isReceivedElsewhere) = (nil, false)
+        (mailTrouble, receptionTrouble, isReceivedElsewhere) = (nil, nil, false)
         switch record["type"]?.string {
         case "error":
             complain(
@@ -270,11 +268,11 @@ extension ChatState {
         let id = record["id"]?.string ?? ""
         switch record["status"]?.string {
         case "stored", "duplicate", "accepted":
-            relayTrouble = nil
+            sendTrouble = nil
             conversation?.set(.stored, ofID: id)
         case "queued", "deferred":
             conversation?.set(.queued, ofID: id)
-            relayTrouble =
+            sendTrouble =
                 record["reason"]?.string.map { Cells.line($0, limit: 200) }
                 ?? "the relay does not take messages now"
         case "rejected", "expired", "dropped":
