@@ -267,7 +267,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "SottoChat", dependencies: ["CUTF8Proc", "Sotto", "SottoBytes", "SottoProgram"],
-            swiftSettings: strict),
+            swiftSettings: core),
         .target(
             name: "SottoNetwork",
             dependencies: [
@@ -408,8 +408,8 @@ let package = Package(
         .target(
             name: "FuzzParsers",
             dependencies: [
-                "Sotto", "SottoMessengers", "SottoOpenSSL", "SottoPadding", "SottoQR", "SottoScan",
-                "SottoWire",
+                "Sotto", "SottoChat", "SottoMessengers", "SottoOpenSSL", "SottoPadding", "SottoQR",
+                "SottoScan", "SottoWire",
             ],
             path: "Fuzz/Parsers", swiftSettings: core),
         .target(

@@ -184,24 +184,7 @@ struct ChatStage {
 
     /// Checks that no row is too wide, that the cursor is inside, and that nothing can move it.
     func check(_ location: SourceLocation = #_sourceLocation) {
-        let screen = state.screen()
-        for row in screen.rows {
-            let text = row.map(\.text).joined()
-            #expect(Cells.width(text) <= screen.columns, "\(text)", sourceLocation: location)
-            #expect(
-                text.unicodeScalars.allSatisfy {
-                    $0.properties.generalCategory != .control
-                        && $0.properties.generalCategory != .lineSeparator
-                        && !(0x202A...0x202E).contains($0.value)
-                        && !(0x2066...0x2069).contains($0.value)
-                }, "\(text)", sourceLocation: location)
-        }
-        if let cursor = screen.cursor {
-            #expect(
-                (0..<screen.columns).contains(cursor.column)
-                    && screen.rows.indices.contains(cursor.row),
-                sourceLocation: location)
-        }
+        #expect(state.screen().isSound, "\(screen)", sourceLocation: location)
     }
 }
 

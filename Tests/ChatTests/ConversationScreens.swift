@@ -200,6 +200,13 @@ struct ConversationScreens {
         stage.compare("up")
     }
 
+    @Test func anEscapeAndACharacterAtOnceAreBoth() {
+        var stage = ChatStage.withBob(rows: 8, [ChatStage.message(1, "hi")])
+        stage.press(.tab, .alt("/"))
+        #expect(stage.state.conversation?.selection == nil)
+        #expect(stage.state.editor.text == "/")
+    }
+
     @Test func aPasteIsOneMessage() {
         var stage = ChatStage.withBob(rows: 12, [])
         stage.give(.paste("one\n/quit\nthree\n"))
@@ -232,6 +239,10 @@ struct ConversationScreens {
                     #""status":"stored","details":{"group":{"name":"climbing"},"copies":2},"receipts":[{"from":"\#(bob)","status":"read"}]"#
                 ),
                 ChatStage.message(2, "yes", in: ChatStage.group),
+                ChatStage.message(
+                    4, from: alice, "at 6", minutes: -30, in: ChatStage.group,
+                    #""status":"delivered","details":{"group":{"name":"climbing"},"copies":2},"receipts":[{"from":"\#(bob)","status":"read"},{"from":"\#(ChatStage.carol)","status":"delivered"}]"#
+                ),
             ], 0
         )
         stage.start()
@@ -258,5 +269,48 @@ struct ConversationScreens {
         stage.wait()
         stage.showCommands("commands")
         stage.compare("group")
+    }
+}
+
+/// The unread messages before the loaded page.
+struct UnreadTests {
+    private func page(_ numbers: ClosedRange<Int64>, unreadFrom first: Int64) -> [String] {
+        numbers.map {
+            ChatStage.message(
+                $0, "message \($0)", minutes: $0 - 2_000, $0 >= first ? #""unread":true"# : "")
+        }
+    }
+
+    @Test func manyUnreadMessagesAreNotMarkedBeforeTheyAreShown() {
+        var stage = ChatStage(rows: 9, who: "bob")
+        stage.answers["contact list"] = ([ChatStage.contact(ChatStage.bob, "bob")], 0)
+        stage.answers["history list"] = (
+            [ChatStage.conversation(ChatStage.bob, "bob", unread: 556)], 0
+        )
+        stage.answers["compose text -- bob"] = (
+            [#"{"v":1,"type":"message","to":"\#(ChatStage.bob)","body":{}}"#], 0
+        )
+        stage.answers["history page"] = (page(541...600, unreadFrom: 45), 0)
+        for first in stride(from: 541 as Int64, to: 1, by: -120) {
+            stage.answers["history page --before \(first) "] = (
+                page(max(1, first - 120)...first - 1, unreadFrom: 45), 0
+            )
+        }
+        stage.start()
+        stage.wait()
+        stage.show("the first unread message is at the top")
+        stage.wait()
+        let marks = stage.commands.filter { $0.hasPrefix("history read") }
+        #expect(marks == ["history read -q --json --upto 49 -- \(ChatStage.bob)"])
+        stage.compare("unread-many")
+    }
+
+    @Test func aJumpToTheEndMarksNothing() {
+        var stage = ChatStage.withBob(rows: 9, unread: 9_000, page(5_001...7_000, unreadFrom: 1))
+        // No earlier page is read in time.
+        stage.answers["history page --before"] = nil
+        stage.press(.escape)
+        for _ in 0..<5 { stage.wait() }
+        #expect(!stage.commands.contains { $0.hasPrefix("history read") })
     }
 }

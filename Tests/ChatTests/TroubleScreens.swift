@@ -73,6 +73,21 @@ struct TroubleScreens {
         stage.compare("refused")
     }
 
+    @Test func aStoredMessageDoesNotHideThatNoMailComes() {
+        var stage = ChatStage.withBob(columns: 80, rows: 6, [ChatStage.message(1, "hi")])
+        stage.enter("x")
+        stage.print(
+            "compose text", #"{"v":1,"type":"message","to":"x","body":{"type":"text","text":"x"}}"#)
+        stage.end("compose text", 0)
+        stage.say("recv", "recv: note: cannot reach r: connection refused; trying again")
+        stage.print(
+            "encrypt", #"{"v":1,"type":"result","id":"\#(ChatStage.id(2))","status":"stored"}"#)
+        stage.show("send works, recv does not")
+        stage.say("recv", "recv: note: reconnected to r")
+        stage.show("recv works again")
+        stage.compare("reception")
+    }
+
     @Test func aMessageThatCannotBeOpenedIsOneLine() {
         var stage = ChatStage.withBob(columns: 80, rows: 8, [ChatStage.message(1, "hi")])
         stage.print(

@@ -72,6 +72,8 @@ struct Conversation: Sendable {
     var isLoaded = false
     /// Whether newer messages than the last entry are not loaded.
     private(set) var isDetached = false
+    /// Whether earlier pages are read until the first unread message is loaded.
+    var seeksUnread = true
     /// `nil` if the end is shown.
     var anchor: Anchor?
     var selection: Int64?
@@ -225,6 +227,15 @@ struct Conversation: Sendable {
         message.fate = fate
         replace(at: index, with: message)
     }
+
+    /// Whether unread messages can be before the first one that is loaded. Then none is marked, because a mark counts for all before
+    /// it.
+    var canLackUnread: Bool {
+        !isComplete && entries.lazy.compactMap(\.message).first?.isUnread == true
+    }
+
+    /// Forgets that messages were seen that are not marked, because they cannot be marked now.
+    mutating func forgetUnmarked() { hasUnmarked = false }
 
     /// Notes that messages were on the screen. Returns the number up to which all are seen and not marked yet.
     mutating func see(_ numbers: [Int64]) -> Int64? {

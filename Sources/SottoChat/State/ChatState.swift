@@ -20,6 +20,8 @@ package struct ChatState: Sendable {
         var key: ConversationKey
         var text: String
         var time: Timestamp
+        /// Whether its record was given to the sender.
+        var isMade = false
         /// Why it was not sent.
         var failure: String?
     }
@@ -74,7 +76,10 @@ package struct ChatState: Sendable {
     var announced: Int64 = 0
 
     // What does not work.
-    var relayTrouble: String?
+    /// Why the relay does not take messages, until it takes one.
+    var sendTrouble: String?
+    /// Why recv does not reach the relay, until it does: it says so once.
+    var receptionTrouble: String?
     var mailTrouble: String?
     var isReceivedElsewhere = false
     var isLocked = false

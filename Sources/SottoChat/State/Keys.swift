@@ -27,6 +27,11 @@ extension ChatState {
         case .control("c"): return interrupt()
         default: break
         }
+        // An escape and a character at once come as one key. The list has keys of Alt with a digit.
+        if case .alt(let character) = key, conversation != nil || !character.isNumber {
+            take(.escape)
+            return take(.text(String(character)))
+        }
         if overlay != nil { return takeInOverlay(key) }
         if conversation?.selection != nil, takeInSelection(key) { return }
         if conversation != nil { takeInConversation(key) } else { takeInList(key) }
@@ -197,7 +202,7 @@ extension ChatState {
 
     mutating func remember(_ text: String) {
         recalled = nil
-        guard !text.isEmpty, typed.last != text else { return }
+        guard !text.isEmpty, text.utf8.count <= 4096, typed.last != text else { return }
         typed.append(text)
         if typed.count > 200 { typed.removeFirst() }
     }
@@ -238,6 +243,7 @@ extension ChatState {
             return
         }
         conversation?.reset()
+        conversation?.seeksUnread = false
         loadPage()
     }
 

@@ -16,6 +16,9 @@ extension ChatState {
     /// Prints a message once.
     mutating func printLine(_ message: ChatMessage) {
         guard printed.insert(message.number).inserted else { return }
+        if printed.count > 10_000, let newest = printed.max() {
+            printed = printed.filter { $0 > newest - 5_000 }
+        }
         let clock = options.localTime(message.time)
         let head = "\(Words.padded(clock.hour)):\(Words.padded(clock.minute)) \(message.name)  "
         let quote = message.quote?.text.map { "> \($0)\n" } ?? ""

@@ -38,7 +38,7 @@ extension ChatState {
     /// Marks the unread messages that were on the screen, as far as all before them were there too.
     mutating func noteSeen() {
         guard options.form == .screen, lock == nil, overlay == nil, let open = conversation,
-            open.isLoaded, open.unread > 0
+            open.isLoaded, open.unread > 0, !open.canLackUnread
         else { return }
         let shown = open.view(layout, height: viewHeight).numbers
         if let number = conversation?.see(shown) { markRead(upTo: number) }

@@ -76,6 +76,9 @@ extension ChatState {
             return
         }
         for line in run.lines { send(line) }
+        if let index = pending.firstIndex(where: { $0.number == making.pending }) {
+            pending[index].isMade = true
+        }
         if let success = making.success { say(success) }
         refreshes.formUnion(making.reads)
     }
@@ -159,9 +162,9 @@ extension ChatState {
         switch job {
         case .mail where stage == 0:
             if line.hasSuffix("; trying again") {
-                relayTrouble = Words.cause([line])
+                receptionTrouble = Words.cause([line])
             } else if line.contains("reconnected to") {
-                relayTrouble = nil
+                (receptionTrouble, sendTrouble) = (nil, nil)
             }
         case .mail:
             if let cause = Words.cause([line]), line.contains("error:") { complain(cause) }
@@ -213,6 +216,8 @@ extension ChatState {
             if status == 0 {
                 conversation?.mark(upTo: number)
                 refreshes.insert(.conversations)
+            } else {
+                conversation?.forgetUnmarked()
             }
         case .conversations, .contacts, .requests, .groups, .members, .page, .refresh, .changed:
             endReading(run, status)
@@ -234,7 +239,7 @@ extension ChatState {
     }
 
     private mutating func endMail(_ run: Running, _ statuses: [Int32]) {
-        mail.id = nil
+        (mail.id, receptionTrouble) = (nil, nil)
         guard !isLocked else { return }
         let isOther = run.errors.contains {
             $0.contains("another recv is running") || $0.contains("took over its mailbox")

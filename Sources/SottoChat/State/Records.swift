@@ -53,15 +53,22 @@ extension ChatState {
     private mutating func endPage(_ key: ConversationKey, _ before: Int64?, _ records: [JSONObject])
     {
         guard conversation?.key == key else { return }
+        let first = conversation?.firstNumber
         for record in records { add(record, in: key) }
         if records.isEmpty { conversation?.isComplete = true }
-        guard before == nil else {
-            if records.isEmpty { say("this is the beginning of the conversation") }
-            return
+        if before == nil {
+            conversation?.isLoaded = true
+            lastRefresh[.changed] = now
         }
-        conversation?.isLoaded = true
-        lastRefresh[.changed] = now
-        placeUnreadLine()
+        if conversation?.seeksUnread == true {
+            // A page that brings nothing earlier ends the search.
+            let isEarlier = conversation?.firstNumber != first
+            if conversation?.canLackUnread == true, isEarlier { return loadOlder() }
+            conversation?.seeksUnread = false
+            placeUnreadLine()
+        } else if before != nil, records.isEmpty {
+            say("this is the beginning of the conversation")
+        }
     }
 
     /// Puts the line of unread messages before the first of them, and shows it.
@@ -90,13 +97,16 @@ extension ChatState {
 
     /// Removes the typed text that a message of the history has.
     private mutating func settle(_ message: ChatMessage) {
-        guard case .text(let text) = message.content,
-            let index = pending.firstIndex(where: {
-                $0.key == message.key && Self.isShown($0.text, as: text)
-                    && message.place.seconds >= $0.time.seconds - 2
-            })
-        else { return }
-        pending.remove(at: index)
+        guard case .text(let text) = message.content else { return }
+        let same = pending.firstIndex {
+            $0.key == message.key && Self.isShown($0.text, as: text)
+                && message.place.seconds >= $0.time.seconds - 2
+        }
+        // What was made is stored in its order, also if compose has changed the text.
+        let made = pending.firstIndex {
+            $0.key == message.key && $0.isMade && message.place.seconds > $0.time.seconds
+        }
+        if let index = same ?? made { pending.remove(at: index) }
     }
 
     private static func isShown(_ typed: String, as text: String) -> Bool {
@@ -214,7 +224,7 @@ extension ChatState {
     /// Takes a record of decrypt: only what is not stored.
     mutating func takeMail(_ record: JSONObject) {
         mail.attempts = 0
-        (mailTrouble, isReceivedElsewhere) = (nil, false)
+        (mailTrouble, receptionTrouble, isReceivedElsewhere) = (nil, nil, false)
         switch record["type"]?.string {
         case "error":
             complain(
@@ -245,7 +255,12 @@ extension ChatState {
     mutating func takeResult(_ record: JSONObject) {
         guard record["type"]?.string == "result" else {
             if record["type"]?.string == "error" {
-                complain(record["message"]?.string ?? "a message was not encrypted")
+                let cause = Cells.line(
+                    record["message"]?.string ?? "a message was not encrypted", limit: 300)
+                if let made = pending.first(where: { $0.isMade && $0.failure == nil }) {
+                    fail(made.number, cause)
+                }
+                complain(cause)
                 refreshes.insert(.newest)
             }
             return
@@ -253,11 +268,11 @@ extension ChatState {
         let id = record["id"]?.string ?? ""
         switch record["status"]?.string {
         case "stored", "duplicate", "accepted":
-            relayTrouble = nil
+            sendTrouble = nil
             conversation?.set(.stored, ofID: id)
         case "queued", "deferred":
             conversation?.set(.queued, ofID: id)
-            relayTrouble =
+            sendTrouble =
                 record["reason"]?.string.map { Cells.line($0, limit: 200) }
                 ?? "the relay does not take messages now"
         case "rejected", "expired", "dropped":

@@ -50,6 +50,26 @@ package struct Screen: Sendable, Equatable {
         (self.columns, self.rows, self.cursor) = (columns, rows, cursor)
     }
 
+    /// Whether the rows fit, the cursor is inside, and no text moves the cursor or changes the direction of writing.
+    package var isSound: Bool {
+        if let cursor, !(0..<columns).contains(cursor.column) || !rows.indices.contains(cursor.row)
+        {
+            return false
+        }
+        return rows.allSatisfy { row in
+            row.reduce(0) { $0 + Cells.width($1.text) } <= columns
+                && row.allSatisfy { $0.text.unicodeScalars.allSatisfy(Self.isHarmless) }
+        }
+    }
+
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: false
+        default:
+            !(0x202A...0x202E).contains(scalar.value) && !(0x2066...0x2069).contains(scalar.value)
+        }
+    }
+
     /// The text of the rows, a line each, without spaces at their ends.
     package var text: String {
         rows.map { row in

@@ -145,7 +145,7 @@ extension ChatState {
     private var trouble: String? {
         if isLocked { return "locked" }
         if news.restart != nil { return "history starts again" }
-        if relayTrouble != nil { return "relay not reached" }
+        if receptionTrouble ?? sendTrouble != nil { return "relay not reached" }
         if mailTrouble != nil { return "no mail is received" }
         return nil
     }
@@ -369,7 +369,9 @@ extension ChatState {
                 let unread = open.unread > 0 ? "\(open.unread) unread, " : ""
                 return [Screen.Span("── \(unread)newer messages are below: PageDown, Esc ──", .dim)]
             }
-            if let trouble = relayTrouble ?? mailTrouble { return [Screen.Span(trouble, .dim)] }
+            if let trouble = receptionTrouble ?? sendTrouble ?? mailTrouble {
+                return [Screen.Span(trouble, .dim)]
+            }
             return open.isLoaded ? [] : [Screen.Span("reading…", .dim)]
         }
         return [

@@ -148,8 +148,8 @@ struct MessageRows {
         case .failed: marks.append(("[not sent]", .alert))
         case nil: break
         }
-        if let readers = message.readers, readers.copies > 1, message.fate == .stored,
-            readers.delivered > 0
+        if let readers = message.readers, readers.copies > 1, readers.delivered > 0,
+            message.fate != .read
         {
             marks.append(
                 ("\(readers.delivered)/\(readers.copies) got it, \(readers.read) read", .dim))
