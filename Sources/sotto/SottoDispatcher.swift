@@ -101,7 +101,8 @@ extension SottoDispatcher {
 
 /// The tools of this version, in the usual order of use.
 enum Tool: String, CaseIterable {
-    case keygen, fingerprint, qr, contact, group, chat, compose, encrypt, decrypt, history, bridge, pad,
+    case keygen, fingerprint, qr, contact, group, chat, compose, encrypt, decrypt, history, bridge,
+        pad,
         send, recv
     case relay
 
