@@ -253,7 +253,8 @@ struct Conversation: Sendable {
 
     /// Marks the messages up to the place of a message as read here.
     mutating func mark(upTo number: Int64) {
-        hasUnmarked = false
+        // More can have been seen since this marking began.
+        defer { hasUnmarked = !seen.isEmpty }
         guard let index = index(of: .message(number)) else { return }
         for place in unreadPlaces where place <= index {
             guard var message = entries[place].message else { continue }
