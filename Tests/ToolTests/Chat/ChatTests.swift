@@ -271,6 +271,7 @@ import Testing
         for terminal in [first, second] {
             try terminal.press("C-d")
             #expect(try terminal.waitFor("ended") == "ended 0")
+            terminal.end()
         }
         #expect(try stage.areEnded(they.alice))
     }
