@@ -1,6 +1,6 @@
 package import Sotto
 
-/// What ``ChatState`` asks of the loop.
+/// A request of ``ChatState`` to the loop.
 package enum ChatEffect: Sendable {
     /// Start a pipeline.
     case start(Pipeline)

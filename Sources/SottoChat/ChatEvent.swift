@@ -1,6 +1,6 @@
 package import Sotto
 
-/// What happens outside of ``ChatState``.
+/// An event outside of ``ChatState``.
 package enum ChatEvent: Sendable {
     /// A key of the terminal.
     case key(Key)

@@ -1,6 +1,6 @@
 package import Sotto
 
-/// What the command line and the terminal say at the start.
+/// The settings from the command line and the terminal.
 package struct ChatOptions: Sendable {
     /// The form in which the program talks.
     package enum Form: Sendable, Hashable {

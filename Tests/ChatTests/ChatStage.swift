@@ -101,7 +101,7 @@ struct ChatStage {
     /// Gives a record of a message that was stored.
     mutating func store(_ record: String) { print("history --follow", record) }
 
-    /// What was written to the sender.
+    /// The records that were written to the sender.
     var sent: String { pipeline("encrypt -q").flatMap { written[$0.id] } ?? "" }
 
     private func pipeline(_ command: String) -> Pipeline? {

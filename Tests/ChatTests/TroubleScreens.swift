@@ -2,7 +2,7 @@ import Testing
 
 @testable import SottoChat
 
-/// What does not work is said in words, once.
+/// Troubles are told in words, once.
 struct TroubleScreens {
     @Test func anotherRecvReceives() {
         var stage = ChatStage.withBob(rows: 8, [ChatStage.message(1, "hi")])
@@ -99,14 +99,14 @@ struct TroubleScreens {
     }
 
     @Test func anUnknownNameEndsTheProgram() {
-        var stage = ChatStage(who: "nobody")
+        var stage = ChatStage(who: "zoe")
         stage.start()
-        stage.say("compose text -- nobody", "compose: error: no contact has the name nobody")
-        stage.end("compose text -- nobody", 66)
+        stage.say("compose text -- zoe", "compose: error: no contact has the name zoe")
+        stage.end("compose text -- zoe", 66)
         #expect(stage.isEnded(66))
         let warnings = stage.effects.compactMap {
             if case .warn(let line) = $0 { line } else { nil }
         }
-        #expect(warnings == ["sotto chat: error: no contact has the name nobody"])
+        #expect(warnings == ["sotto chat: error: no contact has the name zoe"])
     }
 }

@@ -2,7 +2,7 @@ import Sotto
 
 /// The open conversation: what is loaded of it, and the part that is shown.
 struct Conversation: Sendable {
-    /// What is named by a row.
+    /// The name of an entry.
     enum EntryID: Sendable, Hashable {
         case message(Int64)
         case notice(Int)
@@ -46,14 +46,14 @@ struct Conversation: Sendable {
         }
     }
 
-    /// The bottom of what is shown.
+    /// The bottom of the view.
     struct Anchor: Sendable, Equatable {
         var id: EntryID
         /// The number of rows of the entry that are hidden below.
         var hidden: Int
     }
 
-    /// The limits of what is kept.
+    /// The limits of the loaded part.
     static let entryLimit = 3_000
     static let weightLimit = 6 << 20
 
@@ -157,7 +157,7 @@ struct Conversation: Sendable {
         entries.remove(at: index)
     }
 
-    /// Adds an entry to what is counted, or takes it away.
+    /// Adds an entry to the counters, or subtracts it.
     private mutating func count(_ entry: Entry, _ sign: Int) {
         guard let message = entry.message else { return }
         weight += sign * message.weight

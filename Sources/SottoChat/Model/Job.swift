@@ -1,4 +1,4 @@
-/// What a pipeline is for.
+/// The purpose of a pipeline.
 enum Job: Sendable, Hashable {
     case lockStatus
     case lock
@@ -56,9 +56,9 @@ struct Making: Sendable, Hashable {
     var input: String?
     /// The number of the text that is shown until it is in the history.
     var pending: Int?
-    /// What is told after a success.
+    /// The words after a success.
     var success: String?
-    /// What is read again after a success.
+    /// The parts to read again after a success.
     var reads: Set<Refresh> = []
     /// Whether a failure is not told.
     var isQuiet = false

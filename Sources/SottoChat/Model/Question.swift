@@ -14,7 +14,7 @@ struct Question: Sendable, Hashable {
 
     var subject: Subject
     var text: String
-    /// What Ctrl-Y and Ctrl-N do.
+    /// The effects of Ctrl-Y and Ctrl-N.
     var yes: String
     var no: String
 

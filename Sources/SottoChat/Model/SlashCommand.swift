@@ -7,7 +7,7 @@ enum SlashCommand: String, CaseIterable, Sendable {
     case members, grant, invite, remove, leave
     case questions, list, open, unlock, lock, help, quit
 
-    /// What follows the name.
+    /// The arguments after the name.
     var usage: String {
         switch self {
         case .reply, .edit: "[-N | #N] TEXT"

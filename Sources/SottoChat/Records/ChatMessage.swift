@@ -35,12 +35,12 @@ struct ChatMessage: Sendable, Hashable {
         "history", "group", "devices", "sync", "timer",
     ]
 
-    /// What became of an own message.
+    /// The fate of an own message.
     enum Fate: String, Sendable {
         case unsent, queued, handedOn, stored, delivered, read, failed
     }
 
-    /// What a message says.
+    /// The content of a message.
     enum Content: Sendable, Hashable {
         /// A text, which may have several lines.
         case text(String)
@@ -54,9 +54,9 @@ struct ChatMessage: Sendable, Hashable {
     struct Quote: Sendable, Hashable {
         var id: String
         var from: String
-        /// The first line of the quoted text, or `nil` if the reply has none.
+        /// The first line of the quoted text, or `nil` if the reply quotes no text.
         var text: String?
-        /// What is wrong with it, such as `different`.
+        /// A doubt about it, such as `deleted`.
         var doubt: String?
     }
 

@@ -1,6 +1,6 @@
 import Sotto
 
-/// Questions: what they are about, and what the answers do.
+/// Questions and the effects of their answers.
 extension ChatState {
     mutating func askRequests() {
         let ids = Set(list.requests.filter { list.contact($0.id) == nil && $0.count > 0 }.map(\.id))

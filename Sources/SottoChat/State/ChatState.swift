@@ -6,7 +6,7 @@ import SottoBytes
 /// It knows nothing about messages that it does not read in the records of the tools: `history` prints what is shown, and after each
 /// change the shown part is read again.
 package struct ChatState: Sendable {
-    /// What the typed text is for.
+    /// The purpose of the typed text.
     enum Subject: Sendable, Hashable {
         case reply(Int64)
         case edit(Int64)
@@ -22,7 +22,7 @@ package struct ChatState: Sendable {
         var time: Timestamp
         /// Whether its record was given to the sender.
         var isMade = false
-        /// Why it was not sent.
+        /// The reason why it was not sent.
         var failure: String?
     }
 
@@ -54,16 +54,16 @@ package struct ChatState: Sendable {
     var news = Service()
     var mail = Service()
     var sender = Service()
-    /// What is made into records, one at a time, so that the order of typing is that of sending.
+    /// The tools that make records run one at a time, so that the order of typing is the order of sending.
     var makings: [Making] = []
     var isMaking = false
-    /// What is read again, and when each was read last.
+    /// The parts to read again, and the time when each was read last.
     var refreshes: Set<Refresh> = []
     var lastRefresh: [Refresh: Timestamp] = [:]
     var nextSync: Timestamp?
     var isSyncWanted = false
 
-    // What is known.
+    // Knowledge from records.
     var list = ChatList()
     var conversation: Conversation?
     var members: [ChatMember] = []
@@ -75,16 +75,16 @@ package struct ChatState: Sendable {
     /// The newest number of a message that was announced by a bell.
     var announced: Int64 = 0
 
-    // What does not work.
-    /// Why the relay does not take messages, until it takes one.
+    // Troubles.
+    /// The reason why the relay does not take messages, until it takes one.
     var sendTrouble: String?
-    /// Why recv does not reach the relay, until it does: it says so once.
+    /// The reason why recv does not reach the relay. recv tells it once, and tells when it is connected again.
     var receptionTrouble: String?
     var mailTrouble: String?
     var isReceivedElsewhere = false
     var isLocked = false
 
-    // What is typed and shown.
+    // Typed text and the screen.
     var lock: LockPrompt?
     var locksAtEnd = false
     var editor = LineEditor()
@@ -112,7 +112,7 @@ package struct ChatState: Sendable {
     /// The lines that came before the conversation was open.
     var waitingLines: [String] = []
 
-    /// Somebody's activity.
+    /// The activity of another person.
     struct Signal: Sendable, Hashable {
         enum Kind: String, Sendable { case typing, presence }
 

@@ -164,7 +164,7 @@ extension ChatState {
         }
     }
 
-    /// Goes back: from what is typed for, to the end, to the list.
+    /// Cancels the purpose of the text, else goes to the end, else to the list.
     private mutating func back() {
         if subject != nil { return cancelSubject() }
         if conversation?.anchor != nil { return goToEnd() }
@@ -408,7 +408,7 @@ extension ChatList.Item {
 }
 
 extension ChatMessage {
-    /// The text, or that beside a file, or `nil` if there is none.
+    /// The text, or the text with a file; `nil` for other content.
     var plainText: String? {
         switch content {
         case .text(let text): text

@@ -102,7 +102,7 @@ extension ChatState {
             $0.key == message.key && Self.isShown($0.text, as: text)
                 && message.place.seconds >= $0.time.seconds - 2
         }
-        // What was made is stored in its order, also if compose has changed the text.
+        // Records are stored in the order in which they are made, also if compose has changed the text.
         let made = pending.firstIndex {
             $0.key == message.key && $0.isMade && message.place.seconds > $0.time.seconds
         }

@@ -1,6 +1,6 @@
 import Sotto
 
-/// What happens with time.
+/// Actions that depend on the time.
 extension ChatState {
     private static let typingSeconds: Int64 = 10
     private static let presenceSeconds: Int64 = 50
@@ -22,7 +22,7 @@ extension ChatState {
         tellPresence()
     }
 
-    /// Sends the members of groups what they lack, and asks for what is missing.
+    /// Sends missing changes to the members of groups, and asks for those that are missing here.
     private mutating func synchronise() {
         let isDue = nextSync.map { $0 <= now } ?? false
         guard isDue || isSyncWanted, !list.groups.isEmpty, !isRunning(.sync) else { return }

@@ -31,7 +31,7 @@ package enum Key: Sendable, Hashable {
     case unknown
 }
 
-/// What a terminal sends: a key, or a text that was pasted.
+/// An input of a terminal: a key, or a text that was pasted.
 package enum TerminalInput: Sendable, Hashable {
     case key(Key)
     /// A bracketed paste. Its line ends are line feeds.

@@ -32,7 +32,7 @@ package struct KeyDecoder: Sendable {
     /// Creates a decoder.
     package init() {}
 
-    /// Whether an escape is pending that is a key of its own if nothing follows within 50 ms.
+    /// Whether an escape is pending. It is a separate key if nothing follows within 50 ms.
     package var isPending: Bool {
         switch state {
         case .escape, .control, .shift: true

@@ -64,7 +64,7 @@ struct LineEditor: Sendable {
         let (start, end) = (max(0, start), min(end, characters.count))
         guard start < end else { return }
         characters.removeSubrange(start..<end)
-        // What the removed text separated can now be one cluster.
+        // The parts around the removed text can now be one cluster.
         characters = Array(String(characters))
         cursor = min(start, characters.count)
     }

@@ -1,6 +1,6 @@
 /// The content of the terminal.
 package struct Screen: Sendable, Equatable {
-    /// How a text looks.
+    /// The appearance of a text.
     package struct Style: Sendable, Hashable {
         package enum Color: UInt8, Sendable, Hashable {
             case red = 1

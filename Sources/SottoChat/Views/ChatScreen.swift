@@ -141,7 +141,7 @@ extension ChatState {
         signals[Signal(id: id, kind: kind, key: key)] != nil
     }
 
-    /// What does not work, in a few words.
+    /// The present trouble in a few words.
     private var trouble: String? {
         if isLocked { return "locked" }
         if news.restart != nil { return "history starts again" }
@@ -411,7 +411,7 @@ extension ChatState {
     // MARK: The passphrase
 
     private func lockRows(_ lock: LockPrompt) -> ([[Screen.Span]], Screen.Place?) {
-        // As many as ever, so that the screen does not tell the length.
+        // The same number for all lengths: the screen must not show the length.
         let stars = lock.passphrase.count > 0 ? "****" : ""
         let box = lock.stays ? "[x]" : "[ ]"
         var rows: [[Screen.Span]] = [
