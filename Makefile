@@ -19,7 +19,7 @@ COMPLETIONS = $(if $(PROGRAM_PREFIX),sotto*,*)
 
 ZSH_NAMES = $(if $(PROGRAM_PREFIX),1s/^\(.compdef sotto-[a-z]*\) .*/\1/)
 
-TOOLS := keygen contact group compose encrypt decrypt history bridge fingerprint qr pad send recv relay
+TOOLS := keygen contact group chat compose encrypt decrypt history bridge fingerprint qr pad send recv relay
 # Started by a tool and not by users, so never on the path: qr starts qr-scan.
 HELPERS := qr-scan
 USER_UNITS := sotto-recv.service sotto-reader.service
@@ -41,7 +41,6 @@ deps:
 build: deps
 	@# Not everything: that would take in what only the tests use.
 	$(SWIFT) build $(RELEASE_FLAGS) --target programs
-	install -m 755 share/chat/sotto-chat $(RELEASE)/
 	rm -rf $(MADE_COMPLETIONS)
 	completions/generate $(RELEASE) $(MADE_COMPLETIONS)
 
@@ -98,8 +97,8 @@ fuzz: deps
 lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Bench Fuzz
 	mandoc -T lint -W warning man/*.[1578]
+	python3 -c 'import ast, sys; [ast.parse(open(name).read(), name) for name in sys.argv[1:]]' Scripts/picture Scripts/confusables Bench/*.py
 	bash -n Scripts/deps Scripts/demo Scripts/bench Scripts/fuzz Scripts/peers Scripts/records .ci/run completions/generate
-	python3 -c 'import ast, sys; [ast.parse(open(name).read(), name) for name in sys.argv[1:]]' share/chat/sotto-chat Scripts/confusables
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Bench Fuzz
@@ -112,7 +111,6 @@ install:
 	install -d "$(DESTDIR)$(libexecdir)/sotto"
 	for p in $(HELPERS); do \
 	  install -m 755 $(RELEASE)/$$p "$(DESTDIR)$(libexecdir)/sotto/$$p" || exit 1; done
-	install -m 755 share/chat/sotto-chat "$(DESTDIR)$(libexecdir)/sotto/sotto-chat"
 ifeq ($(PROGRAM_PREFIX),)
 	for t in $(TOOLS); do \
 	  install -m 755 $(RELEASE)/$$t "$(DESTDIR)$(bindir)/$$t" || exit 1; done
@@ -153,7 +151,7 @@ uninstall:
 	rm -f "$(DESTDIR)$(bindir)/sotto"
 	for t in $(TOOLS); do \
 	  rm -f "$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t" "$(DESTDIR)$(libexecdir)/sotto/$$t"; done
-	for p in $(HELPERS) sotto-chat; do rm -f "$(DESTDIR)$(libexecdir)/sotto/$$p"; done
+	for p in $(HELPERS); do rm -f "$(DESTDIR)$(libexecdir)/sotto/$$p"; done
 	rmdir "$(DESTDIR)$(libexecdir)/sotto" 2>/dev/null || true
 	for page in man/*.[1578]; do \
 	  name=$$(basename $$page); \
@@ -162,7 +160,7 @@ uninstall:
 	    "$(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/}"; done
 	rm -f "$(DESTDIR)$(unitdir)/sotto-relay.service"
 	for unit in $(USER_UNITS); do rm -f "$(DESTDIR)$(userunitdir)/$$unit"; done
-	rm -f $(foreach t,sotto $(addprefix sotto-,$(TOOLS) init add meet chat) $(if $(PROGRAM_PREFIX),,$(TOOLS)), \
+	rm -f $(foreach t,sotto $(addprefix sotto-,$(TOOLS) init add meet) $(if $(PROGRAM_PREFIX),,$(TOOLS)), \
 	  "$(DESTDIR)$(bashcompdir)/$(t)" "$(DESTDIR)$(zshcompdir)/_$(t)" "$(DESTDIR)$(fishcompdir)/$(t).fish")
 
 clean:

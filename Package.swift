@@ -21,6 +21,7 @@ import PackageDescription
 //   3  SottoClient SottoServer                with SottoNetwork the only importers of NIO
 //      SottoContacts                          the address book on the command line
 //      SottoMessages                          opening and sealing messages, attachments, bodies about groups
+//      SottoChat                              the chat of people as a value: events in, effects and screens out
 //      SottoMessengers                        the five messengers, a plug-in of `bridge` and `contact`
 //      SottoScan                              reading pictures, which only `qr-scan` links
 //   4  the programs
@@ -267,6 +268,9 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "SottoChat", dependencies: ["CUTF8Proc", "Sotto", "SottoBytes", "SottoProgram"],
+            swiftSettings: core),
+        .target(
             name: "SottoNetwork",
             dependencies: [
                 "Sotto", .product(name: "NIOCore", package: "swift-nio"),
@@ -301,6 +305,7 @@ let package = Package(
             "decrypt", ["SottoState", "SottoContacts", "SottoMessages", "SottoOpenSSL", "CBotan"],
             link: botan + fullyStatic),
         program("contact", accounts + ["SottoMessages"], link: fullyStatic),
+        plainProgram("chat", ["Sotto", "SottoChat"], link: fullyStatic),
         program("compose", ["SottoState", "SottoContacts", "SottoMessages"], link: fullyStatic),
         program(
             "group", ["SottoState", "SottoContacts", "SottoMessages", "SottoWire"],
@@ -327,8 +332,9 @@ let package = Package(
         .target(
             name: "programs",
             dependencies: [
-                "bridge", "compose", "contact", "decrypt", "encrypt", "fingerprint", "group",
-                "history", "keygen", "pad", "qr", "qr-scan", "recv", "relay", "send", "sotto",
+                "bridge", "chat", "compose", "contact", "decrypt", "encrypt", "fingerprint",
+                "group", "history", "keygen", "pad", "qr", "qr-scan", "recv", "relay", "send",
+                "sotto",
             ], swiftSettings: strict),
         .target(
             name: "benchmarks",
@@ -404,8 +410,8 @@ let package = Package(
         .target(
             name: "FuzzParsers",
             dependencies: [
-                "Sotto", "SottoMessengers", "SottoOpenSSL", "SottoPadding", "SottoQR", "SottoScan",
-                "SottoWire",
+                "Sotto", "SottoChat", "SottoMessengers", "SottoOpenSSL", "SottoPadding", "SottoQR",
+                "SottoScan", "SottoWire",
             ],
             path: "Fuzz/Parsers", swiftSettings: core),
         .target(
@@ -434,19 +440,24 @@ let package = Package(
                 "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoMessages",
                 "SottoProgram",
                 "SottoState", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
-                "compose", "fingerprint", "group", "history", "pad", "qr", "qr-scan", "recv",
+                "chat", "compose", "fingerprint", "group", "history", "pad", "qr", "qr-scan",
+                "recv",
                 "sotto",
                 "send",
                 "relay",
             ],
             exclude: ["Keyring/no_keyring.c"], swiftSettings: strict),
+        .testTarget(
+            name: "ChatTests", dependencies: ["Sotto", "SottoBytes", "SottoChat"],
+            exclude: ["Screens"], swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         // Needs every program: it compares the documents with the programs' own help.
         .testTarget(
             name: "DocumentTests",
             dependencies: [
                 "SottoTool", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
-                "compose", "fingerprint", "group", "history", "pad", "qr", "send", "recv", "relay",
+                "chat", "compose", "fingerprint", "group", "history", "pad", "qr", "send", "recv",
+                "relay",
                 "sotto",
             ],
             swiftSettings: strict),

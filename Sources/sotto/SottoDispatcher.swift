@@ -15,13 +15,12 @@ struct SottoDispatcher: Program {
             sotto say [--attach FILE] WHO [TEXT ...]
             sotto read [WHO]
             sotto save NUMBER | save --all WHO
-            sotto chat WHO
             sotto whoami
             sotto help
             sotto TOOL [ARGUMENT ...] [--send]
             """,
         discussion: """
-            The tools are keygen, fingerprint, qr, contact, group, compose, encrypt, decrypt, history, bridge, pad, \
+            The tools are keygen, fingerprint, qr, contact, group, chat, compose, encrypt, decrypt, history, bridge, pad, \
             send, recv and relay. `sotto send` runs `sotto-send`. `sotto help` lists the tools, `sotto TOOL --help` explains one, and \
             the manual page sotto(7) shows a complete example.
 
@@ -32,7 +31,7 @@ struct SottoDispatcher: Program {
         version: sottoVersion,
         subcommands: [
             InitCommand.self, AddCommand.self, MeetCommand.self, SayCommand.self, ReadCommand.self,
-            SaveCommand.self, ChatCommand.self, WhoamiCommand.self,
+            SaveCommand.self, WhoamiCommand.self,
         ],
         takesOtherWords: true)
 
@@ -73,7 +72,6 @@ struct SottoDispatcher: Program {
             ("say", "send a message to a contact or a group"),
             ("read", "receive messages, show the unread ones, and mark them as read"),
             ("save", "fetch the file of a message, and save it"),
-            ("chat", "talk to a contact in the terminal"),
             ("whoami", "show your identity, and whether your card is published"),
         ]
         for (name, purpose) in verbs + Tool.allCases.map({ ($0.rawValue, $0.purpose) }) {
@@ -85,11 +83,11 @@ struct SottoDispatcher: Program {
 }
 
 extension SottoDispatcher {
-    /// Replaces this process by a program that ``Sibling`` finds, else by `nameOnPath` in `PATH`. Returns if neither
-    /// exists.
-    static func replaceProcess(by name: String, onPath nameOnPath: String, _ arguments: [String]) {
+    /// Replaces this process by a tool that ``Sibling`` finds, else by the one in `PATH`. Returns if neither exists.
+    static func replaceProcess(by tool: Tool, _ arguments: [String]) {
+        let name = tool.rawValue
         if let path = Sibling.path(of: name) { become(path, [name] + arguments, execv) }
-        become(nameOnPath, [name] + arguments, execvp)
+        become("sotto-\(name)", [name] + arguments, execvp)
     }
 
     private static func become(
@@ -105,7 +103,8 @@ extension SottoDispatcher {
 
 /// The tools of this version, in the usual order of use.
 enum Tool: String, CaseIterable {
-    case keygen, fingerprint, qr, contact, group, compose, encrypt, decrypt, history, bridge, pad,
+    case keygen, fingerprint, qr, contact, group, chat, compose, encrypt, decrypt, history, bridge,
+        pad,
         send, recv
     case relay
 
@@ -116,6 +115,7 @@ enum Tool: String, CaseIterable {
         case .qr: "encode bytes in a QR code, and read it back to exactly these bytes"
         case .contact: "the address book and its trust: add, verify, block, accept"
         case .group: "create groups, invite, remove, and change the rules"
+        case .chat: "talk to people and groups in the terminal"
         case .compose: "write replies, reactions, edits, receipts and other messages for encrypt"
         case .encrypt: "encrypt a file or pipe, or messages"
         case .decrypt: "decrypt a file or messages; print only authentic data"
@@ -137,8 +137,7 @@ enum Tool: String, CaseIterable {
                 .usage, "unknown tool \"\(name)\"" + suggestion(for: name, among: names),
                 hint: "list the tools: sotto help")
         }
-        SottoDispatcher.replaceProcess(
-            by: tool.rawValue, onPath: "sotto-\(tool.rawValue)", arguments)
+        SottoDispatcher.replaceProcess(by: tool, arguments)
         throw Failure.notInstalled(tool.rawValue)
     }
 }

@@ -14,7 +14,7 @@ struct LayerTests {
         "SottoProgram": 2, "SottoTool": 2, "SottoWire": 2, "SottoQR": 2, "SottoState": 2,
         "SottoNetwork": 2, "SottoOpenSSL": 2, "SottoMedia": 2,
         "SottoClient": 3, "SottoServer": 3, "SottoContacts": 3, "SottoScan": 3,
-        "SottoMessages": 3, "SottoMessengers": 3,
+        "SottoMessages": 3, "SottoMessengers": 3, "SottoChat": 3,
     ]
 
     /// The targets of one layer that are built on each other: each may import those before it.
@@ -27,8 +27,8 @@ struct LayerTests {
     /// The targets that may import an external implementation.
     static let owners: [(module: String, targets: Set<String>)] = [
         ("CSodium", ["Sotto", "SottoBytes", "SottoMessengers", "SottoPadding", "SottoQR"]),
-        ("COpenSSL", ["SottoOpenSSL"]), ("CUTF8Proc", ["Sotto"]), ("CWordlists", ["Sotto"]),
-        ("CConfusables", ["Sotto"]),
+        ("COpenSSL", ["SottoOpenSSL"]), ("CUTF8Proc", ["Sotto", "SottoChat"]),
+        ("CWordlists", ["Sotto"]), ("CConfusables", ["Sotto"]),
         ("CKeyutils", ["SottoTool"]), ("CBotan", ["decrypt"]),
         ("Crypto", ["Sotto", "SottoMessengers", "SottoServer"]),
         ("CryptoExtras", ["Sotto", "SottoMessengers"]),
@@ -169,7 +169,7 @@ struct LayerTests {
         let lines = design.components(separatedBy: "\n").map {
             $0.split(separator: " ").map(String.init)
         }
-        for target in ["SottoState", "SottoServer", "SottoMessages"] {
+        for target in ["SottoState", "SottoServer", "SottoMessages", "SottoChat"] {
             let folders = Set(
                 Self.files.filter { $0.path.hasPrefix(target + "/") }
                     .map { $0.path.split(separator: "/") }.filter { $0.count > 2 }
@@ -285,6 +285,20 @@ struct LayerTests {
                     Issue.record("Sources/\(path):\(number + 1): \(call)")
                 }
             }
+        }
+    }
+
+    /// The state of the chat is a value: the loop in `chat` has all I/O.
+    @Test func theStateOfTheChatDoesNothingItself() {
+        for item in Self.imports where item.target == "SottoChat" {
+            #expect(
+                ["CUTF8Proc", "Sotto", "SottoBytes", "SottoProgram", "Synchronization"]
+                    .contains(item.module), "\(item)")
+        }
+        for item in Self.imports where item.target == "chat" {
+            #expect(
+                ["Arguments", "Glibc", "Sotto", "SottoBytes", "SottoChat", "SottoProgram"]
+                    .contains(item.module), "\(item)")
         }
     }
 

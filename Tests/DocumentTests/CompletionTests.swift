@@ -21,7 +21,7 @@ struct CompletionTests {
     @Test("exist for each tool and name")
     func exist() throws {
         let tools = Repository.tools
-        let verbs = ["add", "chat", "init", "meet", "read", "save", "say", "whoami"]
+        let verbs = ["add", "init", "meet", "read", "save", "say", "whoami"]
         let own = (tools + verbs).map { "sotto-\($0)" }
         #expect(try Self.names(of: "bash") == (["sotto"] + own + tools).sorted())
         #expect(try Self.names(of: "zsh") == (["sotto"] + own).map { "_\($0)" }.sorted())
@@ -103,7 +103,7 @@ struct CompletionTests {
         ("encrypt --to b", "bob"),
         ("decrypt --from b", "bob"), ("recv --card b", "bob"), ("history b", "bob"),
         ("fingerprint --with car", "carol jones"), ("contact accept 05", "05"),
-        ("compose text te", "team"), ("compose text b", "bob"), ("group show te", "team"),
+        ("compose text te", "team"), ("chat te", "team"), ("compose text b", "bob"), ("group show te", "team"),
         ("group invite team b", "bob"), ("encrypt --group te", "team"),
         ("history read te", "team"), ("sotto say b", "bob"), ("sotto read te", "team"),
         ("sotto save --all b", "bob"), ("sotto chat te", "team"), ("sotto group show te", "team"),

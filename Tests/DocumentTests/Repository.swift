@@ -23,7 +23,8 @@ enum Repository {
 
     /// The tools with flags: all except the dispatcher.
     static let tools = [
-        "bridge", "compose", "contact", "decrypt", "encrypt", "fingerprint", "group", "history",
+        "bridge", "chat", "compose", "contact", "decrypt", "encrypt", "fingerprint", "group",
+        "history",
         "keygen",
         "pad", "qr", "recv", "relay", "send",
     ]

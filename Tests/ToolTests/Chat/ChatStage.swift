@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Sotto
 import TestSupport
 import Testing
@@ -13,11 +14,6 @@ final class ChatStage {
     init(_ home: Home) throws {
         self.home = home
         relay = try #require(RelayProcess(scratch))
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        try FileManager.default.createSymbolicLink(
-            atPath: scratch("sotto-chat"),
-            withDestinationPath: root.appendingPathComponent("share/chat/sotto-chat").path)
     }
 
     deinit {
@@ -27,18 +23,60 @@ final class ChatStage {
 
     func environment(_ party: Party) -> [String: String] {
         home.environment.merging(party.environment) { $1 }.merging([
-            "PATH": "\(scratch.path):/usr/bin:/bin", "SOTTO_RELAY": "tcp://\(relay.address)",
+            "PATH": "/usr/bin:/bin", "SOTTO_RELAY": "tcp://\(relay.address)",
             "LC_ALL": "C.UTF-8",
         ]) { $1 }
     }
 
-    /// Starts `sotto chat` in a terminal.
-    func chat(_ party: Party, with who: String, columns: Int = 60) throws -> TerminalEmulator {
+    /// Starts `sotto chat` in a terminal. `words` are its arguments as a shell reads them; without any, it shows the list.
+    func chat(
+        _ party: Party, with words: String = "", columns: Int = 60, rows: Int = 24,
+        environment more: [String: String] = [:]
+    ) throws -> TerminalEmulator {
+        try terminal(
+            party, "\(Programs.path("sotto")) chat \(words)", columns: columns, rows: rows,
+            environment: more)
+    }
+
+    /// Starts a shell command in a terminal.
+    func terminal(
+        _ party: Party, _ line: String, columns: Int = 60, rows: Int = 24,
+        environment more: [String: String] = [:]
+    ) throws -> TerminalEmulator {
         let terminal = try TerminalEmulator(
-            "\(Programs.path("sotto")) chat \(who)", columns: columns,
-            environment: environment(party))
+            line, columns: columns, rows: rows,
+            environment: environment(party).merging(more) { $1 })
         terminals.append(terminal)
         return terminal
+    }
+
+    /// The processes of a person: their environment names the identity.
+    func processes(of party: Party) throws -> [pid_t] {
+        let variable = "SOTTO_IDENTITY=\(party.environment["SOTTO_IDENTITY"]!)"
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap(pid_t.init)
+            .filter {
+                String(decoding: TemporaryDirectory.contents("/proc/\($0)/environ"), as: UTF8.self)
+                    .contains(variable)
+            }
+    }
+
+    /// The process of `chat` itself.
+    func chatProcess(of party: Party) throws -> pid_t {
+        try #require(
+            try processes(of: party).first {
+                let path = try? FileManager.default.destinationOfSymbolicLink(
+                    atPath: "/proc/\($0)/exe")
+                return path?.hasSuffix("/chat") == true
+            })
+    }
+
+    /// Waits until no process of a person is left.
+    func areEnded(_ party: Party) throws -> Bool {
+        for _ in 0..<3_000 {
+            if try processes(of: party).isEmpty { return true }
+            usleep(10_000)
+        }
+        return false
     }
 
     /// Runs a pipe of the other tools, which must succeed. `$0` is the text.
@@ -56,12 +94,10 @@ final class ChatStage {
 
     /// Runs `sotto` with its input.
     func sotto(
-        _ party: Party, _ arguments: [String], _ text: String = "", path: String? = nil
+        _ party: Party, _ arguments: [String], _ text: String = ""
     ) throws -> Run {
         try Command(
-            path: Programs.path("sotto"), arguments,
-            environment: environment(party).merging(
-                ["PATH": path ?? "\(scratch.path):/usr/bin:/bin"]) { $1 },
+            path: Programs.path("sotto"), arguments, environment: environment(party),
             directory: home.files.path
         ).run(stdin: .whole(Array(text.utf8)))
     }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `sotto chat` in terminals, with a relay.
-@Suite(.needs(.tmux, .python), .timeLimit(.minutes(60))) struct ChatTests {
+@Suite(.needs(.tmux), .timeLimit(.minutes(60))) struct ChatTests {
     let they: Conversing
     private let stage: ChatStage
 
@@ -32,37 +32,40 @@ import Testing
         }
         let left = try chat(they.alice)
         let right = try chat(they.bob)
-        try left.waitFor(">")
-        try right.waitFor(">")
+        try left.waitFor("no messages yet")
+        try right.waitFor("no messages yet")
         try left.enter("dinner at 8?")
         #expect(try right.waitFor("dinner").hasSuffix("alice  dinner at 8?"))
-        try left.waitFor("[bob: ✓✓ read]")
+        // The mark changes in place, and a receipt adds no line.
+        #expect(try left.waitFor("✓✓ read").hasSuffix("me  dinner at 8? ✓✓ read"))
+        #expect(try left.lines().filter { $0.contains("dinner") || $0.contains("read") }.count == 1)
         try right.enter("/reply yes")
-        #expect(try left.waitFor("yes").hasSuffix("   yes"))
-        try left.waitFor("bob  > dinner at 8?")
+        try left.waitFor("bob  ┃ me: dinner at 8?")
+        #expect(try left.waitFor("yes").hasSuffix("      yes"))
         try left.enter("/react ❤️")
-        try right.waitFor("[alice reacted ❤️]")
-        try left.waitFor("[you reacted ❤️]")
+        #expect(try right.waitFor("❤️").hasSuffix("      ❤️ alice"))
+        try left.waitFor("      ❤️ me")
+        // The same emoji again removes the reaction.
         try left.enter("/react ❤️")
-        try right.waitFor("[alice removed a reaction]")
-        try left.waitFor("[you removed a reaction]")
+        try right.waitForEnd(of: "❤️")
+        try left.waitForEnd(of: "❤️")
         // Without a number, the user's last message is edited or deleted, and not the last message.
         try left.enter("/edit dinner at 9?")
-        try right.waitFor("[alice edited a message: dinner at 9?]")
-        try left.waitFor("[you edited a message: dinner at 9?]")
+        try right.waitFor("dinner at 9? [edited]")
+        try left.waitFor("dinner at 9? [edited]")
         try right.enter("/edit no")
-        try left.waitFor("[bob edited a message: no]")
+        try left.waitFor("      no [edited]")
         try right.enter("/delete")
-        try left.waitFor("[bob deleted a message]")
-        try right.waitFor("[you deleted a message]")
-        try right.enter("/edit nothing")
-        try right.waitFor("[you have no message here to change]")
+        try right.waitFor("delete your message “no” on both sides?")
+        try right.answer("C-y", until: "me  [deleted]")
+        try left.waitFor("bob  [deleted]")
         try right.enter("/silly")
-        try right.waitFor("[unknown command /silly; /help lists the commands]")
+        try right.waitFor("unknown command /silly; /help lists the commands")
         try right.enter("//reply is a command")
-        try left.waitFor("/reply is a command")
+        #expect(try left.waitFor("is a command").hasSuffix("bob  /reply is a command"))
         try right.enter("/help")
-        try right.waitFor("/reply [-N] TEXT")
+        try right.waitFor("Alt-Enter")
+        try right.press("Escape")
         // The history has what the lines made.
         let messages = try they.view()
         #expect(
@@ -75,9 +78,28 @@ import Testing
         try left.press("C-d")
         #expect(try left.waitFor("ended") == "ended 0")
         try right.waitFor("good night")
+        // One Ctrl-C clears the line, and two on an empty line end.
+        try right.press("h", "a", "C-c")
+        try right.waitForEnd(of: "> ha")
+        try right.press("C-c")
+        try right.waitFor("Ctrl-C again ends")
         try right.press("C-c")
         #expect(try right.waitFor("ended") == "ended 130")
         #expect(try they.view().count == 4)
+    }
+
+    /// A paste is one message, and its line feeds do not send it. Ctrl-J and Alt-Enter are line breaks too.
+    @Test func aPasteIsOneMessage() throws {
+        let left = try chat(they.alice)
+        try left.waitFor("no messages yet")
+        try left.paste("one\n/quit\ntwo\n")
+        try left.waitFor("two")
+        try left.press("t", "h", "r", "e", "e", "C-j")
+        try left.press("M-Enter", "f", "o", "u", "r", "Enter")
+        try left.waitFor("four ✓")
+        #expect(
+            try they.alice.history("bob").map { $0.body["text"]?.string }
+                == ["one\n/quit\ntwo\nthree\n\nfour"])
     }
 
     /// Earlier messages, an unread mark, and a line that is being typed while messages arrive.
@@ -85,7 +107,7 @@ import Testing
         for number in 1...3 { try tell(they.bob, "message \(number)") }
         try stage.must(they.alice, "recv -q | decrypt -q > /dev/null")
         let terminal = try chat(they.alice, columns: 40)
-        try terminal.waitFor("[3 unread]")
+        try terminal.waitFor("3 unread")
         try terminal.waitFor("message 3")
         // The typed line has two rows here.
         let typed = "half a line that is longer than the terminal"
@@ -95,79 +117,108 @@ import Testing
         try terminal.waitFor("while you type")
         let shown = try terminal.lines()
         let place = try #require(shown.firstIndex { $0.hasPrefix("> half a line") })
-        #expect(shown[place - 1].hasSuffix("while you type"))
-        #expect(shown[place...].filter { $0.contains("half") }.count == 1)
-        try terminal.press("Enter")
-        try terminal.waitFor("me   ")
-        #expect(try they.alice.history("unread").last?["unread"] == .integer(0))
-        // The next messages are wrapped for the new width.
+        #expect(shown[..<place].contains { $0.hasSuffix("while you type") })
+        #expect(shown.filter { $0.contains("half") }.count == 1)
+        // Another width keeps what is typed, in one row now.
         try terminal.resize(columns: 80)
-        try terminal.waitFor(">")
-        try tell(they.bob, String(repeating: "word ", count: 12))
-        #expect(try terminal.waitFor("word").filter { $0 == "w" }.count >= 10)
+        try terminal.waitFor("> \(typed)")
+        try terminal.resize(columns: 40)
+        try terminal.press("Enter")
+        try terminal.waitFor("me  half a line")
+        try terminal.wait("the typed line stays") { $0.last { !$0.isEmpty } == ">" }
+        for _ in 0..<500 where try unread() != 0 { usleep(20_000) }
+        #expect(try unread() == 0)
     }
 
-    /// The signals of the other side are in a line above the typed one. The line disappears when they end.
+    private func unread() throws -> Int64? {
+        try they.alice.history("unread").last?["unread"]?.integer
+    }
+
+    /// Only what was on the screen is marked as read.
+    @Test func messagesAboveTheScreenStayUnread() throws {
+        for number in 1...40 { try tell(they.bob, "message \(number)") }
+        try stage.must(they.alice, "recv -q | decrypt -q > /dev/null")
+        #expect(try unread() == 40)
+        let terminal = try chat(they.alice)
+        try terminal.waitFor("40 unread")
+        // The screen begins with the first unread message.
+        try terminal.waitFor("message 1")
+        #expect(try !terminal.lines().contains { $0.hasSuffix("message 40") })
+        for _ in 0..<500 where try unread() == 40 { usleep(20_000) }
+        let rest = try #require(try unread())
+        #expect((20..<40).contains(rest))
+        for _ in 0..<3 { try terminal.press("NPage") }
+        try terminal.waitFor("message 40")
+        for _ in 0..<500 where try unread() != 0 { usleep(20_000) }
+        #expect(try unread() == 0)
+    }
+
+    /// The list opens conversations, and mail of all of them arrives while one is open.
+    @Test func theListOpensConversations() throws {
+        let list = try stage.chat(they.alice)
+        try list.waitFor("bob")
+        try tell(they.bob, "knock knock")
+        try list.waitFor("knock knock")
+        try list.press("Enter")
+        try list.waitFor("bob  knock knock")
+        try list.enter("who is there?")
+        try list.waitFor("who is there? ✓")
+        try list.press("Escape")
+        try list.waitFor("me: who is there?")
+        try list.press("q")
+        #expect(try list.waitFor("ended") == "ended 0")
+    }
+
+    /// The signals of the other side are in the header and above the typed line. They disappear when they end.
     @Test func signalsEndByThemselves() throws {
         let on = try they.bob.run("contact", ["set", "alice", "typing=on", "presence=on"])
         #expect(on.status == 0)
         func signal(_ words: String) throws {
             try stage.must(they.bob, "compose \(words) alice | encrypt -q | send -q")
         }
-        func shown(_ text: String, in terminal: TerminalEmulator) throws -> Bool {
-            try terminal.lines().contains { $0.contains(text) }
-        }
         let terminal = try stage.chat(they.alice, with: "bob")
-        try terminal.waitFor(">")
+        try terminal.waitFor("no messages yet")
         // A message arrives when the chat is connected.
         try tell(they.bob, "hello")
         try terminal.waitFor("bob  hello")
         try terminal.press("half", "Space", "a")
         try signal("presence")
-        try terminal.waitFor("[bob is online]")
-        let start = ContinuousClock.now
+        try terminal.waitFor("· online")
         try signal("typing")
-        try terminal.waitFor("[bob is online, bob is typing]")
-        let lines = try terminal.lines()
-        let place = try #require(lines.firstIndex { $0.hasPrefix("> half a") })
-        #expect(lines[place - 1] == "  [bob is online, bob is typing]")
-        for _ in 0..<600 where try shown("is typing", in: terminal) { usleep(50_000) }
-        // Not earlier; how much later depends on the machine. The other signal lasts longer.
-        #expect(ContinuousClock.now - start >= .seconds(15))
-        try terminal.waitFor("[bob is online]")
+        try terminal.waitFor("bob is typing")
+        try terminal.waitFor("> half a")
+        try terminal.waitForEnd(of: "is typing")
+        // The other signal lasts longer.
+        try terminal.waitFor("· online")
         // A message ends the signal of its author, and the other side can end both.
         try signal("typing")
         try terminal.waitFor("bob is typing")
         try tell(they.bob, "there you are")
         try terminal.waitFor("there you are")
-        for _ in 0..<200 where try shown("is typing", in: terminal) { usleep(50_000) }
-        #expect(try !shown("is typing", in: terminal))
+        try terminal.waitForEnd(of: "is typing")
         try signal("presence --offline")
-        for _ in 0..<200 where try shown("is online", in: terminal) { usleep(50_000) }
-        #expect(try !shown("is online", in: terminal))
+        try terminal.waitForEnd(of: "· online")
         try terminal.press("Enter")
-        try terminal.waitFor("me   half a")
+        try terminal.waitFor("me  half a")
         try terminal.press("C-d")
         #expect(try terminal.waitFor("ended") == "ended 0")
     }
 
     @Test func aFileIsSentAndSaved() throws {
         let (left, right) = (try chat(they.alice), try chat(they.bob))
-        try left.waitFor(">")
-        try right.waitFor(">")
+        try left.waitFor("no messages yet")
+        try right.waitFor("no messages yet")
         let file = randomBytes(200_000)
         they.home.files.write("a photo", file)
         let path = they.home.files("a photo")
         try left.enter("/file '\(path)' from the lake")
         try right.waitFor("from the lake")
         let number = try #require(try they.bob.history("alice").last?["number"]?.integer)
-        try right.enter("/save \(number)")
-        try right.waitFor("[saved as ./a photo]")
+        try right.enter("/save #\(number)")
+        try right.waitFor("saved as ./a photo")
         #expect(try right.scratch.read("a photo") == file)
         try right.enter("/save x")
-        try right.waitFor("needs the number")
-        try left.enter("/file missing")
-        try left.waitFor("missing")
+        try right.waitForEnd(of: "saved as")
         // Ctrl-D waits for the upload.
         try left.enter("/file '\(path)' again")
         try left.press("C-d")
@@ -177,79 +228,62 @@ import Testing
 
     @Test func anUnreachableRelayIsReportedAndMessagesAreSentLater() throws {
         let terminal = try chat(they.alice)
-        try terminal.waitFor(">")
+        try terminal.waitFor("no messages yet")
+        try terminal.enter("now")
+        try terminal.waitFor("me  now ✓")
         let address = stage.relay.address
         stage.relay.end()
-        try terminal.waitFor("again")
+        try terminal.waitFor("relay not reached")
         try terminal.enter("for later")
-        try terminal.waitFor("me  for later")
+        try terminal.waitFor("me  for later …")
         stage.relay = try #require(RelayProcess(stage.scratch, listen: address))
-        try terminal.waitFor("reconnected")
+        try terminal.waitFor("me  for later ✓")
+        try terminal.waitForEnd(of: "relay not reached")
         let other = try chat(they.bob)
         #expect(try other.waitFor("for later").hasSuffix("alice  for later"))
-        // Without a relay, Ctrl-D leaves the line in the outbox.
+        // Without a relay, Ctrl-D leaves the line in the outbox. The chat is connected when it has a message.
+        try tell(they.bob, "back again")
+        try terminal.waitFor("bob  back again")
         stage.relay.end()
+        try terminal.waitFor("relay not reached")
         try terminal.enter("for much later")
-        try terminal.waitFor("for much later")
+        try terminal.waitFor("for much later …")
         try terminal.press("C-d")
         #expect(try terminal.waitFor("ended") == "ended 0")
         #expect(try they.alice.run("send", ["--list"]).status == 0)
     }
 
-    /// When the terminal is closed, all programs end.
-    @Test func aClosedTerminalEndsAllPrograms() throws {
-        let terminal = try chat(they.alice)
-        try terminal.enter("hello")
-        try terminal.waitFor("me  hello")
-        #expect(try programs().count > 3)
-        terminal.end()
-        #expect(try areEnded())
-    }
-
-    /// Signals can arrive while another one is handled. A handler then waited for its own lock without end.
-    @Test func manySignalsEndAllPrograms() throws {
-        for _ in 0..<5 {
-            let terminal = try chat(they.alice)
-            try terminal.waitFor(">")
-            let script = try #require(
-                try programs().first {
-                    String(
-                        decoding: TemporaryDirectory.contents("/proc/\($0)/cmdline"), as: UTF8.self
-                    )
-                    .contains("sotto-chat")
-                })
-            for number in 0..<2_000 {
-                kill(script, [SIGHUP, SIGTERM, SIGINT][number % 3])
-            }
-            try terminal.waitFor("ended")
+    /// Two chats of one person: one receives the mail, and both show it.
+    @Test func twoChatsShowTheSame() throws {
+        let first = try chat(they.alice)
+        try first.waitFor("no messages yet")
+        try tell(they.bob, "one")
+        try first.waitFor("bob  one")
+        let second = try chat(they.alice)
+        try second.waitFor("another recv receives the mail")
+        try second.waitFor("bob  one")
+        try tell(they.bob, "two")
+        try first.waitFor("bob  two")
+        try second.waitFor("bob  two")
+        try second.enter("three")
+        try first.waitFor("me  three ✓")
+        try second.waitFor("me  three ✓")
+        for terminal in [first, second] {
+            try terminal.press("C-d")
+            #expect(try terminal.waitFor("ended") == "ended 0")
             terminal.end()
-            #expect(try areEnded())
         }
+        #expect(try stage.areEnded(they.alice))
     }
 
-    /// The programs of Alice: their environment names her identity.
-    private func programs() throws -> [pid_t] {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap(pid_t.init).filter {
-            String(decoding: TemporaryDirectory.contents("/proc/\($0)/environ"), as: UTF8.self)
-                .contains("SOTTO_IDENTITY=\(they.home.files("alice.key"))")
-        }
-    }
-
-    private func areEnded() throws -> Bool {
-        for _ in 0..<3_000 {
-            if try programs().isEmpty { return true }
-            usleep(10_000)
-        }
-        return false
-    }
-
-    /// A text cannot write to the terminal.
+    /// A text cannot write to the terminal, and is not wider than it.
     @Test func textsAndNamesAreEscaped() throws {
         let terminal = try chat(they.alice)
-        try terminal.waitFor(">")
+        try terminal.waitFor("no messages yet")
         try tell(they.bob, "\u{1B}[2J\u{1B}]0;title\u{07}\u{202E}evil")
         #expect(try terminal.waitFor("evil").contains("bob"))
         #expect(try terminal.lines().contains { $0.contains("2J") })
+        #expect(try terminal.waitFor("not verified").hasPrefix(" bob"))
     }
 
     @Test func linesOfAPipeAreSent() throws {
@@ -260,11 +294,25 @@ import Testing
         #expect(try they.view().map { $0.body["text"]?.string } == ["one", "two", "three"])
     }
 
+    /// On a terminal that has no screen, lines come in and go out.
+    @Test func aDumbTerminalHasLines() throws {
+        let terminal = try stage.chat(they.alice, with: "bob", environment: ["TERM": "dumb"])
+        try tell(they.bob, "hello")
+        try terminal.waitFor("bob  hello")
+        try terminal.enter("hi")
+        try terminal.waitFor("me  hi")
+        try terminal.press("C-d")
+        #expect(try terminal.waitFor("ended") == "ended 0")
+        #expect(try they.alice.history("bob").map { $0.body["text"]?.string } == ["hello", "hi"])
+    }
+
     @Test func badUseIsRefused() throws {
-        #expect(try stage.sotto(they.alice, ["chat"]).status == 64)
+        let nothing = try stage.sotto(they.alice, ["chat"])
+        #expect(nothing.status == 64 && nothing.stderr.contains("without a terminal"))
         let unknown = try stage.sotto(they.alice, ["chat", "nobody"])
         #expect(unknown.status == 66 && unknown.stderr.contains("nobody"), "\(unknown)")
-        let missing = try stage.sotto(they.alice, ["chat", "bob"], path: "/nonexistent")
-        #expect(missing.status == 78 && missing.stderr.contains("sotto-chat"))
+        let terminal = try stage.chat(they.alice, with: "nobody")
+        #expect(try terminal.waitFor("ended") == "ended 66")
+        try terminal.waitFor("sotto chat: error: nobody is neither a file nor a contact")
     }
 }

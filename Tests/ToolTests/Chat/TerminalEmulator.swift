@@ -44,6 +44,25 @@ struct TerminalEmulator {
         try press("Enter")
     }
 
+    /// Pastes a text, as a terminal does with bracketed paste.
+    func paste(_ text: String) throws {
+        try run(["set-buffer", "-b", "test", "--", text])
+        try run(["paste-buffer", "-p", "-r", "-b", "test", "-t", "test"])
+    }
+
+    /// Answers the question that is shown, with Ctrl-Y or Ctrl-N. A question that has just appeared takes no answer, so the key is
+    /// pressed until the screen has `text`.
+    func answer(_ key: String, until text: String) throws {
+        for _ in 0..<200 {
+            try press(key)
+            for _ in 0..<10 {
+                if try lines().contains(where: { $0.contains(text) }) { return }
+                usleep(50_000)
+            }
+        }
+        try waitFor(text)
+    }
+
     func resize(columns: Int) throws {
         try run(["resize-window", "-t", "test", "-x", "\(columns)"])
     }
@@ -57,18 +76,37 @@ struct TerminalEmulator {
             }
     }
 
-    /// Waits until the screen has a line with `text`, and returns that line.
+    /// Waits until the screen has a line with `text`, and returns the last such line.
     @discardableResult
     func waitFor(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> String
     {
+        let shown = try wait("no \"\(text)\"", sourceLocation) { lines in
+            lines.contains { $0.contains(text) }
+        }
+        return shown.last { $0.contains(text) }!
+    }
+
+    /// Waits until no line of the screen has `text`.
+    func waitForEnd(of text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        try wait("\"\(text)\" stays", sourceLocation) { lines in
+            !lines.contains { $0.contains(text) }
+        }
+    }
+
+    /// Waits until the screen meets a condition, and returns its lines. `problem` is said otherwise.
+    @discardableResult
+    func wait(
+        _ problem: String, _ sourceLocation: SourceLocation = #_sourceLocation,
+        until isMet: ([String]) -> Bool
+    ) throws -> [String] {
         var shown: [String] = []
         for _ in 0..<2_000 {
             shown = try lines()
-            if let line = shown.last(where: { $0.contains(text) }) { return line }
+            if isMet(shown) { return shown }
             usleep(50_000)
         }
         Issue.record(
-            "no \"\(text)\" in:\n\(shown.joined(separator: "\n"))", sourceLocation: sourceLocation)
+            "\(problem) in:\n\(shown.joined(separator: "\n"))", sourceLocation: sourceLocation)
         throw NotOnTheScreen()
     }
 }

@@ -89,6 +89,16 @@ struct HintTests {
         "send: note: … … in the outbox without a relay: sotto send --relay tcp://host:port < /dev/null":
             "has an address to fill in; RelayOfIdentityTests run it",
         "sotto group grant … WHO | sotto encrypt | sotto send": "has a name to fill in",
+        "sotto group grant … … | sotto encrypt | sotto send":
+            "printed by a chat without a screen, with both ids; GroupToolTests run it",
+        "sotto chat: hint: unlock it: sotto keygen unlock":
+            "asks for a passphrase on the terminal; ChatLockTests print it",
+        "unlock it: sotto keygen unlock":
+            "asks for a passphrase on the terminal; UnlockTests run it",
+        "sotto chat": "the header of the chat", " sotto chat": "the header of the chat",
+        "relay not reached": "words of the chat", "history starts again": "words of the chat",
+        "send a file; quote a path with spaces": "words of the chat",
+        "send a text that begins with a slash": "words of the chat",
         "delete one that you left or did not enter: sotto group forget GROUP":
             "needs 1,000 groups, and has a name to fill in",
         "… nothing: their relay is not listed by the group; list it: sotto group policy GROUP relays=URL,URL | sotto encrypt | sotto send":
@@ -184,8 +194,10 @@ struct HintTests {
     /// An installation has `sotto`, but can lack the short names, and `history` is a command of many shells.
     @Test func everyCommandIsWrittenWithSotto() throws {
         let prose = Self.exempt.filter {
-            ["an error message", "the help of an option", "a line of the list of tools"].contains(
-                $0.value)
+            [
+                "an error message", "the help of an option", "a line of the list of tools",
+                "words of the chat",
+            ].contains($0.value)
         }
         for literal in try HintText.inSources().keys where prose[literal] == nil {
             #expect(HintText.shortNames(in: literal).isEmpty, "\(literal)")

@@ -1,0 +1,279 @@
+import Sotto
+
+/// The open conversation: what is loaded of it, and the part that is shown.
+struct Conversation: Sendable {
+    /// The name of an entry.
+    enum EntryID: Sendable, Hashable {
+        case message(Int64)
+        case notice(Int)
+        /// A text that was typed and is not in the history yet.
+        case pending(Int)
+    }
+
+    /// A line that is not in the history, such as that of a member who joined.
+    struct Notice: Sendable, Hashable {
+        var number: Int
+        var time: Timestamp
+        var text: String
+    }
+
+    struct Entry: Sendable {
+        enum Content: Sendable {
+            case message(ChatMessage)
+            case notice(Notice)
+        }
+
+        var content: Content
+        /// The order: time, number of the message, number of the notice.
+        var order: (Int64, Int64, Int)
+
+        var id: EntryID {
+            switch content {
+            case .message(let message): .message(message.number)
+            case .notice(let notice): .notice(notice.number)
+            }
+        }
+
+        var message: ChatMessage? {
+            if case .message(let message) = content { message } else { nil }
+        }
+
+        var time: Timestamp {
+            switch content {
+            case .message(let message): message.time
+            case .notice(let notice): notice.time
+            }
+        }
+    }
+
+    /// The bottom of the view.
+    struct Anchor: Sendable, Equatable {
+        var id: EntryID
+        /// The number of rows of the entry that are hidden below.
+        var hidden: Int
+    }
+
+    /// The limits of the loaded part.
+    static let entryLimit = 3_000
+    static let weightLimit = 6 << 20
+
+    let key: ConversationKey
+    var name: String
+    private(set) var entries: [Entry] = []
+    private var weight = 0
+    /// The numbers of the loaded messages.
+    private var numbers: Set<Int64> = []
+    /// The number of unread messages among those that are loaded.
+    private(set) var unread = 0
+    private var notices = 0
+    /// Whether the first message of the history is loaded.
+    var isComplete = false
+    /// Whether the first page was read.
+    var isLoaded = false
+    /// Whether newer messages than the last entry are not loaded.
+    private(set) var isDetached = false
+    /// Whether earlier pages are read until the first unread message is loaded.
+    var seeksUnread = true
+    /// `nil` if the end is shown.
+    var anchor: Anchor?
+    var selection: Int64?
+    /// The first message that was unread when the conversation was opened, and the number of unread ones then.
+    var unreadLine: (number: Int64, count: Int)?
+    /// The unread messages that were on the screen.
+    var seen: Set<Int64> = []
+    /// Whether messages were seen that are not marked yet.
+    private var hasUnmarked = false
+
+    init(_ key: ConversationKey, name: String) { (self.key, self.name) = (key, name) }
+
+    var messages: [ChatMessage] { entries.compactMap(\.message) }
+
+    var firstNumber: Int64? { entries.lazy.compactMap(\.message).first?.number }
+
+    func index(of id: EntryID) -> Int? {
+        if case .message(let number) = id, !numbers.contains(number) { return nil }
+        // The place is not known from the id, and the newest entries are asked for most.
+        return entries.lastIndex { $0.id == id }
+    }
+
+    func message(_ number: Int64) -> ChatMessage? {
+        index(of: .message(number)).flatMap { entries[$0].message }
+    }
+
+    /// The newest own message that can be edited.
+    var lastOwn: ChatMessage? {
+        entries.lazy.reversed().compactMap(\.message).first {
+            guard $0.isOwn, !$0.isDeleted, case .text = $0.content else { return false }
+            return true
+        }
+    }
+
+    /// The message that a number of a command means: a number of the history, or -1 for the last one.
+    func message(named word: Substring) -> ChatMessage? {
+        guard let number = Int64(word) else { return nil }
+        if number > 0 { return message(number) }
+        guard number < 0, number > -10_000 else { return nil }
+        let named = entries.lazy.reversed().compactMap(\.message).filter { !$0.isDeleted }
+            .dropFirst(Int(-number - 1))
+        return named.first
+    }
+
+    // MARK: Changes
+
+    /// Whether the message with a number is loaded.
+    func has(_ number: Int64) -> Bool { numbers.contains(number) }
+
+    /// Adds a message, or replaces the one of its number.
+    mutating func add(_ message: ChatMessage) {
+        if let index = index(of: .message(message.number)), let old = entries[index].message {
+            var message = message
+            // A record from before the marking must not take it back.
+            if !old.isUnread { message.isUnread = false }
+            // The record of a deleted message has no author.
+            if message.isDeleted {
+                (message.author, message.name, message.time) = (old.author, old.name, old.time)
+            }
+            if old.place == message.place { return replace(at: index, with: message) }
+            remove(at: index)
+            return insert(message)
+        }
+        if isDetached, let last = entries.last,
+            (message.place.seconds, message.number, 0) > last.order
+        {
+            return
+        }
+        insert(message)
+        trim()
+    }
+
+    private mutating func replace(at index: Int, with message: ChatMessage) {
+        count(entries[index], -1)
+        entries[index].content = .message(message)
+        count(entries[index], 1)
+    }
+
+    private mutating func remove(at index: Int) {
+        count(entries[index], -1)
+        entries.remove(at: index)
+    }
+
+    /// Adds an entry to the counters, or subtracts it.
+    private mutating func count(_ entry: Entry, _ sign: Int) {
+        guard let message = entry.message else { return }
+        weight += sign * message.weight
+        if message.isUnread { unread += sign }
+        if sign > 0 { numbers.insert(message.number) } else { numbers.remove(message.number) }
+    }
+
+    private mutating func insert(_ message: ChatMessage) {
+        insert(Entry(content: .message(message), order: (message.place.seconds, message.number, 0)))
+    }
+
+    private mutating func insert(_ entry: Entry) {
+        var (low, high) = (0, entries.count)
+        if let last = entries.last, last.order < entry.order { low = high }
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].order < entry.order { low = middle + 1 } else { high = middle }
+        }
+        entries.insert(entry, at: low)
+        count(entry, 1)
+    }
+
+    /// Adds a line at the end.
+    mutating func tell(_ text: String, at time: Timestamp) {
+        guard !isDetached else { return }
+        notices += 1
+        let last = entries.last?.order ?? (0, 0, 0)
+        let notice = Notice(number: notices, time: time, text: text)
+        let seconds = max(last.0, time.seconds)
+        insert(Entry(content: .notice(notice), order: (seconds, max(last.1, 0), notices)))
+        trim()
+    }
+
+    /// Drops what is far from the view, if too much is kept: a part at once, so that most messages cost nothing.
+    private mutating func trim() {
+        guard entries.count > Self.entryLimit || weight > Self.weightLimit else { return }
+        let isAtStart = anchor.flatMap { index(of: $0.id) }.map { $0 < entries.count / 2 } ?? false
+        while entries.count > Self.entryLimit * 9 / 10 || weight > Self.weightLimit * 9 / 10,
+            entries.count > 100
+        {
+            let dropped = max(1, entries.count / 20)
+            let range = isAtStart ? entries.count - dropped..<entries.count : 0..<dropped
+            for entry in entries[range] { count(entry, -1) }
+            entries.removeSubrange(range)
+        }
+        if isAtStart { isDetached = true } else { isComplete = false }
+    }
+
+    /// Forgets the loaded messages, so that the newest page is read again.
+    mutating func reset() {
+        (entries, weight, numbers, unread) = ([], 0, [], 0)
+        (isComplete, isLoaded, isDetached) = (false, false, false)
+        (anchor, selection) = (nil, nil)
+    }
+
+    /// Sets what became of the own message with an envelope's id.
+    mutating func set(_ fate: ChatMessage.Fate, ofID id: String) {
+        guard
+            let index = entries.lastIndex(where: {
+                guard let message = $0.message else { return false }
+                return message.isOwn && message.id == id
+            }), var message = entries[index].message
+        else { return }
+        if let old = message.fate, [.stored, .delivered, .read].contains(old), fate != .failed {
+            return
+        }
+        message.fate = fate
+        replace(at: index, with: message)
+    }
+
+    /// Whether unread messages can be before the first one that is loaded. Then none is marked, because a mark counts for all before
+    /// it.
+    var canLackUnread: Bool {
+        !isComplete && entries.lazy.compactMap(\.message).first?.isUnread == true
+    }
+
+    /// Forgets that messages were seen that are not marked, because they cannot be marked now.
+    mutating func forgetUnmarked() { hasUnmarked = false }
+
+    /// Notes that messages were on the screen. Returns the number up to which all are seen and not marked yet.
+    mutating func see(_ numbers: [Int64]) -> Int64? {
+        let new = numbers.filter { !seen.contains($0) && message($0)?.isUnread == true }
+        guard !new.isEmpty || hasUnmarked else { return nil }
+        seen.formUnion(new)
+        var last: Int64?
+        for place in unreadPlaces.reversed() {
+            guard let number = entries[place].message?.number, seen.contains(number) else { break }
+            last = number
+        }
+        hasUnmarked = last != nil
+        return last
+    }
+
+    /// Marks the messages up to the place of a message as read here.
+    mutating func mark(upTo number: Int64) {
+        // More can have been seen since this marking began.
+        defer { hasUnmarked = !seen.isEmpty }
+        guard let index = index(of: .message(number)) else { return }
+        for place in unreadPlaces where place <= index {
+            guard var message = entries[place].message else { continue }
+            message.isUnread = false
+            replace(at: place, with: message)
+            seen.remove(message.number)
+        }
+    }
+
+    /// The places of the unread messages, the newest first. Most are at the end, so the search ends with the last of them.
+    private var unreadPlaces: [Int] {
+        var places: [Int] = []
+        var place = entries.count
+        while places.count < unread, place > 0 {
+            place -= 1
+            if case .message(let message) = entries[place].content, message.isUnread {
+                places.append(place)
+            }
+        }
+        return places
+    }
+}

@@ -1,0 +1,100 @@
+/// The purpose of a pipeline.
+enum Job: Sendable, Hashable {
+    case lockStatus
+    case lock
+    case resolve(String)
+    /// Everything that is stored, as it comes.
+    case news
+    /// Receives and decrypts.
+    case mail
+    /// Encrypts and sends records.
+    case sender
+    case page(ConversationKey, before: Int64?)
+    /// The newest messages again.
+    case refresh(ConversationKey)
+    /// The messages that changed.
+    case changed(ConversationKey)
+    case conversations
+    case contacts
+    case requests
+    case groups
+    case members(String)
+    case sync
+    /// Makes records for the sender. The number is that of a pending text.
+    case making(Making)
+    /// Uploads and sends a file.
+    case delivery(String)
+    /// Changes something here; the text tells its success.
+    case change(String)
+    /// Fetches the file of a message, then saves it.
+    case fetch(Int64)
+    case save(Int64)
+    case overlay(String)
+    case marking(ConversationKey, Int64)
+
+    /// Whether the program waits for it before it ends.
+    var mustFinish: Bool {
+        switch self {
+        case .making, .delivery, .change, .marking, .fetch, .save: true
+        default: false
+        }
+    }
+
+    /// Whether its output is read as it comes.
+    var isStream: Bool {
+        switch self {
+        case .news, .mail, .sender, .delivery: true
+        default: false
+        }
+    }
+}
+
+/// A tool that makes message records.
+struct Making: Sendable, Hashable {
+    var tool: String
+    var arguments: [String]
+    var input: String?
+    /// The number of the text that is shown until it is in the history.
+    var pending: Int?
+    /// The words after a success.
+    var success: String?
+    /// The parts to read again after a success.
+    var reads: Set<Refresh> = []
+    /// Whether a failure is not told.
+    var isQuiet = false
+}
+
+/// A part of the state that can be read again.
+enum Refresh: Sendable, Hashable, CaseIterable {
+    case conversations, contacts, requests, groups, members, newest, changed
+}
+
+/// A pipeline that runs.
+struct Running: Sendable {
+    static let outputLimit = 8 << 20
+    static let errorLimit = 20
+
+    let job: Job
+    /// The first tool.
+    let tool: String
+    var lines: [[UInt8]] = []
+    var size = 0
+    var errors: [String] = []
+
+    init(_ job: Job, tool: String) { (self.job, self.tool) = (job, tool) }
+
+    /// Returns the cause of a failure in words.
+    func cause(_ status: Int32) -> String {
+        Words.cause(errors) ?? "\(tool) ended with status \(status)"
+    }
+
+    mutating func add(_ line: [UInt8]) {
+        guard size + line.count <= Self.outputLimit else { return }
+        size += line.count + 1
+        lines.append(line)
+    }
+
+    mutating func say(_ line: String) {
+        if errors.count < Self.errorLimit { errors.append(String(line.prefix(1_000))) }
+    }
+}

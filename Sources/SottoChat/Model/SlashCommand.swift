@@ -1,0 +1,129 @@
+/// The commands that begin with a slash.
+enum SlashCommand: String, CaseIterable, Sendable {
+    case reply, react, edit, delete, pin, unpin, pins, forward, file, save, copy, search, older,
+        info, read
+    case timer, receipts, typing, presence, mute, unmute
+    case verify, block, accept, rename
+    case members, grant, invite, remove, leave
+    case questions, list, open, unlock, lock, help, quit
+
+    /// The arguments after the name.
+    var usage: String {
+        switch self {
+        case .reply, .edit: "[-N | #N] TEXT"
+        case .react: "[-N | #N] EMOJI"
+        case .delete, .pin, .unpin: "[-N | #N]"
+        case .forward: "[-N | #N] NAME"
+        case .file: "PATH [TEXT]"
+        case .save: "[-N | #N]"
+        case .copy: "[-N | #N]"
+        case .search: "TEXT"
+        case .info: "[-N | #N]"
+        case .timer: "TIME | off"
+        case .receipts, .typing, .presence: "on | off"
+        case .verify: "[NUMBER]"
+        case .block: "[NAME]"
+        case .accept: "[NAME]"
+        case .rename, .open, .grant, .invite, .remove: "NAME"
+        case .pins, .older, .read, .mute, .unmute, .members, .leave, .questions, .list, .unlock,
+            .lock, .help, .quit:
+            ""
+        }
+    }
+
+    var help: String {
+        switch self {
+        case .reply: "reply to the last message, to the Nth from the end, or to message N"
+        case .react: "react; the same emoji again removes the reaction"
+        case .edit: "change your last message"
+        case .delete: "delete your last message on both sides"
+        case .pin: "pin a message"
+        case .unpin: "remove the pin"
+        case .pins: "show the pinned messages"
+        case .forward: "forward a message to a contact or a group"
+        case .file: "send a file; quote a path with spaces"
+        case .save: "save the file of a message into the current folder"
+        case .copy: "copy the text of a message to the clipboard"
+        case .search: "search this conversation"
+        case .older: "show earlier messages, as PageUp does"
+        case .info: "show everything about a message; without N, about the conversation"
+        case .read: "mark all messages here as read"
+        case .timer: "delete the following messages after a time such as 8h or 7d"
+        case .receipts: "tell the contact what you got and read"
+        case .typing: "tell the contact when you type"
+        case .presence: "tell the contact when you are online"
+        case .mute: "no bell for this conversation"
+        case .unmute: "the bell again"
+        case .verify: "show the safety number, or compare it with NUMBER"
+        case .block: "drop everything from a contact, or from the sender of the open request"
+        case .accept: "accept the open invitation or request; NAME is the name of the new contact"
+        case .rename: "give the conversation another name here"
+        case .members: "list the members of the group"
+        case .grant: "show your messages to a member"
+        case .invite: "invite a contact into the group"
+        case .remove: "remove a member"
+        case .leave: "leave the group"
+        case .questions: "ask again what waits for an answer"
+        case .list: "back to the list, as Esc does"
+        case .open: "open another conversation"
+        case .unlock: "ask for the passphrase of the identity"
+        case .lock: "lock the identity and end"
+        case .help: "this text"
+        case .quit: "end, as Ctrl-D does on an empty line"
+        }
+    }
+
+    /// Whether it is only for groups.
+    var isForGroups: Bool {
+        switch self {
+        case .members, .grant, .invite, .remove, .leave: true
+        default: false
+        }
+    }
+
+    /// Whether it needs an open conversation.
+    var needsConversation: Bool {
+        switch self {
+        case .questions, .list, .open, .unlock, .lock, .help, .quit, .accept, .block: false
+        default: true
+        }
+    }
+
+    /// The commands whose argument is a name.
+    var takesName: Bool {
+        switch self {
+        case .forward, .open, .grant, .invite, .remove, .block: true
+        default: false
+        }
+    }
+
+    /// The lines of the help.
+    static func helpLines(isGroup: Bool) -> [String] {
+        let keys = [
+            ("Enter", "send"),
+            ("Alt-Enter, Ctrl-J", "a line break in the text; a paste keeps its line breaks"),
+            ("Up on an empty line", "change your last message; Up again selects messages"),
+            (
+                "Tab on an empty line",
+                "select a message: reply, react, edit, delete, pin, forward, save, copy, info"
+            ),
+            ("Tab", "complete a command, a name or a path"),
+            ("PageUp, PageDown", "scroll; End on an empty line goes to the newest message"),
+            ("Ctrl-Y, Ctrl-N, Ctrl-O", "answer a question: yes, no, later"),
+            ("Esc", "back; on an empty line to the list"),
+            ("Ctrl-L, Ctrl-Z", "paint the screen again; suspend"),
+            ("Ctrl-C", "clear the line; twice on an empty line ends"),
+        ]
+        let commands = allCases.filter { isGroup || !$0.isForGroups }.map {
+            ("/" + $0.rawValue + ($0.usage.isEmpty ? "" : " " + $0.usage), $0.help)
+        }
+        let all =
+            keys + [("", "")] + commands + [("//TEXT", "send a text that begins with a slash")]
+        let marks = [
+            "",
+            "Your messages: … waits, ✓ is stored by the relay, ✓✓ is delivered, ✓✓ read is read, [not sent] failed.",
+            "Names are those of your contacts. A name in “quotation marks” is only claimed.",
+        ]
+        return all.map { MessageRows.padded($0.0, 24) + ($0.1.isEmpty ? "" : "  " + $0.1) } + marks
+    }
+}

@@ -1,0 +1,277 @@
+import Sotto
+import SottoBytes
+
+/// The conversation of a message.
+enum ConversationKey: Sendable, Hashable {
+    /// The id of a contact, or the own id for notes.
+    case person(String)
+    /// The id of a group.
+    case group(String)
+    /// The name of a chat with a phrase.
+    case chat(String)
+
+    /// The word that the tools take.
+    var who: String {
+        switch self {
+        case .person(let id), .group(let id): id
+        case .chat(let name): name
+        }
+    }
+
+    var isGroup: Bool { if case .group = self { true } else { false } }
+}
+
+/// A message as `history` prints it, with texts that can be shown.
+///
+/// Its members come from other people: each is bounded here, and one that is malformed is as if it were absent.
+struct ChatMessage: Sendable, Hashable {
+    /// The greatest length of a kept text, in code points.
+    static let textLimit = 8_000
+    private static let nameLimit = 40
+    /// The types of bodies that are no content.
+    static let events: Set<String> = [
+        "reaction", "edit", "delete", "pin", "unpin", "receipt", "typing", "presence", "profile",
+        "call",
+        "history", "group", "devices", "sync", "timer",
+    ]
+
+    /// The fate of an own message.
+    enum Fate: String, Sendable {
+        case unsent, queued, handedOn, stored, delivered, read, failed
+    }
+
+    /// The content of a message.
+    enum Content: Sendable, Hashable {
+        /// A text, which may have several lines.
+        case text(String)
+        /// A file: its name, and the words about it, such as `12 kB`.
+        case file(name: String, about: String, text: String)
+        /// A line about the message in place of its content, such as `deleted`.
+        case note(String)
+    }
+
+    /// The quoted message of a reply.
+    struct Quote: Sendable, Hashable {
+        var id: String
+        var from: String
+        /// The first line of the quoted text, or `nil` if the reply quotes no text.
+        var text: String?
+        /// A doubt about it, such as `deleted`.
+        var doubt: String?
+    }
+
+    var number: Int64
+    var id: String
+    var key: ConversationKey
+    var isOwn: Bool
+    /// The id of the author, or an empty text.
+    var author: String
+    var name: String
+    /// The claimed time, at most that of the arrival.
+    var time: Timestamp
+    var place: Timestamp
+    var content: Content
+    var isTextCut = false
+    var fate: Fate?
+    var isUnread = false
+    var isDeleted = false
+    var isEdited = false
+    var isPinned = false
+    var quote: Quote?
+    /// The id of the claimed first author of a forwarded message, or an empty text.
+    var forwarded: String?
+    /// The reactions: each emoji with the ids of the people.
+    var reactions: [Reaction] = []
+    /// Marks such as `imported`.
+    var marks: [String] = []
+    /// The number of readers with the status read, and of all copies, in a group.
+    var readers: Readers?
+    var expires: Timestamp?
+
+    struct Reaction: Sendable, Hashable {
+        var emoji: String
+        var people: [String]
+    }
+
+    struct Readers: Sendable, Hashable {
+        var delivered: Int
+        var read: Int
+        var copies: Int
+    }
+
+    /// Reads a record of the conversation `known`, or of the one that the record names. Returns `nil` if it is no message with content.
+    init?(_ record: JSONObject, in known: ConversationKey? = nil) {
+        guard record["type"]?.string == "message", let number = record["number"]?.integer,
+            number > 0
+        else { return nil }
+        self.number = number
+        id = Self.word(record["id"])
+        author = Self.word(record["from"])
+        isOwn = record["direction"]?.string == "sent"
+        let other = isOwn ? Self.word(record["to"]) : author
+        if let known {
+            key = known
+        } else if let group = record["group"]?.string {
+            key = .group(Cells.line(group, limit: 80))
+        } else if let details = record["details"]?.object, let chat = details["chat"]?.string {
+            key = .chat(chat)
+        } else {
+            key = .person(other)
+        }
+        let received = Self.time(record["received"]) ?? Timestamp(seconds: 0)
+        place = Self.time(record["place"]) ?? received
+        time = min(Self.time(record["time"]) ?? received, received)
+        name = Self.name(of: record, author: author, isOwn: isOwn)
+        isDeleted = record["deleted"]?.bool == true
+        content = .note("")
+        guard readContent(record) else { return nil }
+        fate = record["status"]?.string.flatMap(Fate.init)
+        isUnread = record["unread"]?.bool == true
+        isEdited = record["edited"] != nil
+        isPinned = record["pinned"] != nil
+        expires = Self.time(record["expires"])
+        readReactions(record["reactions"]?.array ?? [])
+        readReceipts(record)
+        if record["imported"]?.bool == true { marks.append("imported: the author is only claimed") }
+        if record["details"]?.object?["group"]?.object?["late"]?.bool == true {
+            marks.append("late: the author is no member any more")
+        }
+        if case .person = key, !isOwn, record["authenticated"]?.bool == false, !isDeleted {
+            marks.append("not authenticated")
+        }
+    }
+
+    private static func word(_ value: JSON?) -> String {
+        Cells.line(value?.string ?? "", limit: 80)
+    }
+
+    private static func time(_ value: JSON?) -> Timestamp? {
+        value?.string.flatMap { $0.utf8.count < 64 ? Timestamp($0) : nil }
+    }
+
+    private static func name(of record: JSONObject, author: String, isOwn: Bool) -> String {
+        if isOwn { return "me" }
+        if let name = record["name"]?.string, !name.isEmpty {
+            return Cells.line(name, limit: nameLimit)
+        }
+        let short = String(author.prefix(8))
+        if let group = record["details"]?.object?["group"]?.object,
+            let nickname = group["nickname"]?.string, !nickname.isEmpty
+        {
+            return Cells.line(nickname, limit: nameLimit - 9) + " " + short
+        }
+        return author.isEmpty ? "?" : String(author.prefix(16)) + "…"
+    }
+
+    // MARK: Content
+
+    private mutating func readContent(_ record: JSONObject) -> Bool {
+        if isDeleted {
+            content = .note(record["expired"]?.bool == true ? "expired" : "deleted")
+            return true
+        }
+        if record["damaged"]?.bool == true {
+            content = .note("damaged: the message cannot be read")
+            return true
+        }
+        guard let body = record["body"]?.object, let type = body["type"]?.string,
+            !Self.events.contains(type)
+        else { return false }
+        switch type {
+        case "text": content = .text(text(body["text"]))
+        case "data": content = .note("data; /save writes it to a file")
+        case "file": readFile(body)
+        case "system":
+            content = .note(Self.systemWords(body))
+            name = "*"
+        default:
+            content = .note(
+                "a message of the type \(Cells.line(type, limit: 30)); this version cannot show it")
+        }
+        if let reply = body["reply"]?.object { readQuote(reply, record["quotation"]?.string) }
+        if let forward = body["forwarded"]?.object { forwarded = Self.word(forward["from"]) }
+        return true
+    }
+
+    private mutating func text(_ value: JSON?) -> String {
+        let text = value?.string ?? ""
+        let part = String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.textLimit)))
+        isTextCut = part.utf8.count < text.utf8.count
+        var plain = Cells.plain(part)
+        while plain.hasSuffix("\n") { plain.removeLast() }
+        return plain
+    }
+
+    private mutating func readFile(_ body: JSONObject) {
+        let name = Cells.line(body["name"]?.string ?? "?", limit: 60)
+        var about: [String] = []
+        if body["voice"]?.bool == true { about.append("voice") }
+        if let seconds = body["duration"]?.integer, (0...31_536_000).contains(seconds) {
+            about.append(Words.duration(seconds))
+        }
+        if let width = body["width"]?.integer, let height = body["height"]?.integer {
+            about.append("\(width)×\(height)")
+        }
+        if let size = body["size"]?.integer, size >= 0 { about.append(Words.size(size)) }
+        content = .file(name: name, about: about.joined(separator: ", "), text: text(body["text"]))
+    }
+
+    private static func systemWords(_ body: JSONObject) -> String {
+        switch body["event"]?.string {
+        case "verified": "the key was verified"
+        case "key-accepted": "a new key was accepted; compare the safety number: /verify"
+        case "unverified": "the key is no longer verified"
+        case let event?: Cells.line(event, limit: 60)
+        case nil: "an event of this machine"
+        }
+    }
+
+    private mutating func readQuote(_ reply: JSONObject, _ quotation: String?) {
+        let doubt: String? =
+            switch quotation {
+            case "different": "the message never said this"
+            case "deleted": "deleted"
+            case "unknown": "not known here"
+            default: nil
+            }
+        quote = Quote(
+            id: Self.word(reply["id"]), from: Self.word(reply["from"]),
+            text: reply["text"]?.string.map { Cells.line($0, limit: 160) }, doubt: doubt)
+    }
+
+    private mutating func readReactions(_ values: [JSON]) {
+        // The history keeps at most 64 changes of an author; a screen needs fewer.
+        for value in values.prefix(2_000) {
+            guard let reaction = value.object, let emoji = reaction["emoji"]?.string, !emoji.isEmpty
+            else { continue }
+            let shown = Cells.line(emoji, limit: 8)
+            let from = Self.word(reaction["from"])
+            if let index = reactions.firstIndex(where: { $0.emoji == shown }) {
+                if !reactions[index].people.contains(from) { reactions[index].people.append(from) }
+            } else if reactions.count < 20 {
+                reactions.append(Reaction(emoji: shown, people: [from]))
+            }
+        }
+    }
+
+    private mutating func readReceipts(_ record: JSONObject) {
+        guard isOwn, key.isGroup, let copies = record["details"]?.object?["copies"]?.integer,
+            let receipts = record["receipts"]?.array
+        else { return }
+        let statuses = receipts.prefix(1_000).compactMap { $0.object?["status"]?.string }
+        let read = statuses.count { $0 == "read" }
+        readers = Readers(delivered: statuses.count, read: read, copies: Int(clamping: copies))
+    }
+
+    /// The position in the conversation.
+    var order: (Int64, Int64) { (place.seconds, number) }
+
+    /// An estimate of the memory that the message takes, in bytes.
+    var weight: Int {
+        switch content {
+        case .text(let text): 400 + text.utf8.count
+        case .file(_, _, let text): 500 + text.utf8.count
+        case .note: 400
+        }
+    }
+}

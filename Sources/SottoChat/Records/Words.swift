@@ -1,0 +1,38 @@
+import SottoBytes
+
+/// Words for numbers.
+enum Words {
+    static func count(_ count: Int, _ noun: String) -> String {
+        "\(count) \(noun)\(count == 1 ? "" : "s")"
+    }
+
+    /// Returns a size in bytes with a decimal unit.
+    static func size(_ bytes: Int64) -> String {
+        var (value, unit) = (Double(bytes), "B")
+        for next in ["kB", "MB", "GB", "TB"] where value >= 1_000 {
+            (value, unit) = (value / 1_000, next)
+        }
+        let isWhole = unit == "B" || value >= 10
+        let tenths = Int((value * 10).rounded())
+        return isWhole ? "\(Int(value.rounded())) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
+    }
+
+    /// Returns a duration as `1:05`.
+    static func duration(_ seconds: Int64) -> String {
+        "\(seconds / 60):\(padded(Int(seconds % 60)))"
+    }
+
+    /// Returns a number with at least two digits.
+    static func padded(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+    /// Returns the first line of what a tool printed on standard error, without the tool's name.
+    static func cause(_ lines: [String]) -> String? {
+        let line = lines.first { $0.contains(": error: ") } ?? lines.first
+        guard var text = line.map({ $0[...] }) else { return nil }
+        for mark in [": error: ", ": note: "] {
+            let pieces = text.pieces(between: mark)
+            if pieces.count > 1, pieces[0].utf8.count < 20 { text = text[pieces[1].startIndex...] }
+        }
+        return Cells.line(String(text), limit: 400)
+    }
+}

@@ -1,0 +1,138 @@
+import Sotto
+
+/// Questions and the effects of their answers.
+extension ChatState {
+    mutating func askRequests() {
+        let ids = Set(list.requests.filter { list.contact($0.id) == nil && $0.count > 0 }.map(\.id))
+        questions.keep(
+            { if case .request(let id) = $0 { ids.contains(id) } else { true } }, at: now)
+        for request in list.requests where ids.contains(request.id) {
+            let claimed =
+                request.claimedName.map { "“\($0)” (claimed)" } ?? "a sender without a name"
+            ask(
+                Question(
+                    subject: .request(id: request.id),
+                    text:
+                        "\(claimed), \(request.id.prefix(16))…: \(Words.count(request.count, "message"))",
+                    yes: "accepts", no: "drops"))
+        }
+    }
+
+    mutating func askInvitations() {
+        let invited = list.groups.filter { $0.standing == "invited" }
+        let ids = Set(invited.map(\.id))
+        questions.keep(
+            { if case .invitation(let id) = $0 { ids.contains(id) } else { true } }, at: now)
+        for group in invited {
+            ask(
+                Question(
+                    subject: .invitation(group: group.id),
+                    text:
+                        "\(name(of: group.inviter)) invites you to the group \(group.name), "
+                        + Words.count(group.members, "member"),
+                    yes: "joins", no: "declines"))
+        }
+    }
+
+    mutating func askGrants(_ group: String) {
+        let isAsked = list.group(group)?.asksForGrants == true
+        let wanting = isAsked ? members.filter { !$0.seesMe && !$0.isMe } : []
+        let ids = Set(wanting.map(\.id))
+        questions.keep(
+            { if case .grant(group, let id) = $0 { ids.contains(id) } else { true } }, at: now)
+        for member in wanting.prefix(50) {
+            ask(
+                Question(
+                    subject: .grant(group: group, member: member.id),
+                    text: "show your messages to \(member.name)?", yes: "shows them",
+                    no: "asks no more now"))
+        }
+    }
+
+    mutating func ask(_ question: Question) {
+        let isNew = !questions.waiting.contains { $0.subject == question.subject }
+        questions.ask(question, at: now)
+        if options.form == .lines, isNew, let command = command(for: question.subject) {
+            say("\(question.text): \(command)")
+        }
+    }
+
+    /// The command that answers yes, for the form without a screen.
+    private func command(for subject: Question.Subject) -> String? {
+        switch subject {
+        case .request(let id): "sotto contact accept \(id.prefix(16)) | sotto decrypt"
+        case .invitation(let id): "sotto group accept \(id.prefix(16)) | sotto encrypt | sotto send"
+        case .grant(let group, let id):
+            "sotto group grant \(group.prefix(16)) \(id) | sotto encrypt | sotto send"
+        case .delete, .leave, .remove, .block: nil
+        }
+    }
+
+    /// Answers the first question with a key chord.
+    mutating func answer(_ isYes: Bool) {
+        guard questions.first != nil else { return say("no question waits") }
+        guard questions.canAnswer(at: now) else {
+            return say("this question is new: read it, then press the key again")
+        }
+        guard let question = questions.take(at: now) else { return }
+        switch question.subject {
+        case .request(let id):
+            if isYes { accept(id, name: nil) } else { drop(id) }
+        case .invitation(let id):
+            if isYes {
+                make(
+                    "group", ["accept", id], success: "you join the group",
+                    reads: [.groups, .conversations])
+            } else {
+                run(.change("declined"), "group", ["decline", id])
+            }
+        case .grant(let group, let id):
+            if isYes { grant(group, id) } else { questions.putOff(question) }
+        case .delete(let key, let number):
+            if isYes {
+                make(
+                    "compose", ["delete", "--with", key.who, "--", "\(number)"],
+                    reads: [.newest, .changed])
+            }
+        case .leave(let id):
+            if isYes {
+                make(
+                    "group", ["leave", "--yes", id], success: "you left the group", reads: [.groups]
+                )
+            }
+        case .remove(let group, let id):
+            if isYes {
+                make(
+                    "group", ["remove", group, id], success: "removed", reads: [.members, .groups])
+            }
+        case .block(let id): if isYes { block(id) }
+        }
+    }
+
+    mutating func accept(_ id: String, name: String?) {
+        let named = name.map { ["--name", $0] } ?? []
+        run(
+            .change("accepted \(name ?? String(id.prefix(16)))"),
+            [
+                Pipeline.Stage("contact", ["accept"] + named + [id]),
+                Pipeline.Stage("decrypt", ["-q"]),
+            ])
+    }
+
+    /// Deletes the messages of a request. Its sender can write again, unless they are blocked.
+    private mutating func drop(_ id: String) {
+        run(
+            .change("dropped; /block would block the sender"), "contact",
+            ["requests", "--drop", id])
+    }
+
+    mutating func block(_ id: String) {
+        run(.change("blocked \(name(of: id))"), "contact", ["block", id])
+    }
+
+    mutating func grant(_ group: String, _ id: String) {
+        make(
+            "group", ["grant", group, id], success: "\(name(of: id)) sees your messages",
+            reads: [.members])
+    }
+}

@@ -1,0 +1,273 @@
+import Sotto
+import SottoBytes
+
+/// The chat as a value: it takes events, and returns effects and a screen.
+///
+/// It knows nothing about messages that it does not read in the records of the tools: `history` prints what is shown, and after each
+/// change the shown part is read again.
+package struct ChatState: Sendable {
+    /// The purpose of the typed text.
+    enum Subject: Sendable, Hashable {
+        case reply(Int64)
+        case edit(Int64)
+        case react(Int64)
+        case forward(Int64)
+    }
+
+    /// A typed text that is not in the history yet.
+    struct Pending: Sendable {
+        var number: Int
+        var key: ConversationKey
+        var text: String
+        var time: Timestamp
+        /// Whether its record was given to the sender.
+        var isMade = false
+        /// The reason why it was not sent.
+        var failure: String?
+    }
+
+    /// A program that runs all the time.
+    struct Service: Sendable {
+        var id: Pipeline.ID?
+        var attempts = 0
+        var restart: Timestamp?
+    }
+
+    /// The prompt for the passphrase.
+    struct LockPrompt: Sendable {
+        var passphrase = Passphrase()
+        /// Whether the identity stays unlocked after the end.
+        var stays = false
+        var isWaiting = false
+        var message = ""
+    }
+
+    var options: ChatOptions
+    var now: Timestamp
+    /// The time of the start.
+    let started: Timestamp
+    var effects: [ChatEffect] = []
+
+    // Programs.
+    var running: [Pipeline.ID: Running] = [:]
+    private var lastID = 0
+    var news = Service()
+    var mail = Service()
+    var sender = Service()
+    /// The tools that make records run one at a time, so that the order of typing is the order of sending.
+    var makings: [Making] = []
+    var isMaking = false
+    /// The parts to read again, and the time when each was read last.
+    var refreshes: Set<Refresh> = []
+    var lastRefresh: [Refresh: Timestamp] = [:]
+    var nextSync: Timestamp?
+    var isSyncWanted = false
+
+    // Knowledge from records.
+    var list = ChatList()
+    var conversation: Conversation?
+    var members: [ChatMember] = []
+    var ownID = ""
+    var signals: [Signal: Timestamp] = [:]
+    var questions = Questions()
+    var pending: [Pending] = []
+    var lastPending = 0
+    /// The newest number of a message that was announced by a bell.
+    var announced: Int64 = 0
+
+    // Troubles.
+    /// The reason why the relay does not take messages, until it takes one.
+    var sendTrouble: String?
+    /// The reason why recv does not reach the relay. recv tells it once, and tells when it is connected again.
+    var receptionTrouble: String?
+    var mailTrouble: String?
+    var isReceivedElsewhere = false
+    var isLocked = false
+
+    // Typed text and the screen.
+    var lock: LockPrompt?
+    var locksAtEnd = false
+    var editor = LineEditor()
+    var drafts: [ConversationKey: String] = [:]
+    var typed: [String] = []
+    var recalled: Int?
+    var draftBeforeRecall = ""
+    var subject: Subject?
+    var overlay: Overlay?
+    var status: (text: String, isAlert: Bool, until: Timestamp)?
+    var completionFolder: String?
+    var isInterrupted = false
+    var isStarted = false
+    /// The exit status, once the program is to end.
+    var ending: Int32?
+    var isFinishing = false
+    /// The exit status after everything is sent.
+    private var finishingStatus: Int32 = 0
+    var isInputEnded = false
+    var lastTyping: Timestamp?
+    var nextPresence: Timestamp?
+    private var lastWake: Timestamp?
+    /// The messages that were printed in the form of lines.
+    var printed: Set<Int64> = []
+    /// The lines that came before the conversation was open.
+    var waitingLines: [String] = []
+
+    /// The activity of another person.
+    struct Signal: Sendable, Hashable {
+        enum Kind: String, Sendable { case typing, presence }
+
+        var id: String
+        var kind: Kind
+        var key: ConversationKey?
+    }
+
+    /// Creates the state. ``start()`` gives the first effects.
+    package init(_ options: ChatOptions) {
+        self.options = options
+        (now, started) = (options.now, options.now)
+    }
+
+    /// Returns the effects of the beginning.
+    package mutating func start() -> [ChatEffect] {
+        run(.lockStatus, "keygen", ["unlock", "--status"])
+        return finished()
+    }
+
+    /// Takes an event. Returns its effects, in their order.
+    package mutating func take(_ event: ChatEvent) -> [ChatEffect] {
+        switch event {
+        case .key(let key): take(key)
+        case .paste(let text): paste(text)
+        case .resized(let columns, let rows):
+            (options.columns, options.rows) = (max(1, columns), max(1, rows))
+        case .ticked(let time): tick(time)
+        case .entered(let line): enter(line)
+        case .inputEnded: isInputEnded = true
+        case .printed(let id, let line): takeOutput(id, line)
+        case .confirmed(_, let line): send(line)
+        case .said(let id, let stage, let line): takeError(id, stage, line)
+        case .ended(let id, let statuses): takeEnd(id, statuses)
+        case .listed(let folder, let names): complete(folder, names)
+        case .unlocked(let status, let message): takeUnlocking(status, message)
+        case .interrupted(let number): finish(128 + number)
+        }
+        return finished()
+    }
+
+    /// Starts what is due, and returns the effects.
+    private mutating func finished() -> [ChatEffect] {
+        if ending == nil {
+            takeWaitingLines()
+            runRefreshes()
+            runMakings()
+            endIfFinished()
+        }
+        if let wake = nextWake, wake != lastWake {
+            effects.append(.wake(at: wake))
+            lastWake = wake
+        }
+        defer { effects = [] }
+        return effects
+    }
+
+    private mutating func takeWaitingLines() {
+        guard options.form == .lines else { return }
+        if conversation != nil, !waitingLines.isEmpty {
+            let lines = waitingLines
+            waitingLines = []
+            for line in lines { enter(line) }
+        }
+        if isInputEnded, conversation != nil || options.who == nil, !isFinishing { finish(0) }
+    }
+
+    // MARK: Programs
+
+    /// Starts a tool.
+    @discardableResult
+    mutating func run(
+        _ job: Job, _ tool: String, _ arguments: [String], input: String? = nil
+    ) -> Pipeline.ID {
+        run(job, [Pipeline.Stage(tool, arguments)], input: input)
+    }
+
+    /// Starts a pipeline, whose input is `input` or nothing.
+    @discardableResult
+    mutating func run(
+        _ job: Job, _ stages: [Pipeline.Stage], input: String? = nil, staysOpen: Bool = false,
+        confirmingStage: Int? = nil
+    ) -> Pipeline.ID {
+        lastID += 1
+        let id = Pipeline.ID(lastID)
+        running[id] = Running(job, tool: stages.first?.tool ?? "")
+        effects.append(
+            .start(
+                Pipeline(
+                    id, stages, takesInput: input != nil || staysOpen,
+                    confirmingStage: confirmingStage)))
+        if let input, !input.isEmpty { effects.append(.write(id, Array(input.utf8))) }
+        if input != nil { effects.append(.closeInput(id)) }
+        return id
+    }
+
+    func isRunning(_ job: Job) -> Bool { running.values.contains { $0.job == job } }
+
+    // MARK: Words to the user
+
+    /// Shows a line above the typed text for a while.
+    mutating func say(_ text: String, isAlert: Bool = false) {
+        let text = Cells.line(text, limit: 500)
+        guard options.form == .screen else {
+            effects.append(isAlert ? .warn("sotto chat: \(text)") : .print("  [\(text)]"))
+            return
+        }
+        status = (text, isAlert, Timestamp(seconds: now.seconds + 20))
+    }
+
+    mutating func complain(_ text: String) { say(text, isAlert: true) }
+
+    /// Adds a line to the open conversation.
+    mutating func tell(_ text: String) {
+        guard options.form == .screen, conversation != nil else { return say(text) }
+        conversation?.tell(Cells.line(text, limit: 400), at: now)
+    }
+
+    // MARK: The end
+
+    /// Ends at once.
+    mutating func end(_ status: Int32) {
+        guard ending == nil else { return }
+        ending = status
+        effects.append(.end(status))
+    }
+
+    /// Ends when what was typed is sent or in the outbox.
+    mutating func finish(_ status: Int32) {
+        guard !isFinishing else { return end(status) }
+        (isFinishing, finishingStatus) = (true, status)
+        for contact in presenceContacts {
+            make("compose", ["presence", "--offline", contact.id], isQuiet: true)
+        }
+        say("ending, when everything is sent or in the outbox; Ctrl-C ends now")
+    }
+
+    private mutating func endIfFinished() {
+        guard isFinishing, makings.isEmpty, !isMaking,
+            !running.values.contains(where: { $0.job.mustFinish })
+        else { return }
+        if let id = sender.id {
+            if running[id] != nil, sender.restart == nil {
+                // The restart that never comes marks that the input was closed.
+                sender.restart = Timestamp(seconds: .max)
+                effects.append(.closeInput(id))
+            }
+            return
+        }
+        if locksAtEnd {
+            locksAtEnd = false
+            run(.lock, "keygen", ["lock", "-q"])
+            return
+        }
+        if isRunning(.lock) { return }
+        end(finishingStatus)
+    }
+}

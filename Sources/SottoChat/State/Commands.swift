@@ -1,0 +1,383 @@
+import Sotto
+
+/// Typed lines and commands.
+extension ChatState {
+    /// Takes the typed text at Enter.
+    mutating func submit() {
+        var text = editor.text
+        guard text.contains(where: { !$0.isWhitespace }) else { return }
+        if let subject, !text.hasPrefix("/") || text.hasPrefix("//") {
+            if text.hasPrefix("//") { text.removeFirst() }
+            remember(text)
+            editor.set("")
+            self.subject = nil
+            return take(text, for: subject)
+        }
+        remember(text)
+        editor.set("")
+        take(line: text)
+    }
+
+    /// Takes a line that was typed: a text or a command.
+    mutating func take(line: String) {
+        if line.hasPrefix("/"), !line.hasPrefix("//"), !line.hasPrefix("/ ") {
+            return take(command: line)
+        }
+        say(text: line.hasPrefix("//") ? String(line.dropFirst()) : line)
+    }
+
+    /// Sends a text to the open conversation.
+    private mutating func say(text: String) {
+        guard let open = conversation else { return say("open a conversation first") }
+        if isLocked {
+            editor.set(text)
+            return complain("the identity is locked: /unlock")
+        }
+        if case .group(let id) = open.key, let group = list.group(id), !group.mayPost {
+            editor.set(text)
+            return complain(
+                group.standing == "member"
+                    ? "your rank here is \(group.rank); messages need the rank \(group.post)"
+                    : "you are no member of this group")
+        }
+        lastPending += 1
+        pending.append(Pending(number: lastPending, key: open.key, text: text, time: now))
+        if pending.count > 200 { pending.removeFirst() }
+        make("compose", ["text", "--", open.key.who], input: text, pending: lastPending)
+        conversation?.unreadLine = nil
+        goToEnd()
+        lastTyping = nil
+    }
+
+    private mutating func take(_ text: String, for subject: Subject) {
+        guard let key = conversation?.key else { return }
+        let words = text.split(whereSeparator: \.isWhitespace)
+        switch subject {
+        case .reply(let number):
+            make(
+                "compose", ["reply", "--with", key.who, "--", "\(number)"], input: text,
+                reads: [.newest])
+            goToEnd()
+        case .edit(let number):
+            guard conversation?.message(number)?.plainText != text else { return }
+            make(
+                "compose", ["edit", "--with", key.who, "--", "\(number)"], input: text,
+                reads: [.newest, .changed])
+        case .react(let number):
+            guard let emoji = words.first else { return }
+            make(
+                "compose", ["react", "--with", key.who, "--", "\(number)", String(emoji)],
+                reads: [.newest, .changed])
+        case .forward(let number): forward(number, to: text)
+        }
+    }
+
+    private mutating func forward(_ number: Int64, to name: String) {
+        guard let key = conversation?.key else { return }
+        make(
+            "compose", ["forward", "--with", key.who, "--to", whole(name), "--", "\(number)"],
+            success: "forwarded to \(whole(name))", reads: [.conversations, .newest])
+    }
+
+    private func whole(_ name: String) -> String {
+        var name = name[...]
+        while name.last?.isWhitespace == true { name.removeLast() }
+        while name.first?.isWhitespace == true { name.removeFirst() }
+        return String(name)
+    }
+
+    // MARK: Commands
+
+    private mutating func take(command line: String) {
+        let name = line.dropFirst().prefix { !$0.isWhitespace }
+        let rest = whole(String(line.dropFirst(name.count + 1)))
+        guard let command = SlashCommand(rawValue: String(name)) else {
+            return complain(
+                "unknown command /\(Cells.line(String(name), limit: 20)); /help lists the commands")
+        }
+        if command.needsConversation, conversation == nil {
+            return say("/\(command.rawValue) needs an open conversation")
+        }
+        if command.isForGroups, conversation?.key.isGroup != true {
+            return say("/\(command.rawValue) is for groups")
+        }
+        run(command, rest)
+    }
+
+    private mutating func run(_ command: SlashCommand, _ rest: String) {
+        switch command {
+        case .help: show("help", SlashCommand.helpLines(isGroup: conversation?.key.isGroup ?? true))
+        case .quit: finish(0)
+        case .list: close()
+        case .open: rest.isEmpty ? say("/open needs a name") : resolve(rest)
+        case .unlock: isLocked || isStarted ? askPassphrase() : ()
+        case .lock:
+            locksAtEnd = true
+            finish(0)
+        case .questions: askAgain()
+        case .accept: acceptFirst(rest)
+        case .block: blockFirst(rest)
+        default:
+            if let key = conversation?.key { run(command, rest, in: key) }
+        }
+    }
+
+    private mutating func run(_ command: SlashCommand, _ rest: String, in key: ConversationKey) {
+        let who = key.who
+        switch command {
+        case .reply, .edit, .react, .delete, .pin, .unpin, .forward, .save, .copy, .info:
+            runOnMessage(command, rest, in: key)
+        case .pins: show("pinned messages", "history", ["page", "--pinned", "--text", "--", who])
+        case .search:
+            if rest.isEmpty {
+                say("/search needs a text")
+            } else {
+                show(
+                    "messages with “\(Cells.line(rest, limit: 40))”", "history",
+                    ["search", "--text", "--", rest, who])
+            }
+        case .file: sendFile(rest, to: who)
+        case .older: scroll(up: max(1, viewHeight - 2))
+        case .read: if let last = conversation?.messages.last?.number { markRead(upTo: last) }
+        case .timer: setTimer(rest, key)
+        case .receipts, .typing, .presence: set(command, rest, key)
+        case .mute: run(.change("no bell for this conversation"), "history", ["mute", "--", who])
+        case .unmute: run(.change("the bell rings again"), "history", ["mute", "--off", "--", who])
+        case .rename:
+            if !rest.isEmpty { run(.change("renamed"), "history", ["rename", "--", who, rest]) }
+        case .verify: verify(rest, key)
+        case .members: show("members", "group", ["participants", "--text", "--", who])
+        case .grant: named(rest) { $0.grant(who, $1) }
+        case .invite:
+            if rest.isEmpty {
+                say("/invite needs the name of a contact")
+            } else {
+                make(
+                    "group", ["invite", "--", who, rest], success: "invited \(rest)",
+                    reads: [.groups, .members])
+            }
+        case .remove:
+            named(rest) { state, id in
+                state.ask(
+                    Question(
+                        subject: .remove(group: who, member: id),
+                        text: "remove \(state.name(of: id)) from the group?", yes: "removes",
+                        no: "does nothing"))
+            }
+        case .leave:
+            let name = conversation?.name ?? "?"
+            ask(
+                Question(
+                    subject: .leave(group: who), text: "leave the group \(name)?", yes: "leaves",
+                    no: "stays"))
+        default: break
+        }
+    }
+
+    /// Runs an action on a member with a name or the beginning of an id.
+    private mutating func named(_ name: String, _ action: (inout ChatState, String) -> Void) {
+        let wanted = name.lowercased()
+        let found = members.filter {
+            $0.name.lowercased() == wanted || (name.count >= 8 && $0.id.hasPrefix(wanted))
+        }
+        guard !name.isEmpty, let member = found.first, found.count == 1 else {
+            return say("the name or the id of one member is needed; /members lists them")
+        }
+        action(&self, member.id)
+    }
+
+    // MARK: Commands on a message
+
+    /// Splits the message that a command names from the rest: `-2`, `#17`, or nothing.
+    private func target(_ rest: String, takesPlain: Bool) -> (word: Substring?, rest: String) {
+        let first = rest.prefix { !$0.isWhitespace }
+        let more = whole(String(rest.dropFirst(first.count)))
+        let digits = first.hasPrefix("-") || first.hasPrefix("#") ? first.dropFirst() : first
+        let isNumber = !digits.isEmpty && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        guard isNumber, takesPlain || digits.count < first.count else { return (nil, rest) }
+        return (first.hasPrefix("#") ? digits : first, more)
+    }
+
+    private mutating func runOnMessage(
+        _ command: SlashCommand, _ rest: String, in key: ConversationKey
+    ) {
+        let takesPlain = command.usage == "[-N | #N]"
+        let (word, text) = target(rest, takesPlain: takesPlain)
+        if command == .info, word == nil { return showInfo(about: key) }
+        guard let message = message(word, for: command) else {
+            return say(
+                word.map { "no message \($0) is loaded here" }
+                    ?? "no message is here for /\(command.rawValue)")
+        }
+        let number = message.number
+        switch command {
+        case .reply: text.isEmpty ? (subject = .reply(number)) : take(text, for: .reply(number))
+        case .edit: text.isEmpty ? edit(message) : take(text, for: .edit(number))
+        case .react: text.isEmpty ? (subject = .react(number)) : take(text, for: .react(number))
+        case .forward: text.isEmpty ? (subject = .forward(number)) : forward(number, to: text)
+        case .delete: askToDelete(message)
+        case .pin, .unpin:
+            make(
+                "compose", [command.rawValue, "--with", key.who, "--", "\(number)"],
+                reads: [.newest, .changed])
+        case .save: save(message)
+        case .copy: copy(message)
+        case .info: showInfo(number)
+        default: break
+        }
+    }
+
+    /// The message that a command means.
+    private func message(_ word: Substring?, for command: SlashCommand) -> ChatMessage? {
+        guard let conversation else { return nil }
+        if let word { return conversation.message(named: word) }
+        let isOwn = command == .edit || command == .delete
+        return conversation.messages.last { message in
+            guard !message.isDeleted else { return false }
+            if command == .save {
+                if case .file = message.content { return true } else { return false }
+            }
+            return !isOwn || message.isOwn
+        }
+    }
+
+    mutating func showInfo(_ number: Int64) {
+        conversation?.selection = nil
+        show("message \(number)", "history", ["show", "--text", "--", "\(number)"])
+    }
+
+    private mutating func showInfo(about key: ConversationKey) {
+        switch key {
+        case .person(let id): show("contact", "contact", ["show", "--text", "--", id])
+        case .group(let id): show("group", "group", ["show", "--text", "--", id])
+        case .chat(let name): say("a chat with a phrase: \(name)")
+        }
+    }
+
+    // MARK: Settings
+
+    private mutating func setTimer(_ time: String, _ key: ConversationKey) {
+        guard !time.isEmpty else { return say("/timer needs a time such as 8h or 7d, or off") }
+        if case .group(let id) = key {
+            make(
+                "group", ["timer", "--", id, time], success: "timer \(time)",
+                reads: [.groups, .conversations])
+        } else {
+            make(
+                "compose", ["timer", "--", key.who, time], success: "timer \(time)",
+                reads: [.conversations])
+        }
+    }
+
+    private mutating func set(_ command: SlashCommand, _ value: String, _ key: ConversationKey) {
+        guard case .person(let id) = key else { return say("/\(command.rawValue) is for contacts") }
+        guard ["on", "off"].contains(value) else {
+            return say("/\(command.rawValue) needs on or off")
+        }
+        run(
+            .change("\(command.rawValue) \(value)"), "contact",
+            ["set", id, "\(command.rawValue)=\(value)"])
+    }
+
+    private mutating func verify(_ number: String, _ key: ConversationKey) {
+        guard case .person(let id) = key else { return say("/verify is for contacts") }
+        if number.isEmpty { return show("contact", "contact", ["show", "--text", "--", id]) }
+        run(.change("verified: the numbers are equal"), "contact", ["verify", "--", id, number])
+    }
+
+    private mutating func sendFile(_ rest: String, to who: String) {
+        var words = ShellWords(rest)
+        guard var path = words.next(), !path.isEmpty else { return say("/file needs a path") }
+        if path.hasPrefix("~/"), !options.home.isEmpty { path = options.home + path.dropFirst() }
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        say("sending \(name)")
+        run(
+            .delivery(Cells.line(name, limit: 40)),
+            [
+                Pipeline.Stage("compose", ["file", "-q", "--", path, who]),
+                Pipeline.Stage("encrypt", ["-q"]), Pipeline.Stage("send", ["-q"]),
+            ], input: whole(words.rest))
+        goToEnd()
+    }
+
+    // MARK: Requests
+
+    private mutating func askAgain() {
+        questions.reset()
+        askRequests()
+        askInvitations()
+        if case .group(let id)? = conversation?.key { askGrants(id) }
+        if questions.first == nil { say("no question waits") }
+    }
+
+    private mutating func acceptFirst(_ name: String) {
+        guard let question = questions.first, case .request(let id) = question.subject else {
+            return questions.first == nil ? say("no request waits") : answer(true)
+        }
+        guard questions.canAnswer(at: now) else {
+            return say("this question is new: read it first")
+        }
+        _ = questions.take(at: now)
+        accept(id, name: name.isEmpty ? nil : name)
+    }
+
+    private mutating func blockFirst(_ name: String) {
+        if !name.isEmpty {
+            guard
+                let contact = list.contacts.first(where: {
+                    $0.name.lowercased() == name.lowercased()
+                })
+            else {
+                return say("no contact has the name \(Cells.line(name, limit: 40))")
+            }
+            return askToBlock(contact.id)
+        }
+        if let question = questions.first, case .request(let id) = question.subject {
+            return askToBlock(id)
+        }
+        guard case .person(let id)? = conversation?.key else { return say("/block needs a name") }
+        askToBlock(id)
+    }
+
+    private mutating func askToBlock(_ id: String) {
+        ask(
+            Question(
+                subject: .block(id: id), text: "drop everything from \(name(of: id))?",
+                yes: "blocks",
+                no: "does nothing"))
+    }
+
+    mutating func resolve(_ name: String) {
+        run(.resolve(name), "compose", ["text", "--", name], input: "-")
+    }
+}
+
+/// Words as a shell splits them: quotation marks keep spaces, and a backslash keeps the next character.
+struct ShellWords: Sendable {
+    private(set) var rest: String
+
+    init(_ text: String) { rest = text }
+
+    /// Removes the first word and returns it.
+    mutating func next() -> String? {
+        var characters = Array(rest)[...]
+        characters = characters.drop { $0.isWhitespace }
+        guard !characters.isEmpty else { return nil }
+        var (word, quote) = ("", Character?.none)
+        while let character = characters.popFirst() {
+            if let open = quote {
+                if character == open { quote = nil } else { word.append(character) }
+            } else if character == "'" || character == "\"" {
+                quote = character
+            } else if character == "\\", let next = characters.popFirst() {
+                word.append(next)
+            } else if character.isWhitespace {
+                break
+            } else {
+                word.append(character)
+            }
+        }
+        rest = String(characters)
+        return word
+    }
+}

@@ -1,0 +1,74 @@
+import Sotto
+
+/// The identity under a passphrase.
+extension ChatState {
+    mutating func endLockStatus(_ run: Running, _ status: Int32) {
+        let word = run.lines.first.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        guard word != "locked" else {
+            guard options.form == .screen else {
+                effects.append(.warn("sotto chat: error: the identity is locked"))
+                effects.append(.warn("sotto chat: hint: unlock it: sotto keygen unlock"))
+                return end(78)
+            }
+            lock = LockPrompt()
+            return
+        }
+        guard status == 0 else {
+            for line in run.errors { effects.append(.warn(line)) }
+            return end(status)
+        }
+        begin()
+    }
+
+    /// A tool found the identity locked, while the chat runs. The user asks for the prompt, so that it takes nothing that is typed.
+    mutating func noteLock() {
+        guard !isLocked else { return }
+        isLocked = true
+        complain("the identity is locked: /unlock")
+    }
+
+    mutating func askPassphrase() {
+        guard options.form == .screen else { return say("unlock it: sotto keygen unlock") }
+        lock = LockPrompt()
+    }
+
+    mutating func takeInLock(_ key: Key) {
+        guard let prompt = lock, !prompt.isWaiting else {
+            if key == .control("c") { end(130) }
+            return
+        }
+        switch key {
+        case .text(let text): prompt.passphrase.append(text)
+        case .backspace: prompt.passphrase.removeLast()
+        case .control("u"): prompt.passphrase.removeAll()
+        case .tab: lock?.stays.toggle()
+        case .enter where prompt.passphrase.count > 0:
+            lock?.isWaiting = true
+            effects.append(.unlock(prompt.passphrase))
+        case .escape where isStarted: lock = nil
+        case .control("c"), .control("d"):
+            prompt.passphrase.removeAll()
+            isStarted ? (lock = nil) : end(key == .control("c") ? 130 : 0)
+        default: break
+        }
+    }
+
+    mutating func takeUnlocking(_ status: Int32, _ message: String) {
+        guard let prompt = lock else { return }
+        prompt.passphrase.removeAll()
+        guard status == 0 else {
+            lock = LockPrompt(
+                stays: prompt.stays, message: Words.cause([message]) ?? "it is still locked")
+            return
+        }
+        lock = nil
+        locksAtEnd = !prompt.stays
+        (isLocked, mailTrouble) = (false, nil)
+        guard isStarted else { return begin() }
+        if news.id == nil { startNews() }
+        if mail.id == nil { startMail() }
+        refreshes.formUnion(Refresh.allCases)
+        if conversation?.isLoaded == false { loadPage() }
+        say("unlocked")
+    }
+}

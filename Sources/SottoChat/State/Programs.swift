@@ -1,0 +1,291 @@
+import Sotto
+import SottoBytes
+
+/// The programs of the chat and what they print.
+extension ChatState {
+    /// The messages of a page.
+    static let pageSize = 60
+    static let syncSeconds: Int64 = 60
+
+    /// Starts what runs all the time, when the identity can be read.
+    mutating func begin() {
+        guard !isStarted else { return }
+        isStarted = true
+        startNews()
+        startMail()
+        refreshes.formUnion([.conversations, .contacts, .requests, .groups])
+        nextPresence = now
+        if let who = options.who {
+            run(.resolve(who), "compose", ["text", "--", who], input: "-")
+        }
+    }
+
+    mutating func startNews() {
+        news.restart = nil
+        news.id = run(.news, "history", ["--follow", "--raw", "--limit", "1", "--json"])
+    }
+
+    mutating func startMail() {
+        mail.restart = nil
+        mail.id = run(
+            .mail,
+            [
+                Pipeline.Stage("recv", ["--follow"]),
+                Pipeline.Stage("decrypt", ["-q", "--receipts", "/dev/fd/3"]),
+            ], confirmingStage: 1)
+    }
+
+    /// Gives a record to the sender, which is started if needed.
+    mutating func send(_ line: [UInt8]) {
+        guard !line.isEmpty else { return }
+        if sender.id == nil {
+            sender.id = run(
+                .sender, [Pipeline.Stage("encrypt", ["-q"]), Pipeline.Stage("send", [])],
+                staysOpen: true)
+            sender.restart = nil
+        }
+        if let id = sender.id { effects.append(.write(id, line + [UInt8(ascii: "\n")])) }
+    }
+
+    // MARK: Records that are made
+
+    /// Makes message records and sends them, after those that were asked for before.
+    mutating func make(
+        _ tool: String, _ arguments: [String], input: String? = nil, pending: Int? = nil,
+        success: String? = nil, reads: Set<Refresh> = [], isQuiet: Bool = false
+    ) {
+        makings.append(
+            Making(
+                tool: tool, arguments: arguments, input: input, pending: pending, success: success,
+                reads: reads, isQuiet: isQuiet))
+    }
+
+    mutating func runMakings() {
+        guard isStarted, !isMaking, !makings.isEmpty else { return }
+        let making = makings.removeFirst()
+        isMaking = true
+        run(.making(making), making.tool, making.arguments, input: making.input)
+    }
+
+    private mutating func endMaking(_ making: Making, _ run: Running, _ status: Int32) {
+        isMaking = false
+        guard status == 0 else {
+            let cause = run.cause(status)
+            if let number = making.pending { fail(number, cause) }
+            if !making.isQuiet { complain(cause) }
+            return
+        }
+        for line in run.lines { send(line) }
+        if let index = pending.firstIndex(where: { $0.number == making.pending }) {
+            pending[index].isMade = true
+        }
+        if let success = making.success { say(success) }
+        refreshes.formUnion(making.reads)
+    }
+
+    /// Marks a typed text as not sent, and gives it back for another attempt.
+    mutating func fail(_ number: Int, _ cause: String) {
+        guard let index = pending.firstIndex(where: { $0.number == number }) else { return }
+        if editor.isEmpty, conversation?.key == pending[index].key, options.form == .screen {
+            editor.set(pending.remove(at: index).text)
+        } else {
+            pending[index].failure = cause
+        }
+    }
+
+    // MARK: Reading again
+
+    mutating func runRefreshes() {
+        guard isStarted, !isLocked else { return }
+        for refresh in Refresh.allCases where refreshes.contains(refresh) {
+            guard let (job, arguments) = job(of: refresh) else {
+                refreshes.remove(refresh)
+                continue
+            }
+            // At most once a second, and never twice at a time.
+            if isRunning(job) || lastRefresh[refresh] == now { continue }
+            refreshes.remove(refresh)
+            run(job, arguments[0], Array(arguments.dropFirst()))
+            lastRefresh[refresh] = now
+        }
+    }
+
+    private func job(of refresh: Refresh) -> (Job, [String])? {
+        switch refresh {
+        case .conversations: return (.conversations, ["history", "list", "--json"])
+        case .contacts: return (.contacts, ["contact", "list", "--json"])
+        case .requests: return (.requests, ["contact", "requests", "--json"])
+        case .groups: return (.groups, ["group", "list", "--json"])
+        case .members:
+            guard case .group(let id)? = conversation?.key else { return nil }
+            return (.members(id), ["group", "participants", "--json", id])
+        case .newest:
+            guard let conversation, conversation.isLoaded else { return nil }
+            let limit = ["--limit", "\(Self.pageSize)", "--json"]
+            return (
+                .refresh(conversation.key),
+                ["history", "page"] + limit + ["--", conversation.key.who]
+            )
+        case .changed:
+            guard let conversation, conversation.isLoaded else { return nil }
+            let last = lastRefresh[.changed] ?? now
+            let since = Timestamp(seconds: last.seconds - 5)
+            let options = ["--changed-since", since.description, "--limit", "500", "--json"]
+            return (
+                .changed(conversation.key),
+                ["history", "page"] + options + ["--", conversation.key.who]
+            )
+        }
+    }
+
+    // MARK: Output
+
+    mutating func takeOutput(_ id: Pipeline.ID, _ line: [UInt8]) {
+        guard let job = running[id]?.job else { return }
+        guard job.isStream else {
+            running[id]?.add(line)
+            return
+        }
+        guard let record = try? JSON.object(parsing: line) else {
+            return complain("a record of \(line.count) bytes cannot be read")
+        }
+        switch job {
+        case .news: takeNews(record)
+        case .mail: takeMail(record)
+        default: takeResult(record)
+        }
+    }
+
+    mutating func takeError(_ id: Pipeline.ID, _ stage: Int, _ line: String) {
+        guard let job = running[id]?.job else { return }
+        running[id]?.say(line)
+        switch job {
+        case .mail where stage == 0:
+            if line.hasSuffix("; trying again") {
+                receptionTrouble = Words.cause([line])
+            } else if line.contains("reconnected to") {
+                (receptionTrouble, sendTrouble) = (nil, nil)
+            }
+        case .mail:
+            if let cause = Words.cause([line]), line.contains("error:") { complain(cause) }
+        case .sender, .delivery:
+            if let cause = Words.cause([line]), line.contains("error:") || line.contains("warning:")
+            {
+                complain(cause)
+            }
+        default: break
+        }
+    }
+
+    // MARK: Ends
+
+    mutating func takeEnd(_ id: Pipeline.ID, _ statuses: [Int32]) {
+        guard let run = running.removeValue(forKey: id) else { return }
+        let status = statuses.last { $0 != 0 } ?? 0
+        if status != 0, run.errors.contains(where: { $0.contains("is locked, and no terminal") }) {
+            noteLock()
+        }
+        switch run.job {
+        case .lockStatus: endLockStatus(run, status)
+        case .lock: break
+        case .resolve(let who): endResolving(who, run, status)
+        case .news:
+            news.id = nil
+            // Status 1: there is no message yet.
+            if status > 1, !isLocked, !isFinishing { complain(run, status) }
+            restart(\.news, after: run.errors)
+        case .mail: endMail(run, statuses)
+        case .sender: endSender(run, statuses)
+        case .making(let making): endMaking(making, run, status)
+        case .delivery(let name):
+            if status != 0, let cause = Words.cause(run.errors) { complain("\(name): \(cause)") }
+            refreshes.insert(.newest)
+        case .change(let success):
+            if status == 0 { say(success) } else { complain(run, status) }
+            refreshes.formUnion([.contacts, .conversations, .requests, .groups, .newest])
+        case .fetch(let number):
+            guard status == 0 else { return complain(run, status) }
+            self.run(.save(number), "history", ["save", "-q", "\(number)"])
+        case .save:
+            guard status == 0 else { return complain(run, status) }
+            say("saved as \(String(decoding: run.lines.first ?? [], as: UTF8.self))")
+        case .overlay: endOverlay(run, status)
+        case .sync: if status == 0 { for line in run.lines { send(line) } }
+        case .marking(_, let number):
+            for line in run.lines { send(line) }
+            if status == 0 {
+                conversation?.mark(upTo: number)
+                refreshes.insert(.conversations)
+            } else {
+                conversation?.forgetUnmarked()
+            }
+        case .conversations, .contacts, .requests, .groups, .members, .page, .refresh, .changed:
+            endReading(run, status)
+        }
+    }
+
+    private mutating func complain(_ run: Running, _ status: Int32) {
+        complain(run.cause(status))
+    }
+
+    /// Starts a service again, later after each attempt.
+    private mutating func restart(
+        _ service: WritableKeyPath<ChatState, Service>, after errors: [String], least: Int64 = 1
+    ) {
+        guard ending == nil, !isFinishing else { return }
+        let delay = max(least, Int64(1) << min(self[keyPath: service].attempts, 6))
+        self[keyPath: service].attempts += 1
+        self[keyPath: service].restart = Timestamp(seconds: now.seconds + min(delay, 60))
+    }
+
+    private mutating func endMail(_ run: Running, _ statuses: [Int32]) {
+        (mail.id, receptionTrouble) = (nil, nil)
+        guard !isLocked else { return }
+        let isOther = run.errors.contains {
+            $0.contains("another recv is running") || $0.contains("took over its mailbox")
+        }
+        if isOther {
+            if !isReceivedElsewhere {
+                tell("another recv receives the mail; its messages are shown here")
+            }
+            isReceivedElsewhere = true
+            mailTrouble = nil
+            return restart(\.mail, after: [], least: 30)
+        }
+        isReceivedElsewhere = false
+        let cause = run.cause(statuses.first { $0 != 0 } ?? 0)
+        if mailTrouble == nil, !isFinishing, ending == nil {
+            complain("no mail is received: \(cause)")
+        }
+        mailTrouble = cause
+        restart(\.mail, after: run.errors)
+    }
+
+    private mutating func endSender(_ run: Running, _ statuses: [Int32]) {
+        (sender.id, sender.restart) = (nil, nil)
+        if statuses.contains(where: { $0 != 0 }), let cause = Words.cause(run.errors), !isFinishing
+        {
+            complain(cause)
+        }
+        refreshes.insert(.newest)
+    }
+
+    private mutating func endResolving(_ who: String, _ run: Running, _ status: Int32) {
+        guard status == 0, let line = run.lines.first, let record = try? JSON.object(parsing: line)
+        else {
+            let cause = Words.cause(run.errors) ?? "\(who) is not known"
+            guard !isLocked else { return }
+            guard conversation == nil, options.who == who else { return complain(cause) }
+            for line in run.errors {
+                effects.append(.warn(line.replacingAll("compose: ", with: "sotto chat: ")))
+            }
+            return end(status == 0 ? 70 : status)
+        }
+        options.who = nil
+        if let group = record["group"]?.string {
+            open(.group(group), name: who)
+        } else if let id = record["to"]?.string {
+            open(.person(id), name: who)
+        }
+    }
+}

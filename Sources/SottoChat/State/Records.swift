@@ -1,0 +1,296 @@
+import Sotto
+import SottoBytes
+
+/// Records of the tools.
+extension ChatState {
+    /// The seconds after which a signal ends.
+    private static let signalSeconds: [Signal.Kind: Int64] = [.typing: 15, .presence: 60]
+
+    // MARK: Pages
+
+    mutating func endReading(_ run: Running, _ status: Int32) {
+        // Status 1 is a negative result, such as no messages.
+        guard status == 0 || status == 1 else {
+            if !isLocked {
+                complain(run.cause(status))
+            }
+            return
+        }
+        let records = run.lines.compactMap { try? JSON.object(parsing: $0) }
+        switch run.job {
+        case .conversations:
+            list.conversations = Array(
+                records.compactMap { ChatConversation($0) }.prefix(ChatList.limit))
+            list.isLoaded = true
+            nameConversation()
+        case .contacts:
+            list.contacts = Array(records.compactMap { ChatContact($0) }.prefix(ChatList.limit))
+            nameConversation()
+            // The questions name contacts.
+            askRequests()
+            askInvitations()
+        case .requests:
+            list.requests = Array(records.compactMap { ChatRequest($0) }.prefix(ChatList.limit))
+            askRequests()
+        case .groups:
+            list.groups = Array(records.compactMap { ChatGroup($0) }.prefix(ChatList.limit))
+            nameConversation()
+            askInvitations()
+            if !list.groups.isEmpty, nextSync == nil { nextSync = now }
+        case .members(let id):
+            guard conversation?.key == .group(id) else { return }
+            members = Array(records.compactMap { ChatMember($0) }.prefix(ChatList.limit))
+            if let me = members.first(where: \.isMe) { ownID = me.id }
+            askGrants(id)
+        case .page(let key, let before): endPage(key, before, records)
+        case .refresh(let key), .changed(let key):
+            guard conversation?.key == key else { return }
+            for record in records { add(record, in: key) }
+        default: break
+        }
+    }
+
+    private mutating func endPage(_ key: ConversationKey, _ before: Int64?, _ records: [JSONObject])
+    {
+        guard conversation?.key == key else { return }
+        let first = conversation?.firstNumber
+        for record in records { add(record, in: key) }
+        if records.isEmpty { conversation?.isComplete = true }
+        if before == nil {
+            conversation?.isLoaded = true
+            lastRefresh[.changed] = now
+        }
+        if conversation?.seeksUnread == true {
+            // A page that brings nothing earlier ends the search.
+            let isEarlier = conversation?.firstNumber != first
+            if conversation?.canLackUnread == true, isEarlier { return loadOlder() }
+            conversation?.seeksUnread = false
+            placeUnreadLine()
+        } else if before != nil, records.isEmpty {
+            say("this is the beginning of the conversation")
+        }
+    }
+
+    /// Puts the line of unread messages before the first of them, and shows it.
+    private mutating func placeUnreadLine() {
+        guard var open = conversation, let first = open.messages.first(where: \.isUnread) else {
+            return
+        }
+        open.unreadLine = (first.number, max(list.conversation(open.key)?.unread ?? 0, open.unread))
+        if options.form == .screen, let index = open.index(of: .message(first.number)) {
+            open.showAtTop(index, layout, height: viewHeight)
+        }
+        conversation = open
+    }
+
+    private mutating func add(_ record: JSONObject, in key: ConversationKey) {
+        guard var message = ChatMessage(record, in: key) else { return }
+        // A deleted message has lost its author, but the other side of a conversation is known.
+        if message.author.isEmpty, !message.isOwn, case .person(let id) = key {
+            (message.author, message.name) = (id, name(of: id))
+        }
+        if message.isOwn, !message.author.isEmpty { ownID = message.author }
+        conversation?.add(message)
+        if message.isOwn { settle(message) }
+        if options.form == .lines { printLine(message) }
+    }
+
+    /// Removes the typed text that a message of the history has.
+    private mutating func settle(_ message: ChatMessage) {
+        guard case .text(let text) = message.content else { return }
+        let same = pending.firstIndex {
+            $0.key == message.key && Self.isShown($0.text, as: text)
+                && message.place.seconds >= $0.time.seconds - 2
+        }
+        // Records are stored in the order in which they are made, also if compose has changed the text.
+        let made = pending.firstIndex {
+            $0.key == message.key && $0.isMade && message.place.seconds > $0.time.seconds
+        }
+        if let index = same ?? made { pending.remove(at: index) }
+    }
+
+    private static func isShown(_ typed: String, as text: String) -> Bool {
+        var plain = Cells.plain(typed)
+        while plain.hasSuffix("\n") { plain.removeLast() }
+        return plain.unicodeScalars.elementsEqual(text.unicodeScalars)
+            || plain.unicodeScalars.count > ChatMessage.textLimit && plain.hasPrefix(text)
+    }
+
+    private mutating func nameConversation() {
+        guard let key = conversation?.key else { return }
+        switch key {
+        case .person(let id):
+            if let contact = list.contact(id) { conversation?.name = contact.name }
+        case .group(let id): if let group = list.group(id) { conversation?.name = group.name }
+        case .chat: break
+        }
+        if let named = list.conversation(key) { conversation?.name = named.name }
+    }
+
+    // MARK: News
+
+    /// Takes a record that was stored, by any program.
+    mutating func takeNews(_ record: JSONObject) {
+        news.attempts = 0
+        let type = record["body"]?.object?["type"]?.string ?? ""
+        refreshes.insert(.conversations)
+        if type == "group" { return takeGroupNews(record) }
+        if type == "system" || type == "profile" { refreshes.insert(.contacts) }
+        guard var message = ChatMessage(record) else {
+            refreshes.formUnion([.newest, .changed])
+            return
+        }
+        if message.key == conversation?.key {
+            guard conversation?.isLoaded == true else { return }
+            let isNew = conversation?.has(message.number) == false
+            message.isUnread = !message.isOwn && isNew
+            if isNew {
+                conversation?.add(message)
+                if message.isOwn { settle(message) }
+                if options.form == .lines { printLine(message) }
+            }
+            signals[Signal(id: message.author, kind: .typing, key: message.key)] = nil
+            refreshes.insert(.newest)
+        }
+        announce(message)
+    }
+
+    /// Rings for a message of another person.
+    private mutating func announce(_ message: ChatMessage) {
+        guard !message.isOwn, message.number > announced, !message.isDeleted else { return }
+        let isFirst = announced == 0
+        announced = message.number
+        // The first record can be from before the start.
+        guard !isFirst || message.place >= started, list.conversation(message.key)?.isMuted != true
+        else { return }
+        let known = list.conversation(message.key)
+        let name =
+            known?.name ?? (conversation?.key == message.key ? conversation?.name : nil)
+            ?? message.name
+        effects.append(.ring)
+        if options.notifies { effects.append(.notify(name: name, count: (known?.unread ?? 0) + 1)) }
+        if options.form == .lines, message.key != conversation?.key {
+            say("\(name) wrote")
+        }
+    }
+
+    private mutating func takeGroupNews(_ record: JSONObject) {
+        refreshes.formUnion([.groups, .members, .requests])
+        isSyncWanted = true
+        guard let body = record["body"]?.object, case .group(let id)? = conversation?.key,
+            record["group"]?.string == id || body["group"]?.string == id,
+            record["direction"]?.string != "sent"
+        else { return }
+        for event in (body["events"]?.array ?? []).prefix(50) {
+            if let event = event.object, let words = words(for: event) { tell(words) }
+        }
+    }
+
+    /// Returns the words for an event of the open group.
+    private func words(for event: JSONObject) -> String? {
+        let kind = event["event"]?.string ?? ""
+        let name = person(event, "who", "name")
+        switch kind {
+        case "joined": return name == "me" ? "you joined the group" : "\(name) joined the group"
+        case "left":
+            let by = event["by"] == nil ? nil : person(event, "by", "byName")
+            if name == "me" { return "you are no longer a member of the group" }
+            return by.map { "\($0 == "me" ? "you" : $0) removed \(name)" }
+                ?? "\(name) left the group"
+        case "role":
+            let rank = Cells.line(event["role"]?.string ?? "?", limit: 20)
+            return (name == "me" ? "you have" : "\(name) has") + " the rank \(rank)"
+        case "renamed":
+            return "the group has the name \(Cells.line(event["name"]?.string ?? "?", limit: 60))"
+        case "confirmed": return "\(name) confirmed the group"
+        case "fork": return "\(name) signed two different changes with one number"
+        case "history": return "\(name) shows you \(event["count"]?.integer ?? 0) earlier messages"
+        case "question", "invited": return nil
+        default: return "the group was changed"
+        }
+    }
+
+    private func person(_ event: JSONObject, _ id: String, _ name: String) -> String {
+        if let known = event[name]?.string { return Cells.line(known, limit: 40) }
+        let key = Cells.line(event[id]?.string ?? "?", limit: 80)
+        if let nickname = event["nickname"]?.string {
+            return Cells.line(nickname, limit: 31) + " " + String(key.prefix(8))
+        }
+        return self.name(of: key)
+    }
+
+    // MARK: Mail
+
+    /// Takes a record of decrypt: only what is not stored.
+    mutating func takeMail(_ record: JSONObject) {
+        mail.attempts = 0
+        (mailTrouble, receptionTrouble, isReceivedElsewhere) = (nil, nil, false)
+        switch record["type"]?.string {
+        case "error":
+            complain(
+                "a message cannot be opened: \(Cells.line(record["message"]?.string ?? "", limit: 300))"
+            )
+        case "request": refreshes.insert(.requests)
+        case "message": takeSignal(record)
+        default: break
+        }
+    }
+
+    private mutating func takeSignal(_ record: JSONObject) {
+        guard let body = record["body"]?.object,
+            let kind = body["type"]?.string.flatMap(Signal.Kind.init),
+            let from = record["from"]?.string
+        else { return }
+        let group = record["group"]?.string ?? (body["group"]?.string)
+        let key: ConversationKey = group.map { .group($0) } ?? .person(from)
+        let signal = Signal(
+            id: Cells.line(from, limit: 80), kind: kind, key: kind == .typing ? key : nil)
+        let isOn = ["started", "online"].contains(body["state"]?.string ?? "")
+        guard signals.count < 1_000 || signals[signal] != nil else { return }
+        signals[signal] =
+            isOn ? Timestamp(seconds: now.seconds + (Self.signalSeconds[kind] ?? 15)) : nil
+    }
+
+    /// Takes a result of send, or an error record of encrypt.
+    mutating func takeResult(_ record: JSONObject) {
+        guard record["type"]?.string == "result" else {
+            if record["type"]?.string == "error" {
+                let cause = Cells.line(
+                    record["message"]?.string ?? "a message was not encrypted", limit: 300)
+                if let made = pending.first(where: { $0.isMade && $0.failure == nil }) {
+                    fail(made.number, cause)
+                }
+                complain(cause)
+                refreshes.insert(.newest)
+            }
+            return
+        }
+        let id = record["id"]?.string ?? ""
+        switch record["status"]?.string {
+        case "stored", "duplicate", "accepted":
+            sendTrouble = nil
+            conversation?.set(.stored, ofID: id)
+        case "queued", "deferred":
+            conversation?.set(.queued, ofID: id)
+            sendTrouble =
+                record["reason"]?.string.map { Cells.line($0, limit: 200) }
+                ?? "the relay does not take messages now"
+        case "rejected", "expired", "dropped":
+            conversation?.set(.failed, ofID: id)
+            complain("not sent: \(record["reason"]?.string ?? "the relay refused the message")")
+        default: break
+        }
+        refreshes.insert(.newest)
+    }
+
+    // MARK: Names
+
+    /// Returns the name of a person.
+    func name(of id: String) -> String {
+        if id == ownID, !id.isEmpty { return "me" }
+        if let member = members.first(where: { $0.id == id }) { return member.name }
+        if let contact = list.contact(id) { return contact.name }
+        if id.isEmpty { return "?" }
+        return String(id.prefix(16)) + (id.count > 16 ? "…" : "")
+    }
+}

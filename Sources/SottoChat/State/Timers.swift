@@ -1,0 +1,75 @@
+import Sotto
+
+/// Actions that depend on the time.
+extension ChatState {
+    private static let typingSeconds: Int64 = 10
+    private static let presenceSeconds: Int64 = 50
+    /// The most contacts that get presence signals.
+    private static let presenceLimit = 20
+
+    mutating func tick(_ time: Timestamp) {
+        now = time
+        noteSeen()
+        if let status, status.until <= now { self.status = nil }
+        for (signal, end) in signals where end <= now { signals[signal] = nil }
+        guard isStarted, !isLocked, ending == nil, !isFinishing else { return }
+        if let restart = news.restart, restart <= now {
+            startNews()
+            refreshes.formUnion([.conversations, .newest, .changed])
+        }
+        if let restart = mail.restart, restart <= now { startMail() }
+        synchronise()
+        tellPresence()
+    }
+
+    /// Sends missing changes to the members of groups, and asks for those that are missing here.
+    private mutating func synchronise() {
+        let isDue = nextSync.map { $0 <= now } ?? false
+        guard isDue || isSyncWanted, !list.groups.isEmpty, !isRunning(.sync) else { return }
+        isSyncWanted = false
+        nextSync = Timestamp(seconds: now.seconds + Self.syncSeconds)
+        run(.sync, "group", ["sync", "-q", "--json"])
+    }
+
+    var presenceContacts: [ChatContact] {
+        Array(list.contacts.filter { $0.sendsPresence && !$0.isBlocked }.prefix(Self.presenceLimit))
+    }
+
+    private mutating func tellPresence() {
+        guard let next = nextPresence, next <= now else { return }
+        nextPresence = Timestamp(seconds: now.seconds + Self.presenceSeconds)
+        for contact in presenceContacts {
+            make("compose", ["presence", contact.id], isQuiet: true)
+        }
+    }
+
+    /// Tells the other side that a text is typed, if the contact gets such signals.
+    mutating func signalTyping() {
+        guard case .person(let id)? = conversation?.key, list.contact(id)?.sendsTyping == true,
+            !editor.isEmpty, !editor.text.hasPrefix("/"), !isLocked
+        else { return }
+        if let lastTyping, now.seconds - lastTyping.seconds < Self.typingSeconds { return }
+        lastTyping = now
+        make("compose", ["typing", id], isQuiet: true)
+    }
+
+    /// The time of the next tick that is needed.
+    var nextWake: Timestamp? {
+        guard ending == nil else { return nil }
+        let soon = Timestamp(seconds: now.seconds + 1)
+        var times = signals.values.map { $0 }
+        if let status { times.append(status.until) }
+        if !isFinishing {
+            for restart in [news.restart, mail.restart, nextPresence, nextSync] {
+                if let restart { times.append(restart) }
+            }
+        }
+        let hasUnseen =
+            conversation.map { $0.isLoaded && $0.unread > 0 && $0.anchor == nil } ?? false
+        let isSyncDue = isSyncWanted && !list.groups.isEmpty
+        if !refreshes.isEmpty && isStarted && !isLocked || hasUnseen || isSyncDue {
+            times.append(soon)
+        }
+        return times.min().map { max($0, soon) }
+    }
+}

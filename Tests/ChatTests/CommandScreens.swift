@@ -1,0 +1,110 @@
+import Testing
+
+@testable import SottoChat
+
+/// Commands and completion.
+struct CommandScreens {
+    private let group = ChatStage.group
+
+    @Test func everyCommandRunsItsTool() {
+        var stage = ChatStage.withBob(
+            rows: 10,
+            [
+                ChatStage.message(1, "one"), ChatStage.message(2, from: ChatStage.alice, "two"),
+                ChatStage.message(
+                    3,
+                    body: #"{"type":"file","name":"a.pdf","contentType":"x","size":10,"key":"x"}"#),
+            ])
+        stage.answers["compose"] = ([], 0)
+        stage.answers["contact"] = ([], 0)
+        stage.answers["history"] = ([], 0)
+        stage.answers["recv -q"] = ([], 0)
+        stage.answers["group"] = ([], 0)
+        for line in [
+            "/reply -3 yes", "/reply #1 yes", "/react 👍", "/react -2 👍", "/edit three", "/pin -1",
+            "/unpin #3", "/pins",
+            "/forward -1 carol", "/file 'my file.txt' with a text", "/file ~/a\\ b", "/save",
+            "/save 3", "/search two words",
+            "/info", "/info 2", "/read", "/timer 7d", "/receipts on", "/typing off", "/presence on",
+            "/mute", "/unmute",
+            "/verify", "/verify 12345 67890", "/rename bobby", "//slash", "/ not a command",
+        ] {
+            stage.forgetCommands()
+            stage.press(.escape)
+            if stage.state.conversation == nil { stage.press(.enter) }
+            stage.forgetCommands()
+            stage.enter(line)
+            stage.wait(0)
+            stage.showCommands(line)
+        }
+        stage.compare("commands")
+    }
+
+    @Test func whatACommandLacksIsSaid() {
+        var stage = ChatStage.withBob(rows: 6, [])
+        for line in [
+            "/nothing", "/members", "/file", "/reply -4 x", "/edit x", "/receipts maybe", "/timer",
+            "/accept", "/delete",
+        ] {
+            stage.enter(line)
+            stage.show(line)
+        }
+        stage.compare("command-errors")
+    }
+
+    @Test func tabCompletes() {
+        var stage = ChatStage.withBob(rows: 6, [])
+        stage.type("/forw")
+        stage.press(.tab)
+        stage.type("ca")
+        stage.press(.tab)
+        stage.show("a command and a name")
+        stage.press(.control("u"))
+        stage.type("/re")
+        stage.press(.tab)
+        stage.show("several commands")
+        stage.press(.control("u"))
+        stage.type("/file ~/pic")
+        stage.press(.tab)
+        stage.give(.listed(folder: "~/", names: ["pictures/", "pick me.txt", "other", ".hidden"]))
+        stage.show("several paths")
+        stage.type("k")
+        stage.press(.tab)
+        stage.give(
+            .listed(folder: "~/", names: ["pictures/", "pick me.txt", "other", "\u{1B}[2J"]))
+        stage.show("a path with a space")
+        stage.compare("completion")
+    }
+
+    @Test func helpIsEnough() {
+        var stage = ChatStage.withBob(columns: 80, rows: 70, [])
+        stage.enter("/help")
+        stage.show("help")
+        stage.compare("help")
+    }
+
+    @Test func linesOfAPipeAreSent() {
+        var stage = ChatStage(who: "bob", form: .lines)
+        stage.answers["history page"] = ([ChatStage.message(1, "hi\nthere\u{1B}[2J")], 0)
+        stage.start()
+        stage.give(.entered("first"), .entered("second"), .inputEnded)
+        stage.print(
+            "compose text -- bob",
+            #"{"v":1,"type":"message","to":"\#(ChatStage.bob)","body":{"type":"text","text":"-"}}"#)
+        stage.end("compose text -- bob", 0)
+        for text in ["first", "second"] {
+            stage.print(
+                "compose text",
+                #"{"to":"\#(ChatStage.bob)","body":{"type":"text","text":"\#(text)"}}"#)
+            stage.end("compose text", 0)
+        }
+        #expect(stage.sent.split(separator: "\n").count == 2)
+        #expect(!stage.isEnded(0))
+        let closed = stage.effects.contains { if case .closeInput = $0 { true } else { false } }
+        #expect(closed)
+        stage.end("encrypt", 0, 0)
+        #expect(stage.isEnded(0))
+        let lines = stage.effects.compactMap { if case .print(let line) = $0 { line } else { nil } }
+        #expect(lines.contains("08:31 bob  hi") && lines.contains(#"      there\u{1b}[2J"#))
+    }
+}

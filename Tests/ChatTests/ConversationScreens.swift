@@ -1,0 +1,316 @@
+import Testing
+
+@testable import SottoChat
+
+/// An open conversation: what it shows.
+struct ConversationScreens {
+    private let alice = ChatStage.alice
+    private let bob = ChatStage.bob
+
+    private func reply(_ quoted: Int64, _ text: String, claims: String) -> String {
+        #"{"type":"text","text":"\#(text)","reply":{"id":"\#(ChatStage.id(quoted))","from":"\#(bob)","text":"\#(claims)"}}"#
+    }
+
+    private var page: [String] {
+        [
+            ChatStage.message(1, "yesterday's message", minutes: -1_000),
+            ChatStage.message(
+                2, from: alice, "a message of the same side that is long enough for two rows",
+                #""status":"read""#),
+            ChatStage.message(
+                3, "an answer", body: reply(2, "an answer", claims: "a message of the same side"),
+                #""quotation":"same""#),
+            ChatStage.message(
+                4, "x", body: reply(2, "a lie", claims: "I owe you"), #""quotation":"different""#),
+            ChatStage.message(
+                5, from: alice, "changed\nto two lines",
+                #""status":"delivered","edited":{"versions":2}"#),
+            ChatStage.message(
+                6, "nice",
+                #""reactions":[{"from":"\#(alice)","emoji":"👍"},{"from":"\#(bob)","emoji":"❤️"}],"pinned":{"from":"\#(bob)"}"#
+            ),
+            ChatStage.message(
+                7,
+                body:
+                    #"{"type":"file","name":"photo.jpg","contentType":"image/jpeg","size":345678,"width":1200,"height":800,"key":"x","text":"the view"}"#
+            ),
+            ChatStage.message(
+                8,
+                body:
+                    #"{"type":"file","name":"a.ogg","contentType":"audio/ogg","size":9000,"duration":65,"voice":true,"key":"x"}"#
+            ),
+            ChatStage.message(9, from: alice, "first", #""status":"stored""#),
+            ChatStage.message(10, from: alice, "second", #""status":"queued""#),
+            ChatStage.message(11, from: alice, "third", #""status":"failed""#),
+            #"{"v":1,"type":"message","number":12,"direction":"received","received":"\#(ChatStage.time(-48))","deleted":true}"#,
+            ChatStage.message(13, body: #"{"type":"poll","question":["odd",1]}"#),
+            ChatStage.message(
+                14, "last", body: #"{"type":"text","text":"last","forwarded":{"from":"\#(alice)"}}"#
+            ),
+        ]
+    }
+
+    @Test func messagesWithTheirMarks() {
+        for columns in [40, 80, 160] {
+            var stage = ChatStage.withBob(columns: columns, rows: 40, page)
+            stage.show("\(columns) columns")
+            stage.compare("conversation-\(columns)")
+        }
+    }
+
+    @Test func theHeaderTellsWhatHolds() {
+        var stage = ChatStage.withBob(columns: 80, rows: 5, [ChatStage.message(1, "hi")])
+        stage.show("a contact with a session")
+        stage.answers["contact list"] = (
+            [
+                ChatStage.contact(bob, "bob", #""presence":true"#).replacing(
+                    #""trusted""#, #""verified""#
+                )
+                .replacing("ratchet", "sealed")
+            ], 0
+        )
+        stage.print(
+            "recv",
+            #"{"v":1,"type":"message","from":"\#(bob)","body":{"type":"presence","state":"online"}}"#,
+            #"{"v":1,"type":"message","from":"\#(bob)","body":{"type":"typing","state":"started"}}"#
+        )
+        stage.store(ChatStage.message(2, body: #"{"type":"system","event":"verified"}"#))
+        stage.wait()
+        stage.show("verified, online and typing")
+        stage.say(
+            "recv", "recv: note: cannot reach the relay tcp://r:1: connection refused; trying again"
+        )
+        stage.wait(16)
+        stage.show("the relay is gone, and the typing has ended")
+        stage.say("recv", "recv: note: reconnected to tcp://r:1")
+        stage.wait(60)
+        stage.show("the relay is back")
+        stage.compare("header")
+    }
+
+    @Test func aSentMessageHasOneMarkThatChanges() {
+        var stage = ChatStage.withBob(rows: 7, [ChatStage.message(1, "hi")])
+        stage.forgetCommands()
+        stage.enter("hello")
+        stage.show("typed")
+        stage.showCommands("compose makes the record")
+        stage.print(
+            "compose text",
+            #"{"v":1,"type":"message","to":"\#(bob)","body":{"type":"text","text":"hello"}}"#)
+        stage.end("compose text", 0)
+        #expect(stage.sent.contains("hello"))
+        let mine = ChatStage.message(2, from: alice, "hello", minutes: 0, #""status":"unsent""#)
+        stage.store(mine)
+        stage.show("stored here")
+        stage.print(
+            "encrypt", #"{"v":1,"type":"result","id":"\#(ChatStage.id(2))","status":"stored"}"#)
+        stage.show("stored by the relay")
+        stage.answers["history page"] = ([mine.replacing("unsent", "read")], 0)
+        stage.store(ChatStage.message(3, body: #"{"type":"receipt","status":"read","ids":[]}"#))
+        stage.wait()
+        stage.show("read")
+        stage.compare("marks")
+    }
+
+    @Test func whatWasOnTheScreenIsMarkedAsRead() {
+        let page = (1...30).map {
+            ChatStage.message($0, "message \($0)", $0 > 10 ? #""unread":true"# : "")
+        }
+        var stage = ChatStage.withBob(rows: 9, unread: 20, page)
+        stage.forgetCommands()
+        stage.show("the first unread messages")
+        stage.wait()
+        stage.showCommands("they are marked")
+        stage.press(.pageDown)
+        stage.wait()
+        stage.show("the next ones")
+        stage.showCommands("they are marked too")
+        stage.press(.escape)
+        stage.wait()
+        stage.show("the end; what is between was not shown")
+        stage.showCommands("nothing is marked")
+        stage.compare("unread")
+    }
+
+    @Test func earlierPagesAreRead() {
+        let page = (101...160).map { ChatStage.message($0, "message \($0)") }
+        var stage = ChatStage.withBob(rows: 9, page)
+        stage.answers["history page --before 101"] = (
+            (41...100).map { ChatStage.message($0, "message \($0)") }, 0
+        )
+        stage.answers["history page --before 41"] = ([], 1)
+        for _ in 0..<15 { stage.press(.pageUp) }
+        stage.show("after fifteen pages")
+        for _ in 0..<15 { stage.press(.pageUp) }
+        stage.show("the beginning")
+        stage.press(.pageDown)
+        stage.show("a page down")
+        stage.store(ChatStage.message(161, "new"))
+        stage.show("a new message moves nothing")
+        stage.press(.escape)
+        stage.show("the end")
+        stage.compare("pages")
+    }
+
+    @Test func aSelectedMessageOffersActions() {
+        var stage = ChatStage.withBob(columns: 80, rows: 10, page)
+        stage.press(.tab)
+        stage.show("the newest is selected")
+        stage.press(.up, .up, .up)
+        stage.show("an own one")
+        stage.forgetCommands()
+        stage.press(.text("e"))
+        stage.show("its text can be changed")
+        stage.press(.end)
+        stage.enter("!")
+        stage.end("compose edit", 0)
+        stage.press(.tab, .text("r"))
+        stage.show("a reply")
+        stage.enter("yes")
+        stage.end("compose reply", 0)
+        stage.press(.tab, .text("+"))
+        stage.enter("🎉")
+        stage.end("compose react", 0)
+        stage.press(.tab, .text("p"))
+        stage.end("compose pin", 0)
+        stage.press(.tab, .up, .text("f"))
+        stage.enter("carol")
+        stage.end("compose forward", 0)
+        stage.press(.tab, .text("i"))
+        stage.print("history show", "13  08:43 bob  earlier", "14  08:44 bob  last")
+        stage.end("history show", 0)
+        stage.show("info")
+        stage.press(.escape, .tab, .text("d"))
+        stage.show("a deletion is asked")
+        stage.press(.control("y"))
+        stage.end("compose delete", 0)
+        stage.showCommands("all commands")
+        stage.compare("selection")
+    }
+
+    @Test func upEditsTheLastOwnMessage() {
+        var stage = ChatStage.withBob(rows: 10, Array(page.prefix(5)))
+        stage.press(.up)
+        stage.show("the last own message")
+        stage.press(.up)
+        stage.press(.up)
+        stage.show("Up again selects")
+        stage.press(.escape)
+        stage.show("and back")
+        stage.compare("up")
+    }
+
+    @Test func anEscapeAndACharacterAtOnceAreBoth() {
+        var stage = ChatStage.withBob(rows: 8, [ChatStage.message(1, "hi")])
+        stage.press(.tab, .alt("/"))
+        #expect(stage.state.conversation?.selection == nil)
+        #expect(stage.state.editor.text == "/")
+    }
+
+    @Test func aPasteIsOneMessage() {
+        var stage = ChatStage.withBob(rows: 12, [])
+        stage.give(.paste("one\n/quit\nthree\n"))
+        stage.show("the paste is in the line")
+        stage.forgetCommands()
+        stage.press(.enter)
+        stage.showCommands("one message")
+        stage.compare("paste")
+    }
+
+    @Test func aGroupShowsItsMembersAndChanges() {
+        var stage = ChatStage(columns: 80, rows: 14)
+        stage.answers["contact list"] = ([ChatStage.contact(bob, "bob")], 0)
+        stage.answers["history list"] = ([ChatStage.conversation(ChatStage.group, "climbing")], 0)
+        stage.answers["group list"] = (
+            [ChatStage.groupRecord("climbing", visibility: "granted")], 0
+        )
+        stage.answers["group sync"] = ([], 1)
+        stage.answers["group participants"] = (
+            [
+                #"{"v":1,"type":"participant","id":"\#(alice)","role":"owner","name":"me","me":true,"seesMe":true}"#,
+                #"{"v":1,"type":"participant","id":"\#(bob)","role":"member","nickname":"bobby","name":"bob","seesMe":true}"#,
+                #"{"v":1,"type":"participant","id":"\#(ChatStage.carol)","role":"member","nickname":"caro","name":"05cacacacacacaca","seesMe":false}"#,
+            ], 0
+        )
+        stage.answers["history page"] = (
+            [
+                ChatStage.message(
+                    1, from: alice, "friday?", in: ChatStage.group,
+                    #""status":"stored","details":{"group":{"name":"climbing"},"copies":2},"receipts":[{"from":"\#(bob)","status":"read"}]"#
+                ),
+                ChatStage.message(2, "yes", in: ChatStage.group),
+                ChatStage.message(
+                    4, from: alice, "at 6", minutes: -30, in: ChatStage.group,
+                    #""status":"delivered","details":{"group":{"name":"climbing"},"copies":2},"receipts":[{"from":"\#(bob)","status":"read"},{"from":"\#(ChatStage.carol)","status":"delivered"}]"#
+                ),
+            ], 0
+        )
+        stage.start()
+        stage.wait()
+        stage.press(.enter)
+        stage.store(
+            ChatStage.message(
+                3, in: ChatStage.group,
+                body:
+                    #"{"type":"group","group":"\#(ChatStage.group)","events":[{"event":"joined","who":"\#(ChatStage.carol)","nickname":"caro"},{"event":"role","who":"\#(bob)","role":"moderator"},{"event":"left","who":"\#(ChatStage.carol)","nickname":"caro","by":"\#(bob)","byName":"bob"}]}"#
+            ))
+        stage.wait()
+        stage.show("a group")
+        stage.forgetCommands()
+        stage.press(.control("y"))
+        stage.end("group grant", 0)
+        stage.enter("/remove caro 05cacaca")
+        stage.show("a removal is asked")
+        stage.press(.control("y"))
+        stage.end("group remove", 0)
+        stage.enter("/leave")
+        stage.show("leaving is asked")
+        stage.press(.control("n"))
+        stage.wait()
+        stage.showCommands("commands")
+        stage.compare("group")
+    }
+}
+
+/// The unread messages before the loaded page.
+struct UnreadTests {
+    private func page(_ numbers: ClosedRange<Int64>, unreadFrom first: Int64) -> [String] {
+        numbers.map {
+            ChatStage.message(
+                $0, "message \($0)", minutes: $0 - 2_000, $0 >= first ? #""unread":true"# : "")
+        }
+    }
+
+    @Test func manyUnreadMessagesAreNotMarkedBeforeTheyAreShown() {
+        var stage = ChatStage(rows: 9, who: "bob")
+        stage.answers["contact list"] = ([ChatStage.contact(ChatStage.bob, "bob")], 0)
+        stage.answers["history list"] = (
+            [ChatStage.conversation(ChatStage.bob, "bob", unread: 556)], 0
+        )
+        stage.answers["compose text -- bob"] = (
+            [#"{"v":1,"type":"message","to":"\#(ChatStage.bob)","body":{}}"#], 0
+        )
+        stage.answers["history page"] = (page(541...600, unreadFrom: 45), 0)
+        for first in stride(from: 541 as Int64, to: 1, by: -120) {
+            stage.answers["history page --before \(first) "] = (
+                page(max(1, first - 120)...first - 1, unreadFrom: 45), 0
+            )
+        }
+        stage.start()
+        stage.wait()
+        stage.show("the first unread message is at the top")
+        stage.wait()
+        let marks = stage.commands.filter { $0.hasPrefix("history read") }
+        #expect(marks == ["history read -q --json --upto 49 -- \(ChatStage.bob)"])
+        stage.compare("unread-many")
+    }
+
+    @Test func aJumpToTheEndMarksNothing() {
+        var stage = ChatStage.withBob(rows: 9, unread: 9_000, page(5_001...7_000, unreadFrom: 1))
+        // No earlier page is read in time.
+        stage.answers["history page --before"] = nil
+        stage.press(.escape)
+        for _ in 0..<5 { stage.wait() }
+        #expect(!stage.commands.contains { $0.hasPrefix("history read") })
+    }
+}

@@ -1,0 +1,72 @@
+import SottoBytes
+import Testing
+
+@testable import SottoChat
+
+/// The identity under a passphrase.
+struct LockScreens {
+    private func passphrase(_ stage: ChatStage) -> String? {
+        for case .unlock(let passphrase) in stage.effects.reversed() {
+            return passphrase.secret().withBytes { String(decoding: $0, as: UTF8.self) }
+        }
+        return nil
+    }
+
+    @Test func thePassphraseIsAskedOnceBeforeAnythingElse() {
+        var stage = ChatStage(rows: 10)
+        stage.answers["keygen unlock --status"] = (["locked"], 1)
+        stage.start()
+        #expect(stage.commands == ["keygen unlock --status"])
+        stage.show("locked")
+        stage.type("wrong")
+        stage.show("typed without an echo")
+        stage.press(.enter)
+        #expect(passphrase(stage) == "wrong")
+        stage.give(.unlocked(status: 10, message: "keygen: error: wrong passphrase"))
+        stage.show("a wrong one")
+        stage.press(.tab)
+        stage.give(.paste("right one"))
+        stage.press(.enter)
+        #expect(passphrase(stage) == "right one")
+        stage.show("waiting")
+        stage.give(.unlocked(status: 0, message: ""))
+        stage.show("the list")
+        stage.press(.control("d"))
+        #expect(stage.isEnded(0))
+        #expect(!stage.commands.contains("keygen lock -q"))
+        stage.compare("locked")
+    }
+
+    @Test func withoutTheWishItIsLockedAtTheEnd() {
+        var stage = ChatStage(rows: 10)
+        stage.answers["keygen unlock --status"] = (["locked"], 1)
+        stage.answers["keygen lock"] = ([], 0)
+        stage.start()
+        stage.enter("right")
+        stage.give(.unlocked(status: 0, message: ""))
+        stage.press(.control("d"))
+        #expect(stage.commands.last == "keygen lock -q")
+        #expect(stage.isEnded(0))
+    }
+
+    @Test func aLaterLockTakesNothingThatIsTyped() {
+        var stage = ChatStage.withBob(rows: 8, [ChatStage.message(1, "hi")])
+        stage.type("a draft")
+        stage.say(
+            "recv",
+            "recv: error: the identity /home/a/identity is locked, and no terminal is available for its passphrase"
+        )
+        stage.end("recv", 78, 141)
+        stage.type(" goes on")
+        stage.show("locked meanwhile")
+        stage.press(.enter)
+        stage.show("the text is kept")
+        stage.press(.control("u"))
+        stage.enter("/unlock")
+        stage.show("the prompt, because the user asks for it")
+        stage.enter("right")
+        stage.give(.unlocked(status: 0, message: ""))
+        stage.show("back")
+        stage.compare("locked-later")
+    }
+}

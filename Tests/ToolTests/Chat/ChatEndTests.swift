@@ -1,0 +1,106 @@
+import Foundation
+import Glibc
+import Sotto
+import TestSupport
+import Testing
+
+/// How `sotto chat` ends and stops: the terminal is as before, and no program is left.
+@Suite(.needs(.tmux, .bash), .timeLimit(.minutes(60))) struct ChatEndTests {
+    private let they: Conversing
+    private let stage: ChatStage
+
+    init() throws {
+        they = try Conversing()
+        stage = try ChatStage(they.home)
+    }
+
+    /// Starts an interactive shell, and `sotto chat bob` in it.
+    private func shell() throws -> TerminalEmulator {
+        let terminal = try stage.terminal(
+            they.alice, "\(Peer.bash.path) --norc --noprofile -i", columns: 80)
+        try terminal.enter("stty -a > before; PS1='ready: '; \(Programs.path("sotto")) chat bob")
+        try terminal.waitFor("no messages yet")
+        return terminal
+    }
+
+    /// Checks that the terminal has the settings of the start, shows the shell's lines again, and echoes.
+    private func expectRestored(_ terminal: TerminalEmulator) throws {
+        try terminal.waitFor("ready:")
+        try terminal.enter("stty -a > after; cmp before after && echo restored: $((40 + 2))")
+        try terminal.waitFor("restored: 42")
+        #expect(try !terminal.lines().contains { $0.contains("no messages yet") })
+    }
+
+    /// When the terminal is closed, all programs end.
+    @Test func aClosedTerminalEndsAllPrograms() throws {
+        let terminal = try stage.chat(they.alice, with: "bob")
+        try terminal.waitFor("no messages yet")
+        try terminal.enter("hello")
+        try terminal.waitFor("me  hello ✓")
+        #expect(try stage.processes(of: they.alice).count > 3)
+        terminal.end()
+        #expect(try stage.areEnded(they.alice))
+    }
+
+    /// Signals can arrive while another one is handled.
+    @Test func manySignalsEndAllPrograms() throws {
+        for _ in 0..<5 {
+            let terminal = try stage.chat(they.alice, with: "bob")
+            try terminal.waitFor("no messages yet")
+            let process = try stage.chatProcess(of: they.alice)
+            for number in 0..<2_000 { kill(process, [SIGHUP, SIGTERM, SIGINT][number % 3]) }
+            try terminal.waitFor("ended")
+            terminal.end()
+            #expect(try stage.areEnded(they.alice))
+        }
+    }
+
+    @Test(arguments: [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGSEGV, SIGILL])
+    func aSignalRestoresTheTerminal(_ number: Int32) throws {
+        let terminal = try shell()
+        kill(try stage.chatProcess(of: they.alice), number)
+        try expectRestored(terminal)
+    }
+
+    @Test func theProgramStopsAndContinues() throws {
+        let terminal = try shell()
+        try terminal.press("h", "a", "l", "f", "C-z")
+        try terminal.waitFor("Stopped")
+        try expectRestored(terminal)
+        try terminal.enter("fg")
+        try terminal.waitFor("> half")
+        try terminal.press("Enter")
+        try terminal.waitFor("me  half ✓")
+        try terminal.press("C-d")
+        try expectRestored(terminal)
+        #expect(try they.alice.history("bob").count == 1)
+    }
+
+    /// What was typed before a signal reaches the outbox.
+    @Test func aTypedLineIsNotLost() throws {
+        let terminal = try stage.chat(they.alice, with: "bob")
+        try terminal.waitFor("no messages yet")
+        stage.relay.end()
+        try terminal.enter("for later")
+        try terminal.waitFor("me  for later …")
+        kill(try stage.chatProcess(of: they.alice), SIGTERM)
+        #expect(try terminal.waitFor("ended") == "ended 143")
+        terminal.end()
+        #expect(try stage.areEnded(they.alice))
+        let history = try they.alice.history("bob")
+        #expect(history.map { $0.body["text"]?.string } == ["for later"])
+        #expect(history.first?["status"]?.string == "queued")
+    }
+
+    /// The command gets the name and the number of unread messages, and no word of a message.
+    @Test func newMessagesRunTheCommand() throws {
+        let terminal = try stage.chat(
+            they.alice, with: "--notify 'printf \"%s:%s:$#\\n\" \"$1\" \"$2\" >> notes'")
+        try terminal.waitFor("bob")
+        try stage.must(they.bob, "echo secret | encrypt -q --to alice | send -q")
+        try terminal.waitFor("secret")
+        for _ in 0..<500 where !terminal.scratch.exists("notes") { usleep(20_000) }
+        let notes = String(decoding: try terminal.scratch.read("notes"), as: UTF8.self)
+        #expect(notes == "bob:1:2\n")
+    }
+}

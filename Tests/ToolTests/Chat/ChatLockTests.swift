@@ -1,0 +1,43 @@
+import Sotto
+import TestSupport
+import Testing
+
+/// `sotto chat` with an identity that has a passphrase.
+@Suite(
+    .needs(.tmux), .enabled(if: UnlockTests.hasKeyring, UnlockTests.hint),
+    .timeLimit(.minutes(60))) struct ChatLockTests
+{
+    private let they: Conversing
+    private let stage: ChatStage
+
+    init() throws {
+        they = try Conversing()
+        stage = try ChatStage(they.home)
+        they.home.files.write("passphrase", Array("correct horse battery\n".utf8))
+        try stage.must(they.alice, "keygen passwd -q --passphrase @FILE:passphrase")
+    }
+
+    /// The passphrase is asked for once, before anything else, and is never on the screen. A wrong one is asked for again.
+    @Test func thePassphraseIsAskedForOnce() throws {
+        let terminal = try stage.chat(they.alice, with: "bob")
+        try terminal.waitFor("The identity is locked.")
+        try terminal.enter("wrong")
+        try terminal.waitFor("wrong")
+        #expect(try !terminal.lines().contains { $0 == "Passphrase: wrong" })
+        try terminal.enter("correct horse battery")
+        try terminal.waitFor("no messages yet")
+        #expect(try !terminal.lines().contains { $0.contains("horse") })
+        try terminal.enter("hello")
+        try terminal.waitFor("me  hello ✓")
+        try terminal.press("C-d")
+        #expect(try terminal.waitFor("ended") == "ended 0")
+        // It was not to stay unlocked.
+        #expect(try they.alice.run("keygen", ["unlock", "--status"]).status == 1)
+    }
+
+    @Test func withoutAScreenNoPassphraseIsAskedFor() throws {
+        let run = try stage.sotto(they.alice, ["chat", "bob"], "one\n")
+        #expect(run.status == 78)
+        #expect(run.stderr.contains("sotto chat: hint: unlock it: sotto keygen unlock"))
+    }
+}
