@@ -43,6 +43,26 @@ struct LeavingTests {
         #expect(try members("bob") == .integer(1))
     }
 
+    /// After a leaving that nobody was told, the group is kept until it is told, or until `--anyway`.
+    @Test func anUntoldLeavingIsNotForgottenByMistake() throws {
+        try circle.must("bob", "group", ["leave", "team"])
+        let refused = try circle["bob"].run("group", ["forget", "team"])
+        #expect(refused.status == 64, "\(refused)")
+        #expect(refused.stderr.contains("1 change of team not told to 1 member"), "\(refused)")
+        #expect(refused.stderr.contains("sotto group sync team --send, or give --anyway"))
+        try circle.group("bob", "sync", "team")
+        try circle.settle()
+        #expect(try members("alice") == .integer(1))
+        try circle.must("bob", "group", ["forget", "team"])
+        #expect(try circle["bob"].run("group", ["show", "team"]).status == 66)
+    }
+
+    @Test func anUntoldLeavingIsForgottenAnyway() throws {
+        try circle.must("bob", "group", ["leave", "team"])
+        try circle.must("bob", "group", ["forget", "--anyway", "team"])
+        #expect(try circle["bob"].run("group", ["show", "team"]).status == 66)
+    }
+
     @Test func leavingAsksOnATerminal() throws {
         func leave(_ answer: String) throws -> Run {
             let session = try TerminalSession(
