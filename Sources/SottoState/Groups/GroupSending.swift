@@ -226,12 +226,12 @@ extension StateTransaction {
     }
 
     /// Encrypts a message to a group for some of its readers. Returns its record and the envelopes, in the order of
-    /// `readers`.
+    /// `readers`. `lacking` are readers who get no copy now: the message is not sent until it was sent to them again.
     ///
     /// Throws ``GroupChainError/tooLong(limit:)``, and ``GroupError/refused`` for a deletion or a pin of the message of another
     /// member that the owner's rank does not permit, and for a body about a group, which is for one person.
     package func seal(
-        _ draft: Draft, _ sending: GroupSending, to readers: [KeyID]
+        _ draft: Draft, _ sending: GroupSending, to readers: [KeyID], lacking: [KeyID] = []
     ) throws -> (message: Message, envelopes: [Envelope]) {
         let group = sending.group
         guard group.permits(try MessageBody(draft.body), by: owner.id, rank: group.rank) else {
@@ -263,9 +263,9 @@ extension StateTransaction {
             members: JSONObject(draft.extra.map { ($0.name, $0.value) }))
         // With its place, the author can show the message to others.
         message.details?["place"] = .object(place.object)
-        message.details?["copies"] = .integer(Int64(readers.count))
+        message.details?["copies"] = .integer(Int64(readers.count + lacking.count))
         if group.state.ranks.count <= GroupReceipts.mostMembers {
-            message.details?["readers"] = .base64(store.readerMarks(readers))
+            message.details?["readers"] = .base64(store.readerMarks(readers + lacking))
         }
         return (message, envelopes)
     }

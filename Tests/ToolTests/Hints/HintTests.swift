@@ -91,8 +91,8 @@ struct HintTests {
         "sotto group grant … WHO | sotto encrypt | sotto send": "has a name to fill in",
         "delete one that you left or did not enter: sotto group forget GROUP":
             "needs 1,000 groups, and has a name to fill in",
-        "… nothing: their relay is not listed by the group; list it: sotto group policy GROUP relays=URL,URL | sotto encrypt | sotto send":
-            "has names to fill in; c19TheRelayOfAMemberMustBeListed changes the policy",
+        "list it: sotto group policy … … | sotto encrypt | sotto send":
+            "needs members who are no contacts; anAdminListsTheRelayOfAMember runs it",
         "make another member owner first: sotto group role … WHO owner | sotto encrypt | sotto send":
             "has a name to fill in; GroupToolTests run it",
         "make another member owner first: sotto group role … WHO owner --send; or give --anyway":
