@@ -15,7 +15,7 @@ struct InitCommand: Program {
             Runs keygen, and with a relay also keygen public | send and keygen prekeys | send, or with an invitation \
             recv --invitation, which publishes both. The identity is written \
             to $SOTTO_IDENTITY, else to the default file; an existing one is never replaced. The words are shown on \
-            stderr, and the next commands are printed.
+            stderr if it is a terminal, and the next commands are printed.
 
             EXAMPLES
               sotto init --name alice --relay tls://relay.example.org:7667
@@ -106,29 +106,14 @@ struct InitCommand: Program {
         if secret != nil { arguments += ["--protect", "--passphrase", ToolRun.secretSource] }
         var step = ToolRun("keygen", arguments)
         step.secret = secret
-        step.collectsMessages = true
-        let result = try step.run()
-        var messages = result.messages
-        defer { wipe(&messages) }
-        // A line is either a message of keygen or contains words.
-        var words: [String] = []
-        for line in messages.split(separator: UInt8(ascii: "\n")) {
-            let text = String(decoding: line, as: UTF8.self)
-            if text.hasPrefix("keygen: ") {
-                Terminal.say("\(SottoDispatcher.toolName): \(text.dropFirst(8))")
-            } else {
-                words += text.split(separator: " ").map(String.init)
-            }
+        try step.output()
+        if Terminal.isTerminal(2) {
+            try showWords(of: path, secret)
+        } else {
+            Terminal.say("Your identity is \(path). Its words restore its keys; to see them:")
+            Terminal.say("  sotto keygen words")
         }
-        guard result.status == 0 else { throw Failure.ended(result.status, "keygen") }
-        try Terminal.tell(
-            "Your identity is \(path). These words restore its keys; write them down now:")
-        try Terminal.tell("")
-        for line in WordGrid(words: words).lines(width: Terminal.width(of: 2)) {
-            try Terminal.tell(line)
-        }
-        try Terminal.tell("")
-        Terminal.say("They do not restore contacts and messages; make a backup of those:")
+        Terminal.say("The words do not restore contacts and messages; make a backup of those:")
         Terminal.say("  sotto history export --backup -o state.age")
         if secret != nil {
             Terminal.say("To type the passphrase only once in eight hours:")
@@ -137,6 +122,24 @@ struct InitCommand: Program {
         if name == nil {
             Terminal.say("sotto: note: the card has no name; each contact chooses one for you")
         }
+    }
+
+    /// Shows the words of the new identity in columns.
+    private func showWords(of path: String, _ secret: PassedSecret?) throws {
+        var arguments = ["words", "-i", path]
+        if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
+        var step = ToolRun("keygen", arguments)
+        step.secret = secret
+        var output = try step.output()
+        defer { wipe(&output) }
+        let words = String(decoding: output, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        try Terminal.tell(
+            "Your identity is \(path). These words restore its keys; write them down now:")
+        try Terminal.tell("")
+        for line in WordGrid(words: words.map(String.init)).lines(width: Terminal.width(of: 2)) {
+            try Terminal.tell(line)
+        }
+        try Terminal.tell("")
     }
 
     /// Sends the card and the prekeys to the relay. Returns the status of the last delivery that failed, else 0.

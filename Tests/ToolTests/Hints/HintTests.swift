@@ -136,6 +136,7 @@ struct HintTests {
             "needs a code of the operator; MemberProgramTests redeem one",
         "  sotto init --relay URL": "has an address to fill in; MemberProgramTests run it",
         "receive it: sotto recv | sotto decrypt": "needs a relay; WaitTests print it",
+        "  sotto keygen words": "printed by sotto init; FirstMinuteTests run it",
         "  sotto keygen unlock": "asks for a passphrase on the terminal; UnlockTests run it",
         "sotto: warning: without a passphrase a copy of the file is the identity; add one with: sotto keygen passwd":
             "asks for a passphrase on the terminal",
