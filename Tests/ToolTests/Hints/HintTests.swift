@@ -125,6 +125,10 @@ struct HintTests {
         "sotto add FRIEND": "printed by sotto init, with a name to fill in",
         "sotto say FRIEND hello": "printed by sotto init, with a name to fill in",
         "none; to set it: sotto keygen set… --relay URL": "has an address to fill in",
+        "to read them: «decryptCommand»":
+            "is printed on a terminal; TerminalRecordTests run the whole command",
+        "recv: note: … dead after five failures; to decrypt: sotto recv --dead… | sotto decrypt…":
+            "needs five failures of a command; NothingLostTests run it",
         "to keep them: «fileCommand»":
             "is printed on a terminal; TerminalRecordTests expect the whole command",
         "…: note: a receipt is due; to mark as read and send it: sotto history read … --send":

@@ -7,6 +7,16 @@ extension HintTests {
     /// Hints about requests.
     static let requestHints: [HintCase] = [
         HintCase(
+            "recv: note: … printed before … not decrypted here; to decrypt: sotto recv --again… | sotto decrypt…",
+            situation: { world in
+                try world.startRelay()
+                try world.addBob()
+                try world.must("bob", "send", ["-q"], text: world.message("bob"))
+                try world.must("recv", ["-i", "alice.key"])
+                return try world.run("recv", ["-i", "alice.key"])
+            },
+            result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
+        HintCase(
             "…: note: a message request waits: sotto contact requests",
             situation: { world in
                 try world.addBob()
