@@ -129,6 +129,8 @@ struct HintTests {
             "is printed on a terminal; TerminalRecordTests run the whole command",
         "recv: note: … dead after five failures; to decrypt: sotto recv --dead… | sotto decrypt…":
             "needs five failures of a command; NothingLostTests run it",
+        "give its authority with --ca FILE, or ask its operator for the pin of its key, and then, if it is your relay: sotto keygen set --relay …":
+            "has a pin to fill in; CertificateTests expect the whole command",
         "to keep them: «fileCommand»":
             "is printed on a terminal; TerminalRecordTests expect the whole command",
         "…: note: a receipt is due; to mark as read and send it: sotto history read … --send":
