@@ -115,9 +115,11 @@ extension ClientError: FailureError {
         case .notAdmitted(let relay, let hadCode):
             Failure(
                 .permission, "\(relay) serves only members, and this id is not a member",
-                hint: hadCode
+                hint:
+                    hadCode
                     ? "the code is not from this relay, was used before, or has expired"
-                    : "ask its operator for a code, and pass it to sotto recv --invitation")
+                    : "with a code from its operator, in a file: sotto recv --invitation @FILE:code"
+            )
         case .notARelay(let relay): Failure(.unavailable, "\(relay) does not answer as a relay")
         case .relayFull(let relay): Failure(.tryAgain, "\(relay) has no disk space now")
         case .refused(let relay, let reason):

@@ -120,13 +120,13 @@ struct FirstMinuteTests {
         let address: String
         private let pipeline: Pipeline
 
-        init(in home: Home) throws {
+        init(in home: Home, _ options: String = "") throws {
             pipeline = try Pipeline([
                 home.other(
                     "/bin/sh",
                     [
                         "-c",
-                        "exec \(Programs.path("relay")) --listen 127.0.0.1:0 --store relay.db --ready-fd 3 3>&1",
+                        "exec \(Programs.path("relay")) --listen 127.0.0.1:0 --store relay.db \(options) --ready-fd 3 3>&1",
                     ])
             ])
             var text = ""
@@ -242,6 +242,27 @@ struct FirstMinuteTests {
             ["init", "--name", "alice", "--relay", "tcp://127.0.0.1:1", "--no-passphrase"])
         #expect(run.status == 75 && run.lines.count == 3, "\(run.stderr)")
         #expect(alice.files.exists(Self.identity) && words(in: run.stderr).isEmpty)
+    }
+
+    /// On a terminal a wrong code is asked for three times.
+    @Test func aMistypedInvitationIsAskedForAgain() throws {
+        let relay = try Relay(in: alice, "--invited")
+        let session = try TerminalSession(
+            alice.command("sotto", ["init", "--no-passphrase", "--relay", relay.address]),
+            stdout: alice.files("next"), columns: 200)
+        for place in 1...3 {
+            try session.expect("or Enter for none: ")
+            // Each answer has another number of words, so that each refusal is seen.
+            try session.type(String(repeating: "abandon ", count: place) + "\n")
+            try session.expect("the invitation has \(place) words instead of 8")
+        }
+        let run = try session.finish()
+        #expect(run.status == 65, "\(run.text)")
+        #expect(run.text.components(separatedBy: "or Enter for none: ").count == 4, "\(run.text)")
+        let next = String(decoding: try alice.files.read("next"), as: UTF8.self)
+        #expect(
+            next.hasPrefix("sotto recv --relay \(shellWord(relay.address)) --invitation @FILE:code")
+                && next.filter { $0 == "\n" }.count == 1, "\(next)")
     }
 
     @Test func aNewAndARecoveredIdentitySayWhatTheWordsRestore() throws {

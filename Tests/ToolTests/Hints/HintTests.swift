@@ -138,7 +138,9 @@ struct HintTests {
         "    sotto contact verify … NUMBER\\n": "printed by sotto add, with the number to fill in",
         "  sotto history export --backup -o state.age":
             "printed by sotto init, for use after the first contact; keygen's hint has a case",
-        "  sotto recv --relay … --invitation @FILE:code":
+        "with a code from its operator, in a file: sotto recv --invitation @FILE:code":
+            "needs a code of the operator; MemberProgramTests redeem one",
+        "sotto recv --relay … --invitation @FILE:code":
             "needs a code of the operator; MemberProgramTests redeem one",
         "  sotto init --relay URL": "has an address to fill in; MemberProgramTests run it",
         "receive it: sotto recv | sotto decrypt": "needs a relay; WaitTests print it",
