@@ -159,6 +159,25 @@ import Testing
         #expect(run.stderr.contains("sotto: error: "), "\(run.stderr)")
     }
 
+    // MARK: Requests
+
+    @Test func aTerminalShowsHowToAcceptARequest() throws {
+        try world.home.makePerson("dave")
+        try world.must("dave", "contact", ["add", "alice.card"])
+        try front.must("echo wait | sotto encrypt -q --to alice | sotto send -q", as: "dave")
+        try front.must("sotto recv | sotto decrypt -q")
+        let shown = try front.onTerminal("contact", ["requests"])
+        let id = try world.id("dave").prefix(16)
+        let command = "sotto contact accept \(id) | sotto decrypt"
+        #expect(
+            shown.status == 0
+                && shown.text.contains("contact: to accept and read: \(command)\n"),
+            "\(shown.text)")
+        #expect(try !front.must("sotto contact requests").stderr.contains("accept"))
+        #expect(try front.must(command).text.contains(#""text":"wait""#))
+        #expect(try world.contact("dave")["card"] != nil)
+    }
+
     // MARK: save
 
     @Test func saveFetchesAndSaves() throws {

@@ -125,6 +125,8 @@ struct HintTests {
         "sotto add FRIEND": "printed by sotto init, with a name to fill in",
         "sotto say FRIEND hello": "printed by sotto init, with a name to fill in",
         "none; to set it: sotto keygen set… --relay URL": "has an address to fill in",
+        "to accept and read: sotto contact accept ……… | sotto decrypt…":
+            "is printed on a terminal; aTerminalShowsHowToAcceptARequest pastes it",
         "to read them: «decryptCommand»":
             "is printed on a terminal; TerminalRecordTests run the whole command",
         "recv: note: … dead after five failures; to decrypt: sotto recv --dead… | sotto decrypt…":

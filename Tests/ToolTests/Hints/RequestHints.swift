@@ -35,6 +35,16 @@ extension HintTests {
                 try world.must("encrypt", ["--to", "carol"], text: "answer")
             }),
         HintCase(
+            "a message request with this name waits: sotto contact requests",
+            situation: { world in
+                try world.addBob()
+                try world.must("decrypt", ["-q"], text: world.message("carol"))
+                return try world.run("sotto", ["say", "carol", "hello"])
+            },
+            result: { (world, run) throws in
+                #expect(try run.records[0]["from"]?.string == world.id("carol"))
+            }),
+        HintCase(
             "list the ids: sotto contact requests",
             situation: { world in
                 try world.addBob()
