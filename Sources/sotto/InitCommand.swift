@@ -86,10 +86,10 @@ struct InitCommand: Program {
             ])
             if status != 0 { throw Failure.ended(status, "send") }
         case .refused(let status):
-            let relay = shellWord(relay ?? "")
+            let address = shellWord(relay ?? "")
             try say([
                 (
-                    "sotto recv --relay \(relay) --invitation @FILE:code",
+                    "sotto recv --relay \(address) --invitation @FILE:code",
                     "publish your card, with a code from the operator in the file"
                 )
             ])
