@@ -136,7 +136,7 @@ package struct StoredGroup: Sendable {
         return log.changes[(last + 1)...].contains { $0.act.invites(owner) }
     }
 
-    /// Whether an owner deleted the group for all: its rules admit nobody, and it has no members besides owners.
+    /// Whether an owner deleted the group for all: its rules are closed, and its only members are owners.
     package var isDeleted: Bool {
         state.policy.isClosed && state.ranks.values.allSatisfy { $0 == .owner }
     }
