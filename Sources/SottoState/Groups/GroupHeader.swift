@@ -1,4 +1,4 @@
-import Sotto
+package import Sotto
 
 /// A group without its log, which takes longer to read.
 package struct GroupHeader: Sendable, Equatable {
