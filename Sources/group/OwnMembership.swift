@@ -195,7 +195,7 @@ struct LeaveCommand: Program {
 }
 
 extension StoredGroup {
-    /// Whether the group has an owner if this member is none any more, or has none now.
+    /// Whether the group keeps an owner without this member.
     var hasOtherOwner: Bool {
         rank < .owner || members.filter { $0.rank == .owner }.count > 1
     }

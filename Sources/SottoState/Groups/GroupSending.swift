@@ -349,7 +349,7 @@ extension StateTransaction {
     }
 
     /// Deletes a group for all: closes its rules and its door, removes all other members, takes the invitations back, and leaves.
-    /// Nobody is left who could write, invite or change the rules. Returns the group, and the people who are told.
+    /// Returns the group, and the former members and invited people. The caller tells them.
     ///
     /// Throws ``GroupError/refused`` if the owner of the state is not the only owner of the group.
     package func delete(
@@ -359,7 +359,7 @@ extension StateTransaction {
         guard group.rank == .owner, members.allSatisfy({ $0.rank < .owner }) else {
             throw GroupError.refused
         }
-        // An invitation that was told to nobody is not told now.
+        // A person who never got the invitation hears of no group.
         let invited = try group.invitees.filter { try note(of: $0, in: group).told > 0 }
         let people = members.map(\.id) + invited
         var group = try write(.policy(group.state.policy.closed), in: group)

@@ -65,13 +65,8 @@ struct LeavingTests {
 
     @Test func leavingAsksOnATerminal() throws {
         func leave(_ answer: String) throws -> Run {
-            let session = try TerminalSession(
-                circle.home.command(
-                    "group", ["leave", "team"], environment: circle["bob"].environment),
-                stdout: circle.home.files("records"))
-            try session.expect("Type yes to leave team, with 1 other member: ")
-            try session.type(answer)
-            return try session.finish()
+            try circle.answer(
+                answer, to: "Type yes to leave team, with 1 other member: ", "bob", "leave", "team")
         }
         let kept = try leave("no\n")
         #expect(kept.status == 1 && kept.text.contains("nothing was changed"), "\(kept.text)")
