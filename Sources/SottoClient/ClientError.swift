@@ -115,9 +115,11 @@ extension ClientError: FailureError {
         case .notAdmitted(let relay, let hadCode):
             Failure(
                 .permission, "\(relay) serves only members, and this id is not a member",
-                hint: hadCode
+                hint:
+                    hadCode
                     ? "the code is not from this relay, was used before, or has expired"
-                    : "ask its operator for a code, and pass it to sotto recv --invitation")
+                    : "with a code from its operator, in a file: sotto recv --invitation @FILE:code"
+            )
         case .notARelay(let relay): Failure(.unavailable, "\(relay) does not answer as a relay")
         case .relayFull(let relay): Failure(.tryAgain, "\(relay) has no disk space now")
         case .refused(let relay, let reason):
@@ -233,24 +235,27 @@ extension CertificateFlaw {
                 hint: "check the address; the relay needs a certificate with this name")
         case .selfSigned:
             return Failure(
-                .untrusted, "\(certificate) is not trusted: it is self-signed", hint: Self.trust)
+                .untrusted, "\(certificate) is not trusted: it is self-signed",
+                hint: Self.trust(relay))
         case .missingIssuer(let issuer):
             return Failure(
                 .untrusted,
                 "\(certificate) is not trusted: its issuer, \(issuer), is not known here, and the relay sends no intermediate certificate",
                 hint:
                     "the relay must send the whole chain, with the intermediate certificates after its own; for an authority of your own: "
-                    + Self.trust)
+                    + Self.trust(relay))
         case .unknownAuthority(let authority):
             return Failure(
                 .untrusted,
                 "\(certificate) is not trusted: its authority, \(authority), is not known here",
-                hint: Self.trust)
+                hint: Self.trust(relay))
         case .unknown:
-            return Failure(.untrusted, "\(certificate) is not trusted", hint: Self.trust)
+            return Failure(.untrusted, "\(certificate) is not trusted", hint: Self.trust(relay))
         }
     }
 
-    private static let trust =
-        "give its authority with --ca FILE, or pin its key: tls://host:port#sha256=…, as the relay prints it"
+    /// The ways to trust a relay. The pin is the one that the operator gives, and never that of the key which was just seen.
+    private static func trust(_ relay: String) -> String {
+        "give its authority with --ca FILE, or ask its operator for the pin of its key, and then, if it is your relay: sotto keygen set --relay \(shellWord(relay + "#sha256=PIN"))"
+    }
 }

@@ -186,10 +186,20 @@ public final class AddressBook {
                     + suggestion(for: argument, among: contactNames()),
                 hint: lockTimeout == nil
                     ? "use a card file, a sotto: URI, or omit --stateless"
-                    : "list the contacts: sotto contact list, or show how to add one: sotto add --help"
+                    : requestHint(for: argument)
+                        ?? "list the contacts: sotto contact list, or show how to add one: sotto add --help"
             )
         }
         return try known(RecipientArgument.card(argument))
+    }
+
+    /// Returns the hint for a name that no contact has and that a waiting sender claims, or `nil`.
+    package func requestHint(for name: String) -> String? {
+        let waiting = (try? store()?.requests()) ?? []
+        guard waiting.contains(where: { $0.card?.name.lowercased() == name.lowercased() }) else {
+            return nil
+        }
+        return "a message request with this name waits: sotto contact requests"
     }
 
     /// Returns the names of the contacts for a suggestion.

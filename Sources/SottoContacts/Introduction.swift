@@ -130,11 +130,11 @@ extension KeyID {
 }
 
 extension Failure {
-    /// The failure for an argument that matches no contact.
-    public static func noContact(_ text: String) -> Failure {
+    /// The failure for an argument that matches no contact. `hint` replaces the hint that lists the contacts.
+    public static func noContact(_ text: String, hint: String? = nil) -> Failure {
         Failure(
             .noInput, "\(RecipientArgument.shown(text)) is not a contact",
-            hint: "list the contacts: sotto contact list")
+            hint: hint ?? "list the contacts: sotto contact list")
     }
 
     /// The failure for a key that differs from the known one, status 12. `replaced` is the card that was offered

@@ -23,6 +23,20 @@ public struct RecordOutput: ArgumentGroup {
             hint: file.map { "to keep them: \(fileCommand($0))" }
                 ?? "to send them: \(sendCommand())")
     }
+
+    /// Throws a failure with status 64 if envelopes would be lost on a terminal. They are for `decrypt`, which gets `options`.
+    public func check(decryptedWith options: String) throws(Failure) {
+        guard !isForced, Terminal.isTerminal(1) else { return }
+        throw Failure(
+            .usage,
+            "nothing was received or printed, because the envelopes would be lost on the terminal",
+            hint: "to read them: \(decryptCommand(options))")
+    }
+}
+
+/// Returns the command line of this program as one of `sotto`, in a pipe to `decrypt`.
+private func decryptCommand(_ options: String) -> String {
+    (sottoWords() + ["| sotto decrypt"]).joined(separator: " ") + options
 }
 
 /// Returns the command line of this program as one of `sotto`, with `--send`.

@@ -39,7 +39,7 @@ public enum TerminalParagraph {
         return (isPlain ? "" : mark) + shown.joined(separator: "\n" + mark)
     }
 
-    /// Returns the lines of `text`, escaped, for lines of people in a pipe: none of them has a line end or a control character.
+    /// Returns the lines of `text`, escaped, for text in a pipe. A line has no line end and no control character.
     public static func escapedLines(of text: String) -> [String] {
         lines(of: text).map { TerminalEscapes.escaping($0, as: .text) }
     }

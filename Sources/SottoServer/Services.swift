@@ -17,7 +17,7 @@ struct Services: Sendable {
     let names: RelayNames
     let origins: WebOrigins
     let policy: RelayPolicy
-    /// The blobs, or `nil` if the store has none or their limit is 0.
+    /// The blobs, or `nil` without blobs in the store or with a limit of 0.
     let blobs: (any BlobStore)?
     /// The threads that read and write blobs.
     let blobThreads: NIOThreadPool

@@ -80,6 +80,11 @@ extension IdentitySource {
     /// `nil`: no identity is stored.
     public var opened: OpenedIdentities? { nil }
 
+    /// The option `-i` for each given identity, for the command in a hint.
+    public var identityOption: String {
+        identities.map { " -i " + shellWord($0) }.joined()
+    }
+
     /// The plain value of these options.
     public var choice: IdentityChoice {
         IdentityChoice(identities: identities, passphrase: passphrase, opened: opened)

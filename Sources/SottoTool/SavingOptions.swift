@@ -28,9 +28,14 @@ public struct SavingOptions: ArgumentGroup {
         help: "Passphrase for --protect: @ENV:NAME, @FD:N or @FILE:PATH.")
     public var passphrase: SecretSource?
 
-    /// Whether only the words are printed.
-    @Flag("-q", "--quiet", help: "Print only the words on stderr.")
+    /// Whether only warnings and the words are printed.
+    @Flag("-q", "--quiet", help: "Print only warnings and the words on stderr.")
     public var quiet = false
+
+    /// The path of the new file for the argument of another command, or `nil` if it is the default or unknown.
+    public var namedFile: String? {
+        output.flatMap { $0 == "-" || $0 == (try? IdentityFile.defaultPath()) ? nil : $0 }
+    }
 
     /// Creates the options with none given.
     public init() {}

@@ -36,8 +36,9 @@ struct OpenBook {
 
     /// Returns the contact that a name or an id means. Throws a failure with status 66 if none matches.
     func contact(_ text: String, for use: NameUse = .acting) throws -> Contact {
-        guard let found = try book.lookUp(RecipientArgument.pasted(text), for: use) else {
-            throw Failure.noContact(text)
+        let name = RecipientArgument.pasted(text)
+        guard let found = try book.lookUp(name, for: use) else {
+            throw Failure.noContact(text, hint: book.requestHint(for: name))
         }
         return found
     }

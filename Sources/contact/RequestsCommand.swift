@@ -87,9 +87,24 @@ struct RequestsCommand: Program {
             try output.writeText(table.text)
         }
         try output.finish()
+        if form.isText, output.isTerminal { noteAcceptance(of: requests) }
         if let aside = try open.book.store()?.requestsAside(), aside.messages > 0 {
             options.note(
                 "\(counted(aside.messages, "message")) of \(counted(aside.senders, "sender")) set aside because the list is full: they return when others are dropped, and sotto contact requests prints them for a full id"
+            )
+        }
+    }
+
+    /// The number of senders for whom the command is printed that accepts them.
+    private static let noted = 3
+
+    /// Names the commands that accept the first senders. A sender without a name on a card needs one.
+    private func noteAcceptance(of requests: [MessageRequest]) {
+        let option = options.identity.identityOption
+        for request in requests.prefix(Self.noted) {
+            let name = request.card.map(\.name.isEmpty) == false ? "" : " --name NAME"
+            options.note(
+                "to accept and read: sotto contact accept \(request.from.short)\(name)\(option) | sotto decrypt\(option)"
             )
         }
     }

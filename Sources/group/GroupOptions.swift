@@ -113,7 +113,7 @@ struct GroupOptions: ArgumentGroup {
     func open() throws -> OpenGroups { try OpenGroups(self) }
 }
 
-/// The form of what is shown of groups.
+/// The form of the output about groups.
 struct GroupForm: ArgumentGroup {
     @Flag("--text", help: "Print text for people, in a pipe or a file too.")
     var text = false

@@ -109,10 +109,14 @@ struct DeclineCommand: Program {
 struct ForgetCommand: Program {
     static let configuration = CommandConfiguration(
         name: "forget", abstract: "Delete a group that you left, declined or did not enter.",
-        usage: "sotto group forget GROUP",
+        usage: "sotto group forget [--anyway] GROUP",
         discussion: """
-            The messages stay in the history; history delete erases them. A later invitation begins the group anew.
+            The messages stay in the history; history delete erases them. A later invitation begins the group anew. It is \
+            refused while members do not know of your changes, such as your leaving.
             """)
+
+    @Flag("--anyway", help: "Also if your changes were not told to all members.")
+    var anyway = false
 
     @OptionGroup var group: GroupArgument
 
@@ -125,8 +129,22 @@ struct ForgetCommand: Program {
                     "leave it first: sotto group leave \(try groups.argument(of: found)) | sotto encrypt | sotto send"
             )
         }
+        if !anyway { try checkTold(found, groups) }
         try groups.store.transaction { try $0.forget(found) }
         group.options.note("deleted \(found.name), id \(found.id.short)")
+    }
+
+    /// Throws a failure with status 64 if members do not know of changes that `group sync` would tell them.
+    private func checkTold(_ found: StoredGroup, _ groups: OpenGroups) throws {
+        guard found.isInTouch, let untold = try groups.store.preview({ try $0.untold(in: found) }),
+            untold.members > 0
+        else { return }
+        throw Failure(
+            .usage,
+            "\(counted(untold.changes, "change")) of \(found.name) not told to \(counted(untold.members, "member"))",
+            hint:
+                "tell them first: sotto group sync \(try groups.argument(of: found)) --send, or give --anyway"
+        )
     }
 }
 
@@ -177,7 +195,7 @@ struct LeaveCommand: Program {
 }
 
 extension StoredGroup {
-    /// Whether the group has an owner if this member is none any more, or has none now.
+    /// Whether the group keeps an owner without this member.
     var hasOtherOwner: Bool {
         rank < .owner || members.filter { $0.rank == .owner }.count > 1
     }

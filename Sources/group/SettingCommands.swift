@@ -261,7 +261,7 @@ struct SyncCommand: Program {
         let inTouch = chosen.filter(\.isInTouch)
         let rooms = inTouch.filter { $0.standing == .member && $0.state.policy.door != nil }
         let card = rooms.isEmpty ? nil : groups.owner.card()
-        // What was told in envelopes that are lost is undone, and a room is changed.
+        // The transaction writes: it undoes what lost envelopes told, and changes rooms.
         let records = try groups.store.transaction { transaction -> [JSONObject] in
             let records: [JSONObject] = try inTouch.flatMap { found in
                 var group = try groups.present(found, transaction)

@@ -69,7 +69,7 @@ struct RepeatCommand: Program {
         }
         if hidden > 0 {
             Terminal.say(
-                "history: \(counted(hidden, "message")) left out: a member who came later may not read earlier messages"
+                "history: \(counted(hidden, "message")) left out: a present member could not read your messages then"
             )
         }
         if !withoutFile.isEmpty {

@@ -1,7 +1,7 @@
 import Sotto
 import SottoState
 
-/// The changes of a group that are shown among its messages. Another conversation has none.
+/// The changes of a group between its messages. A conversation with a person has none.
 struct ShownChanges {
     private var rest: ArraySlice<ShownChange> = []
 

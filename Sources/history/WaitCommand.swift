@@ -7,7 +7,7 @@ import SottoTool
 
 /// `history wait`: waits until something is known of an own message.
 struct WaitCommand: Program {
-    /// What is waited for.
+    /// The goal of the waiting.
     enum Wanted: String, CaseIterable, ExpressibleByArgument {
         /// The relay has the message.
         case stored

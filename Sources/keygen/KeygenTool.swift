@@ -26,8 +26,9 @@ struct KeygenTool: CoreProgram {
             sotto keygen chat --public CHAT | --read-name CHAT < RECORD
             """,
         discussion: """
-            The words restore the whole identity: write them down. They are printed once, on stderr. The identity is \
-            written to a new file; an existing file is not overwritten.
+            The words restore the whole identity: write them down. They are printed once, on stderr, and only if it is \
+            a terminal; keygen words prints them again. The identity is written to a new file; an existing file is not \
+            overwritten.
 
             EXAMPLES
               sotto keygen --name alice -o alice.key

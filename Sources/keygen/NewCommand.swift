@@ -33,15 +33,25 @@ struct New: Program {
         let identity = Identity(
             mnemonic: mnemonic, name: saving.name, passphrase: passphrase,
             relay: relay?.text)
-        // The words are printed first: an identity whose words were never shown could not be restored.
-        if !saving.quiet {
-            let together = passphrase.isEmpty ? "" : " with their passphrase"
-            try Terminal.tell("These words\(together) restore your keys. Write them down:")
-            try Terminal.tell("")
+        let together = passphrase.isEmpty ? "" : " with their passphrase"
+        // The words must not end in a log. The file contains them too.
+        let isShown = Terminal.isTerminal(2)
+        if isShown {
+            if !saving.quiet {
+                try Terminal.tell("These words\(together) restore your keys. Write them down:")
+                try Terminal.tell("")
+            }
+            try Terminal.tell(mnemonic.sentenceText())
         }
-        try Terminal.tell(mnemonic.sentenceText())
         if !saving.quiet {
-            Terminal.say("")
+            if isShown {
+                Terminal.say("")
+            } else {
+                let file = saving.namedFile.map { " " + shellWord($0) } ?? ""
+                Terminal.note(
+                    "words\(together) restore your keys, and are shown only on a terminal; to see them: sotto keygen words\(file)"
+                )
+            }
             Terminal.say("id \(identity.id)")
             Terminal.say(
                 "The words do not restore contacts and messages; make a backup of them too: sotto history export --backup -o state.age"

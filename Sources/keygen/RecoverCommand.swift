@@ -29,7 +29,7 @@ struct Recover: Program {
         Terminal.say(
             "not restored: sessions, messages and contacts; to restore a backup of messages and contacts: sotto history import state.age"
         )
-        let file = path.map { " " + shellWord($0) } ?? ""
+        let file = saving.namedFile.map { " " + shellWord($0) } ?? ""
         if relay == nil {
             Terminal.say(
                 "not in the words: the relay; to set it: sotto keygen set --relay URL\(file)")
@@ -40,11 +40,6 @@ struct Recover: Program {
             )
         }
         Terminal.say("to let others begin new sessions: sotto keygen prekeys | sotto send")
-    }
-
-    /// The path of the new file, or `nil` if it is the default or unknown.
-    private var path: String? {
-        saving.output.flatMap { $0 == "-" || $0 == (try? IdentityFile.defaultPath()) ? nil : $0 }
     }
 
     private func fromWords(_ relay: RelayURL?) throws -> Identity {

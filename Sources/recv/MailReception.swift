@@ -111,22 +111,26 @@ struct MailReception {
     private func noteUnfinished(_ inbox: Inbox) throws {
         let count = try inbox.store.count(.unfinished)
         guard count > 0, !receiving.quiet else { return }
+        let option = identity.identityOption
         Terminal.say(
-            "recv: note: \(count) printed before \(count == 1 ? "was" : "were") not decrypted here; sotto recv --again prints \(count == 1 ? "it" : "them")"
+            "recv: note: \(count) printed before \(count == 1 ? "was" : "were") not decrypted here; to decrypt: sotto recv --again\(option) | sotto decrypt\(option)"
         )
     }
 
     private func noteDead(_ inbox: Inbox) throws {
         let count = try inbox.store.count(.dead)
         guard count > 0, !receiving.quiet else { return }
-        Terminal.say("recv: note: \(count) dead after five failures; sotto recv --dead prints them")
+        let option = identity.identityOption
+        Terminal.say(
+            "recv: note: \(count) dead after five failures; to decrypt: sotto recv --dead\(option) | sotto decrypt\(option)"
+        )
     }
 
     /// Warns of the files that relays delete soon.
     private func noteFiles(_ inbox: Inbox) throws {
         guard !receiving.quiet else { return }
         let numbers = try inbox.store.expiringFiles().map(\.entry.number)
-        let option = identity.identities.map { " -i " + shellWord($0) }.joined()
+        let option = identity.identityOption
         if let text = warning(ofFiles: numbers, option: option) {
             Terminal.say("recv: note: \(text)")
         }

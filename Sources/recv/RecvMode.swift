@@ -23,8 +23,9 @@ enum RecvMode: String, CommandMode {
         case .mail: "\(Self.receiving) \(Self.identity) --invitation --no-bundles"
         case .stateless: "\(Self.receiving) -i --identity-passphrase --invitation --stateless"
         case .loginKey: "\(Self.receiving) --login-key --login-password --of --stateless --dead"
-        case .again: "\(Self.identity) --again --max -q"
-        case .dead: "\(Self.relay) \(Self.identity) --dead --stateless --invitation --exec --max -q"
+        case .again: "\(Self.identity) --again --max --json -q"
+        case .dead:
+            "\(Self.relay) \(Self.identity) --dead --stateless --invitation --exec --max --json -q"
         case .bundle: "\(Self.relay) \(Self.identity) --bundle --stateless -q"
         case .card: "\(Self.relay) \(Self.identity) --card -q"
         case .room: "\(Self.relay) -i --identity-passphrase --room -q"
@@ -35,7 +36,7 @@ enum RecvMode: String, CommandMode {
 
     private static let relay = "--relay --ca"
     private static let identity = "-i --identity-passphrase --lock-timeout"
-    private static let receiving = "\(relay) --follow --wait --max --exec -q"
+    private static let receiving = "\(relay) --follow --wait --max --exec --json -q"
 }
 
 extension RecvTool {

@@ -25,6 +25,7 @@ enum RecvPlan {
         if let max = tool.max, max < 1 { throw UsageError("--max must be at least 1") }
         guard tool.wait >= 0 else { throw UsageError("--wait must be at least 0") }
 
+        try Self.checkOutput(tool)
         let identity = tool.identity.choice
         let relay = AskedRelay(url: tool.relay, authorities: tool.ca)
         switch tool.mode {
@@ -77,6 +78,16 @@ enum RecvPlan {
         case .room(let request): try request.run()
         case .blob(let fetch): try fetch.run()
         case .meeting(let reception): try reception.run()
+        }
+    }
+
+    /// Throws a failure with status 64 if envelopes would be lost on a terminal. A new member, who redeems an invitation, has none.
+    private static func checkOutput(_ tool: RecvTool) throws {
+        switch tool.mode {
+        case .mail, .stateless, .loginKey, .again, .dead:
+            guard tool.exec == nil, tool.invitation == nil else { return }
+            try tool.records.check(decryptedWith: tool.identity.identityOption)
+        case .bundle, .card, .room, .blob, .meeting: return
         }
     }
 

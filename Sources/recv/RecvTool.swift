@@ -149,6 +149,8 @@ struct RecvTool: CoreProgram {
 
     @OptionGroup var lock: LockOptions
 
+    @OptionGroup var records: RecordOutput
+
     @Flag("-q", "--quiet", help: "Print no notes on stderr.")
     var quiet = false
 

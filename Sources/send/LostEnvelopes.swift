@@ -8,6 +8,8 @@ struct LostEnvelopes {
     private var counts: [DeliveryResult.Status: Int] = [:]
     private var unsentSignals = 0
     private var reason = ""
+    /// The relay that serves only members and refused a publication.
+    private var closedRelay: String?
 
     mutating func add(_ result: DeliveryResult) {
         guard !result.isSignal || result.status != .dropped else {
@@ -16,6 +18,9 @@ struct LostEnvelopes {
         }
         counts[result.status, default: 0] += 1
         if let refusal = result.refusal { reason = refusal.reason }
+        if result.refusal?.reason == Reason.notAdmitted.rawValue, result.to == nil {
+            closedRelay = result.relay
+        }
     }
 
     /// The failure that reports them, or `nil` if no envelope was lost.
@@ -33,10 +38,12 @@ struct LostEnvelopes {
             parts.append("\(unsentSignals) with a time to live of 0 not sent")
         }
         guard !parts.isEmpty else { return nil }
-        return Failure(
-            .partial, parts.joined(separator: "; "),
-            hint: counts[.unknown] == nil
-                ? nil
-                : "another version of send handled them; ask the recipient whether they arrived")
+        let hint =
+            counts[.unknown] == nil
+            ? closedRelay.flatMap {
+                ClientError.notAdmitted(relay: $0, hadCode: false).failure.hint
+            }
+            : "another version of send handled them; ask the recipient whether they arrived"
+        return Failure(.partial, parts.joined(separator: "; "), hint: hint)
     }
 }

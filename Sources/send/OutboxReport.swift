@@ -3,6 +3,7 @@ import Sotto
 import SottoClient
 import SottoState
 import SottoTool
+import SottoWire
 
 /// `send --list` and `send --drop`: shows and deletes waiting items of the outbox.
 struct OutboxReport {
@@ -29,34 +30,50 @@ struct OutboxReport {
             try output.writeText(table.text)
         }
         try output.finish()
+        guard isText, let relay = items.first(where: { !$0.relay.isEmpty })?.relay else { return }
+        Terminal.say("send: note: \(Self.givingUp(relay))")
     }
 
-    /// Drops the items with one of `ids`, and prints the result of each. Throws a failure with status 1 for an id
-    /// that no item has, after the others were dropped.
+    /// Returns the words that name the command for what waits for a relay that is no longer used.
+    static func givingUp(_ relay: String) -> String {
+        "if this relay is no longer used, give up what waits for it: sotto send --drop \(shellWord(relay))"
+    }
+
+    /// Drops the items with one of `ids`, or for a relay in place of an id, and prints the result of each. Throws a failure with
+    /// status 1 for an id that no item has, after the others were dropped.
     func drop(_ ids: [String], isText: Bool) throws {
         let blobs = try BlobFolder(directory: directory)
         let output = try Output(path: nil, content: .text)
         var missing: [String] = []
         for given in ids {
-            let id = try wholeID(given)
             let before = try outbox.blobPaths(in: blobs)
-            let count = try outbox.drop(id: id, outcome: DeliveryOutcome(.dropped).text)
+            let dropped = try remove(given)
             for path in before.subtracting(try outbox.blobPaths(in: blobs)) { unlink(path) }
-            guard count > 0 else {
-                missing.append(id)
-                continue
-            }
-            if isText {
-                try output.writeText("dropped \(id)\n")
-            } else {
-                try output.writeRecord(DeliveryResult(droppedID: id).record)
+            if dropped.isEmpty { missing.append(given) }
+            for id in dropped {
+                if isText {
+                    try output.writeText("dropped \(id)\n")
+                } else {
+                    try output.writeRecord(DeliveryResult(droppedID: id).record)
+                }
             }
         }
         try output.finish()
-        guard let id = missing.last else { return }
+        guard let given = missing.last else { return }
+        let what = given.contains("://") ? "for \(given)" : "with the id \(given)"
         throw Failure(
-            missing.count == ids.count ? .no : .partial, "no item with the id \(id) waits",
+            missing.count == ids.count ? .no : .partial, "no item \(what) waits",
             hint: "list the ids: sotto send --list")
+    }
+
+    /// Removes the items with an id, or those for a relay. Returns their ids.
+    private func remove(_ given: String) throws -> [String] {
+        let outcome = DeliveryOutcome(.dropped).text
+        guard !given.contains("://") else {
+            return try outbox.drop(relay: RelayURL(argument: given).text, outcome: outcome)
+        }
+        let id = try wholeID(given)
+        return try outbox.drop(id: id, outcome: outcome) > 0 ? [id] : []
     }
 }
 

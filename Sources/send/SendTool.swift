@@ -10,7 +10,7 @@ struct SendTool: CoreProgram {
         usage: """
             sotto send [--relay URL] [--ca FILE] [--text | --json] [--lock-timeout SECONDS] [--quiet]
             sotto send --list [--text | --json]
-            sotto send --drop ID ...
+            sotto send --drop ID|RELAY
             """,
         discussion: """
             Reads envelopes, publications of prekeys, cards and records of rooms, one per line, and prints a result record for each, or on a terminal one line for all. An envelope is stored on disk \
@@ -47,7 +47,9 @@ struct SendTool: CoreProgram {
 
     @Option(
         "--drop", value: "id",
-        help: "Delete the items with this id from the outbox, and send nothing; may be repeated.")
+        help:
+            "Delete the items with this id, or for this relay, from the outbox, and send nothing; may be repeated."
+    )
     var drop: [String] = []
 
     @OptionGroup var lock: LockOptions

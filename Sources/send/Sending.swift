@@ -3,6 +3,7 @@ import SottoBytes
 import SottoClient
 import SottoState
 import SottoTool
+import SottoWire
 
 /// Sends the records of standard input and the stored ones.
 struct Sending {
@@ -61,10 +62,27 @@ struct Sending {
         try report.finish(isComplete: left.last?.status != .tryAgain)
         if let failure = lines.inputFailure { throw failure }
         if !quiet { try noteOthers(outbox, deliveries.queues) }
+        if !quiet { try noteUntrusted(outbox, endings) }
         for failure in left.dropLast() { Terminal.say("send: error: \(failure.message)") }
         if let failure = left.last { throw failure }
         if let failure = lost.failure { throw failure }
         try outcome.end(tool: "send")
+    }
+
+    /// Names the command that gives up what waits for a relay without a trusted key: its address may have been wrong.
+    private func noteUntrusted(_ outbox: Outbox, _ endings: [Deliveries.Ending]) throws {
+        let untrusted = endings.filter { end in
+            switch end.ending.error {
+            case .untrusted?, .otherKey?: true
+            default: false
+            }
+        }.map(\.relay.description)
+        guard !untrusted.isEmpty else { return }
+        for queue in try outbox.queues() {
+            guard let relay = try? RelayURL(queue.relay), untrusted.contains(relay.description)
+            else { continue }
+            Terminal.say("send: note: \(OutboxReport.givingUp(queue.relay))")
+        }
     }
 
     private func noteOthers(_ outbox: Outbox, _ sent: Set<String>) throws {

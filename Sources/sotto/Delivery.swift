@@ -23,27 +23,36 @@ struct Delivery {
         self.init(pipe, RecordedRecipients(of: identity), quiet: quiet)
     }
 
-    /// Runs the pipe. Ends with the status of its last stage that failed.
-    func run() throws {
+    /// Runs the pipe. Ends with the status of its last stage that failed, and if `needsRecipient`, with 1 if the message was for
+    /// no one.
+    func run(needsRecipient: Bool = false) throws {
         var pipe = pipe
         let isShown = Terminal.isTerminal(1)
+        pipe.showsOutput = !isShown && !needsRecipient
         if isShown {
-            pipe.showsOutput = false
             // The line at the end names the recipients, so encrypt need not.
             pipe.relayed = "encrypt"
             pipe.observe = names.observer
         }
         let result = try pipe.run()
+        let summary = DeliverySummary(result.output)
+        if !isShown, needsRecipient {
+            let output = try Output(path: "-", content: .text)
+            try output.write(result.output)
+            try output.finish()
+        }
         // A recipient whose message was not encrypted has no result of `send`.
         let isWhole = result.statuses.dropLast().allSatisfy { $0 == 0 }
         if isShown, !quiet,
-            let line = DeliverySummary(result.output).line(names.text, isWhole: isWhole)
+            let line = summary.line(names.text, isWhole: isWhole)
         {
             let output = try Output(path: "-", content: .text)
             try output.writeText(line + "\n")
             try output.finish()
         }
         try Self.end(result.status)
+        guard needsRecipient, !summary.hasRecipients else { return }
+        throw Failure(.no, quiet ? "" : "the message was sent to no one")
     }
 
     /// Ends with the status of a pipe, whose tools have printed their messages; returns for 0.
@@ -65,7 +74,8 @@ struct DeliverySummary {
     private enum Place { case sent, queued, refused }
 
     private var places: [String: Place] = [:]
-    private var hasRecipients = false
+    /// Whether a record names a recipient.
+    private(set) var hasRecipients = false
     private var relay: String?
     private var reason: String?
 

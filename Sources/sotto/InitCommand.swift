@@ -15,7 +15,7 @@ struct InitCommand: Program {
             Runs keygen, and with a relay also keygen public | send and keygen prekeys | send, or with an invitation \
             recv --invitation, which publishes both. The identity is written \
             to $SOTTO_IDENTITY, else to the default file; an existing one is never replaced. The words are shown on \
-            stderr, and the next commands are printed.
+            stderr if it is a terminal, and the next commands are printed.
 
             EXAMPLES
               sotto init --name alice --relay tls://relay.example.org:7667
@@ -71,12 +71,38 @@ struct InitCommand: Program {
         }
         let secret = try choosePassphrase()
         try makeIdentity(at: path, relay, secret)
-        let outcome = try relay.map { relay in
-            try code.map { try redeem($0, at: relay, path, secret) }
-                ?? publish(to: relay, path, secret)
+        var outcome = Publication.sent(0)
+        if let relay {
+            outcome =
+                try code == nil
+                ? publish(to: relay, path, secret) : redeem(code, at: relay, path, secret)
         }
-        try sayWhatIsNext()
-        if let outcome, outcome != 0 { throw Failure.ended(outcome, "send") }
+        switch outcome {
+        case .sent(let status):
+            try say([
+                ("sotto keygen public --uri | sotto qr", "show your code to a friend's camera"),
+                ("sotto add FRIEND", "add a friend from a picture, a card, a URI or an id"),
+                ("sotto say FRIEND hello", "write a message"),
+            ])
+            if status != 0 { throw Failure.ended(status, "send") }
+        case .refused(let status):
+            let address = shellWord(relay ?? "")
+            try say([
+                (
+                    "sotto recv --relay \(address) --invitation @FILE:code",
+                    "publish your card, with a code from the operator in the file"
+                )
+            ])
+            throw Failure.ended(status, "recv")
+        }
+    }
+
+    /// What became of the card and the prekeys at the relay.
+    private enum Publication {
+        /// `send` ended with this status, or `recv` after a code was accepted.
+        case sent(Int32)
+        /// The relay serves only members, and no code was accepted; `recv` ended with this status.
+        case refused(Int32)
     }
 
     private func choosePassphrase() throws -> PassedSecret? {
@@ -106,29 +132,14 @@ struct InitCommand: Program {
         if secret != nil { arguments += ["--protect", "--passphrase", ToolRun.secretSource] }
         var step = ToolRun("keygen", arguments)
         step.secret = secret
-        step.collectsMessages = true
-        let result = try step.run()
-        var messages = result.messages
-        defer { wipe(&messages) }
-        // A line is either a message of keygen or contains words.
-        var words: [String] = []
-        for line in messages.split(separator: UInt8(ascii: "\n")) {
-            let text = String(decoding: line, as: UTF8.self)
-            if text.hasPrefix("keygen: ") {
-                Terminal.say("\(SottoDispatcher.toolName): \(text.dropFirst(8))")
-            } else {
-                words += text.split(separator: " ").map(String.init)
-            }
+        try step.output()
+        if Terminal.isTerminal(2) {
+            try showWords(of: path, secret)
+        } else {
+            Terminal.say("Your identity is \(path). Its words restore its keys; to see them:")
+            Terminal.say("  sotto keygen words")
         }
-        guard result.status == 0 else { throw Failure.ended(result.status, "keygen") }
-        try Terminal.tell(
-            "Your identity is \(path). These words restore its keys; write them down now:")
-        try Terminal.tell("")
-        for line in WordGrid(words: words).lines(width: Terminal.width(of: 2)) {
-            try Terminal.tell(line)
-        }
-        try Terminal.tell("")
-        Terminal.say("They do not restore contacts and messages; make a backup of those:")
+        Terminal.say("The words do not restore contacts and messages; make a backup of those:")
         Terminal.say("  sotto history export --backup -o state.age")
         if secret != nil {
             Terminal.say("To type the passphrase only once in eight hours:")
@@ -139,10 +150,28 @@ struct InitCommand: Program {
         }
     }
 
-    /// Sends the card and the prekeys to the relay. Returns the status of the last delivery that failed, else 0.
+    /// Shows the words of the new identity in columns.
+    private func showWords(of path: String, _ secret: PassedSecret?) throws {
+        var arguments = ["words", "-i", path]
+        if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
+        var step = ToolRun("keygen", arguments)
+        step.secret = secret
+        var output = try step.output()
+        defer { wipe(&output) }
+        let words = String(decoding: output, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        try Terminal.tell(
+            "Your identity is \(path). These words restore its keys; write them down now:")
+        try Terminal.tell("")
+        for line in WordGrid(words: words.map(String.init)).lines(width: Terminal.width(of: 2)) {
+            try Terminal.tell(line)
+        }
+        try Terminal.tell("")
+    }
+
+    /// Sends the card and the prekeys to the relay.
     private func publish(
         to relay: String, _ path: String, _ secret: PassedSecret?
-    ) throws -> Int32 {
+    ) throws -> Publication {
         // One run of send stores both on disk before it connects, so an interruption leaves both in the outbox.
         var records: [UInt8] = []
         for what in ["public", "prekeys"] {
@@ -154,7 +183,7 @@ struct InitCommand: Program {
         }
         let sending = try ToolRun("send", ["--relay", relay], input: records).run()
         if Self.isForMembers(sending.output) {
-            return try askForCode(relay, path, secret) ?? sending.status
+            return try redeem(nil, at: relay, path, secret)
         }
         let outcome = sending.status
         if outcome == ExitStatus.tryAgain.rawValue {
@@ -164,7 +193,7 @@ struct InitCommand: Program {
         } else if outcome == 0 {
             Terminal.say("sotto: note: \(relay) has your card and prekeys")
         }
-        return outcome
+        return .sent(outcome)
     }
 
     /// Returns whether a relay rejected records because it serves only members.
@@ -172,24 +201,42 @@ struct InitCommand: Program {
         records(in: results).contains { $0["reason"] == .string("not_admitted") }
     }
 
-    /// Asks for the code of an invitation on a terminal, and redeems it. Returns the status, or `nil` without a code.
-    private func askForCode(
-        _ relay: String, _ path: String, _ secret: PassedSecret?
-    ) throws -> Int32? {
-        if Terminal.isTerminal(0) {
-            let code = try Terminal.ask(
-                "\(relay) serves only members. The code of your invitation, or Enter for none: ",
-                secret: false
-            ).withBytes { Array($0) }
-            if !code.isEmpty { return try redeem(code, at: relay, path, secret) }
+    /// The number of times that a code is asked for.
+    private static let prompts = 3
+
+    /// Redeems an invitation with `recv`, which publishes the card and the prekeys. Without a code, and after a wrong one, a code is
+    /// asked for on a terminal.
+    private func redeem(
+        _ first: [UInt8]?, at relay: String, _ path: String, _ secret: PassedSecret?
+    ) throws -> Publication {
+        var status = ExitStatus.permission.rawValue
+        var given = first
+        for _ in 0..<Self.prompts + (first == nil ? 0 : 1) {
+            guard let code = try given ?? askForCode(of: relay) else { break }
+            given = nil
+            status = try accept(code, at: relay, path, secret)
+            // The relay accepted the code. What it did not take yet waits in the outbox.
+            if [ExitStatus.done.rawValue, ExitStatus.tryAgain.rawValue].contains(status) {
+                return .sent(status)
+            }
+            let wrong = [ExitStatus.malformed.rawValue, ExitStatus.permission.rawValue]
+            guard wrong.contains(status) else { break }
         }
-        Terminal.say("sotto: note: with a code from the operator of \(relay):")
-        Terminal.say("  sotto recv --relay \(shellWord(relay)) --invitation @FILE:code")
-        return nil
+        return .refused(status)
     }
 
-    /// Redeems an invitation with `recv`, which publishes the card and the prekeys. Returns its status.
-    private func redeem(
+    /// Asks for the code of an invitation on a terminal. Returns `nil` without a code.
+    private func askForCode(of relay: String) throws -> [UInt8]? {
+        guard Terminal.isTerminal(0) else { return nil }
+        let code = try Terminal.ask(
+            "\(relay) serves only members. The code of your invitation, or Enter for none: ",
+            secret: false
+        ).withBytes { Array($0) }
+        return code.isEmpty ? nil : code
+    }
+
+    /// Redeems one code. Returns the status of `recv`.
+    private func accept(
         _ code: [UInt8], at relay: String, _ path: String, _ secret: PassedSecret?
     ) throws -> Int32 {
         var arguments = ["--relay", relay, "-i", path, "--invitation", "@FD:0"]
@@ -199,14 +246,12 @@ struct InitCommand: Program {
         return try step.run().status
     }
 
-    private func sayWhatIsNext() throws {
+    /// Prints the next commands and what they do.
+    private func say(_ commands: [(String, String)]) throws {
         let output = try Output(path: "-", content: .text)
-        let lines = [
-            ("sotto keygen public --uri | sotto qr", "show your code to a friend's camera"),
-            ("sotto add FRIEND", "add a friend from a picture, a card, a URI or an id"),
-            ("sotto say FRIEND hello", "write a message"),
-        ]
-        for (command, purpose) in lines { try output.writeText("\(command)    # \(purpose)\n") }
+        for (command, purpose) in commands {
+            try output.writeText("\(command)    # \(purpose)\n")
+        }
         try output.finish()
     }
 }

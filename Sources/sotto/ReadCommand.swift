@@ -10,9 +10,11 @@ struct ReadCommand: Program {
         discussion: """
             Runs recv | decrypt, then history --unread WHO for each conversation with unread messages, and then \
             history read WHO | encrypt | send. If another recv runs, such as that of sotto chat, the first step is left \
-            to it. A message is marked as read after it was written to the end.
+            to it. A message is marked as read after it was written to the end. What happened in groups is shown first, \
+            with the command that answers a question.
 
-            The output is text on a terminal, and message records otherwise. The exit status is 1 if nothing is unread.
+            The output is text on a terminal, and message records otherwise. The exit status is 1 if nothing is unread \
+            and nothing happened in a group.
 
             EXAMPLES
               sotto read
@@ -31,13 +33,13 @@ struct ReadCommand: Program {
 
     func execute() throws {
         let identity = try identity.open()
-        let failed = try receive(identity)
+        let (failed, hasNews) = try receive(identity)
         let conversations = try who.map { [Unread(argument: $0, name: nil)] } ?? unread(identity)
         var shown = 0
         for conversation in conversations {
             shown += try show(conversation, isAlone: conversations.count == 1, identity) ? 1 : 0
         }
-        guard shown == 0 else { return }
+        guard shown == 0, !hasNews else { return }
         try Delivery.end(failed)
         throw Failure(.no, quiet ? "" : "nothing is unread")
     }
@@ -45,8 +47,10 @@ struct ReadCommand: Program {
     private var notes: [String] { quiet ? ["-q"] : [] }
 
     /// Receives and decrypts what waits at the relay. If this fails, what is here can be read nevertheless. Returns the status of
-    /// a failure, else 0.
-    private func receive(_ identity: SharedIdentity) throws -> Int32 {
+    /// a failure, else 0, and whether something happened in a group.
+    private func receive(
+        _ identity: SharedIdentity
+    ) throws -> (failed: Int32, hasNews: Bool) {
         var recv = identity.run(.recv, notes + ["--lock-timeout", "0"])
         recv.collectsMessages = true
         let received = try recv.run()
@@ -63,16 +67,52 @@ struct ReadCommand: Program {
         }
         let isUsual = isOther || received.status == ExitStatus.no.rawValue
         let failed = isUsual ? 0 : received.status
-        guard !received.output.isEmpty else { return failed }
+        guard !received.output.isEmpty else { return (failed, false) }
         // A message that cannot be decrypted is reported by decrypt, and hides no other one.
         let opened = try identity.run(.decrypt, notes, input: received.output).run()
-        tellInvitations(in: opened.output)
-        return opened.status > 1 ? opened.status : failed
+        let hasNews = try showNews(in: opened.output, of: received.output, identity)
+        return (opened.status > 1 ? opened.status : failed, hasNews)
+    }
+
+    /// Shows what happened in groups, which is in no conversation as an unread message. Returns whether something did.
+    private func showNews(
+        in output: [UInt8], of envelopes: [UInt8], _ identity: SharedIdentity
+    ) throws -> Bool {
+        let news = records(in: output).filter {
+            $0["body"]?.object?["events"]?.array?.isEmpty == false
+        }
+        guard !news.isEmpty else { return false }
+        tellInvitations(in: news)
+        guard form.isText else {
+            let output = try Output(path: "-", content: .text)
+            for record in news { try output.writeRecord(record) }
+            try output.finish()
+            return true
+        }
+        let ids = Set(news.filter { !Self.isInvitation($0) }.compactMap { $0["id"]?.string })
+        let shown = envelopes.split(separator: UInt8(ascii: "\n")).filter { line in
+            let envelope = try? JSON.object(parsing: Array(line))
+            return envelope?["id"]?.string.map { ids.contains($0) } ?? false
+        }
+        guard !shown.isEmpty else { return true }
+        // An envelope that was opened prints its text again, and a failure was reported the first time.
+        var decrypt = identity.run(
+            .decrypt, ["-q", "--text"], input: shown.flatMap { $0 + [UInt8(ascii: "\n")] })
+        decrypt.collectsMessages = true
+        decrypt.showsOutput = true
+        _ = try decrypt.run()
+        return true
+    }
+
+    private static func isInvitation(_ record: JSONObject) -> Bool {
+        (record["body"]?.object?["events"]?.array ?? []).contains {
+            $0.object?["event"]?.string == "invited"
+        }
     }
 
     /// Tells of the invitations among messages, which are in no conversation.
-    private func tellInvitations(in output: [UInt8]) {
-        for record in records(in: output) {
+    private func tellInvitations(in news: [JSONObject]) {
+        for record in news {
             for event in record["body"]?.object?["events"]?.array ?? [] {
                 guard let event = event.object, event["event"]?.string == "invited",
                     let group = event["id"]?.string

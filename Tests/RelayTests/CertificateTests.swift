@@ -90,6 +90,37 @@ import Testing
         // Neither an expired nor a foreign certificate is to be pinned.
         let mayTrust = reason.hasPrefix("its ")
         #expect(errors.contains("--ca FILE") == mayTrust && errors.contains("pin") == mayTrust)
+        // The pin is the operator's to give: the key that was seen is not printed.
+        let command = #/: sotto keygen set --relay 'tls://localhost:[0-9]+#sha256=PIN'\n/#
+        #expect(errors.contains(command) == mayTrust, "\(errors)")
+    }
+
+    /// What waits for a relay whose certificate is not trusted can be given up, by the address of the relay.
+    @Test func whatWaitsForAnUntrustedRelayIsGivenUp() throws {
+        _ = chmod(scratch("chain.key"), 0o600)
+        let relay = try #require(
+            RelayProcess(
+                TemporaryDirectory(),
+                ["--tls-cert", scratch("chain.pem"), "--tls-key", scratch("chain.key")]))
+        defer { relay.end() }
+        let world = World(address: relay.address)
+        let url = "tls://localhost:\(relay.address.split(separator: ":")[1])"
+        _ = world.envelopes("in", 2)
+        let options = ["--ca", scratch("strange.pem")]
+        #expect(world.run("send", options, input: "in", relay: url) == 75)
+        #expect(
+            world.errors.contains(
+                "send: note: if this relay is no longer used, give up what waits for it: sotto send --drop '\(url)'\n"
+            ), "\(world.errors)")
+        _ = world.envelopes("other", 1)
+        #expect(world.run("send", input: "other", relay: "tcp://127.0.0.1:1") == 75)
+        #expect(world.run("send", ["--drop", url], output: "dropped", relay: url) == 0)
+        #expect(world.statuses("dropped") == ["dropped", "dropped"])
+        #expect(world.run("send", ["--drop", url], relay: url) == 1)
+        #expect(world.errors.contains("no item for \(url) waits"), "\(world.errors)")
+        // The other relay keeps its item.
+        #expect(world.run("send", ["--list"], output: "list", relay: url) == 0)
+        #expect(world.scratch.lines("list").count == 1)
     }
 
     private func certificates(_ name: String) throws -> [NIOSSLCertificate] {

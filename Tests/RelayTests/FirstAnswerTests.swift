@@ -103,6 +103,24 @@ import Testing
         #expect(try length() == first)
     }
 
+    /// A person with the card from before the move is accepted after it. The message of this person is no answer to the later
+    /// card, and the person gets it.
+    @Test func aPersonAcceptedAfterTheMoveGetsTheLaterCard() throws {
+        let two = try Two()
+        defer { two.stop() }
+        try two.expect("bob", "contact add -q --name carol carol.card")
+        try two.move("bob", to: two.world.relay)
+        try two.expect("alice", "echo late | encrypt --to bob | send")
+        try two.expect("bob", "recv --relay tcp://\(two.other.address) | decrypt -q")
+        let id = two.world.alice.id
+        let accepted = try two.texts("bob", "contact accept --name alice \(id) | decrypt")
+        #expect(accepted == ["late"])
+        try two.expect("bob", "echo answer | encrypt --to alice | send")
+        #expect(try two.texts("alice", "recv | decrypt") == ["answer"])
+        try two.expect("alice", "echo again | encrypt --to bob | send")
+        #expect(try two.texts("bob", "recv | decrypt") == ["again"])
+    }
+
     @Test func whatWaitsFollowsALaterCard() throws {
         let two = try Two()
         defer { two.stop() }

@@ -86,9 +86,28 @@ import Testing
         try world.expect("bob", "relay invite --store \(world.storePath) > code")
         #expect(start("new", "--invitation @FILE:code") == 0, "\(world.errors)")
         #expect(try isPublished("new"))
-        #expect(start("late", "") != 0)
-        #expect(world.errors.contains("--invitation @FILE:code"), "\(world.errors)")
-        #expect(try !isPublished("late"))
+        // Without a terminal nothing is asked for, and the command that becomes a member is the only next one.
+        let next = "sotto recv --relay 'tcp://\(world.relay.address)' --invitation @FILE:code    # "
+        try world.expect("bob", "echo a b c > bad")
+        for (name, options, status) in [
+            ("late", "", 77), ("typo", "--invitation @FILE:bad", 65),
+            ("used", "--invitation @FILE:code", 77),
+        ] as [(String, String, Int32)] {
+            let relay = "--relay tcp://\(world.relay.address)"
+            let run = world.shell(
+                "bob",
+                "SOTTO_IDENTITY=\(name).key sotto init --no-passphrase \(relay) \(options) < /dev/null"
+            )
+            #expect(run.status == status, "\(name): \(world.errors)")
+            #expect(run.lines.count == 1 && run.lines[0].hasPrefix(next), "\(run.lines)")
+            #expect(try !isPublished(name))
+        }
+        // The card alone gets the same advice.
+        #expect(world.shell("bob", "keygen public late.key | send").status == 15)
+        #expect(
+            world.errors.contains(
+                "hint: with a code from its operator, in a file: sotto recv --invitation @FILE:code\n"
+            ), "\(world.errors)")
         try world.expect("bob", "relay invite --store \(world.storePath) > code")
         try world.expect("bob", "sotto recv -i late.key --invitation @FILE:code")
         #expect(try isPublished("late"))

@@ -84,6 +84,11 @@ package final class PostgresCluster: Sendable {
         return pid_t(text.split(separator: "\n").first ?? "") ?? 0
     }
 
+    /// Returns whether a file of the cluster contains a word. A file that another test removes meanwhile is no error.
+    package func hasOnDisk(_ word: String) -> Bool {
+        ChildProcess.run("/bin/sh", ["-c", "grep -rsal \(word) \(path)/data | grep -q ."]) == 0
+    }
+
     /// Runs one of PostgreSQL's programs as the user that it requires.
     @discardableResult
     package func run(_ program: String, _ arguments: [String]) -> Int32 {

@@ -43,24 +43,38 @@ struct FirstMinuteTests {
     }
 
     @Test func anIdentityIsMadeAtTheDefaultPlaceAndItsWordsAreShown() throws {
-        let run = try alice.run(
-            "sotto", ["init", "--name", "alice", "--passphrase", "@FILE:p"])
-        #expect(run.status == 0, "\(run.stderr)")
-        #expect(run.stderr.contains(alice.files(Self.identity)))
+        let next = alice.files("next")
+        let run = try TerminalSession(
+            alice.command("sotto", ["init", "--name", "alice", "--passphrase", "@FILE:p"]),
+            stdout: next, columns: 40
+        ).finish()
+        #expect(run.status == 0, "\(run.text)")
+        #expect(run.text.contains(alice.files(Self.identity)))
         let file = try alice.files.read(Self.identity)
         #expect(AgeFormat.isAge(file))
         let kept = try alice.output(
             "keygen", ["words", "--identity-passphrase", "@FILE:p"])
         #expect(
-            words(in: run.stderr).joined(separator: " ") + "\n"
+            words(in: run.text).joined(separator: " ") + "\n"
                 == String(decoding: kept, as: UTF8.self))
         // No line is wrapped by a terminal of 40 columns.
-        for line in run.stderr.split(separator: "\n")
-        where line.contains("  ") && !line.contains("sotto") {
+        for line in run.lines where line.contains("  ") && !line.contains("sotto") {
             #expect(line.count <= 40, "\(line)")
         }
-        #expect(
-            run.lines.count == 3 && run.lines.allSatisfy { $0.contains("sotto ") }, "\(run.text)")
+        let lines = String(decoding: try alice.files.read("next"), as: UTF8.self)
+            .split(separator: "\n")
+        #expect(lines.count == 3 && lines.allSatisfy { $0.contains("sotto ") }, "\(lines)")
+    }
+
+    /// In a log, the command that shows the words stands in their place.
+    @Test func withoutATerminalTheWordsAreNotShown() throws {
+        let run = try alice.run("sotto", ["init", "--name", "alice", "--no-passphrase"])
+        #expect(run.status == 0 && words(in: run.stderr).isEmpty, "\(run.stderr)")
+        let kept = String(decoding: try alice.output("keygen", ["words"]), as: UTF8.self)
+        #expect(kept.split(whereSeparator: \.isWhitespace).count == 24)
+        #expect(!run.stderr.contains(kept.trimmingCharacters(in: .newlines)))
+        #expect(run.stderr.components(separatedBy: "  sotto keygen words\n").count == 2)
+        #expect(run.lines.count == 3, "\(run.text)")
     }
 
     @Test func anExistingIdentityIsNotReplaced() throws {
@@ -106,13 +120,13 @@ struct FirstMinuteTests {
         let address: String
         private let pipeline: Pipeline
 
-        init(in home: Home) throws {
+        init(in home: Home, _ options: String = "") throws {
             pipeline = try Pipeline([
                 home.other(
                     "/bin/sh",
                     [
                         "-c",
-                        "exec \(Programs.path("relay")) --listen 127.0.0.1:0 --store relay.db --ready-fd 3 3>&1",
+                        "exec \(Programs.path("relay")) --listen 127.0.0.1:0 --store relay.db \(options) --ready-fd 3 3>&1",
                     ])
             ])
             var text = ""
@@ -227,7 +241,28 @@ struct FirstMinuteTests {
             "sotto",
             ["init", "--name", "alice", "--relay", "tcp://127.0.0.1:1", "--no-passphrase"])
         #expect(run.status == 75 && run.lines.count == 3, "\(run.stderr)")
-        #expect(alice.files.exists(Self.identity) && words(in: run.stderr).count == 24)
+        #expect(alice.files.exists(Self.identity) && words(in: run.stderr).isEmpty)
+    }
+
+    /// On a terminal a wrong code is asked for three times.
+    @Test func aMistypedInvitationIsAskedForAgain() throws {
+        let relay = try Relay(in: alice, "--invited")
+        let session = try TerminalSession(
+            alice.command("sotto", ["init", "--no-passphrase", "--relay", relay.address]),
+            stdout: alice.files("next"), columns: 200)
+        for place in 1...3 {
+            try session.expect("or Enter for none: ")
+            // Each answer has another number of words, so that each refusal is seen.
+            try session.type(String(repeating: "abandon ", count: place) + "\n")
+            try session.expect("the invitation has \(place) words instead of 8")
+        }
+        let run = try session.finish()
+        #expect(run.status == 65, "\(run.text)")
+        #expect(run.text.components(separatedBy: "or Enter for none: ").count == 4, "\(run.text)")
+        let next = String(decoding: try alice.files.read("next"), as: UTF8.self)
+        #expect(
+            next.hasPrefix("sotto recv --relay \(shellWord(relay.address)) --invitation @FILE:code")
+                && next.filter { $0 == "\n" }.count == 1, "\(next)")
     }
 
     @Test func aNewAndARecoveredIdentitySayWhatTheWordsRestore() throws {

@@ -14,13 +14,15 @@ struct SecretTests {
         return try command.run()
     }
 
+    /// The words are in the identity, so it is usable without standard error.
     @Test(arguments: ["2>/dev/full", "2>&-"])
-    func wordsThatCannotBeShownMakeNoIdentity(_ redirection: String) throws {
-        for quiet in ["", "-q"] {
-            #expect(try shell("$KEYGEN \(quiet) -o new.key \(redirection)").status == 74)
-            #expect(!home.files.exists("new.key"))
+    func anIdentityIsMadeWithoutStandardError(_ redirection: String) throws {
+        for (quiet, file) in [("", "a.key"), ("-q", "b.key")] {
+            #expect(try shell("$KEYGEN \(quiet) -o \(file) \(redirection)").status == 0)
+            let words = try home.run("keygen", ["words", file])
+            #expect(words.status == 0 && words.text.split(separator: " ").count == 24)
             let run = try shell("$KEYGEN \(quiet) -o - \(redirection)")
-            #expect(run.status == 74 && run.stdout.isEmpty)
+            #expect(run.status == 0 && run.lines.count == 1)
         }
     }
 
@@ -43,6 +45,23 @@ struct SecretTests {
         #expect(try mode("list") == 0o644)
     }
 
+    /// The recovery words are for a person, and not for a log.
+    @Test(arguments: [[], ["-q"]])
+    func theWordsAreShownOnlyOnATerminal(_ options: [String]) throws {
+        func words(_ file: String) throws -> String {
+            String(decoding: try home.output("keygen", ["words", file]), as: UTF8.self)
+        }
+        let logged = try shell("$KEYGEN \(options.joined()) -o log.key > log 2>&1; cat log")
+        #expect(try logged.status == 0 && !logged.text.contains(words("log.key")))
+        #expect(logged.text.contains("sotto keygen words log.key") == options.isEmpty)
+        let shown = try TerminalSession(
+            home.command("keygen", options + ["-o", "shown.key"]), columns: 400
+        ).finish()
+        #expect(
+            try shown.status == 0 && shown.text.contains(words("shown.key")), "\(shown.text)")
+        #expect(!shown.text.contains("sotto keygen words"))
+    }
+
     @Test(arguments: [
         "keygen", "keygen new -q", "keygen recover < words", "keygen export age alice.key",
         "keygen export ssh alice.key", "keygen export minisign --unprotected alice.key",
@@ -54,16 +73,18 @@ struct SecretTests {
     func aSecretIsNotWrittenToAnOutputThatIsNotNamed(_ line: String) throws {
         let made = try home.run("keygen", ["-q", "--name", "alice", "-o", "alice.key"])
         #expect(made.status == 0, "\(made.stderr)")
-        home.files.write("words", Array(made.stderr.utf8), mode: 0o600)
+        #expect(made.stderr.isEmpty)
+        let words = try home.run("keygen", ["words", "alice.key"]).text
+        home.files.write("words", Array(words.utf8), mode: 0o600)
         home.files.write("alice.ecp1", [], mode: 0o600)
         var command = line.split(separator: " ").map(String.init)
         let isPiped = command.suffix(2) == ["<", "words"]
         if isPiped { command.removeLast(2) }
         let run = try home.run(
-            command.removeFirst(), command, text: isPiped ? made.stderr : "")
+            command.removeFirst(), command, text: isPiped ? words : "")
         #expect(run.status == 64 && run.stdout.isEmpty, "\(line): \(run.stderr)")
         #expect(run.stderr.contains("-o FILE") && run.stderr.contains("-o -"), "\(run.stderr)")
-        #expect(!run.stderr.contains(made.stderr.prefix { $0 != "\n" }))
+        #expect(!run.stderr.contains(words.prefix { $0 != "\n" }))
     }
 
     /// While `decrypt` waits for the reader of a full pipe, the reader looks at its temporary file.

@@ -39,13 +39,15 @@ struct ShownMessages {
         }
         guard !marks.isEmpty else { return due }
         let read = try store.transaction { transaction in
-            try marks.flatMap { try transaction.markRead($0.conversation, upTo: $0.place) }
+            // Another process can have stored a message before the mark meanwhile.
+            try marks.flatMap {
+                try transaction.markRead(
+                    $0.conversation, upTo: $0.place, shown: numbers[$0.conversation])
+            }
         }
         guard let receipts else { return due }
         var sent = Receipts(.read, store)
-        // Another process can have stored a message before the mark meanwhile.
-        let all = numbers.values.reduce(into: Set()) { $0.formUnion($1) }
-        for entry in read where all.contains(entry.number) { try sent.add(entry) }
+        for entry in read { try sent.add(entry) }
         for message in sent.messages { try receipts.writeRecord(message.record) }
         try receipts.flush()
         return due

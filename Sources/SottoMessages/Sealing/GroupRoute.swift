@@ -11,6 +11,8 @@ struct GroupRoute {
     let destinations: [KeyID: Destination]
     /// The mailboxes of further members. They get copies, which need no session.
     let mailboxes: [KeyID: MemberMailbox]
+    /// The members to whose relays no mail may go. They lack the message until it is sent again.
+    let unlisted: Set<KeyID>
     /// The relays to which mail of members who are no contacts may go.
     let relays: ListedRelays
 
@@ -56,6 +58,14 @@ struct MemberMailbox {
     }
 }
 
+/// A member of a group whose relay the group does not list.
+struct UnlistedMember {
+    /// The name for people: the chosen one and the beginning of the id.
+    let name: String
+    /// The address on the member's card, or `nil` if its text is none.
+    let relay: String?
+}
+
 extension RecipientDirectory {
     /// Returns the group that a name or an id means, of which the owner is a member. It is read again only after a change.
     func memberGroup(_ name: String) throws -> StoredGroup {
@@ -86,7 +96,7 @@ extension RecipientDirectory {
             try transaction.allContacts().map { ($0.id, $0) },
             uniquingKeysWith: { first, _ in first })
         let relays = group.state.policy.relays(and: try book.identity().relay)
-        var unlisted = 0
+        var unlisted: [KeyID] = []
         var destinations: [KeyID: Destination] = [:]
         var mailboxes: [KeyID: MemberMailbox] = [:]
         for member in group.members.map(\.id) where member != own {
@@ -94,25 +104,70 @@ extension RecipientDirectory {
             let note = sending.notes[member]
             if contact == nil, !told.contains(member), admitsMembers, let note {
                 let mailbox = MemberMailbox(card: note.cardBytes, relays: relays)
-                if mailbox.isUnlisted { unlisted += 1 } else { mailboxes[member] = mailbox }
+                if mailbox.isUnlisted {
+                    unlisted.append(member)
+                } else {
+                    mailboxes[member] = mailbox
+                }
                 continue
             }
             let person = Correspondent(
                 id: member, card: contact?.card ?? note?.card, contact: contact)
             switch try result({ try self.member(person, relays, transaction) }) {
-            case .success(let destination) where destination.isUnlisted: unlisted += 1
+            case .success(let destination) where destination.isUnlisted: unlisted.append(member)
             case .success(let destination): destinations[member] = destination
             case .failure(let failure):
                 warn("\(person.name) does not get the message: \(failure.message)")
             }
         }
-        noteUnlisted(unlisted)
+        try noteUnlisted(unlisted, of: group, transaction)
         let route = GroupRoute(
-            group: group, destinations: destinations, mailboxes: mailboxes, relays: relays)
+            group: group, destinations: destinations, mailboxes: mailboxes,
+            unlisted: Set(unlisted), relays: relays)
         groups?.routes[name] = route
         // The messages of --group name it by its id.
         groups?.routes[group.id.description] = route
         return route
+    }
+
+    /// Notes members of a group who get nothing, because the group does not list their relays, for ``reportReached()``.
+    func noteUnlisted(
+        _ members: [KeyID], of group: StoredGroup, _ transaction: StateTransaction
+    ) throws(StateError) {
+        for id in members where notedUnlisted[group.id, default: []].insert(id).inserted {
+            let name = try transaction.memberName(of: id, in: group)
+            let member = UnlistedMember(
+                name: (name.map { shellWord($0) + " " } ?? "") + "\(id.short)…",
+                relay: try transaction.note(of: id, in: group).card?.relayAddress)
+            if let place = unlisted.firstIndex(where: { $0.group.id == group.id }) {
+                unlisted[place].members.append(member)
+            } else {
+                unlisted.append((group, [member]))
+            }
+        }
+    }
+
+    /// Reports the noted members and their relays, and how the relays are listed. Only admins can do that.
+    func reportUnlisted() {
+        for (group, members) in unlisted {
+            guard let names = sentence(of: members.map(\.name)) else { continue }
+            var relays: [String] = []
+            for relay in members.compactMap(\.relay) where !relays.contains(relay) {
+                relays.append(relay)
+            }
+            let which = sentence(of: relays).map { " \($0)" } ?? ""
+            let fact =
+                members.count == 1
+                ? "\(names) gets nothing: their relay\(which) is not listed by the group"
+                : "\(names) get nothing: their relays\(which) are not listed by the group"
+            let all = (group.state.policy.relays + relays).joined(separator: ",")
+            let remedy =
+                group.rank >= .admin
+                ? "list it: sotto group policy \(group.id.short) \(shellWord("relays=" + all)) | sotto encrypt | sotto send"
+                : "ask an admin to list it"
+            warn("\(fact); \(remedy)")
+        }
+        unlisted = []
     }
 
     /// Reports once that no other member gets the owner's messages to a group: it has none, or its policy entitles none.

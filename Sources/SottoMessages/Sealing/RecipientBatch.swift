@@ -207,9 +207,10 @@ extension Recipients {
         var failed: Set<KeyID> = []
         // The message is encrypted first: if it is refused, no member is told anything.
         let readers = sending.readers.filter(route.reaches)
+        let lacking = sending.readers.filter(route.unlisted.contains)
         let draft = Draft(
             body: body, extra: job.message.extra, milliseconds: milliseconds, ttl: job.ttl)
-        let sealed = try transaction.seal(draft, sending, to: readers)
+        let sealed = try transaction.seal(draft, sending, to: readers, lacking: lacking)
         for (member, body) in sending.bodies {
             guard route.reaches(member), let directory else { continue }
             // After a failure the member gets nothing more, so that all of it comes with the next message.
@@ -236,7 +237,7 @@ extension Recipients {
                 directory.noteUnreached(name, failure)
             }
         }
-        try transaction.noteWaiting(Array(failed), in: group)
+        try transaction.noteWaiting(Array(failed) + lacking, in: group)
         directory?.noteSealed(sealedNames)
         if sending.readers.isEmpty { directory?.noteUnread(group) }
         for (member, envelope) in zip(readers, sealed.envelopes) {

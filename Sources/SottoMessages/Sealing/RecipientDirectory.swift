@@ -97,11 +97,13 @@ final class RecipientDirectory {
     private var known: [Key: Result<Destination, Failure>] = [:]
     /// The owner's cards that messages carry, by the address on them.
     var ownCards: [SendAddress?: JSONObject] = [:]
+    /// The members to whose relays no mail may go, by group, and those of them who are not reported yet.
+    var notedUnlisted: [GroupID: Set<KeyID>] = [:]
+    var unlisted: [(group: StoredGroup, members: [UnlistedMember])] = []
     /// The recipients of messages, and those of them who are not reported yet.
     private var allReached: Set<String> = []
     private var reached: [String] = []
     private var hasNotedURI = false
-    private var hasNotedUnlisted = false
     /// The failure to exit with, because some recipients did not get a message that others got.
     private(set) var unreached: Failure?
 
@@ -173,15 +175,6 @@ final class RecipientDirectory {
         return mailboxes.trust == nil || mailboxes.trust == .any
     }
 
-    /// Reports members who get nothing, because no group lists their relays.
-    func noteUnlisted(_ count: Int) {
-        guard count > 0, !hasNotedUnlisted else { return }
-        hasNotedUnlisted = true
-        warn(
-            "\(count == 1 ? "a member gets" : "\(count) members get") nothing: their relay is not listed by the group; list it: sotto group policy GROUP relays=URL,URL | sotto encrypt | sotto send"
-        )
-    }
-
     /// Reports a recipient who does not get a message that others get.
     func noteFailed(_ name: String, _ failure: Failure) {
         warn("\(name) does not get the message: \(failure.message)")
@@ -206,8 +199,10 @@ final class RecipientDirectory {
         if allReached.insert(name).inserted { reached.append(name) }
     }
 
-    /// Tells a person to whom the messages go, each recipient once. Call it after the transaction.
+    /// Tells a person to whom the messages go, each recipient once, and reports the members who get nothing. Call it after the
+    /// transaction.
     func reportReached() {
+        reportUnlisted()
         defer { reached = [] }
         guard !mailboxes.quiet, Terminal.isTerminal(2), let names = sentence(of: reached) else {
             return

@@ -298,7 +298,11 @@ package struct Recipients {
                 directory.person(named: to), ttl: ttl, transaction)
             if destination.isUnlisted, message.body["type"]?.string == GroupBody.type {
                 // The person is told after the group lists the relay.
-                directory.noteUnlisted(1)
+                if let transaction, let person = destination.id,
+                    let group = try transaction.group(GroupBody(message.body).group)
+                {
+                    try directory.noteUnlisted([person], of: group, transaction)
+                }
                 return job(message, ttl: ttl, to: [])
             }
             destinations = [destination]

@@ -5,8 +5,8 @@ extension StateTransaction {
     /// The maximum number of messages to one peer in a day that carry the card.
     public static let carriedCardsPerDay: Int64 = 20
 
-    /// Returns whether a message to a peer has to carry the owner's card: no authentic message of the peer arrived after the
-    /// owner's relay and the address for the peer had the present values, and fewer than ``carriedCardsPerDay`` messages
+    /// Returns whether a message to a peer has to carry the owner's card: no authentic message of the peer arrived after a
+    /// message carried the card with the present relay and address, and fewer than ``carriedCardsPerDay`` messages
     /// of the day carry it.
     public func lacksCard(_ peer: KeyID, at time: Timestamp = .now()) throws(StateError) -> Bool {
         guard !withCard.contains(peer) else { return false }
@@ -23,11 +23,11 @@ extension StateTransaction {
         try setNote(.card, mark: store.mark(peer), to: delivery.number)
     }
 
-    /// Notes that an authentic message of a peer arrived: the peer has the card that the last message carried, or the one
-    /// that the owner gave out. A message that the peer sent before that message is no answer to it: `sent` is its time.
+    /// Notes that an authentic message of a peer arrived: the peer has the card that the last message carried. A message that the
+    /// peer sent before that message is no answer to it: `sent` is its time. Before a message carried a card, no message is an
+    /// answer: the peer can have used a card with another relay.
     public func noteAnswer(of peer: KeyID, sent: Timestamp) throws(StateError) {
-        guard !answered.contains(peer) else { return }
-        var delivery = try cardDelivery(to: peer)
+        guard !answered.contains(peer), var delivery = try cardDelivery(to: peer) else { return }
         if !delivery.isAnswered {
             guard sent.seconds >= delivery.time else { return }
             delivery.isAnswered = true
@@ -41,18 +41,15 @@ extension StateTransaction {
         to peer: KeyID, at time: Timestamp
     ) throws(StateError) -> CardDelivery {
         let route = try ownRoute(for: peer)
-        var delivery = try cardDelivery(to: peer)
+        var delivery = try cardDelivery(to: peer) ?? CardDelivery(route: route)
         if delivery.route != route { delivery = CardDelivery(route: route) }
         if delivery.time / 86_400 != time.seconds / 86_400 { delivery.count = 0 }
         return delivery
     }
 
-    /// Returns the stored value, or one for the present card.
-    private func cardDelivery(to peer: KeyID) throws(StateError) -> CardDelivery {
-        if let number = try note(.card, mark: store.mark(peer)) {
-            return CardDelivery(number: number)
-        }
-        return CardDelivery(route: try ownRoute(for: peer))
+    /// Returns the stored value, or `nil` before a message to the peer carried a card.
+    private func cardDelivery(to peer: KeyID) throws(StateError) -> CardDelivery? {
+        try note(.card, mark: store.mark(peer)).map { CardDelivery(number: $0) }
     }
 
     /// Returns the first 21 bits of a hash of the relay and the address on the card for a peer.

@@ -226,12 +226,12 @@ extension StateTransaction {
     }
 
     /// Encrypts a message to a group for some of its readers. Returns its record and the envelopes, in the order of
-    /// `readers`.
+    /// `readers`. `lacking` are readers who get no copy now: the message is not sent until it was sent to them again.
     ///
     /// Throws ``GroupChainError/tooLong(limit:)``, and ``GroupError/refused`` for a deletion or a pin of the message of another
     /// member that the owner's rank does not permit, and for a body about a group, which is for one person.
     package func seal(
-        _ draft: Draft, _ sending: GroupSending, to readers: [KeyID]
+        _ draft: Draft, _ sending: GroupSending, to readers: [KeyID], lacking: [KeyID] = []
     ) throws -> (message: Message, envelopes: [Envelope]) {
         let group = sending.group
         guard group.permits(try MessageBody(draft.body), by: owner.id, rank: group.rank) else {
@@ -263,9 +263,9 @@ extension StateTransaction {
             members: JSONObject(draft.extra.map { ($0.name, $0.value) }))
         // With its place, the author can show the message to others.
         message.details?["place"] = .object(place.object)
-        message.details?["copies"] = .integer(Int64(readers.count))
+        message.details?["copies"] = .integer(Int64(readers.count + lacking.count))
         if group.state.ranks.count <= GroupReceipts.mostMembers {
-            message.details?["readers"] = .base64(store.readerMarks(readers))
+            message.details?["readers"] = .base64(store.readerMarks(readers + lacking))
         }
         return (message, envelopes)
     }
@@ -349,7 +349,7 @@ extension StateTransaction {
     }
 
     /// Deletes a group for all: closes its rules and its door, removes all other members, takes the invitations back, and leaves.
-    /// Nobody is left who could write, invite or change the rules. Returns the group, and the people who are told.
+    /// Returns the group, and the former members and invited people. The caller tells them.
     ///
     /// Throws ``GroupError/refused`` if the owner of the state is not the only owner of the group.
     package func delete(
@@ -359,7 +359,7 @@ extension StateTransaction {
         guard group.rank == .owner, members.allSatisfy({ $0.rank < .owner }) else {
             throw GroupError.refused
         }
-        // An invitation that was told to nobody is not told now.
+        // A person who never got the invitation hears of no group.
         let invited = try group.invitees.filter { try note(of: $0, in: group).told > 0 }
         let people = members.map(\.id) + invited
         var group = try write(.policy(group.state.policy.closed), in: group)

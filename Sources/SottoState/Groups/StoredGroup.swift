@@ -136,7 +136,7 @@ package struct StoredGroup: Sendable {
         return log.changes[(last + 1)...].contains { $0.act.invites(owner) }
     }
 
-    /// Whether an owner deleted the group for all: its rules admit nobody, and it has no members besides owners.
+    /// Whether an owner deleted the group for all: its rules are closed, and its only members are owners.
     package var isDeleted: Bool {
         state.policy.isClosed && state.ranks.values.allSatisfy { $0 == .owner }
     }
@@ -175,81 +175,6 @@ package struct StoredGroup: Sendable {
         let last = log.changes.last { $0.by == owner }?.id
         let own = heads.filter { $0 == last }
         return Array((own + heads.reversed().filter { $0 != last }).prefix(GroupContent.mostHeads))
-    }
-}
-
-/// A group without its log, which takes longer to read.
-package struct GroupHeader: Sendable, Equatable {
-    package let id: GroupID
-    /// The name, or an empty text.
-    package let name: String
-    /// The number of members.
-    package let memberCount: Int
-    /// Whether only admins and owners post, so that the others only read.
-    package let isAnnouncements: Bool
-    let isDeclined: Bool
-    /// ``StoredGroup/question``.
-    let question: [UInt8]?
-    let isNewcomer: Bool
-    /// ``StoredGroup/drawn``.
-    let drawn: [KeyID]
-    /// ``StoredGroup/showsToNewcomers``.
-    let showsToNewcomers: Bool
-
-    private static let declined: UInt8 = 1
-    private static let asks: UInt8 = 2
-    private static let newcomer: UInt8 = 4
-    private static let announcements: UInt8 = 8
-    private static let shown: UInt8 = 16
-
-    init(_ group: StoredGroup) {
-        (id, name, isDeclined) = (group.id, group.name, group.isDeclined)
-        memberCount = group.state.ranks.count
-        isAnnouncements = group.state.policy.post >= .admin
-        (question, isNewcomer, drawn) = (group.question, group.isNewcomer, group.drawn)
-        showsToNewcomers = group.showsToNewcomers
-    }
-
-    /// Reads ``encoded``, or returns `nil`.
-    init?(_ bytes: [UInt8]) {
-        var reader = ByteReader(bytes[...])
-        guard let id = reader.bytes(32), let marks = reader.byte(),
-            let memberCount = reader.integer(UInt32.self)
-        else { return nil }
-        var drawn: [KeyID] = []
-        if marks & Self.asks != 0 {
-            guard let number = reader.bytes(GroupBody.questionBytes),
-                let count = reader.integer(UInt16.self)
-            else { return nil }
-            question = Array(number)
-            for _ in 0..<count {
-                guard let key = reader.bytes(32) else { return nil }
-                drawn.append(KeyID(publicKey: Array(key)))
-            }
-        } else {
-            question = nil
-        }
-        self.drawn = drawn
-        isNewcomer = marks & Self.newcomer != 0
-        isAnnouncements = marks & Self.announcements != 0
-        showsToNewcomers = marks & Self.shown != 0
-        self.memberCount = Int(memberCount)
-        guard let name = String(validating: reader.remaining, as: UTF8.self) else { return nil }
-        self.id = GroupID(Array(id))
-        (self.name, isDeclined) = (name, marks & Self.declined != 0)
-    }
-
-    /// id (32) ‖ marks (1): 1 for a declined group, 2 for one with ``question``, 4 for a newcomer, 8 for announcements, 16 for
-    /// ``showsToNewcomers`` ‖ ``memberCount`` (4) ‖ if it is there, ``question`` (16), the number of ``drawn`` (2) and their public keys (32 each) ‖ name.
-    var encoded: [UInt8] {
-        let marks =
-            (isDeclined ? Self.declined : 0) | (question == nil ? 0 : Self.asks)
-            | (isNewcomer ? Self.newcomer : 0) | (isAnnouncements ? Self.announcements : 0)
-            | (showsToNewcomers ? Self.shown : 0)
-        let asked =
-            question.map { $0 + UInt16(drawn.count).bigEndianBytes + drawn.flatMap(\.publicKey) }
-        return id.bytes + [marks] + UInt32(memberCount).bigEndianBytes + (asked ?? [])
-            + Array(name.utf8)
     }
 }
 

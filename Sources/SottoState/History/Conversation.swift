@@ -322,22 +322,29 @@ extension StateTransaction {
     }
 
     /// Marks the messages of a conversation up to a place as read. This begins the lifetimes that count from reading.
-    /// Returns the messages that were not read before, the oldest first.
+    /// Returns the messages that were not read before, the oldest first. With the numbers of the messages that were `shown`, the
+    /// mark ends before the first other one.
     @discardableResult
     public func markRead(
-        _ conversation: Conversation, upTo place: HistoryPlace = .end, at time: Timestamp = .now()
+        _ conversation: Conversation, upTo place: HistoryPlace = .end, shown: Set<Int64>? = nil,
+        at time: Timestamp = .now()
     ) throws(StateError) -> [HistoryEntry] {
         var row = try row(of: conversation)
-        guard let last = try lastContent(of: row, upTo: place), last.place > row.read else {
+        guard var last = try lastContent(of: row, upTo: place)?.place, last > row.read else {
             return []
         }
-        let entries = try store.entries(
+        var entries = try store.entries(
             """
             WHERE conversation = ? AND kind = 0 AND sent = 0 AND state = 0 AND sealed IS NOT NULL
             AND (place, number) > (?, ?) AND (place, number) <= (?, ?)
             ORDER BY place, number
-            """, row.number, row.read.rank, row.read.number, last.place.rank,
-            last.place.number, connection: connection)
+            """, row.number, row.read.rank, row.read.number, last.rank, last.number,
+            connection: connection)
+        if let shown, let unseen = entries.firstIndex(where: { !shown.contains($0.number) }) {
+            guard unseen > 0 else { return [] }
+            entries.removeSubrange(unseen...)
+            last = entries[unseen - 1].place
+        }
         for entry in entries {
             guard let expires = entry.body?.content.expires, expires.start == .read else {
                 continue
@@ -346,7 +353,7 @@ extension StateTransaction {
                 "UPDATE message SET expires = ? WHERE number = ? AND expires IS NULL",
                 time.seconds + expires.after, entry.number)
         }
-        row.read = last.place
+        row.read = last
         row.unread = try unread(in: row)
         row.isChanged = true
         conversations[conversation] = row
@@ -354,7 +361,7 @@ extension StateTransaction {
     }
 
     /// Marks the messages of a conversation up to the place of the message with a number as read, as
-    /// ``markRead(_:upTo:at:)`` does.
+    /// ``markRead(_:upTo:shown:at:)`` does.
     @discardableResult
     public func markRead(
         _ conversation: Conversation, upTo number: Int64, at time: Timestamp = .now()

@@ -12,7 +12,7 @@ package struct ShownChange: Sendable {
 }
 
 extension IdentityStore {
-    /// The events that a history shows: who came and went, and what has another value.
+    /// The events that a history shows: entries, departures, ranks and new values.
     private static let shownKinds: Set<String> = [
         "joined", "left", "role", "renamed", "changed", "conversation_deleted",
     ]

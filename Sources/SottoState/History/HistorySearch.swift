@@ -109,7 +109,7 @@ struct SearchFilter: Sendable {
         return true
     }
 
-    /// Returns the only base of a character, 0 for a combining mark, or ``several`` if ``foldedBases(_:)`` is to be asked.
+    /// Returns the only base of a character, 0 for a combining mark, or ``several`` if ``foldedBases(_:)`` has the answer.
     func base(of value: UInt32) -> UInt32 {
         switch value {
         case ..<0x3100: bases[Int(value)]

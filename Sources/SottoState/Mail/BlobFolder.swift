@@ -19,7 +19,7 @@ public struct BlobFolder: Sendable {
         }
     }
 
-    /// Returns the folder beside a database of the state. It is created when a file is stored.
+    /// Returns the folder in the directory of a database of the state. It is created when a file is stored.
     init(besideDatabase path: String) {
         let directory = path.lastIndex(of: "/").map { path[..<$0] } ?? "."
         self.path = directory + "/blobs"

@@ -80,4 +80,26 @@ extension Outbox {
         try settle(numbers.map { ($0, outcome) })
         return numbers.count
     }
+
+    /// Removes all items for a relay, the blobs that only they need, and the envelopes for other relays that need a blob there,
+    /// as ``drop(id:outcome:)`` does. Returns the ids, each once, in the order of the items.
+    public func drop(relay: String, outcome: String) throws(StateError) -> [String] {
+        let items = try read(
+            """
+            SELECT number, id FROM outbox WHERE outcome IS NULL AND (relay = ?1
+                OR needs IN (SELECT id FROM outbox AS blob
+                    WHERE blob.kind = 4 AND blob.relay = ?1 AND blob.outcome IS NULL)
+                OR kind = 4 AND EXISTS (SELECT 1 FROM outbox AS envelope
+                    WHERE envelope.needs = outbox.id AND envelope.relay = ?1
+                    AND envelope.outcome IS NULL)
+                AND NOT EXISTS (SELECT 1 FROM outbox AS other
+                    WHERE other.needs = outbox.id AND other.relay <> ?1
+                    AND other.outcome IS NULL))
+            ORDER BY number
+            """, relay
+        ) { ($0.integer(0), $0.text(1)) }
+        try settle(items.map { ($0.0, outcome) })
+        var seen: Set<String> = []
+        return items.map(\.1).filter { seen.insert($0).inserted }
+    }
 }

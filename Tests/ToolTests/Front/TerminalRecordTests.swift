@@ -31,6 +31,33 @@ struct TerminalRecordTests {
                 == before)
     }
 
+    /// Envelopes are for `decrypt`.
+    @Test func nothingIsReceivedOnATerminal() throws {
+        let front = try FrontWorld()
+        try front.must("echo one | sotto encrypt -q --to alice | sotto send -q", as: "bob")
+        for options in [
+            [], ["--follow"], ["--wait", "1", "--max", "2"], ["--stateless"], ["--again"],
+            ["--dead"], ["-i", "alice.key"],
+        ] {
+            let run = try front.onTerminal("recv", options)
+            let words = (["sotto recv"] + options).joined(separator: " ")
+            let option = options.first == "-i" ? " -i alice.key" : ""
+            #expect(
+                run.status == 64
+                    && run.text.contains(
+                        "recv: hint: to read them: \(words) | sotto decrypt\(option)\n"),
+                "\(options): \(run.text)")
+            #expect(!run.text.contains("{"), "\(options): \(run.text)")
+        }
+        let shown = try front.onTerminal("recv", ["--json"])
+        #expect(shown.status == 0 && shown.text.contains("{\"v\":1,"), "\(shown.text)")
+        let again = try front.must("sotto recv --again -i alice.key | sotto decrypt -i alice.key")
+        #expect(again.text.contains(#""text":"one""#))
+        // A command gets the envelopes, and a card is for a person too.
+        #expect(try front.onTerminal("recv", ["--exec", "cat > /dev/null"]).status == 1)
+        #expect(try front.onTerminal("recv", ["--card", "bob"]).status == 0)
+    }
+
     @Test func theRecordsArePrintedIfTheyAreRequested() throws {
         let front = try FrontWorld()
         for command in Self.commands where !command.contains("room") && !command.contains("leave") {

@@ -30,6 +30,20 @@ import Testing
         #expect(try world.paste("sotto say").status == 64)
     }
 
+    /// A group without other members has no recipient.
+    @Test func sayToNoOneFails() throws {
+        try front.must("sotto group create alone")
+        let run = try world.paste("sotto say alone hello")
+        #expect(run.status == 1 && run.stdout.isEmpty, "\(run.text)")
+        #expect(
+            run.stderr.contains("alone has no other member yet: the message reaches no one")
+                && run.stderr.contains("sotto: error: the message was sent to no one\n"),
+            "\(run.stderr)")
+        let shown = try front.onTerminal("sotto", ["say", "alone", "hello"])
+        #expect(shown.status == 1 && shown.text.contains("sent to no one"), "\(shown.text)")
+        #expect(try world.paste("sotto say -q alone hello").stderr.isEmpty)
+    }
+
     @Test func sayAsksOnATerminal() throws {
         let run = try front.typing("typed\n", at: "To bob: ", "sotto", ["say", "bob"])
         #expect(run.status == 0 && run.lines.last == "sent to bob", "\(run.text)")
@@ -72,6 +86,31 @@ import Testing
         // The receipt for bob, who gets some.
         #expect(try received(by: "bob").contains("read"))
         #expect(try world.paste("sotto read -q").status == 1)
+    }
+
+    /// What happened in a group is shown, and is no unread message.
+    @Test func readShowsWhatHappenedInGroups() throws {
+        func bob(_ command: String) throws {
+            try front.must("sotto recv | sotto decrypt -q > /dev/null || true", as: "bob")
+            try front.must("sotto group \(command) | sotto encrypt -q | sotto send -q", as: "bob")
+        }
+        try front.must("sotto read -q > /dev/null")
+        try bob("create -q crew alice")
+        let invited = try front.onTerminal("sotto", ["read"])
+        #expect(
+            invited.status == 0 && invited.text.contains("bob invited you to the group crew"),
+            "\(invited.text)")
+        #expect(!invited.text.contains("nothing is unread"), "\(invited.text)")
+        try front.must("sotto group accept -q crew | sotto encrypt -q | sotto send -q")
+        try bob("rename -q crew walkers")
+        let renamed = try front.must("sotto read")
+        #expect(renamed.text.contains(#""event":"renamed""#), "\(renamed.text)")
+        try bob("delete -q --yes walkers")
+        let deleted = try front.onTerminal("sotto", ["read"])
+        #expect(
+            deleted.status == 0 && deleted.text.contains("[walkers: bob deleted the group]\n"),
+            "\(deleted.text)")
+        #expect(try world.paste("sotto read").status == 1)
     }
 
     @Test func readOfOneConversationLeavesTheOthers() throws {
@@ -118,6 +157,25 @@ import Testing
         let run = try world.paste("SOTTO_RELAY=tcp://127.0.0.1:1 sotto read")
         #expect(run.status == 0 && run.text.contains("hello"))
         #expect(run.stderr.contains("sotto: error: "), "\(run.stderr)")
+    }
+
+    // MARK: Requests
+
+    @Test func aTerminalShowsHowToAcceptARequest() throws {
+        try world.home.makePerson("dave")
+        try world.must("dave", "contact", ["add", "alice.card"])
+        try front.must("echo wait | sotto encrypt -q --to alice | sotto send -q", as: "dave")
+        try front.must("sotto recv | sotto decrypt -q")
+        let shown = try front.onTerminal("contact", ["requests"])
+        let id = try world.id("dave").prefix(16)
+        let command = "sotto contact accept \(id) | sotto decrypt"
+        #expect(
+            shown.status == 0
+                && shown.text.contains("contact: to accept and read: \(command)\n"),
+            "\(shown.text)")
+        #expect(try !front.must("sotto contact requests").stderr.contains("accept"))
+        #expect(try front.must(command).text.contains(#""text":"wait""#))
+        #expect(try world.contact("dave")["card"] != nil)
     }
 
     // MARK: save

@@ -83,6 +83,18 @@ final class Circle {
         mail[try Fields<FieldError>(envelope)["to"].keyID(), default: []].append(line)
     }
 
+    /// Runs `group` on a terminal, with its records in a file, and types an answer to a question.
+    func answer(
+        _ answer: String, to question: String, _ who: String, _ arguments: String...
+    ) throws -> Run {
+        let session = try TerminalSession(
+            home.command("group", arguments, environment: self[who].environment),
+            stdout: home.files("records"))
+        try session.expect(question)
+        try session.type(answer)
+        return try session.finish()
+    }
+
     /// Runs `group`, which must succeed, and posts its records.
     @discardableResult
     func group(_ who: String, _ arguments: String...) throws -> Run {

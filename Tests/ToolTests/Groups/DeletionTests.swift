@@ -132,13 +132,9 @@ struct DeletionTests {
 
     @Test func deletingAsksOnATerminal() throws {
         func delete(_ answer: String) throws -> Run {
-            let session = try TerminalSession(
-                circle.home.command(
-                    "group", ["delete", "team"], environment: circle["alice"].environment),
-                stdout: circle.home.files("records"))
-            try session.expect("Type yes to delete team for you and 2 other members: ")
-            try session.type(answer)
-            return try session.finish()
+            try circle.answer(
+                answer, to: "Type yes to delete team for you and 2 other members: ", "alice",
+                "delete", "team")
         }
         let kept = try delete("no\n")
         #expect(kept.status == 1 && kept.text.contains("nothing was changed"), "\(kept.text)")

@@ -43,15 +43,30 @@ struct LeavingTests {
         #expect(try members("bob") == .integer(1))
     }
 
+    /// After a leaving that nobody was told, the group is kept until it is told, or until `--anyway`.
+    @Test func anUntoldLeavingIsNotForgottenByMistake() throws {
+        try circle.must("bob", "group", ["leave", "team"])
+        let refused = try circle["bob"].run("group", ["forget", "team"])
+        #expect(refused.status == 64, "\(refused)")
+        #expect(refused.stderr.contains("1 change of team not told to 1 member"), "\(refused)")
+        #expect(refused.stderr.contains("sotto group sync team --send, or give --anyway"))
+        try circle.group("bob", "sync", "team")
+        try circle.settle()
+        #expect(try members("alice") == .integer(1))
+        try circle.must("bob", "group", ["forget", "team"])
+        #expect(try circle["bob"].run("group", ["show", "team"]).status == 66)
+    }
+
+    @Test func anUntoldLeavingIsForgottenAnyway() throws {
+        try circle.must("bob", "group", ["leave", "team"])
+        try circle.must("bob", "group", ["forget", "--anyway", "team"])
+        #expect(try circle["bob"].run("group", ["show", "team"]).status == 66)
+    }
+
     @Test func leavingAsksOnATerminal() throws {
         func leave(_ answer: String) throws -> Run {
-            let session = try TerminalSession(
-                circle.home.command(
-                    "group", ["leave", "team"], environment: circle["bob"].environment),
-                stdout: circle.home.files("records"))
-            try session.expect("Type yes to leave team, with 1 other member: ")
-            try session.type(answer)
-            return try session.finish()
+            try circle.answer(
+                answer, to: "Type yes to leave team, with 1 other member: ", "bob", "leave", "team")
         }
         let kept = try leave("no\n")
         #expect(kept.status == 1 && kept.text.contains("nothing was changed"), "\(kept.text)")

@@ -113,6 +113,18 @@ extension HintTests {
                 return try world.run("group", ["list", "--text"])
             },
             result: { (world, _) throws in try world.expectDescription() }),
+        HintCase(
+            "tell them first: sotto group sync … --send, or give --anyway", as: "bob",
+            situation: { world in
+                try world.makeTeam()
+                try world.must("bob", "group", ["leave", "team"])
+                return try world.run("bob", "group", ["forget", "team"])
+            },
+            result: { (world, _) throws in
+                let news = try world.must("decrypt", [], text: world.must("recv", []))
+                #expect(news.contains(#""event":"left""#))
+                try world.must("bob", "group", ["forget", "team"])
+            }),
     ]
 }
 

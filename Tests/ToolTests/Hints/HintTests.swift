@@ -101,8 +101,8 @@ struct HintTests {
         "send a text that begins with a slash": "words of the chat",
         "delete one that you left or did not enter: sotto group forget GROUP":
             "needs 1,000 groups, and has a name to fill in",
-        "… nothing: their relay is not listed by the group; list it: sotto group policy GROUP relays=URL,URL | sotto encrypt | sotto send":
-            "has names to fill in; c19TheRelayOfAMemberMustBeListed changes the policy",
+        "list it: sotto group policy … … | sotto encrypt | sotto send":
+            "needs members who are no contacts; anAdminListsTheRelayOfAMember runs it",
         "make another member owner first: sotto group role … WHO owner | sotto encrypt | sotto send":
             "has a name to fill in; GroupToolTests run it",
         "make another member owner first: sotto group role … WHO owner --send; or give --anyway":
@@ -135,6 +135,14 @@ struct HintTests {
         "sotto add FRIEND": "printed by sotto init, with a name to fill in",
         "sotto say FRIEND hello": "printed by sotto init, with a name to fill in",
         "none; to set it: sotto keygen set… --relay URL": "has an address to fill in",
+        "to accept and read: sotto contact accept ……… | sotto decrypt…":
+            "is printed on a terminal; aTerminalShowsHowToAcceptARequest pastes it",
+        "to read them: «decryptCommand»":
+            "is printed on a terminal; TerminalRecordTests run the whole command",
+        "recv: note: … dead after five failures; to decrypt: sotto recv --dead… | sotto decrypt…":
+            "needs five failures of a command; NothingLostTests run it",
+        "give its authority with --ca FILE, or ask its operator for the pin of its key, and then, if it is your relay: sotto keygen set --relay …":
+            "has a pin to fill in; CertificateTests expect the whole command",
         "to keep them: «fileCommand»":
             "is printed on a terminal; TerminalRecordTests expect the whole command",
         "…: note: a receipt is due; to mark as read and send it: sotto history read … --send":
@@ -142,10 +150,13 @@ struct HintTests {
         "    sotto contact verify … NUMBER\\n": "printed by sotto add, with the number to fill in",
         "  sotto history export --backup -o state.age":
             "printed by sotto init, for use after the first contact; keygen's hint has a case",
-        "  sotto recv --relay … --invitation @FILE:code":
+        "with a code from its operator, in a file: sotto recv --invitation @FILE:code":
+            "needs a code of the operator; MemberProgramTests redeem one",
+        "sotto recv --relay … --invitation @FILE:code":
             "needs a code of the operator; MemberProgramTests redeem one",
         "  sotto init --relay URL": "has an address to fill in; MemberProgramTests run it",
         "receive it: sotto recv | sotto decrypt": "needs a relay; WaitTests print it",
+        "  sotto keygen words": "printed by sotto init; FirstMinuteTests run it",
         "  sotto keygen unlock": "asks for a passphrase on the terminal; UnlockTests run it",
         "sotto: warning: without a passphrase a copy of the file is the identity; add one with: sotto keygen passwd":
             "asks for a passphrase on the terminal",

@@ -102,6 +102,12 @@ extension HintTests {
                 #expect(try card.id == world.identity("alice").id)
             }),
         HintCase(
+            "words… restore your keys, and are shown only on a terminal; to see them: sotto keygen words…",
+            situation: { world in try world.run("keygen", ["-o", "new key"]) },
+            result: { (_, run) throws in
+                #expect(run.text.split(whereSeparator: \.isWhitespace).count == 24)
+            }),
+        HintCase(
             "create one: sotto keygen -o …",
             situation: { world in
                 try world.run("encrypt", ["--to", "bob.card", "-i", "new.key"], text: "x")

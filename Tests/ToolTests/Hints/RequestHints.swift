@@ -7,6 +7,16 @@ extension HintTests {
     /// Hints about requests.
     static let requestHints: [HintCase] = [
         HintCase(
+            "recv: note: … printed before … not decrypted here; to decrypt: sotto recv --again… | sotto decrypt…",
+            situation: { world in
+                try world.startRelay()
+                try world.addBob()
+                try world.must("bob", "send", ["-q"], text: world.message("bob"))
+                try world.must("recv", ["-i", "alice.key"])
+                return try world.run("recv", ["-i", "alice.key"])
+            },
+            result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
+        HintCase(
             "…: note: a message request waits: sotto contact requests",
             situation: { world in
                 try world.addBob()
@@ -23,6 +33,16 @@ extension HintTests {
             result: { (world, _) throws in
                 #expect(try world.contact("carol")["card"] != nil)
                 try world.must("encrypt", ["--to", "carol"], text: "answer")
+            }),
+        HintCase(
+            "a message request with this name waits: sotto contact requests",
+            situation: { world in
+                try world.addBob()
+                try world.must("decrypt", ["-q"], text: world.message("carol"))
+                return try world.run("sotto", ["say", "carol", "hello"])
+            },
+            result: { (world, run) throws in
+                #expect(try run.records[0]["from"]?.string == world.id("carol"))
             }),
         HintCase(
             "list the ids: sotto contact requests",

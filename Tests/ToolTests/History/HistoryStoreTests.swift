@@ -305,6 +305,24 @@ import Testing
         #expect(try unread() == 1)
     }
 
+    /// A message that was stored after the last look at the history is not read unseen.
+    @Test func aMarkEndsBeforeAMessageThatWasNotShown() throws {
+        let store = try store()
+        let with = Conversation.peer(bob.id)
+        var numbers: [Int64] = []
+        try store.transaction { transaction in
+            numbers = try (0..<3).map { try receive("\($0)", from: bob, in: transaction) }
+        }
+        func mark(_ shown: Set<Int64>) throws -> [String] {
+            try texts(store.transaction { try $0.markRead(with, upTo: .end, shown: shown) })
+        }
+        #expect(try mark([numbers[1], numbers[2]]) == [])
+        #expect(try mark([numbers[0], numbers[2]]) == ["0"])
+        #expect(try store.summary(of: with)?.unread == 2)
+        #expect(try mark([numbers[1], numbers[2]]) == ["1", "2"])
+        #expect(try store.summary(of: with)?.unread == 0)
+    }
+
     @Test func favouritesAreFirstThenTheLatest() throws {
         let store = try store()
         try store.transaction { transaction in

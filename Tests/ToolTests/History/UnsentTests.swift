@@ -212,6 +212,69 @@ import Testing
         #expect(told.contains("alone has no other member yet: the message reaches no one"))
     }
 
+    private static let relay = "tls://inner.carol.example:7"
+
+    /// Creates the group, in which Bob and Carol are no contacts. No rule lists Carol's relay.
+    private func makeTeamWithUnlistedCarol() throws {
+        try circle.must("carol", "keygen", ["set", "--relay", Self.relay, "carol.key"])
+        let card = try circle.must("carol", "keygen", ["public", "carol.key"])
+        circle.home.files.write("carol.card", card.stdout)
+        try circle.must("alice", "contact", ["add", "carol.card"])
+        try circle.team("alice", "bob", "carol")
+    }
+
+    /// Encrypts input of Bob, which then waits in his outbox and reaches the mailboxes of the test.
+    private func send(_ input: [UInt8], _ arguments: String...) throws -> Run {
+        let sealed = try circle["bob"].run("encrypt", arguments, stdin: input)
+        guard sealed.status == 0 else { throw Unexpected(sealed) }
+        try circle["bob"].queue(sealed.lines)
+        try circle["bob"].settle("stored")
+        try circle.deliver(sealed)
+        try circle.settle()
+        return sealed
+    }
+
+    /// A member whose relay the group does not list lacks the message, until it is sent again.
+    @Test func aMemberWithAnUnlistedRelayLacksTheMessage() throws {
+        try makeTeamWithUnlistedCarol()
+        let id = circle["carol"].identity.id
+        let sent = try send(Array("hello".utf8), "--group", "team")
+        let note =
+            "carol \(id.description.prefix(16))… gets nothing: their relay \(Self.relay) is not listed by the group; ask an admin to list it\n"
+        #expect(sent.stderr.contains(note), "\(sent.stderr)")
+        #expect(try circle.history("alice") == ["hello"] && circle.history("carol").isEmpty)
+        clock.set(61)
+        let bob = circle["bob"]
+        #expect(try bob.history("unsent", "team").map { $0.body["text"] } == [.string("hello")])
+        try circle.group("alice", "policy", "team", "relays=\(Self.relay)")
+        try circle.settle()
+        let again = try circle.must("bob", "history", ["repeat", "team"])
+        #expect(again.records.count == 1 && !again.stderr.contains("left out"), "\(again)")
+        let repeated = try send(again.stdout, "--jsonl")
+        #expect(!repeated.stderr.contains("gets nothing"), "\(repeated.stderr)")
+        let toCarol = repeated.records.last { $0["to"] == .string(id.description) }
+        #expect(toCarol?["relay"] == .string(Self.relay))
+        #expect(try circle.history("carol") == ["hello"] && circle.history("alice") == ["hello"])
+        #expect(try bob.run("history", ["unsent"]).status == 1)
+    }
+
+    /// Who may change the rules is told the command.
+    @Test func anAdminListsTheRelayOfAMember() throws {
+        try makeTeamWithUnlistedCarol()
+        try circle.group("alice", "role", "team", "bob", "admin")
+        try circle.settle()
+        let sent = try send(Array("one".utf8), "--group", "team")
+        let group = try circle.groupID("bob").short
+        let command = "sotto group policy \(group) 'relays=\(Self.relay)'"
+        #expect(
+            sent.stderr.contains("; list it: \(command) | sotto encrypt | sotto send\n"),
+            "\(sent.stderr)")
+        try circle.group("bob", "policy", group, "relays=\(Self.relay)")
+        try circle.settle()
+        #expect(try send(Array("two".utf8), "--group", "team").stderr.contains("nothing") == false)
+        #expect(try circle.history("carol") == ["two"])
+    }
+
     @Test func theOutboxNamesNoGroup() throws {
         try circle.team("alice", "bob", "carol")
         let group = try circle.onlyGroup("alice")

@@ -143,19 +143,27 @@ import Testing
         try read(at: Pair(tls: scheme == "tls"), scheme)
     }
 
-    private func read(at pair: Pair, _ scheme: String) throws {
-        let (meeting, codes) = try pair.begin(scheme)
-        let code = try #require(codes.first)
+    /// Reads the offer of a meeting as somebody who knows its number. Returns the program, which waits for more, and the line.
+    private func offer(
+        of code: String, at pair: Pair, _ scheme: String
+    ) throws -> (reading: Pipeline, line: String) {
         let number = String(code.prefix { $0 != "-" })
         let reading = try Pipeline([
             pair.bob.command(
                 "recv", ["--meeting", number, "--relay", "\(scheme)://\(pair.relay.address)"])
         ])
-        var offer = ""
+        var line = ""
         try reading.collect { bytes in
-            offer = String(decoding: bytes, as: UTF8.self)
-            return offer.hasSuffix("\n")
+            line = String(decoding: bytes, as: UTF8.self)
+            return line.hasSuffix("\n")
         }
+        return (reading, line)
+    }
+
+    private func read(at pair: Pair, _ scheme: String) throws {
+        let (meeting, codes) = try pair.begin(scheme)
+        let code = try #require(codes.first)
+        let (reading, offer) = try offer(of: code, at: pair, scheme)
         #expect(offer.contains("\"offer\"") && !offer.contains("alice"))
         reading.closeOutput()
         #expect(try pair.join(code, scheme).status == 0)
@@ -175,16 +183,7 @@ import Testing
         let pair = try Pair(tls: scheme == "tls")
         let (meeting, codes) = try pair.begin(scheme)
         let code = try #require(codes.first)
-        let number = String(code.prefix { $0 != "-" })
-        let reading = try Pipeline([
-            pair.bob.command(
-                "recv", ["--meeting", number, "--relay", "\(scheme)://\(pair.relay.address)"])
-        ])
-        var offer = ""
-        try reading.collect { bytes in
-            offer = String(decoding: bytes, as: UTF8.self)
-            return offer.hasSuffix("\n")
-        }
+        let (reading, offer) = try offer(of: code, at: pair, scheme)
         reading.closeOutput()
         var answer = try JSON.object(parsing: Array(offer.utf8))
         answer["part"] = .string("answer")

@@ -109,28 +109,29 @@ struct OtherModeTests {
         ModeCase(
             "recv", "-i none",
             takes:
-                "\(relay) \(owner) --lock-timeout --follow --wait --max --exec --invitation --no-bundles --stateless --again --dead --bundle --card --room --blob --meeting --quiet"
+                "\(relay) \(owner) --lock-timeout --follow --wait --max --exec --invitation --no-bundles --stateless --again --dead --bundle --card --room --blob --meeting --json --quiet"
         ),
         ModeCase(
             "recv", "-i none --stateless",
             takes:
-                "\(relay) \(owner) --follow --wait --max --exec --invitation --stateless --dead --bundle --quiet"
+                "\(relay) \(owner) --follow --wait --max --exec --invitation --stateless --dead --bundle --json --quiet"
         ),
         ModeCase(
             "recv", "--login-key none --of bob.card",
             takes:
-                "\(relay) --login-key --login-password --of --follow --wait --max --exec --stateless --dead --quiet"
+                "\(relay) --login-key --login-password --of --follow --wait --max --exec --stateless --dead --json --quiet"
         ),
         ModeCase(
-            "recv", "--again -i none", takes: "\(owner) --lock-timeout --again --max --quiet"),
+            "recv", "--again -i none",
+            takes: "\(owner) --lock-timeout --again --max --json --quiet"),
         ModeCase(
             "recv", "--dead -i none",
             takes:
-                "\(relay) \(owner) --lock-timeout --dead --stateless --invitation --exec --max --quiet"
+                "\(relay) \(owner) --lock-timeout --dead --stateless --invitation --exec --max --json --quiet"
         ),
         ModeCase(
             "recv", "--dead --stateless -i none",
-            takes: "\(relay) \(owner) --dead --stateless --invitation --exec --max --quiet"),
+            takes: "\(relay) \(owner) --dead --stateless --invitation --exec --max --json --quiet"),
         ModeCase(
             "recv", "--bundle bob.card -i none",
             takes: "\(relay) \(owner) --lock-timeout --bundle --stateless --quiet"),

@@ -74,9 +74,11 @@ struct CarriedCardTests {
         #expect(try lacksCard(at: next) == false)
     }
 
-    /// A message that was on its way when the card left is no answer to it.
+    /// A message that was on its way when the card left is no answer to it, nor is one from before the first card.
     @Test func anEarlierMessageIsNoAnswer() throws {
         let day = Timestamp(seconds: 20_000 * 86_400)
+        try store.transaction { try $0.noteAnswer(of: bob.id, sent: day) }
+        #expect(try lacksCard(at: day))
         let (before, after) = (day.seconds + 99, day.seconds + 101)
         try store.transaction { transaction in
             try transaction.countCard(for: bob.id, at: Timestamp(seconds: day.seconds + 100))
