@@ -268,7 +268,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "SottoChat", dependencies: ["CUTF8Proc", "Sotto", "SottoBytes", "SottoProgram"],
+            name: "SottoChat",
+            dependencies: ["CUTF8Proc", "Sotto", "SottoBytes", "SottoMedia", "SottoProgram"],
             swiftSettings: core),
         .target(
             name: "SottoNetwork",

@@ -120,7 +120,7 @@ struct ChatStage {
         var waiting = effects[...]
         while let effect = waiting.popFirst() {
             switch effect {
-            case .start(let pipeline):
+            case .start(let pipeline, _):
                 let words = Self.words(pipeline)
                 commands.append(words)
                 let key = answers.keys.filter { words.hasPrefix($0) }.max { $0.count < $1.count }
