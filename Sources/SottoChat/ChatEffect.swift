@@ -19,7 +19,7 @@ package enum ChatEffect: Sendable {
     case notify(name: String, count: Int)
     /// Run `keygen unlock` with this passphrase, which the tool reads from a descriptor. ``ChatEvent/unlocked(status:message:)``
     /// follows.
-    case unlock(Passphrase)
+    case unlock(TypedPassphrase)
     /// Read the names in a folder. ``ChatEvent/listed(folder:names:)`` follows. `~/` at the beginning is the home directory, and an
     /// empty text is the current folder.
     case list(folder: String)

@@ -195,7 +195,7 @@ public final class AddressBook {
 
     /// Returns the hint for a name that no contact has and that a waiting sender claims, or `nil`.
     package func requestHint(for name: String) -> String? {
-        let waiting = (try? store()?.requests()) ?? []
+        let waiting = (try? view { try $0.requests() }) ?? nil ?? []
         guard waiting.contains(where: { $0.card?.name.lowercased() == name.lowercased() }) else {
             return nil
         }

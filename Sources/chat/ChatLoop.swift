@@ -225,7 +225,7 @@ struct ChatLoop {
         }
     }
 
-    private mutating func unlock(_ passphrase: Passphrase) {
+    private mutating func unlock(_ passphrase: TypedPassphrase) {
         let stage = Pipeline.Stage(
             "keygen", ["unlock", "-q", "--identity-passphrase", ToolRun.secretSource])
         pipelines[Self.unlocking] = RunningPipeline(

@@ -35,7 +35,7 @@ package struct ChatState: Sendable {
 
     /// The prompt for the passphrase.
     struct LockPrompt: Sendable {
-        var passphrase = Passphrase()
+        var passphrase = TypedPassphrase()
         /// Whether the identity stays unlocked after the end.
         var stays = false
         var isWaiting = false

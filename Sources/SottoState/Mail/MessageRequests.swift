@@ -34,21 +34,24 @@ extension IdentityStore {
 
     /// Returns the senders in the list, ordered by their first message.
     public func requests() throws(StateError) -> [MessageRequest] {
-        try use { connection throws(StateError) in
-            try connection.rows(
-                """
-                SELECT peer, sum(length(envelope) > 0), min(seen), min(number) AS first FROM request
-                WHERE aside = 0 GROUP BY peer ORDER BY first
-                """
-            ) { row throws(StateError) -> MessageRequest? in
-                guard let (sender, card) = try sender(ofRequests: row.bytes(0), connection) else {
-                    return nil
-                }
-                return MessageRequest(
-                    from: sender, count: Int(row.integer(1)),
-                    firstSeen: Timestamp(seconds: row.integer(2)), card: card)
-            }.compactMap(\.self)
-        }
+        try use { connection throws(StateError) in try requests(connection) }
+    }
+
+    fileprivate func requests(_ connection: StateConnection) throws(StateError) -> [MessageRequest]
+    {
+        try connection.rows(
+            """
+            SELECT peer, sum(length(envelope) > 0), min(seen), min(number) AS first FROM request
+            WHERE aside = 0 GROUP BY peer ORDER BY first
+            """
+        ) { row throws(StateError) -> MessageRequest? in
+            guard let (sender, card) = try sender(ofRequests: row.bytes(0), connection) else {
+                return nil
+            }
+            return MessageRequest(
+                from: sender, count: Int(row.integer(1)),
+                firstSeen: Timestamp(seconds: row.integer(2)), card: card)
+        }.compactMap(\.self)
     }
 
     /// Returns the card from the last waiting message of a sender that carried one, or `nil`.
@@ -102,6 +105,11 @@ extension IdentityStore {
 }
 
 extension StateTransaction {
+    /// Returns the senders in the list, ordered by their first message.
+    public func requests() throws(StateError) -> [MessageRequest] {
+        try store.requests(connection)
+    }
+
     /// Stores an envelope as a message request, with the card of the sender that it carries. Returns whether it is stored:
     /// `false` if the sender has too many.
     ///

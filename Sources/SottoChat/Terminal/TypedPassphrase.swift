@@ -2,14 +2,14 @@ package import SottoBytes
 import Synchronization
 
 /// A passphrase that is being typed, in memory that does not move and is wiped.
-package final class Passphrase: Sendable {
+package final class TypedPassphrase: Sendable {
     /// The greatest length in bytes; more is not taken.
     package static let limit = 1024
 
     private struct Content: ~Copyable, @unchecked Sendable {
         // Sendable: the mutex guards the memory.
         let memory = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: Passphrase.limit, alignment: 1)
+            byteCount: TypedPassphrase.limit, alignment: 1)
         var count = 0
 
         deinit {
