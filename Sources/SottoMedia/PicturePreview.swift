@@ -1,11 +1,13 @@
-public import SottoBytes
+import SottoBytes
 
 /// A picture of few pixels, as `chat` shows it: the answer to ``MediaRequest/Question/preview``.
 public struct PicturePreview: Sendable, Hashable {
     /// The greatest width and height in pixels.
     public static let maximumSide = 24
 
+    /// The width in pixels, from 1 to ``maximumSide``.
     public let width: Int
+    /// The height in pixels, from 1 to ``maximumSide``.
     public let height: Int
     /// Red, green and blue of each pixel, row by row from the top.
     public let pixels: [UInt8]

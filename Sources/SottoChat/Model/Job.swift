@@ -102,6 +102,7 @@ struct Running: Sendable {
     }
 
     mutating func add(_ line: [UInt8]) {
+        let line = job.isReading ? RecordLine.mended(line) : line
         guard size + line.count <= Self.outputLimit else { return }
         size += line.count + 1
         lines.append(line)

@@ -135,6 +135,8 @@ struct ChatMessage: Sendable, Hashable {
         expires = Self.time(record["expires"])
         readReactions(record["reactions"]?.array ?? [])
         readReceipts(record)
+        if record["cut"]?.bool == true { marks.append("too much for the screen: /info \(number)") }
+        if record["fileExpired"]?.bool == true { marks.append("the relay has deleted the file") }
         if record["imported"]?.bool == true { marks.append("imported: the author is only claimed") }
         if record["details"]?.object?["group"]?.object?["late"]?.bool == true {
             marks.append("late: the author is no member any more")

@@ -43,7 +43,7 @@ package struct ChatState: Sendable {
     }
 
     /// The passphrase of the identity, if the kernel keeps no keys here. It is given to each tool.
-    var passphrase: Passphrase?
+    var passphrase: TypedPassphrase?
 
     var options: ChatOptions
     var now: Timestamp
@@ -102,6 +102,8 @@ package struct ChatState: Sendable {
     var completionFolder: String?
     var isInterrupted = false
     var isStarted = false
+    /// Whether the first screen was read and everything runs.
+    var isComplete = false
     /// The exit status, once the program is to end.
     var ending: Int32?
     var isFinishing = false

@@ -35,10 +35,9 @@ extension ChatState {
         }
         if case .group(let id) = open.key, let group = list.group(id), !group.mayPost {
             editor.set(text)
+            if group.isDeleted { return complain("the group was deleted") }
             return complain(
-                group.isDeleted
-                    ? "the group was deleted"
-                    : group.standing == "member"
+                group.standing == "member"
                     ? "your rank here is \(group.rank); messages need the rank \(group.post)"
                     : "you are not a member of the group")
         }

@@ -91,8 +91,12 @@ extension ChatState {
             if passphrase != nil { say(words) }
             return
         }
-        if news.id == nil { startNews() }
-        if mail.id == nil { startMail() }
+        if isComplete {
+            if news.id == nil { startNews() }
+            if mail.id == nil { startMail() }
+        } else if conversation == nil, let who = options.who {
+            resolve(who)
+        }
         refreshes.formUnion(Refresh.allCases)
         if conversation?.isLoaded == false { loadPage() }
         say(words)

@@ -8,17 +8,21 @@ extension ChatState {
     static let pageSize = 60
     static let syncSeconds: Int64 = 60
 
-    /// Starts what runs all the time, when the identity can be read.
+    /// Reads what the first screen shows, when the identity can be read.
     mutating func begin() {
         guard !isStarted else { return }
         isStarted = true
+        if let who = options.who { resolve(who) } else { refreshes.insert(.conversations) }
+    }
+
+    /// Starts what runs all the time and reads the rest, after the first screen: the programs would delay each other.
+    private mutating func beginRest() {
+        guard !isComplete, !isLocked, ending == nil, !isFinishing else { return }
+        isComplete = true
         startNews()
         startMail()
-        refreshes.formUnion([.conversations, .contacts, .requests, .groups])
+        refreshes.formUnion([.conversations, .contacts, .requests, .groups, .newest])
         nextPresence = now
-        if let who = options.who {
-            run(.resolve(who), "compose", ["text", "--", who], input: "-")
-        }
     }
 
     mutating func startNews() {
@@ -32,7 +36,8 @@ extension ChatState {
             .mail,
             [
                 Pipeline.Stage("recv", ["--follow"]),
-                Pipeline.Stage("decrypt", ["-q", "--receipts", "/dev/fd/\(Pipeline.confirmations)"]),
+                Pipeline.Stage(
+                    "decrypt", ["-q", "--receipts", "/dev/fd/\(Pipeline.confirmations)"]),
             ], confirmingStage: 1)
     }
 
@@ -115,7 +120,9 @@ extension ChatState {
 
     mutating func runRefreshes() {
         guard isStarted, !isLocked else { return }
+        let isForList = conversation == nil && options.who == nil
         for refresh in Refresh.allCases where refreshes.contains(refresh) {
+            guard isComplete || refresh == .conversations && isForList else { continue }
             guard let (job, arguments) = job(of: refresh) else {
                 refreshes.remove(refresh)
                 continue
@@ -242,6 +249,10 @@ extension ChatState {
         case .previews(let numbers): previews.take(run.lines, of: numbers)
         case .conversations, .contacts, .requests, .groups, .members, .page, .refresh, .changed:
             endReading(run, status)
+        }
+        switch run.job {
+        case .conversations, .page: beginRest()
+        default: break
         }
     }
 

@@ -12,7 +12,7 @@ extension ChatState {
         noteSeen()
         if let status, status.until <= now { self.status = nil }
         for (signal, end) in signals where end <= now { signals[signal] = nil }
-        guard isStarted, !isLocked, ending == nil, !isFinishing else { return }
+        guard isComplete, !isLocked, ending == nil, !isFinishing else { return }
         if let restart = news.restart, restart <= now {
             startNews()
             refreshes.formUnion([.conversations, .newest, .changed])
