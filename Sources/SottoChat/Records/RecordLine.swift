@@ -27,7 +27,10 @@ enum RecordLine {
             switch byte {
             case UInt8(ascii: "\""): isText = true
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                // The record is whole.
+                if depth == 0 { return nil }
             case UInt8(ascii: ",") where depth == 1: end = place
             default: break
             }

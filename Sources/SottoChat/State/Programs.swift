@@ -15,7 +15,8 @@ extension ChatState {
         if let who = options.who { resolve(who) } else { refreshes.insert(.conversations) }
     }
 
-    /// Starts what runs all the time and reads the rest, after the first screen: the programs would delay each other.
+    /// Starts what runs all the time and reads the rest, after the first screen: the programs would delay each other. What is stored
+    /// before the start is found, because the list and the newest messages are read again.
     private mutating func beginRest() {
         guard !isComplete, !isLocked, ending == nil, !isFinishing else { return }
         isComplete = true
