@@ -57,7 +57,7 @@ struct SetCommand: Program {
         note("to publish your card there: sotto keygen public\(option) --send")
         guard let former else { return }
         note(
-            "contacts write to the old relay until they have the card: the next message to each carries it, and sotto recv --card fetches it"
+            "contacts write to the old relay until they have the card: the next message to each contact or group carries it, and sotto recv --card fetches it"
         )
         note(
             "to fetch what still arrives there: sotto recv\(option) --relay \(shellWord(former)) | sotto decrypt\(option)"
