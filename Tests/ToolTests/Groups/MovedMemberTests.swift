@@ -94,7 +94,8 @@ struct MovedMemberTests {
         try tell("alice", "carol", [bob.card(relay: Self.old)])
         try tell("alice", "carol", [bob.card(relay: Self.old, issued: Self.later(9))])
         #expect(try relay(of: "bob", at: "carol") == Self.new)
-        try tell("bob", "carol", [bob.card(relay: "tcp://new.example.org:2", issued: Self.later(20))])
+        try tell(
+            "bob", "carol", [bob.card(relay: "tcp://new.example.org:2", issued: Self.later(20))])
         try tell("bob", "carol", [bob.card(relay: "tls://192.168.0.1:2", issued: Self.later(21))])
         try tell("bob", "carol", [bob.card(issued: Self.later(22))])
         #expect(try relay(of: "bob", at: "carol") == Self.new)
