@@ -29,6 +29,7 @@ struct SendWordTests {
         ("encrypt --to bob", envelopes), ("encrypt --group team", envelopes),
         ("encrypt --to bob --attach photo.txt", envelopes), ("encrypt --to nobody", envelopes),
         ("encrypt -q --to bob -i alice.key", envelopes),
+        ("keygen set --name Al alice.key", envelopes), ("keygen set --name Al -q", envelopes),
         ("keygen public alice.key", envelopes), ("keygen prekeys -i alice.key", envelopes),
     ]
     static let messages = " | sotto encrypt | sotto send"
@@ -113,6 +114,10 @@ struct SendWordTests {
                 .wholeMatch(of: #/sent to (bob and carol|carol and bob)/#) != nil)
         #expect(
             try shown(["keygen", "public", "alice.key", "--send"]).hasPrefix("published at tcp://"))
+        let relay = try #require(front.world.relayURL)
+        #expect(
+            try shown(["keygen", "set", "--relay", relay, "alice.key", "--send"])
+                .hasPrefix("published at tcp://"))
         // Nothing to send, nothing to say.
         #expect(try shown(["history", "read", "-q", "carol", "--send"]) == "")
         #expect(try shown(["encrypt", "-q", "--to", "bob", "--send"]) == "")

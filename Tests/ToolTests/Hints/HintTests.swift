@@ -81,6 +81,9 @@ struct HintTests {
         "whisper2: decrypt the input, an attachment, with the key in this message record, or in the message with this number.":
             "the help of an option",
         "make a relay yours: sotto keygen set --relay URL": "has an address to fill in",
+        "sotto: note: the card has no name; to set one: sotto keygen set --name NAME --send":
+            "has a name to fill in",
+        "none; to set it: sotto keygen set… --name NAME --send": "has a name to fill in",
         "an account in another messenger becomes a contact: sotto contact add --name NAME URL":
             "has a name and a URL to fill in",
         "convert an Ed25519 key: ssh-keygen -i -f FILE": "has the name of a file to fill in",

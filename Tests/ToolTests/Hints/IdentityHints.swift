@@ -116,11 +116,16 @@ extension HintTests {
                 try world.must("encrypt", ["--to", "bob.card", "-i", "new.key"], text: "x")
             }),
         HintCase(
-            "to publish your card there: sotto keygen public… --send",
+            "to publish the new card: sotto keygen public… --send",
             situation: { world in
                 try world.startRelay()
                 let relay = try #require(world.relayURL)
-                return try world.run("keygen", ["set", "--relay", relay])
+                return try TerminalSession(
+                    world.home.command(
+                        "keygen", ["set", "--relay", relay],
+                        environment: world.environment("alice")),
+                    columns: 200
+                ).finish()
             },
             result: { (world, _) throws in
                 let card = try Card(
