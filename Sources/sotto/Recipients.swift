@@ -81,7 +81,8 @@ final class RecordedRecipients: Recipients {
         guard let result = try? run.run() else { return [:] }
         var names: [String: String] = [:]
         for record in records(in: result.output) {
-            guard let id = record["id"]?.string, let name = record["name"]?.string, !name.isEmpty
+            guard let id = record["id"]?.string,
+                let name = (record["called"] ?? record["name"])?.string, !name.isEmpty
             else { continue }
             names[id] = name
         }

@@ -34,7 +34,8 @@ struct WhoamiCommand: Program {
         var table = Table()
         table.add([
             "name",
-            record["name"]?.string ?? "none; to set it: sotto keygen set\(option) --name NAME --send",
+            record["name"]?.string
+                ?? "none; to set it: sotto keygen set\(option) --name NAME --send",
         ])
         table.add(["id", id])
         table.add(["fingerprint", try Self.line(identity.run(.fingerprint, []).output())])

@@ -130,6 +130,32 @@ struct SendWordTests {
         #expect(queued.status == 75 && queued.lines.last == "queued for bob", "\(queued.text)")
     }
 
+    /// Texts have the name that the owner gave a group, and records the group's own beside it.
+    @Test func aTextHasTheLocalNameOfAGroup() throws {
+        let front = try FrontWorld()
+        let home = front.world.home
+        for person in ["alice", "bob"] {
+            try front.must("sotto history rename team crew", as: person)
+        }
+        home.files.write("typed", Array("x\n".utf8))
+        let run = try TerminalSession(
+            home.command(
+                "encrypt", ["--group", "team"], environment: front.world.environment("alice")),
+            stdin: home.files("typed"), stdout: home.files("sealed"), columns: 200
+        ).finish()
+        #expect(run.text.contains("to the group crew, 2 members\n"), "\(run.text)")
+        let compose = ["compose", "text", "team", "--send"]
+        let sent = try front.onTerminal("sotto", compose, text: "x\n")
+        #expect(sent.lines.last == "sent to crew", "\(sent.text)")
+        let read = try front.world.paste("sotto recv | sotto decrypt --text", as: "bob")
+        #expect(read.stderr.contains(" in crew (") && !read.stderr.contains("in team"))
+        #expect(try front.must("sotto group list --text").text.hasPrefix("crew "))
+        let record = try front.must("sotto group list --json").records[0]
+        #expect(record["name"] == .string("team") && record["called"] == .string("crew"))
+        let refused = try front.world.paste("sotto group grant team --newcomers")
+        #expect(refused.stderr.contains("in crew the rules decide"), "\(refused.stderr)")
+    }
+
     /// Without `--send`, `encrypt` tells a person to whom the messages go; with it, the line at the end does.
     @Test func encryptTellsToWhomOnATerminal() throws {
         let front = try FrontWorld()
