@@ -79,7 +79,12 @@ struct AvatarCommand: Program {
 
     func execute() throws {
         if removes { return try group.set(.avatar([])) }
-        if let file { return try group.set(.avatar(try Self.picture(file))) }
+        if let file {
+            let options = group.group.options
+            return try AddressBook.withFiles(
+                [file], options.identity.choice, lockTimeout: options.lock.timeout,
+                hint: { $0.showing }, { try group.set(.avatar(Self.picture(file))) })
+        }
         let (groups, found) = try group.group.open(for: .reading)
         guard case .avatar(let picture)? = found.state.values["avatar"], !picture.isEmpty else {
             throw Failure(.no, "\(try groups.localName(of: found)) has no picture")

@@ -80,6 +80,10 @@ struct HintTests {
             "needs the relay that is not there; RelayOfIdentityTests run it",
         "whisper2: decrypt the input, an attachment, with the key in this message record, or in the message with this number.":
             "the help of an option",
+        "to write a message: sotto encrypt --group … --send":
+            "needs a group with members; aNameInPlaceOfAFileIsNamed runs it",
+        "to save the files of its messages: sotto save --all …":
+            "needs files at a relay; saveFetchesAndSaves saves all of a contact",
         "make a relay yours: sotto keygen set --relay URL": "has an address to fill in",
         "sotto: note: the card has no name; to set one: sotto keygen set --name NAME --send":
             "has a name to fill in",
