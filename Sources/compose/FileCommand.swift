@@ -39,7 +39,8 @@ struct FileCommand: Program {
     func execute() throws {
         try AddressBook.withFiles(
             [path], target.options.identity.choice, lockTimeout: target.options.lock.timeout,
-            hint: { "give the file first, then the \($0.isGroup ? "group" : "contact")" }, { try write() })
+            hint: { "give the file first, then the \($0.isGroup ? "group" : "contact")" },
+            { try write() })
     }
 
     private func write() throws {
