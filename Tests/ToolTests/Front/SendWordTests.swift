@@ -107,8 +107,9 @@ struct SendWordTests {
         }
         #expect(try shown(["compose", "text", "bob", "--send"]) == "sent to bob")
         #expect(try shown(["encrypt", "--to", "bob", "--send"]) == "sent to bob")
-        #expect(try shown(["encrypt", "--group=team", "--send"]) == "sent to team")
-        #expect(try shown(["compose", "text", "team", "--send"]) == "sent to team")
+        #expect(try shown(["encrypt", "--group=team", "--send"]) == "sent to team, 2 members")
+        #expect(
+            try shown(["compose", "text", "team", "--send"]) == "sent to team, 2 members")
         #expect(
             try shown(["group", "rename", "--anyway", "team", "crew", "--send"])
                 .wholeMatch(of: #/sent to (bob and carol|carol and bob)/#) != nil)
@@ -130,6 +131,18 @@ struct SendWordTests {
         #expect(queued.status == 75 && queued.lines.last == "queued for bob", "\(queued.text)")
     }
 
+    /// Members who get nothing are not counted as reached, and with `-q` a message that was sent is not mentioned.
+    @Test func aMessageToAGroupIsCounted() throws {
+        let front = try FrontWorld()
+        try front.must("sotto contact block carol")
+        let run = try front.onTerminal("sotto", ["say", "team", "hi"])
+        #expect(run.status == 0 && run.lines.last == "sent to team, 1 member", "\(run.text)")
+        let quiet = try front.must("sotto say -q bob hi")
+        #expect(quiet.stdout.isEmpty && quiet.stderr.isEmpty, "\(quiet)")
+        let failed = try front.world.paste("SOTTO_RELAY=tcp://127.0.0.1:1 sotto say -q bob hi")
+        #expect(failed.status == 75 && failed.text.contains(#""status":"queued""#))
+    }
+
     /// Texts have the name that the owner gave a group, and records the group's own beside it.
     @Test func aTextHasTheLocalNameOfAGroup() throws {
         let front = try FrontWorld()
@@ -146,7 +159,7 @@ struct SendWordTests {
         #expect(run.text.contains("to the group crew, 2 members\n"), "\(run.text)")
         let compose = ["compose", "text", "team", "--send"]
         let sent = try front.onTerminal("sotto", compose, text: "x\n")
-        #expect(sent.lines.last == "sent to crew", "\(sent.text)")
+        #expect(sent.lines.last == "sent to crew, 2 members", "\(sent.text)")
         let read = try front.world.paste("sotto recv | sotto decrypt --text", as: "bob")
         #expect(read.stderr.contains(" in crew (") && !read.stderr.contains("in team"))
         #expect(try front.must("sotto group list --text").text.hasPrefix("crew "))

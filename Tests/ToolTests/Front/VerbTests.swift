@@ -173,6 +173,15 @@ import Testing
             shown.status == 0
                 && shown.text.contains("contact: to accept and read: \(command)\n"),
             "\(shown.text)")
+        // With an id, the terminal shows no envelope, but how to read it.
+        let one = try front.onTerminal("contact", ["requests", String(id)])
+        #expect(one.status == 0 && !one.text.contains("{"), "\(one.text)")
+        #expect(one.text.contains("\(id)  1 message  ") && one.text.contains(command))
+        let preview = "sotto contact requests \(id) | sotto decrypt --preview --text"
+        #expect(one.text.contains("contact: to read before you decide: \(preview)\n"))
+        #expect(try front.must(preview).text == "wait\n")
+        let forced = try front.onTerminal("contact", ["requests", "--json", String(id)])
+        #expect(forced.text.contains(#""type":"envelope""#), "\(forced.text)")
         #expect(try !front.must("sotto contact requests").stderr.contains("accept"))
         #expect(try front.must(command).text.contains(#""text":"wait""#))
         #expect(try world.contact("dave")["card"] != nil)

@@ -144,6 +144,8 @@ struct HintTests {
         "none; to set it: sotto keygen set… --relay URL": "has an address to fill in",
         "to accept and read: sotto contact accept ……… | sotto decrypt…":
             "is printed on a terminal; aTerminalShowsHowToAcceptARequest pastes it",
+        "to read before you decide: sotto contact requests …… | sotto decrypt --preview --text…":
+            "is printed on a terminal; aTerminalShowsHowToAcceptARequest pastes it",
         "to read them: «decryptCommand»":
             "is printed on a terminal; TerminalRecordTests run the whole command",
         "recv: note: … dead after five failures; to decrypt: sotto recv --dead… | sotto decrypt…":
