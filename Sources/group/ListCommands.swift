@@ -297,7 +297,8 @@ struct ParticipantsCommand: Program {
                     ])
                 })
         }
-        var table = Table()
+        let output = try Output(path: "-", content: .text)
+        var table = Table(headings: ["NAME", "RANK", "NICKNAME", "ID"], on: output)
         for member in found.members {
             var marks: [String] = []
             if !sees(member.id) { marks.append("does not see your messages") }
@@ -309,7 +310,6 @@ struct ParticipantsCommand: Program {
                 member.id.short, marks.joined(separator: ", "),
             ])
         }
-        let output = try Output(path: "-", content: .text)
         try output.writeText(table.text)
         try output.finish()
     }

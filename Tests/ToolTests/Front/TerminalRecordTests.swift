@@ -111,6 +111,17 @@ struct TerminalRecordTests {
         }
     }
 
+    /// The columns of a list of members have headings on a terminal, and each line of a pipe is a row.
+    @Test func aListOfMembersHasHeadingsOnATerminal() throws {
+        let front = try FrontWorld()
+        let shown = try front.onTerminal("group", ["participants", "team"])
+        let heading = #/NAME +RANK +NICKNAME +ID/#
+        #expect(try heading.wholeMatch(in: shown.lines[0]) != nil, "\(shown.text)")
+        let piped = try front.must("sotto group participants --text team")
+        #expect(shown.lines.count == piped.lines.count + 1)
+        #expect(!piped.text.contains("RANK"), "\(piped.text)")
+    }
+
     @Test func sendTellsPeopleWhatBecameOfTheMessages() throws {
         let front = try FrontWorld()
         try front.must("echo one | sotto encrypt -q --to bob > one; echo two > two")
