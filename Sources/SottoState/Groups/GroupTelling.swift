@@ -92,7 +92,12 @@ extension StateTransaction {
         var cards = dues.cards(ofNewcomersIn: entries).compactMap {
             (try? JSON.object(parsing: $0)).flatMap { try? Card(stored: $0) }
         }
-        if let card = dues.newCard, dues.ownCard.isLacking(note) { cards.append(card) }
+        if let card = dues.newCard, dues.ownCard.isLacking(note) {
+            cards.append(card)
+        } else if changes.contains(where: { $0.by == owner.id && $0.act.isJoin }) {
+            // The records of the join were lost, and the card with them.
+            cards.append(owner.card())
+        }
         var bodies = Self.bodies(of: group.id, changes, cards: cards)
         if let file = backlog.file {
             bodies.insert(GroupBody(group.id), at: 0)
