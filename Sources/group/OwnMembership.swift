@@ -185,6 +185,10 @@ struct LeaveCommand: Program {
             try transaction.write(
                 .leave(transaction.limits(of: groups.owner.id, in: group)), in: group)
         }
+        let name = try groups.argument(of: found)
+        group.options.note(
+            "the group stays in the list; when the members know, delete it here: sotto group forget \(name)"
+        )
     }
 
     /// Throws a failure with status 64 if the group would have no owner.

@@ -93,6 +93,8 @@ struct TerminalRecordTests {
             ["contact", "list"], ["contact", "show", "bob"], ["group", "list"],
             ["group", "show", "team"], ["group", "participants", "team"],
             ["group", "policy", "team"], ["history"], ["history", "bob"], ["history", "list"],
+            ["history", "--limit", "1"], ["history", "bob", "--before", "1000"],
+            ["history", "--after", "1"], ["history", "--changed-since", "2020-01-01"],
             ["history", "unread"], ["history", "keep"], ["history", "show", "1"],
             ["history", "search", "hello"],
         ] {
