@@ -41,7 +41,8 @@ extension StateTransaction {
     /// Returns the name of a group in texts for the owner: the name that the owner gave its conversation, else the local name, else
     /// the beginning of its id.
     package func shownName(of group: GroupID) throws(StateError) -> String {
-        try ownName(of: group) ?? groupNames()[group] ?? group.short
+        if let name = try ownName(of: group) { return name }
+        return try groupNames()[group] ?? group.short
     }
 
     /// Returns the names of all groups like ``shownName(of:)``, without those that have none.
