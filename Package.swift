@@ -268,7 +268,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "SottoChat", dependencies: ["CUTF8Proc", "Sotto", "SottoBytes", "SottoProgram"],
+            name: "SottoChat",
+            dependencies: ["CUTF8Proc", "Sotto", "SottoBytes", "SottoMedia", "SottoProgram"],
             swiftSettings: core),
         .target(
             name: "SottoNetwork",
@@ -448,7 +449,8 @@ let package = Package(
             ],
             exclude: ["Keyring/no_keyring.c"], swiftSettings: strict),
         .testTarget(
-            name: "ChatTests", dependencies: ["Sotto", "SottoBytes", "SottoChat"],
+            name: "ChatTests",
+            dependencies: ["Sotto", "SottoBytes", "SottoChat", "SottoMedia", "SottoProgram"],
             exclude: ["Screens"], swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         // Needs every program: it compares the documents with the programs' own help.

@@ -31,6 +31,7 @@ private struct ChatScreenStage {
                 weekday: 4)
         }
         (options.columns, options.rows) = (40, 12)
+        options.showsPictures = true
         state = ChatState(options)
         perform(state.start())
         end(Pipeline.ID(1), 0)
@@ -69,6 +70,6 @@ private struct ChatScreenStage {
     private mutating func give(_ event: ChatEvent) { perform(state.take(event)) }
 
     private mutating func perform(_ effects: [ChatEffect]) {
-        for case .start(let pipeline) in effects { running.append(pipeline.id) }
+        for case .start(let pipeline, _) in effects { running.append(pipeline.id) }
     }
 }

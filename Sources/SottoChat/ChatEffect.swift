@@ -2,8 +2,8 @@ package import Sotto
 
 /// A request of ``ChatState`` to the loop.
 package enum ChatEffect: Sendable {
-    /// Start a pipeline.
-    case start(Pipeline)
+    /// Start a pipeline. The stages whose arguments name `ToolRun.secretSource` read the passphrase there.
+    case start(Pipeline, passphrase: TypedPassphrase?)
     /// Write bytes to the standard input of a pipeline. Those that it does not take are kept, at most 1 MiB; a pipeline that
     /// has ended takes nothing.
     case write(Pipeline.ID, [UInt8])

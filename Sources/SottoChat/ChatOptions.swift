@@ -27,6 +27,8 @@ package struct ChatOptions: Sendable {
     package var form: Form = .screen
     package var columns = 80
     package var rows = 24
+    /// Whether the terminal has 256 colours and the user wants colours, so that pictures have previews.
+    package var showsPictures = false
     /// Whether --notify gives a command.
     package var notifies = false
     /// The home directory, for paths that begin with `~/`.

@@ -1,3 +1,5 @@
+import SottoProgram
+
 /// Tools that run in a pipe, each in a session without a terminal.
 package struct Pipeline: Sendable, Hashable {
     /// Names a started pipeline in events and effects. No id is used twice.
@@ -24,9 +26,12 @@ package struct Pipeline: Sendable, Hashable {
     /// Whether the first stage reads what ``ChatEffect/write(_:_:)`` gives, until ``ChatEffect/closeInput(_:)``. Otherwise its
     /// standard input is /dev/null.
     package var takesInput = false
-    /// The stage that has descriptor 3 open, as a pipe whose lines arrive as ``ChatEvent/confirmed(_:line:)``. Its arguments
-    /// name it `/dev/fd/3`. `nil` if no stage has it.
+    /// The stage that has the descriptor ``confirmations`` open, as a pipe whose lines arrive as
+    /// ``ChatEvent/confirmed(_:line:)``. `nil` if no stage has it.
     package var confirmingStage: Int?
+
+    /// A descriptor of ``confirmingStage``, which is none of the standard ones and not that of a passphrase.
+    package static let confirmations: Int32 = ToolRun.secretSource == "@FD:3" ? 4 : 3
 
     package init(_ id: ID, _ stages: [Stage], takesInput: Bool = false, confirmingStage: Int? = nil)
     {

@@ -1,10 +1,10 @@
 public import SottoBytes
 
-// The records that `encrypt` and `qr-scan` exchange about a file, each one line of JSON. `qr-scan` runs C libraries on
-// the file, so `encrypt` must expect any bytes from it.
+// The records that `encrypt` or `chat` and `qr-scan` exchange about a file, each one line of JSON. `qr-scan` runs C libraries
+// on the file, so the other programs must expect any bytes from it.
 
-/// A question about a file, from `encrypt` to `qr-scan`. The bytes follow the line. `qr-scan` answers each with one
-/// ``MediaFacts``.
+/// A question about a file, from `encrypt` or `chat` to `qr-scan`. The bytes follow the line. `qr-scan` answers each with one
+/// ``MediaFacts``, or with a ``PicturePreview`` if the question is for one and the picture can be decoded.
 public struct MediaRequest: Sendable, Hashable {
     /// A fact about a file.
     public enum Question: String, Sendable {
@@ -14,6 +14,8 @@ public struct MediaRequest: Sendable, Hashable {
         case picture
         /// The duration of a recording.
         case recording
+        /// The few pixels of a JPEG or PNG picture that a terminal can show.
+        case preview
     }
 
     /// The requested fact.

@@ -192,7 +192,9 @@ struct ChatLoop {
 
     private mutating func perform(_ effect: ChatEffect) {
         switch effect {
-        case .start(let pipeline): pipelines[pipeline.id] = RunningPipeline(pipeline)
+        case .start(let pipeline, let passphrase):
+            pipelines[pipeline.id] = RunningPipeline(
+                pipeline, secret: passphrase.map { PassedSecret($0.secret()) })
         case .write(let id, let bytes): pipelines[id]?.write(bytes)
         case .closeInput(let id): pipelines[id]?.closeInput()
         case .stop(let id): pipelines[id]?.signal(SIGTERM)

@@ -44,6 +44,13 @@ struct ChatTool: Program {
     @Argument("who", help: "A contact or a group. Default: the list of conversations.")
     var who: String?
 
+    /// Whether the terminal says that it has 256 colours or more, and the user wants colours.
+    private static var hasManyColors: Bool {
+        environmentVariable("NO_COLOR") == nil
+            && (environmentVariable("COLORTERM") != nil
+                || environmentVariable("TERM")?.hasSuffix("256color") == true)
+    }
+
     func execute() throws {
         // All tools that are started use this identity.
         if let identity { setenv("SOTTO_IDENTITY", identity, 1) }
@@ -57,6 +64,7 @@ struct ChatTool: Program {
         options.who = who
         options.form = isScreen ? .screen : .lines
         options.notifies = notify != nil
+        options.showsPictures = isScreen && Self.hasManyColors
         options.home = environmentVariable("HOME") ?? ""
         let signals = try SignalPipe.open()
         let status: Int32

@@ -78,7 +78,10 @@ final class RunningPipeline {
             (0, source.map { .descriptor($0.reading) } ?? .file("/dev/null", O_RDONLY)),
             (1, .descriptor(output.writing)), (2, .descriptor(errors.writing)),
         ]
-        if let confirmations { start.descriptors.append((3, .descriptor(confirmations.writing))) }
+        if let confirmations {
+            start.descriptors.append(
+                (Pipeline.confirmations, .descriptor(confirmations.writing)))
+        }
         start.group = .session
         // Handlers are not inherited, and a signal that the parent process ignores stays ignored.
         let process = try start.startTool(stage.tool, secret: secret)

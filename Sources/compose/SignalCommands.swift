@@ -75,7 +75,7 @@ struct TypingCommand: Program {
         usage: "sotto compose typing [--stop] WHO",
         discussion: """
             The other side shows it for 15 seconds. It is not stored anywhere: encrypt gives it a time to live of 0. \
-            A contact gets it only with typing=on (contact set).
+            A contact gets it only with typing=on (contact set). For a group, these contacts among the members get it.
             """)
 
     @Flag("--stop", help: "You stopped.")
@@ -83,12 +83,19 @@ struct TypingCommand: Program {
 
     @OptionGroup var options: ComposeOptions
 
-    @Argument("who", help: "The contact.")
+    @Argument("who", help: "The contact, or the group.")
     var who: String
 
     func execute() throws {
-        let body = MessageBody(.typing(stop ? .stopped : .started, group: nil))
-        try options.open().print(body, to: who, of: .typing) { $0.getsTyping }
+        let context = try options.open()
+        if let group = try context.group(who) {
+            return try context.print(body(group.id), toMembersOf: group)
+        }
+        try context.print(body(nil), to: who, of: .typing) { $0.getsTyping }
+    }
+
+    private func body(_ group: GroupID?) -> MessageBody {
+        MessageBody(.typing(stop ? .stopped : .started, group: group?.description))
     }
 }
 
@@ -129,6 +136,29 @@ extension ComposeContext {
         guard let contact = try book.store()?.contact(id: to), isOn(contact), !contact.isBlocked
         else { throw try kind.failure(to, book.store()) }
         try print([ComposedMessage(to: to, body)])
+    }
+
+    /// Returns the group with this name or id, unless it is that of a person.
+    fileprivate func group(_ who: String) throws -> StoredGroup? {
+        guard try book.lookUp(who, for: .acting) == nil else { return nil }
+        return try book.group(named: who, for: .acting)
+    }
+
+    /// Prints a typing signal for the contacts among the members who get such signals. Throws a failure with status 1 if none does.
+    fileprivate func print(_ body: MessageBody, toMembersOf group: StoredGroup) throws {
+        let store = try history()
+        let members = group.standing == .member ? group.members.map(\.id) : []
+        let readers = try members.filter { member in
+            guard member != owner, let contact = try store.contact(id: member) else {
+                return false
+            }
+            return contact.getsTyping && !contact.isBlocked
+        }
+        guard !readers.isEmpty else {
+            let name = group.name.isEmpty ? group.id.short : group.name
+            throw Failure(.no, "no member of \(name) gets typing signals")
+        }
+        try print(readers.map { ComposedMessage(to: $0, body) })
     }
 }
 

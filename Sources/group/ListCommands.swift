@@ -129,6 +129,7 @@ extension StoredGroup {
                     "unconfirmed",
                     isUnconfirmed || isDoubtful || awaitsDrawn ? .bool(true) : nil
                 ),
+                ("deleted", isDeleted ? .bool(true) : nil),
                 ("knownFromInviterAlone", isKnownFromInviterAlone ? .bool(true) : nil),
                 ("untold", untold.map { .object($0.record) }),
                 ("policy", .object(state.policy.object)),

@@ -14,18 +14,19 @@ struct MediaAnswerer {
             guard let request = MediaRequest(parsing: line),
                 let file = input.bytes(request.length)
             else { _exit(64) }
-            ReplyStream.write(bytes: facts(request.question, file).line)
+            ReplyStream.write(bytes: answer(to: request.question, file))
         }
         _exit(0)
     }
 
-    private func facts(_ question: MediaRequest.Question, _ file: [UInt8]) -> MediaFacts {
+    private func answer(to question: MediaRequest.Question, _ file: [UInt8]) -> [UInt8] {
         var facts = MediaFacts()
         switch question {
         case .type: facts.contentType = types.type(of: file)
         case .picture: facts = MediaFacts(picture: file)
         case .recording: facts.duration = recordings?.duration(of: file)
+        case .preview: if let preview = PicturePreview(picture: file) { return preview.line }
         }
-        return facts
+        return facts.line
     }
 }

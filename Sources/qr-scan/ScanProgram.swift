@@ -5,7 +5,7 @@ import SottoMedia
 import SottoQR
 import SottoScan
 
-/// The program that `qr` and `encrypt` start to read files: it runs zbar, libpng, libjpeg, libmagic and libsndfile,
+/// The program that `qr`, `encrypt` and `chat` start to read files: it runs zbar, libpng, libjpeg, libmagic and libsndfile,
 /// restricted to its standard input and output (``Restriction``). It reads ``ScanRequest`` and writes ``ScanReply``, or
 /// ``MediaRequest`` and ``MediaFacts``.
 ///
@@ -40,7 +40,7 @@ enum ScanProgram {
     }
 
     private static func refuse() -> Never {
-        let text = "qr-scan: error: this program is started by qr scan and encrypt\n"
+        let text = "qr-scan: error: this program is started by qr scan, encrypt and chat\n"
         _ = text.withCString { write(2, $0, strlen($0)) }
         _exit(64)
     }

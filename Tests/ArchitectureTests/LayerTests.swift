@@ -292,8 +292,10 @@ struct LayerTests {
     @Test func theStateOfTheChatDoesNothingItself() {
         for item in Self.imports where item.target == "SottoChat" {
             #expect(
-                ["CUTF8Proc", "Sotto", "SottoBytes", "SottoProgram", "Synchronization"]
-                    .contains(item.module), "\(item)")
+                [
+                    "CUTF8Proc", "Sotto", "SottoBytes", "SottoMedia", "SottoProgram",
+                    "Synchronization",
+                ].contains(item.module), "\(item)")
         }
         for item in Self.imports where item.target == "chat" {
             #expect(

@@ -1,6 +1,7 @@
 import Foundation
 import Sotto
 import SottoBytes
+import SottoProgram
 import Testing
 
 @testable import SottoChat
@@ -30,13 +31,18 @@ struct ChatStage {
     private(set) var running: [Pipeline] = []
     /// All commands that were started, as lines.
     private(set) var commands: [String] = []
+    /// The number of pipelines that were started with a passphrase.
+    private(set) var withPassphrase = 0
     private(set) var written: [Pipeline.ID: String] = [:]
     private(set) var effects: [ChatEffect] = []
 
-    init(columns: Int = 60, rows: Int = 16, who: String? = nil, form: ChatOptions.Form = .screen) {
+    init(
+        columns: Int = 60, rows: Int = 16, who: String? = nil, form: ChatOptions.Form = .screen,
+        pictures: Bool = true
+    ) {
         var options = ChatOptions(now: Timestamp(seconds: Self.morning)) { ChatStage.utc($0) }
         (options.columns, options.rows, options.who, options.form) = (columns, rows, who, form)
-        options.notifies = true
+        (options.notifies, options.showsPictures) = (true, pictures)
         state = ChatState(options)
     }
 
@@ -111,8 +117,9 @@ struct ChatStage {
     }
 
     private static func words(_ pipeline: Pipeline) -> String {
-        pipeline.stages.map { ([$0.tool] + $0.arguments).joined(separator: " ") }.joined(
-            separator: " | ")
+        let words = pipeline.stages.map { ([$0.tool] + $0.arguments).joined(separator: " ") }
+        return words.joined(separator: " | ").replacing(ToolRun.secretSource, "@FD:N")
+            .replacing("/dev/fd/\(Pipeline.confirmations)", "/dev/fd/N")
     }
 
     private mutating func perform(_ effects: [ChatEffect]) {
@@ -120,7 +127,8 @@ struct ChatStage {
         var waiting = effects[...]
         while let effect = waiting.popFirst() {
             switch effect {
-            case .start(let pipeline):
+            case .start(let pipeline, let passphrase):
+                if passphrase != nil { withPassphrase += 1 }
                 let words = Self.words(pipeline)
                 commands.append(words)
                 let key = answers.keys.filter { words.hasPrefix($0) }.max { $0.count < $1.count }

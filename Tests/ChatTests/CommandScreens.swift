@@ -40,6 +40,59 @@ struct CommandScreens {
         stage.compare("commands")
     }
 
+    @Test func commandsThatAskOrMoveShowIt() {
+        let page = (101...160).map {
+            ChatStage.message(
+                $0, from: $0 == 159 ? ChatStage.alice : ChatStage.bob, "message \($0)")
+        }
+        var stage = ChatStage.withBob(rows: 9, page)
+        stage.answers["contact requests"] = (
+            [
+                #"{"v":1,"type":"requests","from":"\#(Self.dave)","count":2,"firstSeen":"2026-11-26T09:00:00Z","claimedName":"dave"}"#
+            ], 0
+        )
+        stage.answers["compose text -- carol"] = (
+            [#"{"v":1,"type":"message","to":"\#(ChatStage.carol)","body":{}}"#], 0
+        )
+        stage.answers["history page --limit 60 --json -- \(ChatStage.carol)"] = ([], 1)
+        stage.answers["compose delete"] = ([], 0)
+        stage.answers["contact"] = ([], 0)
+        stage.forgetCommands()
+        func run(_ line: String, _ keys: Key...) {
+            stage.enter(line)
+            stage.show(line)
+            for key in keys {
+                stage.press(key)
+                stage.show("then Ctrl-\(key == .control("y") ? "Y" : "N")")
+            }
+            stage.wait()
+            stage.showCommands("commands of \(line)")
+        }
+        run("/delete", .control("y"))
+        run("/delete -1", .control("n"))
+        run("/copy -1")
+        run("/older")
+        run("/read")
+        run("/block", .control("y"))
+        stage.print("recv", #"{"v":1,"type":"request","from":"\#(Self.dave)"}"#)
+        stage.wait(2)
+        run("/block", .control("n"))
+        run("/accept davy")
+        run("/list")
+        run("/open carol")
+        run("/unlock")
+        stage.press(.escape)
+        run("/lock")
+        #expect(stage.commands.isEmpty)
+        stage.compare("commands-shown")
+        let copied = stage.effects.compactMap { effect -> String? in
+            if case .copy(let text) = effect { text } else { nil }
+        }
+        #expect(copied == ["message 160"])
+    }
+
+    private static let dave = "05" + String(repeating: "da", count: 32)
+
     @Test func whatACommandLacksIsSaid() {
         var stage = ChatStage.withBob(rows: 6, [])
         for line in [

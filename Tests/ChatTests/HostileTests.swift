@@ -42,6 +42,67 @@ struct HostileTests {
         stage.compare("hostile-reactions")
     }
 
+    /// One line of a tool has at most 1 MiB, so a million reactions are a record that is cut. It hides no message.
+    @Test func aMillionReactionsHideNoMessage() {
+        var stage = ChatStage.withBob(rows: 10, [ChatStage.message(1, "one")])
+        let reactions = String(repeating: #"{"from":"05","emoji":"x"},"#, count: 1_000_000)
+        let record = ChatStage.message(2, "x", #""reactions":[\#(reactions.dropLast())]"#)
+        stage.answers["history page"] = (
+            [
+                ChatStage.message(1, "one"), String(record.utf8.prefix(1 << 20))!,
+                ChatStage.message(3, "three"),
+            ],
+            0
+        )
+        stage.store(ChatStage.message(3, "three"))
+        stage.wait(2)
+        stage.show("the message and the others are shown")
+        stage.compare("hostile-million")
+    }
+
+    @Test func longNamesAreCutEverywhere() {
+        let name = String(repeating: "n", count: 1 << 20)
+        var stage = ChatStage(columns: 60, rows: 12)
+        stage.answers["contact list"] = (
+            [ChatStage.contact(bob, name), ChatStage.contact(ChatStage.carol, "carol")], 0
+        )
+        stage.answers["history list"] = ([ChatStage.conversation(bob, name, name)], 0)
+        stage.answers["contact requests"] = (
+            [
+                #"{"v":1,"type":"requests","from":"05dd","count":1,"firstSeen":"2026-11-26T09:00:00Z","claimedName":"\#(name)"}"#
+            ], 0
+        )
+        stage.answers["group list"] = (
+            [
+                ChatStage.groupRecord(name),
+                ChatStage.groupRecord(name, #""standing":"invited","by":"\#(bob)""#)
+                    .replacing(ChatStage.group, String(repeating: "7c", count: 32)),
+            ], 0
+        )
+        stage.answers["group participants"] = (
+            [
+                #"{"v":1,"type":"participant","id":"\#(bob)","role":"member","nickname":"\#(name)","name":"\#(name)","seesMe":true}"#
+            ], 0
+        )
+        stage.start()
+        stage.wait()
+        stage.show("the list")
+        stage.type("3")
+        stage.show("a conversation")
+        stage.press(.escape)
+        stage.wait()
+        stage.type("4")
+        stage.wait()
+        stage.store(
+            ChatStage.message(
+                5, in: ChatStage.group,
+                body:
+                    #"{"type":"group","group":"\#(ChatStage.group)","events":[{"event":"renamed","name":"\#(name)","by":"\#(bob)","byName":"\#(name)"}]}"#
+            ))
+        stage.show("a group")
+        stage.compare("hostile-names")
+    }
+
     @Test func aNumberThatComesAgainReplacesOnlyItself() {
         var stage = ChatStage.withBob(
             rows: 8, [ChatStage.message(1, "one"), ChatStage.message(2, "two")])
@@ -59,7 +120,12 @@ struct HostileTests {
         stage.type("typing ")
         for number in 1...10_000 as ClosedRange<Int64> {
             stage.store(ChatStage.message(number, "flood \(number)", minutes: 0))
-            if number.isMultiple(of: 1_000) { stage.type("x") }
+            guard number.isMultiple(of: 1_000) else { continue }
+            stage.type("x")
+            // Each key is on the screen at once.
+            let count = Int(number / 1_000)
+            #expect(
+                stage.screen.contains("> typing " + String(repeating: "x", count: count) + "\n"))
         }
         let open = stage.state.conversation
         #expect((open?.entries.count ?? 0) <= Conversation.entryLimit)

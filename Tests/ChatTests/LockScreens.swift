@@ -69,4 +69,34 @@ struct LockScreens {
         stage.show("back")
         stage.compare("locked-later")
     }
+
+    /// In a container the kernel can refuse keys. Then each tool that uses the identity gets the passphrase.
+    @Test func withoutAKeyringEachToolGetsThePassphrase() {
+        var stage = ChatStage(columns: 80, rows: 12)
+        stage.answers["keygen unlock --status"] = (["locked"], 1)
+        for tool in ["history", "contact", "group"] {
+            stage.answers["\(tool) list"] = nil
+            stage.answers["\(tool) list --identity-passphrase"] = ([], 1)
+        }
+        stage.start()
+        stage.answers["history list --identity-passphrase"] = nil
+        let refusal =
+            "keygen: error: the kernel's keyring cannot be used here: Operation not permitted"
+        stage.enter("wrong")
+        stage.give(.unlocked(status: 78, message: refusal))
+        stage.say("history list", "history: error: the passphrase of the identity a.key is wrong")
+        stage.end("history list", 10)
+        stage.show("a wrong one")
+        stage.enter("right")
+        stage.give(.unlocked(status: 78, message: refusal))
+        stage.answers["history list --identity-passphrase"] = ([], 1)
+        stage.end("history list", 1)
+        stage.show("the list")
+        for _ in 0..<4 { stage.wait() }
+        stage.showCommands("the commands")
+        stage.press(.control("d"))
+        #expect(stage.isEnded(0))
+        #expect(!stage.commands.contains("keygen lock -q"))
+        stage.compare("no-keyring")
+    }
 }

@@ -49,6 +49,20 @@ struct MediaTests {
         }
     }
 
+    @Test(arguments: [(1, 1), (640, 480), (480, 640), (3, 9_000), (50, 20)])
+    func aPreviewHasFewPixels(_ width: Int, _ height: Int) throws {
+        for file in [jpeg(Self.cornered(width, height)), png(Self.cornered(width, height))] {
+            let preview = try #require(PicturePreview(picture: file))
+            let longer = max(preview.width, preview.height)
+            #expect(longer == min(PicturePreview.maximumSide, max(width, height)))
+            #expect((preview.width > preview.height) == (width > height) || longer == 1)
+            #expect(PicturePreview(parsing: Array(preview.line.dropLast())) == preview)
+            #expect(preview.line.count <= MediaFacts.maximumLine)
+        }
+        #expect(PicturePreview(picture: randomBytes(100)) == nil)
+        #expect(PicturePreview(picture: Array(jpeg(Self.noise(64, 64)).prefix(300))) == nil)
+    }
+
     @Test func transparentPartsAreWhite() throws {
         let pixels = [UInt8](repeating: 0, count: 100 * 100 * 4)
         let facts = MediaFacts(picture: png(width: 100, height: 100, format: 3, pixels))

@@ -220,7 +220,7 @@ struct UnlockTests {
     }
 
     /// The library that refuses keys, like some containers.
-    private static let refusal = Result {
+    static let refusal = Result {
         try Compiler.library(
             folder("no_keyring.so"),
             URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -41,17 +41,19 @@ struct ChatList: Sendable {
     /// The items whose names contain a text.
     func items(_ filter: String) -> [Item] {
         let invitations = groups.filter { $0.standing == "invited" }
-        let invited = Set(invitations.map(\.id))
+        // What is waiting for an answer is above, and a deleted group is in no list.
+        let others = Set(groups.filter { $0.standing == "invited" || $0.isDeleted }.map(\.id))
         var items = invitations.map(Item.invitation)
         let waiting = requests.filter { contact($0.id) == nil && $0.count > 0 }
         items += waiting.map(Item.request)
         let shown = conversations.filter {
-            if case .group(let id) = $0.key { return !invited.contains(id) }
+            if case .group(let id) = $0.key { return !others.contains(id) }
             return true
         }
         items += shown.map(Item.conversation)
         let known = Set(shown.map(\.key))
-        for group in groups where group.standing == "member" && !known.contains(.group(group.id)) {
+        for group in groups
+        where group.standing == "member" && !group.isDeleted && !known.contains(.group(group.id)) {
             items.append(.silent(.group(group.id), name: group.name))
         }
         for contact in contacts where !contact.isBlocked && !known.contains(.person(contact.id)) {
@@ -64,7 +66,10 @@ struct ChatList: Sendable {
 
     /// The unread messages of other conversations that are not muted, and the number of these conversations.
     func unread(besides key: ConversationKey?) -> (messages: Int, conversations: Int) {
-        let others = conversations.filter { $0.key != key && !$0.isMuted && $0.unread > 0 }
+        let deleted = Set(groups.filter(\.isDeleted).map { ConversationKey.group($0.id) })
+        let others = conversations.filter {
+            $0.key != key && !$0.isMuted && $0.unread > 0 && !deleted.contains($0.key)
+        }
         return (others.reduce(0) { $0 + $1.unread }, others.count)
     }
 }

@@ -2,6 +2,8 @@
 enum Job: Sendable, Hashable {
     case lockStatus
     case lock
+    /// Tries a passphrase.
+    case trial
     case resolve(String)
     /// Everything that is stored, as it comes.
     case news
@@ -31,11 +33,22 @@ enum Job: Sendable, Hashable {
     case save(Int64)
     case overlay(String)
     case marking(ConversationKey, Int64)
+    /// Decodes the small pictures of these messages.
+    case previews([Int64])
 
     /// Whether the program waits for it before it ends.
     var mustFinish: Bool {
         switch self {
         case .making, .delivery, .change, .marking, .fetch, .save: true
+        default: false
+        }
+    }
+
+    /// Whether it reads a part of what is shown.
+    var isReading: Bool {
+        switch self {
+        case .conversations, .contacts, .requests, .groups, .members, .page, .refresh, .changed:
+            true
         default: false
         }
     }
@@ -89,6 +102,7 @@ struct Running: Sendable {
     }
 
     mutating func add(_ line: [UInt8]) {
+        let line = job.isReading ? RecordLine.mended(line) : line
         guard size + line.count <= Self.outputLimit else { return }
         size += line.count + 1
         lines.append(line)

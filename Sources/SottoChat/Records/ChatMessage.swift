@@ -1,5 +1,6 @@
 import Sotto
 import SottoBytes
+import SottoMedia
 
 /// The conversation of a message.
 enum ConversationKey: Sendable, Hashable {
@@ -87,6 +88,8 @@ struct ChatMessage: Sendable, Hashable {
     /// The number of readers with the status read, and of all copies, in a group.
     var readers: Readers?
     var expires: Timestamp?
+    /// A small JPEG of a file that is a picture, until it is given to the helper.
+    var thumbnail: [UInt8]?
 
     struct Reaction: Sendable, Hashable {
         var emoji: String
@@ -132,6 +135,8 @@ struct ChatMessage: Sendable, Hashable {
         expires = Self.time(record["expires"])
         readReactions(record["reactions"]?.array ?? [])
         readReceipts(record)
+        if record["cut"]?.bool == true { marks.append("too much for the screen: /info \(number)") }
+        if record["fileExpired"]?.bool == true { marks.append("the relay has deleted the file") }
         if record["imported"]?.bool == true { marks.append("imported: the author is only claimed") }
         if record["details"]?.object?["group"]?.object?["late"]?.bool == true {
             marks.append("late: the author is no member any more")
@@ -214,6 +219,9 @@ struct ChatMessage: Sendable, Hashable {
         }
         if let size = body["size"]?.integer, size >= 0 { about.append(Words.size(size)) }
         content = .file(name: name, about: about.joined(separator: ", "), text: text(body["text"]))
+        thumbnail = (try? Fields<FieldError>(body)["thumbnail"].bytes()).flatMap { file in
+            file.count <= MediaFacts.maximumThumbnail ? file : nil
+        }
     }
 
     private static func systemWords(_ body: JSONObject) -> String {

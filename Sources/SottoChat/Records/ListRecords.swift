@@ -111,6 +111,8 @@ struct ChatGroup: Sendable, Hashable {
     var post: String
     var asksForGrants: Bool
     var isUnconfirmed: Bool
+    /// Whether an owner deleted the group for all.
+    var isDeleted: Bool
 
     /// The ranks, the lowest first.
     static let ranks = ["nobody", "reader", "member", "moderator", "admin", "owner"]
@@ -129,11 +131,12 @@ struct ChatGroup: Sendable, Hashable {
         post = Cells.line(policy?["post"]?.string ?? "member", limit: 20)
         asksForGrants = policy?["visibility"]?.string == "granted"
         isUnconfirmed = record["unconfirmed"]?.bool == true
+        isDeleted = record["deleted"]?.bool == true
     }
 
     /// Whether the own rank permits messages.
     var mayPost: Bool {
-        guard standing == "member" else { return false }
+        guard standing == "member", !isDeleted else { return false }
         let own = Self.ranks.firstIndex(of: rank) ?? 0
         return own >= Self.ranks.firstIndex(of: post) ?? 0
     }

@@ -42,6 +42,9 @@ package struct ChatState: Sendable {
         var message = ""
     }
 
+    /// The passphrase of the identity, if the kernel keeps no keys here. It is given to each tool.
+    var passphrase: TypedPassphrase?
+
     var options: ChatOptions
     var now: Timestamp
     /// The time of the start.
@@ -69,6 +72,7 @@ package struct ChatState: Sendable {
     var members: [ChatMember] = []
     var ownID = ""
     var signals: [Signal: Timestamp] = [:]
+    var previews = Previews()
     var questions = Questions()
     var pending: [Pending] = []
     var lastPending = 0
@@ -98,13 +102,16 @@ package struct ChatState: Sendable {
     var completionFolder: String?
     var isInterrupted = false
     var isStarted = false
+    /// Whether the first screen was read and everything runs.
+    var isComplete = false
     /// The exit status, once the program is to end.
     var ending: Int32?
     var isFinishing = false
     /// The exit status after everything is sent.
     private var finishingStatus: Int32 = 0
     var isInputEnded = false
-    var lastTyping: Timestamp?
+    /// The times of the last signals that a text is typed.
+    var typingSignals: [ConversationKey: Timestamp] = [:]
     var nextPresence: Timestamp?
     private var lastWake: Timestamp?
     /// The messages that were printed in the form of lines.
@@ -160,6 +167,7 @@ package struct ChatState: Sendable {
             takeWaitingLines()
             runRefreshes()
             runMakings()
+            runPreviews()
             endIfFinished()
         }
         if let wake = nextWake, wake != lastWake {
@@ -187,24 +195,25 @@ package struct ChatState: Sendable {
     mutating func run(
         _ job: Job, _ tool: String, _ arguments: [String], input: String? = nil
     ) -> Pipeline.ID {
-        run(job, [Pipeline.Stage(tool, arguments)], input: input)
+        run(job, [Pipeline.Stage(tool, arguments)], input: input.map { Array($0.utf8) })
     }
 
     /// Starts a pipeline, whose input is `input` or nothing.
     @discardableResult
     mutating func run(
-        _ job: Job, _ stages: [Pipeline.Stage], input: String? = nil, staysOpen: Bool = false,
+        _ job: Job, _ stages: [Pipeline.Stage], input: [UInt8]? = nil, staysOpen: Bool = false,
         confirmingStage: Int? = nil
     ) -> Pipeline.ID {
         lastID += 1
         let id = Pipeline.ID(lastID)
+        let stages = passphrase == nil ? stages : stages.map(\.withPassphrase)
         running[id] = Running(job, tool: stages.first?.tool ?? "")
         effects.append(
             .start(
                 Pipeline(
                     id, stages, takesInput: input != nil || staysOpen,
-                    confirmingStage: confirmingStage)))
-        if let input, !input.isEmpty { effects.append(.write(id, Array(input.utf8))) }
+                    confirmingStage: confirmingStage), passphrase: passphrase))
+        if let input, !input.isEmpty { effects.append(.write(id, input)) }
         if input != nil { effects.append(.closeInput(id)) }
         return id
     }

@@ -35,10 +35,11 @@ extension ChatState {
         }
         if case .group(let id) = open.key, let group = list.group(id), !group.mayPost {
             editor.set(text)
+            if group.isDeleted { return complain("the group was deleted") }
             return complain(
                 group.standing == "member"
                     ? "your rank here is \(group.rank); messages need the rank \(group.post)"
-                    : "you are no member of this group")
+                    : "you are not a member of the group")
         }
         lastPending += 1
         pending.append(Pending(number: lastPending, key: open.key, text: text, time: now))
@@ -46,7 +47,6 @@ extension ChatState {
         make("compose", ["text", "--", open.key.who], input: text, pending: lastPending)
         conversation?.unreadLine = nil
         goToEnd()
-        lastTyping = nil
     }
 
     private mutating func take(_ text: String, for subject: Subject) {
@@ -296,7 +296,7 @@ extension ChatState {
             [
                 Pipeline.Stage("compose", ["file", "-q", "--", path, who]),
                 Pipeline.Stage("encrypt", ["-q"]), Pipeline.Stage("send", ["-q"]),
-            ], input: whole(words.rest))
+            ], input: Array(whole(words.rest).utf8))
         goToEnd()
     }
 

@@ -1,4 +1,5 @@
 import Sotto
+import SottoProgram
 
 /// The identity under a passphrase.
 extension ChatState {
@@ -55,20 +56,65 @@ extension ChatState {
 
     mutating func takeUnlocking(_ status: Int32, _ message: String) {
         guard let prompt = lock else { return }
-        prompt.passphrase.removeAll()
-        guard status == 0 else {
-            lock = LockPrompt(
-                stays: prompt.stays, message: Words.cause([message]) ?? "it is still locked")
+        if status != 0, message.contains("kernel's keyring") {
+            // The chat keeps the passphrase, if it is right, and gives it to each tool.
+            passphrase = prompt.passphrase
+            run(.trial, "history", ["list", "--json"])
             return
         }
-        lock = nil
+        prompt.passphrase.removeAll()
+        guard status == 0 else { return askPassphraseAgain(message) }
         locksAtEnd = !prompt.stays
+        unlocked("unlocked")
+    }
+
+    /// Takes the end of a tool that needed the passphrase.
+    mutating func endTrial(_ run: Running) {
+        if let error = run.errors.first(where: { $0.contains("passphrase") }) {
+            passphrase?.removeAll()
+            passphrase = nil
+            return askPassphraseAgain(error)
+        }
+        unlocked("the kernel keeps no keys here: the chat keeps the passphrase until its end")
+    }
+
+    private mutating func askPassphraseAgain(_ message: String) {
+        lock = LockPrompt(
+            stays: lock?.stays ?? false, message: Words.cause([message]) ?? "it is still locked")
+    }
+
+    private mutating func unlocked(_ words: String) {
+        lock = nil
         (isLocked, mailTrouble) = (false, nil)
-        guard isStarted else { return begin() }
-        if news.id == nil { startNews() }
-        if mail.id == nil { startMail() }
+        guard isStarted else {
+            begin()
+            if passphrase != nil { say(words) }
+            return
+        }
+        if isComplete {
+            if news.id == nil { startNews() }
+            if mail.id == nil { startMail() }
+        } else if conversation == nil, let who = options.who {
+            resolve(who)
+        }
         refreshes.formUnion(Refresh.allCases)
         if conversation?.isLoaded == false { loadPage() }
-        say("unlocked")
+        say(words)
+    }
+}
+
+extension Pipeline.Stage {
+    private static let tools: Set<String> = [
+        "compose", "contact", "decrypt", "encrypt", "group", "history", "recv",
+    ]
+
+    /// The stage with the option that reads the passphrase, if the tool uses the identity. Options follow a subcommand.
+    var withPassphrase: Self {
+        guard Self.tools.contains(tool) else { return self }
+        var stage = self
+        let isSubcommand = arguments.first.map { !$0.hasPrefix("-") } ?? false
+        stage.arguments.insert(
+            contentsOf: ["--identity-passphrase", ToolRun.secretSource], at: isSubcommand ? 1 : 0)
+        return stage
     }
 }

@@ -9,7 +9,8 @@ extension ChatState {
         }
         conversation = Conversation(key, name: Cells.line(name, limit: 40))
         editor.set(drafts.removeValue(forKey: key) ?? "")
-        (subject, overlay, members, recalled, lastTyping) = (nil, nil, [], nil, nil)
+        (subject, overlay, members, recalled) = (nil, nil, [], nil)
+        previews = Previews()
         refreshes.formUnion([.conversations, .members])
         loadPage()
     }

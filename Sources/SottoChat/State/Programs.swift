@@ -1,5 +1,6 @@
 import Sotto
 import SottoBytes
+import SottoMedia
 
 /// The programs of the chat and what they print.
 extension ChatState {
@@ -7,17 +8,22 @@ extension ChatState {
     static let pageSize = 60
     static let syncSeconds: Int64 = 60
 
-    /// Starts what runs all the time, when the identity can be read.
+    /// Reads what the first screen shows, when the identity can be read.
     mutating func begin() {
         guard !isStarted else { return }
         isStarted = true
+        if let who = options.who { resolve(who) } else { refreshes.insert(.conversations) }
+    }
+
+    /// Starts what runs all the time and reads the rest, after the first screen: the programs would delay each other. What is stored
+    /// before the start is found, because the list and the newest messages are read again.
+    private mutating func beginRest() {
+        guard !isComplete, !isLocked, ending == nil, !isFinishing else { return }
+        isComplete = true
         startNews()
         startMail()
-        refreshes.formUnion([.conversations, .contacts, .requests, .groups])
+        refreshes.formUnion([.conversations, .contacts, .requests, .groups, .newest])
         nextPresence = now
-        if let who = options.who {
-            run(.resolve(who), "compose", ["text", "--", who], input: "-")
-        }
     }
 
     mutating func startNews() {
@@ -31,7 +37,8 @@ extension ChatState {
             .mail,
             [
                 Pipeline.Stage("recv", ["--follow"]),
-                Pipeline.Stage("decrypt", ["-q", "--receipts", "/dev/fd/3"]),
+                Pipeline.Stage(
+                    "decrypt", ["-q", "--receipts", "/dev/fd/\(Pipeline.confirmations)"]),
             ], confirmingStage: 1)
     }
 
@@ -93,17 +100,37 @@ extension ChatState {
         }
     }
 
+    // MARK: Pictures
+
+    /// The arguments of the helper: its limits are 5 seconds of processor time and 1024 MiB of address space.
+    private static let helper = Pipeline.Stage("qr-scan", ["media", "5", "1024"])
+
+    /// Lets the helper decode small pictures, one run at a time.
+    mutating func runPreviews() {
+        let isRunning = running.values.contains {
+            if case .previews = $0.job { true } else { false }
+        }
+        guard !isRunning, !isFinishing else { return }
+        let files = previews.next()
+        guard !files.isEmpty else { return }
+        let input = files.flatMap { MediaRequest(.preview, length: $0.file.count).line + $0.file }
+        run(.previews(files.map(\.number)), [Self.helper], input: input)
+    }
+
     // MARK: Reading again
 
     mutating func runRefreshes() {
         guard isStarted, !isLocked else { return }
+        let isForList = conversation == nil && options.who == nil
         for refresh in Refresh.allCases where refreshes.contains(refresh) {
+            guard isComplete || refresh == .conversations && isForList else { continue }
             guard let (job, arguments) = job(of: refresh) else {
                 refreshes.remove(refresh)
                 continue
             }
-            // At most once a second, and never twice at a time.
+            // At most once a second, and never twice at a time. With a passphrase each tool needs much memory for a moment.
             if isRunning(job) || lastRefresh[refresh] == now { continue }
+            if passphrase != nil, running.values.contains(where: \.job.isReading) { continue }
             refreshes.remove(refresh)
             run(job, arguments[0], Array(arguments.dropFirst()))
             lastRefresh[refresh] = now
@@ -188,6 +215,7 @@ extension ChatState {
         switch run.job {
         case .lockStatus: endLockStatus(run, status)
         case .lock: break
+        case .trial: endTrial(run)
         case .resolve(let who): endResolving(who, run, status)
         case .news:
             news.id = nil
@@ -219,8 +247,13 @@ extension ChatState {
             } else {
                 conversation?.forgetUnmarked()
             }
+        case .previews(let numbers): previews.take(run.lines, of: numbers)
         case .conversations, .contacts, .requests, .groups, .members, .page, .refresh, .changed:
             endReading(run, status)
+        }
+        switch run.job {
+        case .conversations, .page: beginRest()
+        default: break
         }
     }
 

@@ -90,9 +90,18 @@ extension ChatState {
             (message.author, message.name) = (id, name(of: id))
         }
         if message.isOwn, !message.author.isEmpty { ownID = message.author }
+        preview(&message)
         conversation?.add(message)
         if message.isOwn { settle(message) }
         if options.form == .lines { printLine(message) }
+    }
+
+    /// Gives the small picture of a message to the helper, and forgets it.
+    private mutating func preview(_ message: inout ChatMessage) {
+        if options.showsPictures, let file = message.thumbnail {
+            previews.ask(message.number, file)
+        }
+        message.thumbnail = nil
     }
 
     /// Removes the typed text that a message of the history has.
@@ -145,6 +154,7 @@ extension ChatState {
             let isNew = conversation?.has(message.number) == false
             message.isUnread = !message.isOwn && isNew
             if isNew {
+                preview(&message)
                 conversation?.add(message)
                 if message.isOwn { settle(message) }
                 if options.form == .lines { printLine(message) }
@@ -182,41 +192,10 @@ extension ChatState {
             record["direction"]?.string != "sent"
         else { return }
         for event in (body["events"]?.array ?? []).prefix(50) {
-            if let event = event.object, let words = words(for: event) { tell(words) }
+            if let event = event.object.flatMap({ GroupEventWords($0, name(of:)).text }) {
+                tell(event)
+            }
         }
-    }
-
-    /// Returns the words for an event of the open group.
-    private func words(for event: JSONObject) -> String? {
-        let kind = event["event"]?.string ?? ""
-        let name = person(event, "who", "name")
-        switch kind {
-        case "joined": return name == "me" ? "you joined the group" : "\(name) joined the group"
-        case "left":
-            let by = event["by"] == nil ? nil : person(event, "by", "byName")
-            if name == "me" { return "you are no longer a member of the group" }
-            return by.map { "\($0 == "me" ? "you" : $0) removed \(name)" }
-                ?? "\(name) left the group"
-        case "role":
-            let rank = Cells.line(event["role"]?.string ?? "?", limit: 20)
-            return (name == "me" ? "you have" : "\(name) has") + " the rank \(rank)"
-        case "renamed":
-            return "the group has the name \(Cells.line(event["name"]?.string ?? "?", limit: 60))"
-        case "confirmed": return "\(name) confirmed the group"
-        case "fork": return "\(name) signed two different changes with one number"
-        case "history": return "\(name) shows you \(event["count"]?.integer ?? 0) earlier messages"
-        case "question", "invited": return nil
-        default: return "the group was changed"
-        }
-    }
-
-    private func person(_ event: JSONObject, _ id: String, _ name: String) -> String {
-        if let known = event[name]?.string { return Cells.line(known, limit: 40) }
-        let key = Cells.line(event[id]?.string ?? "?", limit: 80)
-        if let nickname = event["nickname"]?.string {
-            return Cells.line(nickname, limit: 31) + " " + String(key.prefix(8))
-        }
-        return self.name(of: key)
     }
 
     // MARK: Mail

@@ -12,7 +12,7 @@ extension ChatState {
         noteSeen()
         if let status, status.until <= now { self.status = nil }
         for (signal, end) in signals where end <= now { signals[signal] = nil }
-        guard isStarted, !isLocked, ending == nil, !isFinishing else { return }
+        guard isComplete, !isLocked, ending == nil, !isFinishing else { return }
         if let restart = news.restart, restart <= now {
             startNews()
             refreshes.formUnion([.conversations, .newest, .changed])
@@ -43,14 +43,24 @@ extension ChatState {
         }
     }
 
-    /// Tells the other side that a text is typed, if the contact gets such signals.
+    /// Tells the other side that a text is typed, if the contact, or a contact among the members, gets such signals: at most once in ten
+    /// seconds for each conversation.
     mutating func signalTyping() {
-        guard case .person(let id)? = conversation?.key, list.contact(id)?.sendsTyping == true,
-            !editor.isEmpty, !editor.text.hasPrefix("/"), !isLocked
+        guard let key = conversation?.key, isTypingTold(in: key), !editor.isEmpty,
+            !editor.text.hasPrefix("/"), !isLocked
         else { return }
-        if let lastTyping, now.seconds - lastTyping.seconds < Self.typingSeconds { return }
-        lastTyping = now
-        make("compose", ["typing", id], isQuiet: true)
+        typingSignals = typingSignals.filter { now.seconds - $0.value.seconds < Self.typingSeconds }
+        guard typingSignals[key] == nil else { return }
+        typingSignals[key] = now
+        make("compose", ["typing", key.who], isQuiet: true)
+    }
+
+    private func isTypingTold(in key: ConversationKey) -> Bool {
+        switch key {
+        case .person(let id): list.contact(id)?.sendsTyping == true
+        case .group: members.contains { list.contact($0.id)?.sendsTyping == true && !$0.isMe }
+        case .chat: false
+        }
     }
 
     /// The time of the next tick that is needed.

@@ -56,6 +56,10 @@ package struct Painter: Sendable {
         if span.style.isUnderlined { codes.append("4") }
         if span.style.isReversed { codes.append("7") }
         if hasColor, let color = span.style.color { codes.append("3\(color.rawValue)") }
+        if let halves = span.style.halves {
+            codes.append("38;5;\(halves.upper)")
+            if let lower = halves.lower { codes.append("48;5;\(lower)") }
+        }
         guard !codes.isEmpty else {
             out += span.text
             return

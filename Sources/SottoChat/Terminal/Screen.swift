@@ -1,5 +1,14 @@
 /// The content of the terminal.
 package struct Screen: Sendable, Equatable {
+    /// The colours of a half block, as numbers of the 256 colours of terminals.
+    package struct Halves: Sendable, Hashable {
+        package var upper: UInt8
+        /// `nil` for the background of the terminal.
+        package var lower: UInt8?
+
+        package init(upper: UInt8, lower: UInt8?) { (self.upper, self.lower) = (upper, lower) }
+    }
+
     /// The appearance of a text.
     package struct Style: Sendable, Hashable {
         package enum Color: UInt8, Sendable, Hashable {
@@ -12,6 +21,8 @@ package struct Screen: Sendable, Equatable {
         }
 
         package var color: Color?
+        /// The colours of a part of a picture; only terminals with 256 colours get one.
+        package var halves: Halves?
         package var isBold = false
         package var isDim = false
         package var isReversed = false

@@ -76,7 +76,7 @@ extension ChatState {
                 if id == own, !id.isEmpty { return "me" }
                 return people[id]
                     ?? (id.isEmpty ? "?" : String(id.prefix(16)) + (id.count > 16 ? "…" : ""))
-            }, today: options.localTime(now))
+            }, today: options.localTime(now), pictures: previews.pictures)
     }
 
     // MARK: The header
@@ -119,6 +119,7 @@ extension ChatState {
             if isOn(.presence, id, nil) { facts.append("online") }
         case .group(let id):
             guard let group = list.group(id) else { break }
+            if group.isDeleted { return (open.name, ["deleted for all"]) }
             facts.append(Words.count(group.members, "member"))
             facts.append(group.standing == "member" ? "you: \(group.rank)" : "you: no member")
             if group.isUnconfirmed { facts.append("unconfirmed") }
@@ -398,9 +399,10 @@ extension ChatState {
 
     private var signalWords: String? {
         guard let key = conversation?.key else { return nil }
-        let typing = signals.keys.filter { $0.kind == .typing && $0.key == key }.map {
-            name(of: $0.id)
-        }.sorted()
+        let typing = signals.keys.filter { signal in
+            signal.kind == .typing && signal.key == key
+                && (!key.isGroup || members.contains { $0.id == signal.id })
+        }.map { name(of: $0.id) }.sorted()
         guard !typing.isEmpty else { return nil }
         let shown = typing.prefix(3).joined(separator: ", ")
         return shown

@@ -1,4 +1,5 @@
 import Sotto
+import SottoMedia
 
 /// The rows of a conversation's entries.
 struct MessageRows {
@@ -12,6 +13,8 @@ struct MessageRows {
     /// The names of people by id.
     let name: (String) -> String
     let today: ChatOptions.LocalTime
+    /// The previews of pictures by the number of their message.
+    var pictures: [Int64: PicturePreview] = [:]
 
     /// The columns before a text.
     private var indent: Int { min(6, width / 4) }
@@ -110,6 +113,11 @@ struct MessageRows {
             go(Cells.cut("[more: /info \(message.number)]", to: room), .dim)
         }
         append(marks(of: message), to: &rows)
+        if case .file = message.content, let picture = pictures[message.number],
+            picture.width <= room
+        {
+            rows += picture.rows.map { [Screen.Span(Self.spaces(indent))] + $0 }
+        }
         if !message.reactions.isEmpty { for row in reactions(message) { go(row, .plain) } }
         return rows
     }

@@ -35,6 +35,26 @@ import Testing
         #expect(try they.alice.run("keygen", ["unlock", "--status"]).status == 1)
     }
 
+    /// In a container that forbids keys, the chat keeps the passphrase for its tools. A wrong one is asked for again.
+    @Test(.needs(.compiler)) func withoutAKeyringTheToolsGetThePassphrase() throws {
+        let terminal = try stage.chat(
+            they.alice, with: "bob",
+            environment: ["LD_PRELOAD": try UnlockTests.refusal.get(), "KEYRING_ERRNO": "1"])
+        try terminal.waitFor("The identity is locked.")
+        try terminal.enter("wrong")
+        try terminal.waitFor("is wrong")
+        try terminal.enter("correct horse battery")
+        try terminal.waitFor("no messages yet")
+        try terminal.enter("hello")
+        try terminal.waitFor("me  hello ✓")
+        try stage.must(they.bob, "recv -q | decrypt -q > /dev/null")
+        try stage.must(they.bob, "echo hi | encrypt -q --to alice | send -q")
+        #expect(try terminal.waitFor("hi").hasSuffix("bob  hi"))
+        try terminal.press("C-d")
+        #expect(try terminal.waitFor("ended") == "ended 0")
+        #expect(try they.alice.run("keygen", ["unlock", "--status"]).status == 1)
+    }
+
     @Test func withoutAScreenNoPassphraseIsAskedFor() throws {
         let run = try stage.sotto(they.alice, ["chat", "bob"], "one\n")
         #expect(run.status == 78)

@@ -226,6 +226,21 @@ import Testing
         try right.waitFor("again")
     }
 
+    /// The sandboxed helper decodes the small picture of a message.
+    @Test func aPictureHasAPreview() throws {
+        try stage.must(they.bob, "qr -t png -o code.png", "x")
+        try stage.must(
+            they.bob, "compose file -q code.png alice < /dev/null | encrypt -q | send -q")
+        let colors = ["NO_COLOR": "", "COLORTERM": "truecolor"]
+        let terminal = try stage.chat(they.alice, with: "bob", environment: colors)
+        try terminal.waitFor("[code.png, ")
+        try terminal.waitFor("      ▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀")
+        let plain = try stage.chat(they.alice, with: "bob", environment: ["COLORTERM": "truecolor"])
+        try plain.waitFor("[code.png, ")
+        try plain.waitFor("/save 1")
+        #expect(try !plain.lines().contains { $0.contains("▀") })
+    }
+
     @Test func anUnreachableRelayIsReportedAndMessagesAreSentLater() throws {
         let terminal = try chat(they.alice)
         try terminal.waitFor("no messages yet")

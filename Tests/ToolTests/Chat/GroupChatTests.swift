@@ -102,7 +102,7 @@ import Testing
         try right.enter("one")
         try left.waitFor("one")
         try stage.must(alice, "group rename team crew | encrypt -q | send -q")
-        try right.waitFor("*   the group has the name crew")
+        try right.waitFor("*   alice named the group crew")
         try right.enter("two")
         try left.waitFor("two")
         let dave = circle["dave"]
@@ -128,12 +128,38 @@ import Testing
         try left.waitFor("dave  thank you")
         try stage.must(alice, "group remove -q crew dave | encrypt -q | send -q")
         try right.waitFor("alice removed \(label(dave, "davy"))")
-        try new.waitFor("*   you are no longer a member of the group")
+        try new.waitFor("*   alice removed you")
         try new.enter("hello?")
         try new.waitFor("you are not a member of the group")
         try right.enter("we are three")
         try left.waitFor("we are three")
         #expect(try !new.lines().contains { $0.contains("we are three") })
+    }
+
+    /// Only the contacts with typing=on hear of it, in the conversation of the group.
+    @Test func typingInAGroupIsShown() throws {
+        try stage.must(bob, "contact set alice typing=on")
+        let (left, right) = (
+            try stage.chat(alice, with: "team"), try stage.chat(bob, with: "team")
+        )
+        try left.waitFor("3 members")
+        try right.waitFor("3 members")
+        try right.type("hel")
+        try left.waitFor("bob is typing")
+    }
+
+    @Test func aDeletedGroupSaysSoAndLeavesTheList() throws {
+        let right = try stage.chat(bob, with: "team")
+        try right.waitFor("3 members")
+        try stage.must(alice, "group delete -q --yes team | encrypt -q | send -q")
+        try right.waitFor("*   alice deleted the group")
+        try right.waitFor(" team  deleted for all")
+        try right.enter("hello?")
+        try right.waitFor("the group was deleted")
+        try right.press("C-u")
+        try right.press("Escape")
+        try right.waitFor("1 alice")
+        #expect(try !right.lines().contains { $0.contains("team") })
     }
 
     @Test func membersOfAGroupWithGrantsAreTold() throws {

@@ -13,8 +13,8 @@ struct TerminalEmulator {
 
     /// Starts a shell command in a terminal. `environment` is complete but for tmux's own variables.
     init(_ line: String, columns: Int, rows: Int = 24, environment: [String: String]) throws {
-        self.environment = environment.merging([
-            "TMUX_TMPDIR": scratch.path, "TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1",
+        self.environment = ["NO_COLOR": "1"].merging(environment) { $1 }.merging([
+            "TMUX_TMPDIR": scratch.path, "TERM": "xterm", "LC_ALL": "C.UTF-8",
         ]) { $1 }
         // The line of the end stays on the screen until the server is ended.
         try run([
@@ -38,9 +38,12 @@ struct TerminalEmulator {
     /// Types keys by their names in tmux, such as `Enter` and `C-c`.
     func press(_ keys: String...) throws { try run(["send-keys", "-t", "test"] + keys) }
 
+    /// Types a text without Enter.
+    func type(_ text: String) throws { try run(["send-keys", "-t", "test", "-l", text]) }
+
     /// Types a text and Enter.
     func enter(_ text: String) throws {
-        try run(["send-keys", "-t", "test", "-l", text])
+        try type(text)
         try press("Enter")
     }
 

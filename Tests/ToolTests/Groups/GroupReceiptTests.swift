@@ -33,6 +33,27 @@ import Testing
         }
     }
 
+    /// The contacts among the members for whom it is on get a signal, each in a message of its own.
+    @Test func aTypingSignalReachesTheContactsAmongTheMembers() throws {
+        func typing(_ who: String) throws -> Run {
+            try circle[who].run("compose", ["typing", "team"])
+        }
+        #expect(try typing("alice").status == 1)
+        try circle.must("alice", "contact", ["set", "bob", "typing=on"])
+        let records = try typing("alice").records
+        #expect(records.map { $0["to"] } == [.string(circle["bob"].identity.id.description)])
+        #expect(records[0].body["type"] == .string("typing"))
+        let group = try circle.must("alice", "group", ["show", "team"]).records[0]["id"]
+        #expect(records[0].body["group"] == group)
+        try circle.must("alice", "contact", ["block", "bob"])
+        #expect(try typing("alice").status == 1)
+        // A person who left writes to nobody.
+        try circle.must("carol", "contact", ["set", "alice", "typing=on"])
+        #expect(try typing("carol").records.count == 1)
+        try circle.must("carol", "group", ["leave", "--yes", "team"])
+        #expect(try typing("carol").status == 1)
+    }
+
     private func post(_ who: String, _ records: [JSONObject]) throws {
         try circle.post(who, records.flatMap { $0.serialized() + [10] })
         try circle.settle()

@@ -1,0 +1,175 @@
+import Testing
+
+@testable import SottoChat
+
+/// Groups: what happens in them, who types, and what their commands do.
+struct GroupScreens {
+    private let alice = ChatStage.alice
+    private let bob = ChatStage.bob
+    private let carol = ChatStage.carol
+    private let group = ChatStage.group
+
+    private func participants(_ more: String = "") -> [String] {
+        [
+            #"{"v":1,"type":"participant","id":"\#(alice)","role":"owner","name":"me","me":true,"seesMe":true}"#,
+            #"{"v":1,"type":"participant","id":"\#(bob)","role":"member","nickname":"bobby","name":"bob","seesMe":true}"#,
+            #"{"v":1,"type":"participant","id":"\#(carol)","role":"member","nickname":"caro","name":"05cacacacacacaca","seesMe":true}"#,
+        ]
+    }
+
+    /// A stage with the group open. Bob is a contact.
+    private func stage(rows: Int = 22, settings: String = "") -> ChatStage {
+        var stage = ChatStage(columns: 80, rows: rows)
+        stage.answers["contact list"] = ([ChatStage.contact(bob, "bob", settings)], 0)
+        stage.answers["history list"] = (
+            [ChatStage.conversation(group, "climbing"), ChatStage.conversation(bob, "bob")], 0
+        )
+        stage.answers["group list"] = ([ChatStage.groupRecord("climbing")], 0)
+        stage.answers["group sync"] = ([], 1)
+        stage.answers["group participants"] = (participants(), 0)
+        stage.answers["history page"] = (
+            [ChatStage.message(1, "friday?", minutes: -30, in: group)], 0
+        )
+        stage.start()
+        stage.wait()
+        stage.press(.enter)
+        stage.wait()
+        return stage
+    }
+
+    private func news(_ number: Int64, _ events: String...) -> String {
+        ChatStage.message(
+            number, in: group,
+            body:
+                #"{"type":"group","group":"\#(group)","events":[\#(events.joined(separator: ","))]}"#
+        )
+    }
+
+    @Test func eventsTellWhoDidWhat() {
+        var stage = stage()
+        let byBob = #""by":"\#(bob)","byName":"bob""#
+        let byCarol = #""by":"\#(carol)","byNickname":"caro""#
+        stage.store(
+            news(
+                2, #"{"event":"renamed","name":"crew",\#(byBob)}"#,
+                #"{"event":"renamed","name":"alice removed you",\#(byCarol)}"#,
+                #"{"event":"renamed","name":"team","called":"team (6b6b6b6b)"}"#,
+                #"{"event":"joined","who":"\#(carol)","nickname":"caro"}"#,
+                #"{"event":"role","who":"\#(carol)","nickname":"caro","role":"admin",\#(byBob)}"#,
+                #"{"event":"role","who":"\#(alice)","name":"me","role":"reader",\#(byCarol)}"#,
+                #"{"event":"role","who":"\#(bob)","name":"bob","role":"owner","by":"\#(bob)","byName":"bob"}"#,
+                #"{"event":"changed","what":"policy","policy":{"post":"admin","relays":[]},\#(byBob)}"#,
+                #"{"event":"changed","what":"nickname",\#(byCarol)}"#,
+                #"{"event":"changed","what":"timer",\#(byBob)}"#,
+                #"{"event":"left","who":"\#(carol)","nickname":"caro",\#(byBob)}"#,
+                #"{"event":"left","who":"\#(carol)","nickname":"caro","by":"\#(carol)","byNickname":"caro"}"#,
+                #"{"event":"left","who":"\#(alice)","name":"me",\#(byBob)}"#,
+                #"{"event":"history","who":"\#(bob)","name":"bob","count":12}"#,
+                #"{"event":"fork","who":"\#(carol)","nickname":"caro"}"#,
+                #"{"event":"confirmed","who":"\#(bob)","name":"bob"}"#,
+                #"{"event":"question","who":"\#(bob)","name":"bob"}"#,
+                #"{"event":"odd","who":7,"by":["x"]}"#))
+        stage.wait()
+        stage.show("who did what")
+        stage.compare("group-events")
+    }
+
+    @Test func aDeletedGroupLeavesTheListAndSaysSo() {
+        var stage = stage(rows: 10)
+        stage.answers["group list"] = (
+            [
+                ChatStage.groupRecord(
+                    "climbing", #""standing":"left","rank":"nobody","deleted":true"#)
+            ], 0
+        )
+        stage.store(
+            news(2, #"{"event":"conversation_deleted","who":"\#(bob)","name":"bob"}"#))
+        stage.wait()
+        stage.show("the open one says so")
+        stage.enter("hello?")
+        stage.show("nothing can be written to it")
+        stage.press(.control("u"), .escape)
+        stage.wait()
+        stage.show("the list")
+        stage.compare("group-deleted")
+    }
+
+    @Test func typingIsToldInGroupsAtMostOnceInTenSeconds() {
+        var stage = stage(settings: #""typing":true"#)
+        stage.forgetCommands()
+        for second in 0..<25 {
+            stage.type("x")
+            if second == 5 {
+                stage.press(.enter)
+                stage.finish(stage.running.last { $0.stages[0].tool == "compose" }!, 0)
+            }
+            for pipeline in stage.running where pipeline.stages[0].arguments.first == "typing" {
+                stage.finish(pipeline, 0)
+            }
+            stage.wait()
+        }
+        #expect(
+            stage.commands.filter { $0.hasPrefix("compose typing") }
+                == Array(repeating: "compose typing \(group)", count: 3))
+    }
+
+    @Test func typingIsNotToldWhereNobodyGetsIt() {
+        var stage = stage()
+        stage.forgetCommands()
+        stage.type("hello")
+        #expect(!stage.commands.contains { $0.hasPrefix("compose typing") })
+    }
+
+    @Test func membersWhoTypeAreShown() {
+        var stage = stage(rows: 8)
+        func typing(_ from: String, in group: String) -> String {
+            #"{"v":1,"type":"message","from":"\#(from)","body":{"type":"typing","state":"started","group":"\#(group)"}}"#
+        }
+        let stranger = "05" + String(repeating: "ee", count: 32)
+        stage.print("recv", typing(stranger, in: group))
+        stage.show("a sender who is no member types")
+        stage.print("recv", typing(carol, in: group), typing(bob, in: group))
+        stage.show("two members type")
+        stage.wait(16)
+        stage.show("it has ended")
+        stage.compare("group-typing")
+    }
+
+    @Test func theListShowsWhoIsOnline() {
+        var stage = stage(rows: 8)
+        stage.press(.escape)
+        stage.print(
+            "recv",
+            #"{"v":1,"type":"message","from":"\#(bob)","body":{"type":"presence","state":"online"}}"#
+        )
+        stage.show("bob is online")
+        stage.wait(61)
+        stage.show("a minute without a signal")
+        stage.compare("online")
+    }
+
+    @Test func everyCommandOfGroupsRunsItsTool() {
+        var stage = stage(rows: 10)
+        stage.answers["group participants --text"] = (
+            ["me     owner   sees you", "bob    member  sees you"], 0
+        )
+        for line in [
+            "/members", "/grant caro 05cacaca", "/invite dave", "/remove caro 05cacaca", "/leave",
+            "/timer 7d",
+        ] {
+            stage.forgetCommands()
+            stage.enter(line)
+            if stage.state.questions.first != nil { stage.press(.control("y")) }
+            let made = stage.running.last {
+                $0.stages[0].tool == "group" && $0.stages[0].arguments.first != "sync"
+            }
+            if let made { stage.finish(made, 0) }
+            stage.showCommands(line)
+            stage.show("after \(line)")
+            stage.press(.escape)
+            if stage.state.conversation == nil { stage.press(.enter) }
+            stage.wait()
+        }
+        stage.compare("group-commands")
+    }
+}
