@@ -179,6 +179,9 @@ public final class AddressBook {
                     ? own(argument) : Correspondent(id: id, card: nil, contact: nil)
             }
             guard !RecipientArgument.isURI(argument) else { throw Failure.otherURI }
+            if let hint = groupHint(for: argument) {
+                throw Failure(.noInput, "\(argument) is a group, and not a contact", hint: hint)
+            }
             throw Failure(
                 .noInput,
                 "\(argument) is neither a file nor a contact"
@@ -205,34 +208,6 @@ public final class AddressBook {
     /// Returns the names of the contacts for a suggestion.
     private func contactNames() -> [String] {
         ((try? view { try $0.allContacts().map(\.name).filter { !$0.isEmpty } }) ?? nil) ?? []
-    }
-
-    /// Returns the contact that is named in place of a file that does not exist. A locked identity is not asked for.
-    private static func contact(
-        insteadOf file: String?, _ choice: IdentityChoice, lockTimeout: Double
-    ) -> Contact? {
-        guard let file, file != "-", !file.contains("/"), !RecipientArgument.isFile(file),
-            choice.needsNoPrompt
-        else { return nil }
-        let book = AddressBook(choice.load, lockTimeout: lockTimeout)
-        return (try? book.lookUp(file, for: .acting)) ?? nil
-    }
-
-    /// Runs a tool on a file. If the tool fails for its input, the file is missing and a contact has its name, the failure says so,
-    /// with a hint for the contact.
-    public static func withFile(
-        _ file: String?, _ choice: IdentityChoice, lockTimeout: Double,
-        hint: (Contact) -> String, _ body: () throws -> Void
-    ) throws {
-        do {
-            try body()
-        } catch let failure as Failure where [.noInput, .malformed].contains(failure.status) {
-            guard let contact = contact(insteadOf: file, choice, lockTimeout: lockTimeout) else {
-                throw failure
-            }
-            throw Failure(
-                .noInput, "\(contact.name) is a contact, and not a file", hint: hint(contact))
-        }
     }
 
     /// Returns the recipient that `argument` names as a whole, for the encryption of a file. Also accepts a bare `age1…`.

@@ -5,6 +5,11 @@ package struct Table {
     /// Creates a table without rows.
     package init() {}
 
+    /// Creates a table whose columns have headings if the output is a terminal. In a pipe each line is a row.
+    package init(headings: [String], on output: Output) {
+        if output.isTerminal { add(headings) }
+    }
+
     /// The maximum displayed width of a name, in columns.
     package static let nameWidth = 32
 

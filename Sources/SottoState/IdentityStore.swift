@@ -20,6 +20,8 @@ public final class IdentityStore: Sendable {
     let follow: (@Sendable (_ relay: String, _ queue: String) -> String?)?
     /// When messages were last erased whose lifetime had ended, by the monotonic clock in seconds.
     let expiryCheck = Mutex(-Double.infinity)
+    /// The mark of the owner's card, after it was computed; see ``OwnCard``.
+    let knownCardMark = Mutex<[UInt8]?>(nil)
     /// The identity that owns the state.
     public let owner: Identity
 

@@ -115,5 +115,9 @@ struct OpenCommand: Program {
             for: OpenMode(format, isAttachment: attachment != nil, isOwnCopy: ownCopy))
     }
 
-    func execute() throws { try OpenPlan(self).run() }
+    func execute() throws {
+        try AddressBook.withFiles(
+            stateless ? [] : [file], identity.choice, lockTimeout: lock.timeout,
+            hint: { $0.reading }, { try OpenPlan(self).run() })
+    }
 }

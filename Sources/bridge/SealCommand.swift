@@ -120,5 +120,10 @@ struct SealCommand: Program {
         try given.check(for: SealMode(format, isPublic: publicChannel, isGroup: group != nil))
     }
 
-    func execute() throws { try SealPlan(self).run() }
+    func execute() throws {
+        try AddressBook.withFiles(
+            stateless ? [] : [file], identity.choice, lockTimeout: lock.timeout,
+            hint: { $0.isGroup ? "no messenger has this group" : "give the contact with --to" },
+            { try SealPlan(self).run() })
+    }
 }

@@ -11,7 +11,7 @@ struct ChatTool: Program {
     static let configuration = CommandConfiguration(
         name: "chat",
         abstract: "Talk to people and groups in the terminal.",
-        usage: "chat [-i FILE] [--notify COMMAND] [WHO]",
+        usage: "sotto chat [-i FILE] [--notify COMMAND] [WHO]",
         discussion: """
             Without WHO, chat lists the conversations, message requests and invitations: the arrow keys and Enter open one. In a \
             conversation, Enter sends what is typed, and messages appear as they come; what was on the screen is marked as read. \
@@ -22,10 +22,10 @@ struct ChatTool: Program {
             and messages are printed as lines.
 
             EXAMPLES
-              chat
-              chat bob
-              chat --notify 'notify-send -- "$1" "$2 new"'
-              printf 'dinner at 8\\n' | chat bob
+              sotto chat
+              sotto chat bob
+              sotto chat --notify 'notify-send -- "$1" "$2 new"'
+              printf 'dinner at 8\\n' | sotto chat bob
             """,
         version: sottoVersion)
 

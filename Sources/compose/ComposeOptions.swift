@@ -94,7 +94,8 @@ struct ComposeContext {
             return try recipient(who)
         } catch {
             guard let group = try book.group(named: who, for: .acting) else { throw error }
-            throw refusal(group.name.isEmpty ? group.id.short : group.name)
+            let name = try book.view { try $0.shownName(of: group.id) }
+            throw refusal(name ?? group.id.short)
         }
     }
 

@@ -37,9 +37,10 @@ struct FileCommand: Program {
     var who: String?
 
     func execute() throws {
-        try AddressBook.withFile(
-            path, target.options.identity.choice, lockTimeout: target.options.lock.timeout,
-            hint: { _ in "give the file first, then the contact" }, { try write() })
+        try AddressBook.withFiles(
+            [path], target.options.identity.choice, lockTimeout: target.options.lock.timeout,
+            hint: { "give the file first, then the \($0.isGroup ? "group" : "contact")" },
+            { try write() })
     }
 
     private func write() throws {

@@ -30,10 +30,12 @@ struct AddCommand: Program {
 
     func execute() throws {
         if let name { _ = try ContactName.checked(name) }
-        let open = try options.open()
-        switch try Newcomer(card) {
-        case .card(let card): try add(card, open)
-        case .account(let account): try add(account, open)
+        try options.withFile(card) {
+            let open = try options.open()
+            switch try Newcomer(card) {
+            case .card(let card): try add(card, open)
+            case .account(let account): try add(account, open)
+            }
         }
     }
 

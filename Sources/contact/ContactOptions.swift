@@ -18,6 +18,12 @@ struct ContactOptions: ArgumentGroup {
     /// Prints a note on stderr unless `--quiet` is set.
     func note(_ text: String) { if !quiet { Terminal.say("\(ContactTool.toolName): \(text)") } }
 
+    /// Runs a command on a file. If it is missing, and a contact or a group has its name, the failure says so.
+    func withFile(_ file: String?, _ body: () throws -> Void) throws {
+        try AddressBook.withFiles(
+            [file], identity.choice, lockTimeout: lock.timeout, hint: { $0.showing }, body)
+    }
+
     /// Reads the identity. Its address book is opened when it is first used.
     func open() throws -> OpenBook { try OpenBook(self) }
 }
@@ -38,7 +44,8 @@ struct OpenBook {
     func contact(_ text: String, for use: NameUse = .acting) throws -> Contact {
         let name = RecipientArgument.pasted(text)
         guard let found = try book.lookUp(name, for: use) else {
-            throw Failure.noContact(text, hint: book.requestHint(for: name))
+            throw Failure.noContact(
+                text, hint: book.requestHint(for: name) ?? book.groupHint(for: name))
         }
         return found
     }

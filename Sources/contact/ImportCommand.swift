@@ -21,7 +21,9 @@ struct ImportCommand: Program {
 
     private static let lineLimit = 1 << 20
 
-    func execute() throws {
+    func execute() throws { try options.withFile(file) { try read() } }
+
+    private func read() throws {
         let source = PeekingSource(try Input(path: file))
         try source.skipByteOrderMark()
         let open = try options.open()

@@ -27,7 +27,9 @@ struct IntroduceCommand: Program {
 
     func execute() throws {
         let path = try identity.identities.first ?? IdentityFile.defaultPath()
-        let introduction = try Introduction(options.who)
+        let introduction = try AddressBook.withFiles(
+            [options.who], identity.choice, lockTimeout: LockOptions().timeout,
+            hint: { $0.showing }, { try Introduction(options.who) })
         let secret: PassedSecret? =
             if let passphrase = try identity.passphraseForTools(path) {
                 PassedSecret(passphrase)

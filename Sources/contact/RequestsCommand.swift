@@ -16,7 +16,7 @@ struct RequestsCommand: Program {
             """,
         discussion: """
             A name in quotation marks and a relay are from the card that a message carries: the sender claims them. With ID \
-            the envelopes are printed, one per line, and stay in the list. To read them before you decide:
+            the envelopes are printed in a pipe, one per line, and stay in the list. To read them before you decide:
               contact requests ID | decrypt --preview
             The limits are 100 waiting messages per sender and 1,000 listed messages. When the list is full, messages of the \
             sender with the most, then of the busiest hour, are set aside, up to 64 MiB; the full ID of the sender prints them.
@@ -36,9 +36,6 @@ struct RequestsCommand: Program {
     var id: String?
 
     func validate() throws {
-        guard !isFormGiven || id == nil else {
-            throw UsageError("--text and --json are only for the list; envelopes are JSON")
-        }
         guard !isFormGiven || !drop && !dropAll else {
             throw UsageError("--text and --json cannot be combined with --drop or --drop-all")
         }
@@ -63,6 +60,7 @@ struct RequestsCommand: Program {
             if drop { return try drop(person, open) }
             let envelopes = try open.book.store()?.requestedEnvelopes(from: person.id) ?? []
             guard !envelopes.isEmpty else { throw nothing(of: person) }
+            guard !form.isText else { return try describe(envelopes.count, of: person, open) }
             return try print(envelopes: envelopes)
         }
         let requests = try open.book.store()?.requests() ?? []
@@ -73,17 +71,7 @@ struct RequestsCommand: Program {
             for request in requests { try output.writeRecord(request.record(names)) }
         } else {
             var table = Table()
-            for request in requests {
-                // The sender may have become a contact whose messages were not read yet.
-                let name = try open.book.store()?.readableContact(id: request.from)?.name ?? ""
-                table.add([
-                    request.from.short, counted(request.count, "message"),
-                    request.firstSeen.description,
-                    name.isEmpty ? request.claimedName : Table.cut(name, to: Table.nameWidth),
-                    Table.cut(request.card?.relayAddress ?? "", to: MessageRequest.relayWidth),
-                    name.isEmpty ? request.holder(names)?.likeness ?? "" : "",
-                ])
-            }
+            for request in requests { table.add(try row(request, names, open)) }
             try output.writeText(table.text)
         }
         try output.finish()
@@ -93,6 +81,37 @@ struct RequestsCommand: Program {
                 "\(counted(aside.messages, "message")) of \(counted(aside.senders, "sender")) set aside because the list is full: they return when others are dropped, and sotto contact requests prints them for a full id"
             )
         }
+    }
+
+    private func row(
+        _ request: MessageRequest, _ names: LookAlikeNames?, _ open: OpenBook
+    ) throws -> [String] {
+        // The sender may have become a contact whose messages were not read yet.
+        let name = try open.book.store()?.readableContact(id: request.from)?.name ?? ""
+        return [
+            request.from.short, counted(request.count, "message"), request.firstSeen.description,
+            name.isEmpty ? request.claimedName : Table.cut(name, to: Table.nameWidth),
+            Table.cut(request.card?.relayAddress ?? "", to: MessageRequest.relayWidth),
+            name.isEmpty ? request.holder(names)?.likeness ?? "" : "",
+        ]
+    }
+
+    /// Prints how many messages of a person wait, in the form of the list, and names the commands that open them.
+    private func describe(_ count: Int, of person: Correspondent, _ open: OpenBook) throws {
+        let request = try open.book.store()?.requests().first { $0.from == person.id }
+        let names = try open.book.view { try $0.lookAlikeNames() }
+        var table = Table()
+        table.add(
+            try request.map { try row($0, names, open) }
+                ?? [person.id.short, counted(count, "message")])
+        let output = try Output(path: "-", content: .text)
+        try output.writeText(table.text)
+        try output.finish()
+        let option = options.identity.identityOption
+        options.note(
+            "to read before you decide: sotto contact requests \(person.id.short)\(option) | sotto decrypt --preview --text\(option)"
+        )
+        if let request { noteAcceptance(of: [request]) }
     }
 
     /// The number of senders for whom the command is printed that accepts them.

@@ -118,9 +118,8 @@ struct DecryptTool: CoreProgram {
     func validate() throws { try passphrase?.validate() }
 
     func execute() throws {
-        try AddressBook.withFile(
-            stateless ? nil : file, identity.choice, lockTimeout: lock.timeout,
-            hint: { "to read the messages: sotto history \($0.argument) --text" },
-            { try DecryptPlan(self).run() })
+        try AddressBook.withFiles(
+            stateless ? [] : [file, attachment], identity.choice, lockTimeout: lock.timeout,
+            hint: { $0.reading }, { try DecryptPlan(self).run() })
     }
 }

@@ -167,9 +167,13 @@ struct EncryptTool: CoreProgram {
     func validate() throws { try passphrase?.validate() }
 
     func execute() throws {
-        try AddressBook.withFile(
-            stateless ? nil : file, identity.choice, lockTimeout: lock.timeout,
-            hint: { "to write a message: sotto encrypt --to \($0.argument) --send" },
-            { try EncryptPlan(self).run() })
+        try AddressBook.withFiles(
+            stateless ? [] : [file] + attachment.attach.map(Optional.some), identity.choice,
+            lockTimeout: lock.timeout,
+            hint: {
+                $0.isGroup
+                    ? "to write a message: sotto encrypt --group \($0.argument) --send"
+                    : "to write a message: sotto encrypt --to \($0.argument) --send"
+            }, { try EncryptPlan(self).run() })
     }
 }

@@ -20,7 +20,7 @@ struct DeleteCommand: Program {
 
     func execute() throws {
         let (groups, found) = try group.open()
-        try check(found)
+        try check(found, groups)
         guard question.yes || Terminal.isTerminal(0) else {
             throw Failure(
                 .usage, "the group would end for all members, and no terminal is there to ask",
@@ -41,12 +41,13 @@ struct DeleteCommand: Program {
     }
 
     /// Throws a failure if the owner of the state may not delete the group.
-    private func check(_ found: StoredGroup) throws {
+    private func check(_ found: StoredGroup, _ groups: OpenGroups) throws {
         guard found.standing == .member else { throw GroupError.notMember }
         guard found.rank == .owner else { throw GroupError.refused }
         guard !found.hasOtherOwner else {
             throw Failure(
-                .usage, "\(found.name) has another owner, whom no member can remove",
+                .usage,
+                "\(try groups.localName(of: found)) has another owner, whom no member can remove",
                 hint: "leave the group, or let the other owners step down first")
         }
     }

@@ -41,7 +41,9 @@ struct GrantCommand: Program {
         let (groups, found) = try group.open()
         guard !newcomers || found.state.policy.visibility == .granted else {
             throw Failure(
-                .usage, "in \(found.name) the rules decide what later members read, and not you")
+                .usage,
+                "in \(try groups.localName(of: found)) the rules decide what later members read, and not you"
+            )
         }
         var who = try groups.members(names, of: found)
         var granted = found

@@ -247,14 +247,15 @@ struct OpenGroups {
         }
     }
 
-    /// Returns the name of a group as this state shows and accepts it, or the beginning of its id.
+    /// Returns the name of a group in texts for the owner.
     func localName(of group: StoredGroup) throws -> String {
-        try store.preview { try $0.groupNames() }[group.id] ?? group.id.short
+        try store.preview { try $0.shownName(of: group.id) }
     }
 
-    /// Returns the argument that names a group, quoted for the shell.
+    /// Returns the argument that names a group, quoted for the shell. A name that the owner gave the conversation can be that of
+    /// another group too.
     func argument(of group: StoredGroup) throws -> String {
-        shellWord(try localName(of: group))
+        shellWord(try store.preview { try $0.groupNames() }[group.id] ?? group.id.short)
     }
 
     /// Returns the argument that names a person, quoted for the shell: the name of a contact, or the id of another person.

@@ -26,11 +26,15 @@ struct ListCommand: Program {
                 hint: options.quiet ? nil : "create one: sotto group create --help")
         }
         let (names, untold) = try groups.store.preview { transaction in
-            (try transaction.groupNames(), try all.map { try transaction.untold(in: $0) })
+            (
+                try transaction.shownGroupNames(),
+                try all.map { try transaction.untold(in: $0) }
+            )
         }
         guard form.isText(options) else {
             return try groups.print(
-                try zip(all, untold).map { try $0.record(groups, $1) } + unreadable.map(\.record))
+                try zip(all, untold).map { try $0.record(groups, $1, called: names[$0.id]) }
+                    + unreadable.map(\.record))
         }
         var table = Table()
         for (group, untold) in zip(all, untold) {
@@ -103,12 +107,15 @@ extension UnreadableGroup {
 }
 
 extension StoredGroup {
-    /// The record that `list` and `show` print.
-    func record(_ groups: OpenGroups, _ untold: UntoldChanges?) throws -> JSONObject {
+    /// The record that `list` and `show` print. `shown` is the name in texts for the owner.
+    func record(
+        _ groups: OpenGroups, _ untold: UntoldChanges?, called shown: String?
+    ) throws -> JSONObject {
         JSONObject(
             [
                 ("v", .integer(1)), ("type", .string("group")),
                 ("id", .string(id.description)), ("name", .string(name)),
+                ("called", shown.flatMap { $0 == name ? nil : .string($0) }),
                 ("standing", .string(standing.rawValue)),
                 ("rank", rank == .nobody ? nil : .string(rank.name)),
                 ("members", .integer(Int64(members.count))),
@@ -173,7 +180,8 @@ struct ShowCommand: Program {
             return (try $0.missingMessages(of: found), changes.count, changes.since)
         }
         let untold = try groups.store.preview { try $0.untold(in: found) }
-        var record = try found.record(groups, untold)
+        var record = try found.record(
+            groups, untold, called: groups.localName(of: found))
         let authors = missing.sorted { $0.key.description < $1.key.description }
         if !authors.isEmpty {
             record["missing"] = .array(
@@ -290,7 +298,8 @@ struct ParticipantsCommand: Program {
                     ])
                 })
         }
-        var table = Table()
+        let output = try Output(path: "-", content: .text)
+        var table = Table(headings: ["NAME", "RANK", "NICKNAME", "ID"], on: output)
         for member in found.members {
             var marks: [String] = []
             if !sees(member.id) { marks.append("does not see your messages") }
@@ -302,7 +311,6 @@ struct ParticipantsCommand: Program {
                 member.id.short, marks.joined(separator: ", "),
             ])
         }
-        let output = try Output(path: "-", content: .text)
         try output.writeText(table.text)
         try output.finish()
     }

@@ -42,7 +42,7 @@ struct AcceptCommand: Program {
         let isWaiting = try groups.store.transaction { try $0.wantFiles(of: found) }
         if isWaiting {
             throw Failure(
-                .tryAgain, "the changes of \(found.name) are at a relay",
+                .tryAgain, "the changes of \(try groups.localName(of: found)) are at a relay",
                 hint:
                     "fetch them with sotto recv | sotto decrypt, and accept again: sotto group accept \(try groups.argument(of: found)) | sotto encrypt | sotto send"
             )
@@ -50,7 +50,8 @@ struct AcceptCommand: Program {
         return try groups.store.transaction { transaction in
             let group = try groups.present(found, transaction)
             guard group.standing != .member else {
-                throw Failure(.no, "you are a member of \(group.name) already")
+                let name = try transaction.shownName(of: group.id)
+                throw Failure(.no, "you are a member of \(name) already")
             }
             try transaction.decline(group, false)
             let entry = GroupChange.Entry(
@@ -75,12 +76,13 @@ struct AcceptCommand: Program {
             else { return nil }
             return try groups.told(groups.news(of: group, transaction))
         }
+        let name = try groups.localName(of: found)
         guard let questions else {
-            throw Failure(.untrusted, "the invitation to \(found.name) is no longer valid")
+            throw Failure(.untrusted, "the invitation to \(name) is no longer valid")
         }
         try groups.print(questions)
         throw Failure(
-            .tryAgain, "changes before the invitation to \(found.name) are missing",
+            .tryAgain, "changes before the invitation to \(name) are missing",
             hint:
                 "pass the printed questions to sotto encrypt and sotto send, and accept again after the answer"
         )
@@ -97,11 +99,12 @@ struct DeclineCommand: Program {
 
     func execute() throws {
         let (groups, found) = try group.open()
+        let name = try groups.localName(of: found)
         guard found.standing == .invited else {
-            throw Failure(.no, "there is no invitation to \(found.name)")
+            throw Failure(.no, "there is no invitation to \(name)")
         }
         try groups.store.transaction { try $0.decline(found) }
-        group.options.note("declined the invitation to \(found.name)")
+        group.options.note("declined the invitation to \(name)")
     }
 }
 
@@ -122,16 +125,17 @@ struct ForgetCommand: Program {
 
     func execute() throws {
         let (groups, found) = try group.open()
+        let name = try groups.localName(of: found)
         guard found.standing != .member else {
             throw Failure(
-                .usage, "you are a member of \(found.name)",
+                .usage, "you are a member of \(name)",
                 hint:
                     "leave it first: sotto group leave \(try groups.argument(of: found)) | sotto encrypt | sotto send"
             )
         }
         if !anyway { try checkTold(found, groups) }
         try groups.store.transaction { try $0.forget(found) }
-        group.options.note("deleted \(found.name), id \(found.id.short)")
+        group.options.note("deleted \(name), id \(found.id.short)")
     }
 
     /// Throws a failure with status 64 if members do not know of changes that `group sync` would tell them.
@@ -141,7 +145,7 @@ struct ForgetCommand: Program {
         else { return }
         throw Failure(
             .usage,
-            "\(counted(untold.changes, "change")) of \(found.name) not told to \(counted(untold.members, "member"))",
+            "\(counted(untold.changes, "change")) of \(try groups.localName(of: found)) not told to \(counted(untold.members, "member"))",
             hint:
                 "tell them first: sotto group sync \(try groups.argument(of: found)) --send, or give --anyway"
         )
@@ -181,13 +185,18 @@ struct LeaveCommand: Program {
             try transaction.write(
                 .leave(transaction.limits(of: groups.owner.id, in: group)), in: group)
         }
+        let name = try groups.argument(of: found)
+        group.options.note(
+            "the group stays in the list; when the members know, delete it here: sotto group forget \(name)"
+        )
     }
 
     /// Throws a failure with status 64 if the group would have no owner.
     private func checkOwners(_ found: StoredGroup, _ groups: OpenGroups) throws {
         guard !anyway, !found.hasOtherOwner else { return }
         throw Failure(
-            .usage, "you are the only owner of \(found.name), and others stay in it",
+            .usage,
+            "you are the only owner of \(try groups.localName(of: found)), and others stay in it",
             hint:
                 "make another member owner first: sotto group role \(try groups.argument(of: found)) WHO owner --send; or give --anyway"
         )

@@ -126,7 +126,7 @@ struct DoorCommand: Program {
         if closes { return try close(found, groups) }
         guard found.state.policy.door != nil else {
             throw Failure(
-                .no, "\(found.name) has no door",
+                .no, "\(try groups.localName(of: found)) has no door",
                 hint:
                     "make one: sotto group door --new-phrase \(try groups.argument(of: found)) | sotto encrypt | sotto send"
             )
@@ -181,7 +181,7 @@ struct DoorCommand: Program {
     private func close(_ found: StoredGroup, _ groups: OpenGroups) throws {
         try groups.changeDoor(of: found) { group, transaction in
             guard group.state.policy.door != nil else {
-                throw Failure(.no, "\(group.name) has no door")
+                throw Failure(.no, "\(try transaction.shownName(of: group.id)) has no door")
             }
             var policy = group.state.policy
             policy.door = nil

@@ -39,9 +39,15 @@ struct RoomOptions: ArgumentGroup {
     }
 
     /// Derives the keys of a new door at a relay, from the given phrase or from random words. Throws a failure with status 64 for
-    /// a weak phrase.
+    /// a weak phrase, and without one if standard error is no terminal: the words must not end in a log.
     func newDoor(at relay: RelayURL) throws -> NewDoor {
         guard let phrase else {
+            guard Terminal.isTerminal(2) else {
+                throw Failure(
+                    .usage,
+                    "the phrase of a new room is shown only on a terminal, and standard error is none",
+                    hint: "give a phrase of nine random words with --phrase @FILE:PATH")
+            }
             let words = Wordlist.english.randomPhrase(wordCount: NewDoor.wordCount)
             return NewDoor(
                 door: try RoomDoor(phrase: words, host: relay.host),

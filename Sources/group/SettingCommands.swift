@@ -79,10 +79,15 @@ struct AvatarCommand: Program {
 
     func execute() throws {
         if removes { return try group.set(.avatar([])) }
-        if let file { return try group.set(.avatar(try Self.picture(file))) }
-        let (_, found) = try group.group.open(for: .reading)
+        if let file {
+            let options = group.group.options
+            return try AddressBook.withFiles(
+                [file], options.identity.choice, lockTimeout: options.lock.timeout,
+                hint: { $0.showing }, { try group.set(.avatar(Self.picture(file))) })
+        }
+        let (groups, found) = try group.group.open(for: .reading)
         guard case .avatar(let picture)? = found.state.values["avatar"], !picture.isEmpty else {
-            throw Failure(.no, "\(found.name) has no picture")
+            throw Failure(.no, "\(try groups.localName(of: found)) has no picture")
         }
         let output = try Output(path: nil, content: .binary)
         try output.write(picture)

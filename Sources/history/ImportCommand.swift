@@ -28,6 +28,12 @@ struct ImportCommand: Program {
     private static let lineLimit = 1 << 20
 
     func execute() throws {
+        try AddressBook.withFiles(
+            [file], options.identity.choice, lockTimeout: options.lock.timeout,
+            hint: { $0.reading }, { try read() })
+    }
+
+    private func read() throws {
         let source = PeekingSource(try Input(path: file))
         try source.skipByteOrderMark()
         let book = AddressBook(

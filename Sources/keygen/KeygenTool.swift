@@ -15,7 +15,7 @@ struct KeygenTool: CoreProgram {
             sotto keygen words [FILE]
             sotto keygen paper -o SVG [FILE]
             sotto keygen passwd [--unprotected] [FILE]
-            sotto keygen set --relay URL | --no-relay [FILE]
+            sotto keygen set [--relay URL | --no-relay] [--name NAME] [FILE]
             sotto keygen unlock [--for TIME] [FILE]
             sotto keygen lock [--all] [FILE]
             sotto keygen prekeys [--bundle] [FILE]

@@ -7,15 +7,16 @@ import SottoWire
 struct SetCommand: Program {
     static let configuration = CommandConfiguration(
         name: "set",
-        abstract: "Set or remove the relay of an identity.",
-        usage: "sotto keygen set --relay URL | --no-relay [FILE]",
+        abstract: "Set the relay or the name of an identity, and print its new card.",
+        usage: "sotto keygen set [--relay URL | --no-relay] [--name NAME] [FILE]",
         discussion: """
-            The file is replaced atomically, keeps its passphrase, and stays unlocked. Existing cards still name the old \
-            relay: publish a new one. The next message to each contact carries it until the contact answers.
+            The file is replaced atomically, keeps its passphrase, and stays unlocked. Existing cards keep the old relay and \
+            name. The new card is printed for send, but not on a terminal. The next message to each contact carries it until \
+            the contact answers. A name on a card is a claim: contacts keep the name that they gave you.
 
             EXAMPLES
-              sotto keygen set --relay tls://relay.example.org:7667 alice.key
-              sotto keygen public alice.key | sotto send
+              sotto keygen set --relay tls://relay.example.org:7667 --send
+              sotto keygen set --name alice --send
             """)
 
     @Option(
@@ -28,8 +29,13 @@ struct SetCommand: Program {
     @Flag("--no-relay", help: "Remove the relay from the identity.")
     var noRelay = false
 
+    @Option("--name", value: "name", help: "The name on your card. An empty one removes it.")
+    var name: String?
+
     @Flag("-q", "--quiet", help: "Print nothing on stderr.")
     var quiet = false
+
+    @OptionGroup var records: RecordOutput
 
     @OptionGroup var identity: IdentityOptions
 
@@ -37,27 +43,53 @@ struct SetCommand: Program {
     var file: String?
 
     func validate() throws {
-        guard (relay == nil) == noRelay else {
+        guard relay == nil || !noRelay else {
             throw UsageError("use either --relay or --no-relay")
         }
+        guard relay != nil || noRelay || name != nil else {
+            throw UsageError("give --relay, --no-relay or --name")
+        }
+        if let name { try checkName(name) }
     }
 
     func execute() throws {
         let address = try relay.map { try RelayURL(argument: $0) }
         var former: String?
+        var card: Card?
         let path = try identity.replaceRecord(argument: file) { record in
             former = record["relay"]?.string
-            record["relay"] = address.map { .string($0.text) }
+            if address != nil || noRelay {
+                record["relay"] = address.map { .string($0.text) }
+            }
+            if let name { record["name"] = name.isEmpty ? nil : .string(name) }
+            card = try Identity(record: record).card(issued: .now())
         }
-        guard !quiet else { return }
-        let change = address.map { "has the relay \($0)" } ?? "no longer has a relay"
-        Terminal.say("\(KeygenTool.toolName): \(path) \(change)")
-        guard let address, address.text != former else { return }
+        let isPrinted = records.isForced || !Terminal.isTerminal(1)
+        if !quiet { describe(path, address, from: former, isPrinted: isPrinted) }
+        guard isPrinted, let record = card?.record else { return }
+        let output = try Output(path: "-", content: .text)
+        try output.writeLine(record)
+        try output.finish()
+    }
+
+    /// Says what was changed, and what contacts see.
+    private func describe(
+        _ path: String, _ address: RelayURL?, from former: String?, isPrinted: Bool
+    ) {
+        func say(_ text: String) { Terminal.say("\(KeygenTool.toolName): \(path) \(text)") }
+        if let address { say("has the relay \(address.text)") }
+        if noRelay { say("no longer has a relay") }
+        if let name { say(name.isEmpty ? "no longer has a name" : "has the name \(name)") }
+        let isMoved = address != nil && address?.text != former
+        guard isMoved || name != nil else { return }
         let option = path == (try? IdentityFile.defaultPath()) ? "" : " -i " + shellWord(path)
-        note("to publish your card there: sotto keygen public\(option) --send")
-        guard let former else { return }
+        if !isPrinted {
+            note("to publish the new card: sotto keygen public\(option) --send")
+        }
+        if name != nil { note("contacts keep the name that they gave you") }
+        guard isMoved, let former else { return }
         note(
-            "contacts write to the old relay until they have the card: the next message to each carries it, and sotto recv --card fetches it"
+            "contacts write to the old relay until they have the card: the next message to each contact or group carries it, and sotto recv --card fetches it"
         )
         note(
             "to fetch what still arrives there: sotto recv\(option) --relay \(shellWord(former)) | sotto decrypt\(option)"

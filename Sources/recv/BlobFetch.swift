@@ -19,6 +19,13 @@ struct BlobFetch {
     let quiet: Bool
 
     func run() throws {
+        try AddressBook.withFiles(
+            [record], identity, lockTimeout: lockTimeout,
+            hint: { "to save the files of its messages: sotto save --all \($0.argument)" },
+            { try fetch() })
+    }
+
+    private func fetch() throws {
         let book = AddressBook(identity.load, lockTimeout: lockTimeout)
         let file = try AttachedFile.file(record, in: book)
         guard case .blob(let pointer, _) = try file.validForm(), let place = pointer.place else {

@@ -89,8 +89,8 @@ struct Finding {
     /// The finding as a JSON record.
     var record: JSONObject {
         [
-            "type": .string("check"), "level": .string(level.rawValue), "topic": .string(topic),
-            "text": .string(text),
+            "v": .integer(1), "type": .string("check"), "level": .string(level.rawValue),
+            "topic": .string(topic), "text": .string(text),
         ]
     }
 }

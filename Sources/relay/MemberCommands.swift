@@ -18,6 +18,7 @@ struct MembersCommand: Program {
     mutating func execute() throws {
         let members = try Membership.members(in: store.location())
         try form.print(
+            headings: ["ID", "LAST LOGIN", "LABEL"],
             members.map { member in
                 let day = day(of: member.active)
                 return (
@@ -48,6 +49,7 @@ struct InvitationsCommand: Program {
         let now = Timestamp.now()
         let invitations = try Membership.invitations(in: store.location())
         try form.print(
+            headings: ["STATE", "EXPIRES", "LABEL"],
             invitations.map { invitation in
                 let state =
                     invitation.owner != nil ? "used" : invitation.expires > now ? "open" : "expired"
@@ -70,11 +72,13 @@ private func day(of time: Timestamp) -> String { String(time.description.prefix(
 
 extension OutputForm {
     /// Prints a list, as a table or as records. Throws a failure with status 1 if it is empty.
-    fileprivate func print(_ items: [(row: [String], record: JSONObject)]) throws {
+    fileprivate func print(
+        headings: [String], _ items: [(row: [String], record: JSONObject)]
+    ) throws {
         guard !items.isEmpty else { throw Failure(.no, "") }
         let output = try Output(path: "-", content: .text)
         if isText {
-            var table = Table()
+            var table = Table(headings: headings, on: output)
             for item in items { table.add(item.row) }
             try output.writeText(table.text)
         } else {

@@ -36,7 +36,7 @@ struct Delivery {
         }
         let result = try pipe.run()
         let summary = DeliverySummary(result.output)
-        if !isShown, needsRecipient {
+        if !isShown, needsRecipient, !quiet || result.status != 0 {
             let output = try Output(path: "-", content: .text)
             try output.write(result.output)
             try output.finish()
@@ -44,7 +44,7 @@ struct Delivery {
         // A recipient whose message was not encrypted has no result of `send`.
         let isWhole = result.statuses.dropLast().allSatisfy { $0 == 0 }
         if isShown, !quiet,
-            let line = summary.line(names.text, isWhole: isWhole)
+            let line = summary.line(names.text, isGroup: names.isGroup, isWhole: isWhole)
         {
             let output = try Output(path: "-", content: .text)
             try output.writeText(line + "\n")
@@ -74,8 +74,10 @@ struct DeliverySummary {
     private enum Place { case sent, queued, refused }
 
     private var places: [String: Place] = [:]
+    /// The mailboxes that records name.
+    private var recipients: Set<String> = []
     /// Whether a record names a recipient.
-    private(set) var hasRecipients = false
+    var hasRecipients: Bool { !recipients.isEmpty }
     private var relay: String?
     private var reason: String?
 
@@ -85,7 +87,7 @@ struct DeliverySummary {
             guard record["type"]?.string == "result", let id = record["id"]?.string else {
                 continue
             }
-            if record["to"] != nil { hasRecipients = true }
+            if let to = record["to"]?.string { recipients.insert(to) }
             relay = record["relay"]?.string ?? relay
             reason = record["reason"]?.string ?? reason
             places[id] =
@@ -98,15 +100,20 @@ struct DeliverySummary {
     }
 
     /// Returns the line, or `nil` if nothing was to be sent. `names` are the recipients, if they are known. They are named only if
-    /// the records are about all of them, which `isWhole` tells.
-    func line(_ names: @autoclosure () -> String?, isWhole: Bool) -> String? {
+    /// the records are about all of them, which `isWhole` tells. For a message to one group, `isGroup`, the members who get it are
+    /// counted: others can get nothing.
+    func line(
+        _ names: @autoclosure () -> String?, isGroup: Bool, isWhole: Bool
+    ) -> String? {
         func count(_ place: Place) -> Int { places.values.count { $0 == place } }
         let (sent, queued, refused) = (count(.sent), count(.queued), count(.refused))
         switch (sent, queued, refused) {
         case (0, 0, 0): return nil
         case (_, 0, 0) where !hasRecipients:
             return "published" + (relay.map { " at \($0)" } ?? "")
-        case (_, 0, 0) where isWhole: return "sent" + (names().map { " to \($0)" } ?? "")
+        case (_, 0, 0) where isWhole:
+            let members = isGroup ? ", \(counted(recipients.count, "member"))" : ""
+            return "sent" + (names().map { " to \($0)\(members)" } ?? "")
         case (0, _, 0) where isWhole:
             return "queued" + (hasRecipients ? names().map { " for \($0)" } ?? "" : "")
                 + (reason.map { ": \($0)" } ?? "")

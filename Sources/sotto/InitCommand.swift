@@ -146,7 +146,9 @@ struct InitCommand: Program {
             Terminal.say("  sotto keygen unlock")
         }
         if name == nil {
-            Terminal.say("sotto: note: the card has no name; each contact chooses one for you")
+            Terminal.say(
+                "sotto: note: the card has no name; to set one: sotto keygen set --name NAME --send"
+            )
         }
     }
 

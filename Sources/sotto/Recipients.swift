@@ -7,6 +7,8 @@ protocol Recipients {
     var observer: ((ArraySlice<UInt8>) -> Void)? { get }
     /// The names in a sentence; `nil` if none is known.
     var text: String? { get }
+    /// Whether the only recipient is a group.
+    var isGroup: Bool { get }
 }
 
 extension Recipients {
@@ -16,15 +18,22 @@ extension Recipients {
 /// The recipients that `encrypt` gets as `--to` and `--group`.
 struct NamedRecipients: Recipients {
     private var names: [String] = []
+    private var groups = 0
+
+    var isGroup: Bool { names.count == 1 && groups == 1 }
 
     init(_ arguments: [String]) {
         var words = arguments.prefix { $0 != "--" }
         while let word = words.popFirst() {
             for option in ["--to", "--group"] {
-                if word == option, let name = words.popFirst() { names.append(name) }
-                if word.hasPrefix(option + "=") {
+                if word == option, let name = words.popFirst() {
+                    names.append(name)
+                } else if word.hasPrefix(option + "=") {
                     names.append(String(word.dropFirst(option.count + 1)))
+                } else {
+                    continue
                 }
+                if option == "--group" { groups += 1 }
             }
         }
         // The words for a card, such as a URI, are no name.
@@ -45,6 +54,10 @@ final class RecordedRecipients: Recipients {
     private var begun: [UInt8] = []
     /// The ids of people and groups in the order of their first records.
     private var ids: [String] = []
+    /// The number of groups among them.
+    private var groups = 0
+
+    var isGroup: Bool { ids.count == 1 && groups == 1 }
 
     /// The records are for contacts and groups of `identity`.
     init(of identity: SharedIdentity) { self.identity = identity }
@@ -66,6 +79,7 @@ final class RecordedRecipients: Recipients {
             let id = (record["group"] ?? record["to"])?.string, !ids.contains(id)
         else { return }
         ids.append(id)
+        if record["group"] != nil { groups += 1 }
     }
 
     var text: String? {
@@ -81,7 +95,8 @@ final class RecordedRecipients: Recipients {
         guard let result = try? run.run() else { return [:] }
         var names: [String: String] = [:]
         for record in records(in: result.output) {
-            guard let id = record["id"]?.string, let name = record["name"]?.string, !name.isEmpty
+            guard let id = record["id"]?.string,
+                let name = (record["called"] ?? record["name"])?.string, !name.isEmpty
             else { continue }
             names[id] = name
         }

@@ -17,7 +17,8 @@ enum SendRoute {
         case (.compose, _): self = .messages
         case (.group, let word) where !Self.groupQueries.contains(word): self = .messages
         case (.history, "read"), (.history, "repeat"): self = .messages
-        case (.keygen, "public"), (.keygen, "prekeys"), (.bridge, "card"): self = .envelopes
+        case (.keygen, "public"), (.keygen, "prekeys"), (.keygen, "set"), (.bridge, "card"):
+            self = .envelopes
         default: return nil
         }
     }

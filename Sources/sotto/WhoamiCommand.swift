@@ -32,7 +32,11 @@ struct WhoamiCommand: Program {
         let prekeys = try identity.run(.keygen, ["prekeys", "--count"]).output()
         let option = options.option
         var table = Table()
-        table.add(["name", record["name"]?.string ?? "-"])
+        table.add([
+            "name",
+            record["name"]?.string
+                ?? "none; to set it: sotto keygen set\(option) --name NAME --send",
+        ])
         table.add(["id", id])
         table.add(["fingerprint", try Self.line(identity.run(.fingerprint, []).output())])
         table.add(["file", path])

@@ -17,6 +17,11 @@ enum Repository {
         try FileManager.default.contentsOfDirectory(atPath: url(path).path).sorted()
     }
 
+    /// Returns the paths of all files below a directory, relative to it.
+    static func files(in path: String) throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: url(path).path).sorted()
+    }
+
     static func exists(_ path: String) -> Bool {
         FileManager.default.fileExists(atPath: url(path).path)
     }

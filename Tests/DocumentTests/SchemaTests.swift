@@ -50,6 +50,30 @@ struct SchemaTests {
         #expect(count > 24)
     }
 
+    /// Records in the sources without a schema, because no program prints them.
+    static let unprinted: Set = ["room-content"]
+
+    /// A record of a new type gets a schema, which `record.json` selects, and a place in a page.
+    @Test("exist for each type of record in the sources")
+    func sources() throws {
+        let begin =
+            #/"v"[,:]\s*\.integer\(1\)\)?,\s*\(?"type"[,:]\s*\.string\("(?<type>[a-z-]+)"\)/#
+        var types: Set<String> = []
+        for path in try Repository.files(in: "Sources") where path.hasSuffix(".swift") {
+            let text = try Repository.text("Sources/\(path)")
+            types.formUnion(text.matches(of: begin).map { String($0.output.type) })
+        }
+        #expect(types.count > 30 && types.isSuperset(of: ["group-policy", "message", "member"]))
+        let known = try Set(Schema.types)
+        #expect(types.subtracting(known) == Self.unprinted)
+        let selected = try Schema("record").constants
+        #expect(selected == known)
+        let pages = try Self.pages.map { try RecordPage($0) }
+        for type in known {
+            #expect(pages.contains { !$0.sections(about: type).isEmpty }, "\(type)")
+        }
+    }
+
     @Test("have only members that the sections about their type name")
     func members() throws {
         let pages = try Self.pages.map { try RecordPage($0) }
@@ -119,6 +143,18 @@ private struct Schema {
             value = try #require(next ?? element, "\(path)")
         }
         return Schema(node: try #require(value as? [String: Any], "\(path)"))
+    }
+
+    /// The types that the parts of `allOf` select.
+    var constants: Set<String> {
+        get throws {
+            let parts = node["allOf"] as? [Any] ?? []
+            return try Set(
+                parts.indices.map { place in
+                    let path = ["allOf", "\(place)", "if", "properties", "type"]
+                    return try #require(at(path).node["const"] as? String)
+                })
+        }
     }
 
     var members: Set<String> { Set((node["properties"] as? [String: Any] ?? [:]).keys) }

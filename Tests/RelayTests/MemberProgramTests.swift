@@ -128,6 +128,17 @@ import Testing
         let members = try world.expect("alice", "relay members --text \(store)")
         #expect(members.count == 1 && members[0].hasPrefix(world.bob.id.description))
         #expect(members[0].hasSuffix("  Bob"), "\(members)")
+        for (list, heading) in [
+            ("members", #/ID +LAST LOGIN +LABEL/#), ("invitations", #/STATE +EXPIRES +LABEL/#),
+        ] {
+            let shown = try TerminalSession(
+                Command(
+                    path: Programs.path("relay"), [list, "--store", world.storePath],
+                    environment: ["PATH": "/usr/bin:/bin"], directory: "/"),
+                columns: 200
+            ).finish()
+            #expect(try heading.wholeMatch(in: shown.lines[0]) != nil, "\(shown.text)")
+        }
         let invitations = try world.expect("alice", "relay invitations \(store)").map {
             try JSON.object(parsing: Array($0.utf8))
         }

@@ -1023,11 +1023,12 @@ struct ContactTests {
     @Test func invalidCommandLinesAreRefused() throws {
         for arguments in [
             ["export", "--passphrase", "@ENV:X"], ["export", "--backup", "bob"],
-            ["show", "--json", "--card", "bob"], ["requests", "--json", "bob"], ["set", "bob"],
+            ["show", "--json", "--card", "bob"], ["requests", "--json", "--text", "bob"],
+            ["set", "bob"],
             ["set", "--all"], ["set", "--all", "bob", "receipts=on"], ["set", "receipts=on"],
             ["requests", "--drop"], ["requests", "--drop-all", "bob"],
             ["requests", "--drop", "--json", "bob"], ["requests", "--drop-all", "--json"],
-            ["requests", "--text", "bob"], ["requests", "--drop-all", "--text"],
+            ["requests", "--drop-all", "--text"],
             ["list", "--text", "--json"], ["show", "--text", "--card", "bob"],
             ["requests", "--drop", "--drop-all", "bob"],
             ["add", "--lock-timeout", "-1", "bob.card"], ["verify", "bob", "--scan", "a", "b"],

@@ -69,6 +69,29 @@ struct IdentityRelayTests {
         #expect(try home.run("keygen", ["set", "--no-relay", "age.key"]).status == 65)
     }
 
+    /// The new card is printed for `send`, with the changes alone.
+    @Test func theNameIsSetAndTheNewCardIsPrinted() throws {
+        let run = try home.run("keygen", ["set", "--name", "Alice B", "alice.key"])
+        #expect(run.stderr.contains("alice.key has the name Alice B\n"), "\(run.stderr)")
+        #expect(run.stderr.contains("contacts keep the name that they gave you"))
+        let printed = try Card(record: JSON.object(parsing: run.stdout))
+        #expect(printed.name == "Alice B" && printed.relay == nil && printed.issued != nil)
+        let both = try home.output(
+            "keygen", ["set", "-q", "--name", "", "--relay", Self.relay, "alice.key"])
+        let card = try Card(record: JSON.object(parsing: both))
+        #expect(card.name.isEmpty && card.relay == Self.relay)
+        #expect(try record("alice.key")["name"] == nil)
+        for name in ["a\u{202E}b", String(repeating: "x", count: 129)] {
+            #expect(try home.run("keygen", ["set", "--name", name, "alice.key"]).status == 64)
+        }
+        // On a terminal the card would be lost; a note says how to publish it.
+        let session = try TerminalSession(
+            home.command("keygen", ["set", "--name", "alice", "alice.key"]), columns: 200)
+        let shown = try session.finish()
+        #expect(shown.status == 0 && !shown.text.contains("{"), "\(shown.text)")
+        #expect(shown.text.contains("sotto keygen public -i alice.key --send"), "\(shown.text)")
+    }
+
     @Test func aProtectedFileKeepsItsPassphraseAndUnknownMembers() throws {
         var plain = try record("alice.key")
         plain["later"] = .string("kept")

@@ -26,6 +26,7 @@ extension MessageOpening {
             throw GroupError.tooManyInvitations
         }
         if let step, isAdmitted || news?.isSenderNamed == true { try transaction.keep(step) }
+        if news?.isSenderNamed == true { try transaction.take(cardIn: body, of: sender) }
         try transaction.forgetRequest(id: envelope.id)
         guard news?.isRecorded ?? isAdmitted else { return .dropped }
         let events = news?.events ?? []

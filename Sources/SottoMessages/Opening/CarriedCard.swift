@@ -3,17 +3,25 @@ import SottoContacts
 import SottoState
 
 extension Message {
+    /// The card of the sender that the message carries; `nil` without one that ``Card/carried(_:by:)`` accepts.
+    var carriedCard: Card? {
+        guard authenticated, let from, let card else { return nil }
+        return Card.carried(card, by: from)
+    }
+}
+
+extension Card {
     /// Seconds by which the date of a carried card can be after the present time: clocks differ. A later date would keep out all
     /// cards until then.
     private static let clockDifference: Int64 = 86_400
 
-    /// The card of the sender that the message carries, verified; `nil` without one, and for one that is not the sender's
-    /// own, has accounts in other messengers, a date in the future or a relay that is no address.
-    var carriedCard: Card? {
-        guard authenticated, let from, let card, let read = try? Card(record: card),
-            read.id == from, read.accounts.members.isEmpty,
+    /// Verifies a card that came with a message; `nil` for one that is not the sender's own, has accounts in other
+    /// messengers, a date in the future or a relay that is no address.
+    fileprivate static func carried(_ record: JSONObject, by sender: KeyID) -> Card? {
+        guard let read = try? Card(record: record),
+            read.id == sender, read.accounts.members.isEmpty,
             read.relay == nil || read.relayAddress != nil,
-            read.issued?.seconds ?? 0 <= Timestamp.now().seconds + Self.clockDifference
+            read.issued?.seconds ?? 0 <= Timestamp.now().seconds + clockDifference
         else { return nil }
         return read
     }
@@ -28,9 +36,25 @@ extension StateTransaction {
     func take(answer message: Message) throws {
         guard message.authenticated, let sender = message.from, sender != owner.id else { return }
         if let time = message.time { try noteAnswer(of: sender, sent: time) }
-        guard message.card != nil, var contact = try contact(id: sender), !contact.name.isEmpty,
-            let card = message.carriedCard, contact.hasKeys(of: card),
-            card.supersedes(contact.card)
+        guard let card = message.card, var contact = try contact(id: sender) else { return }
+        try take(card, of: &contact)
+    }
+
+    /// Stores the card with a date that a person tells the members of a group, like that in a message. If the contact has an
+    /// address of its own, it is kept: a group gets a card without one.
+    func take(cardIn body: GroupBody, of sender: KeyID) throws {
+        let card = body.cards.first {
+            $0["id"]?.string == sender.description && $0["issued"] != nil
+        }
+        guard sender != owner.id, let card,
+            var contact = try contact(id: sender), contact.card?.address == nil
+        else { return }
+        try take(card, of: &contact)
+    }
+
+    private func take(_ record: JSONObject, of contact: inout Contact) throws {
+        guard !contact.name.isEmpty, let card = Card.carried(record, by: contact.id),
+            contact.hasKeys(of: card), card.supersedes(contact.card)
         else { return }
         if let stored = contact.card {
             guard stored.accounts.members.isEmpty, card.relay != nil || stored.relay == nil else {

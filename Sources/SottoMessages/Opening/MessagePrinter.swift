@@ -18,6 +18,8 @@ package final class MessagePrinter {
     /// Whether the texts of the present message were written to their end.
     private var isWhole = true
     private var toldOfReceipts: Set<Conversation> = []
+    /// The names of groups, after one was shown.
+    private var names: ConversationNames?
 
     /// `tool` is the name in messages.
     package init(
@@ -58,7 +60,12 @@ package final class MessagePrinter {
         }
         isWhole = true
         defer { if output.isTerminal, isWhole, let number { shown.append((message, number)) } }
-        try reportSender(message)
+        let groupName = try shownGroup(of: message, store)
+        try reportSender(message, in: groupName)
+        var body = message.body
+        if body["type"]?.string == GroupBody.type, let groupName {
+            body["name"] = .string(groupName)
+        }
         let start = form.hasTime ? Self.prefix(message) : ""
         let forwarded = try ForwardedWords.of(message.body) { person in
             guard let store else { return nil }
@@ -70,7 +77,7 @@ package final class MessagePrinter {
         let marks = [reply, forwarded].compactMap(\.self)
         let prefix = start + marks.map { "[\($0)] " }.joined()
         let target = try store.map { try TargetWords.of(message, $0) } ?? TargetWords.unknown
-        try print(text: message.body, about: target, prefix)
+        try print(text: body, about: target, prefix)
         if let file = AttachedFile(message) {
             guard output.isTerminal, let number else {
                 return try write(text: prefix + file.line(number: number, identity: identity))
@@ -210,9 +217,21 @@ package final class MessagePrinter {
         return shellWord(name.split(separator: " ").joined(separator: " "))
     }
 
+    /// Returns the name of the group of a message in texts for the owner, or `nil`. Without a state it is that in the message.
+    private func shownGroup(of message: Message, _ store: IdentityStore?) throws -> String? {
+        guard let id = message.group.flatMap({ GroupID($0) }) else { return nil }
+        if let store, let summary = try store.summary(of: .group(id)) {
+            let known = names ?? ConversationNames(store: store)
+            names = known
+            return try known.name(of: summary)
+        }
+        return message.details?["group"]?.object?["name"]?.string
+            ?? message.body["name"]?.string
+    }
+
     /// Reports on standard error the sender of the following text: once for consecutive messages, but on a terminal for
     /// each message, so that a text that imitates this line is always below a real one.
-    private func reportSender(_ message: Message) throws {
+    private func reportSender(_ message: Message, in groupName: String?) throws {
         guard !quiet else { return }
         let sender: String
         if let from = message.from {
@@ -233,10 +252,10 @@ package final class MessagePrinter {
                     "\(tool): warning: \(name) has the same changes of the group, but another state"
                 )
             }
-            let place = group?["name"]?.string.map { " in \(Self.quoted($0))" } ?? ""
+            let place = group == nil ? nil : groupName.map { " in \(Self.quoted($0))" }
             // A former member can have written it later.
             let late = message.isLate ? ", late" : ""
-            sender = "from \(name)\(place) (\(message.trust.rawValue)\(late))"
+            sender = "from \(name)\(place ?? "") (\(message.trust.rawValue)\(late))"
         } else {
             let chat = message.details?["chat"]?.object
             let name = (chat?["name"] ?? chat?["id"])?.string

@@ -171,13 +171,14 @@ extension RecipientDirectory {
     }
 
     /// Reports once that no other member gets the owner's messages to a group: it has none, or its policy entitles none.
-    func noteUnread(_ group: StoredGroup) {
+    func noteUnread(_ group: StoredGroup, _ transaction: StateTransaction) throws(StateError) {
         guard notedUnread.insert(group.id).inserted else { return }
+        let name = try transaction.shownName(of: group.id)
         guard group.members.count > 1 else {
-            return warn("\(group.name) has no other member yet: the message reaches no one")
+            return warn("\(name) has no other member yet: the message reaches no one")
         }
         let command = "sotto group grant \(group.id.short) WHO | sotto encrypt | sotto send"
-        warn("no other member of \(group.name) reads your messages yet; to show them: \(command)")
+        warn("no other member of \(name) reads your messages yet; to show them: \(command)")
     }
 
     /// Reports a record with keys for a person who may not have them any more.

@@ -239,14 +239,14 @@ extension Recipients {
         }
         try transaction.noteWaiting(Array(failed) + lacking, in: group)
         directory?.noteSealed(sealedNames)
-        if sending.readers.isEmpty { directory?.noteUnread(group) }
+        if sending.readers.isEmpty { try directory?.noteUnread(group, transaction) }
         for (member, envelope) in zip(readers, sealed.envelopes) {
             guard var line = route.line(envelope, to: member) else { continue }
             if let blob { line["blob"] = .string(blob.name) }
             lines.append(line)
         }
         try transaction.recordSent(sealed.message, isHandedOn: isHandedOn)
-        directory?.noteReached(group, members: readers.count)
+        try directory?.noteReached(group, members: readers.count, transaction)
         return lines.map { $0.serialized() }
     }
 }

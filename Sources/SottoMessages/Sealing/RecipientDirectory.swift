@@ -102,6 +102,8 @@ final class RecipientDirectory {
     var unlisted: [(group: StoredGroup, members: [UnlistedMember])] = []
     /// The recipients of messages, and those of them who are not reported yet.
     private var allReached: Set<String> = []
+    /// The groups among them.
+    private var reachedGroups: Set<GroupID> = []
     private var reached: [String] = []
     private var hasNotedURI = false
     /// The failure to exit with, because some recipients did not get a message that others got.
@@ -190,9 +192,12 @@ final class RecipientDirectory {
     }
 
     /// Notes a group that gets a message, and the number of the members who get it.
-    func noteReached(_ group: StoredGroup, members: Int) {
-        guard members > 0 else { return }
-        noteReached("the group \(group.name), \(counted(members, "member"))")
+    func noteReached(
+        _ group: StoredGroup, members: Int, _ transaction: StateTransaction
+    ) throws(StateError) {
+        guard members > 0, reachedGroups.insert(group.id).inserted else { return }
+        let name = try transaction.shownName(of: group.id)
+        noteReached("the group \(name), \(counted(members, "member"))")
     }
 
     private func noteReached(_ name: String) {

@@ -13,6 +13,10 @@ package struct GroupDues {
     let lastTold: Int64
     /// The keys of the room, if the owner is a moderator and has them.
     let room: RoomKeys?
+    /// The marks of the owner's cards.
+    let ownCard: OwnCard
+    /// The owner's card with its date, if a member lacks it.
+    let newCard: Card?
     let backlogs = GroupBacklogs()
     /// The messages that the owner asks members for.
     var messageRequests: [KeyID: [String]] = [:]

@@ -51,6 +51,8 @@ package struct GroupMemberNote: Sendable {
     private(set) var headsAnswers: UInt8 = 0
     /// The heads with which the member answered the owner's question, until the owner has all of them.
     var answeredHeads: [GroupID] = []
+    /// The mark of the owner's card that the member got from the owner, or `nil`; see ``OwnCard``.
+    var ownCard: [UInt8]?
 
     /// The most changes or messages that a member asks for.
     static let mostWanted = 256
@@ -107,6 +109,10 @@ package struct GroupMemberNote: Sendable {
             (headsHour, headsAnswers) = (Int64(bitPattern: hour), answers)
             (headsQuestion, answeredHeads) = (question.first, heads)
         }
+        if flags & 128 != 0 {
+            guard let mark = reader.bytes(OwnCard.markBytes) else { return nil }
+            ownCard = Array(mark)
+        }
         wantsChain = flags & 16 != 0
         id = KeyID(publicKey: Array(key))
         (isGranted, hasHistory) = (flags & 1 != 0, flags & 2 != 0)
@@ -118,8 +124,8 @@ package struct GroupMemberNote: Sendable {
 
     /// flags (1) ‖ public key (32) ‖ ``asked`` (8) ‖ ``wanted`` ‖ ``missing`` ‖ ``asks`` (1) ‖ ``answered`` (8) ‖
     /// ``wantedMessages`` ‖ ``missedMessages`` ‖ ``unreadUntil`` ‖ ``answers`` ‖ ``lacksChain`` (1) ‖ ``missingSince`` (8) ‖
-    /// ``missingLast`` (8) ‖ ``headsHour`` (8) ‖ ``headsAnswers`` (1) ‖ ``headsQuestion`` ‖ ``answeredHeads`` ‖ card. A list
-    /// follows its number (2).
+    /// ``missingLast`` (8) ‖ ``headsHour`` (8) ‖ ``headsAnswers`` (1) ‖ ``headsQuestion`` ‖ ``answeredHeads`` ‖ ``ownCard`` (8) ‖
+    /// card. A list follows its number (2).
     var encoded: [UInt8] {
         // A clock can be before 1970.
         func time(_ seconds: Int64) -> [UInt8] { UInt64(bitPattern: seconds).bigEndianBytes }
@@ -127,12 +133,13 @@ package struct GroupMemberNote: Sendable {
             UInt16(ids.count).bigEndianBytes + ids.flatMap(\.self)
         }
         func list(_ ids: [String]) -> [UInt8] { list(ids.map { Envelope.idBytes($0) }) }
-        // The answers and the questions for heads are left out if they are empty.
+        // The answers, the questions for heads and the mark of the owner's card are left out if they are empty.
         let asksHeads =
             lacksChain || missingSince > 0 || headsHour > 0 || headsQuestion != nil
             || !answeredHeads.isEmpty
         let facts = [
             isGranted, hasHistory, hasRoom, needsLog, wantsChain, !answers.isEmpty, asksHeads,
+            ownCard != nil,
         ]
         let flags = facts.enumerated().reduce(UInt8(0)) {
             $0 | ($1.element ? 1 << UInt8($1.offset) : 0)
@@ -154,6 +161,7 @@ package struct GroupMemberNote: Sendable {
             got += [lacksChain ? 1 : 0] + times + [headsAnswers]
             got += list([headsQuestion].compactMap(\.self)) + list(answeredHeads.map(\.bytes))
         }
+        got += ownCard ?? []
         return [flags] + id.publicKey + time(asked) + changes + [asks] + time(answered) + messages
             + got + cardBytes
     }
@@ -376,13 +384,25 @@ extension StateTransaction {
         return try !isFull()
     }
 
-    /// Stores the signed card of a member, or of an invited person. An older card does not replace a newer one.
+    /// Stores the signed card of a member, or of an invited person. An older card does not replace a newer one, and none
+    /// replaces a card with a relay that mail may not leave for the new relay.
     package func note(_ card: Card, in group: StoredGroup) throws(StateError) {
         guard let record = card.record, card.id != owner.id else { return }
         var note = try note(of: card.id, in: group)
-        if let known = note.card?.issued, (card.issued.map { $0 <= known } ?? true) { return }
+        if let known = note.card {
+            if let issued = known.issued, card.issued.map({ $0 <= issued }) ?? true { return }
+            guard mayFollow(card, from: known) else { return }
+        }
         note.cardBytes = record.serialized()
         try write(note, of: group)
+    }
+
+    /// Whether mail may follow a member from the relay on the known card to that on a later one, as it may follow a contact. A
+    /// state that is opened without the rule keeps the known relay.
+    private func mayFollow(_ card: Card, from known: Card) -> Bool {
+        guard let former = known.relay, card.relay != former else { return true }
+        guard let relay = card.relay, let follow = store.follow else { return false }
+        return follow(relay, former) != nil
     }
 
     /// Returns the card of a person in any group, the newest one, and the policies of the groups of which the owner is or was a member;

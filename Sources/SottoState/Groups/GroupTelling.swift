@@ -24,9 +24,14 @@ extension StateTransaction {
             return change.act.isJoin && invited.contains(change.by)
         }
         let room = group.rank >= .moderator ? try room(of: group)?.keys : nil
+        let ownCard = OwnCard(in: group, store: store)
+        let isLacking =
+            group.rank > .nobody && !group.isDoubtful
+            && group.members.contains { $0.id != owner.id && ownCard.isLacking(notes[$0.id]) }
         var dues = GroupDues(
             group: group, time: time, notes: notes, told: told,
-            lastTold: told.compactMap { group.places[$0.id] }.max() ?? 0, room: room)
+            lastTold: told.compactMap { group.places[$0.id] }.max() ?? 0, room: room,
+            ownCard: ownCard, newCard: isLacking ? owner.card(issued: time) : nil)
         dues.askOthers()
         return dues
     }
@@ -63,7 +68,7 @@ extension StateTransaction {
     }
 
     /// Returns the bodies, of limited length, with all that a member did not get yet: changes, those for which the member asked, the cards
-    /// of newcomers, earlier messages, and a question for changes that the member has.
+    /// of newcomers, the owner's card if it has changed, earlier messages, and a question for changes that the member has.
     func due(
         to member: KeyID, in dues: GroupDues
     ) throws(StateError) -> [GroupBody] {
@@ -84,8 +89,14 @@ extension StateTransaction {
         }
         let changes = told
         let entries = changes.filter { !backlog.before.contains($0.id) || wanted.contains($0.id) }
-        let cards = dues.cards(ofNewcomersIn: entries).compactMap {
+        var cards = dues.cards(ofNewcomersIn: entries).compactMap {
             (try? JSON.object(parsing: $0)).flatMap { try? Card(stored: $0) }
+        }
+        if let card = dues.newCard, dues.ownCard.isLacking(note) {
+            cards.append(card)
+        } else if changes.contains(where: { $0.by == owner.id && $0.act.isJoin }) {
+            // The records of the join were lost, and the card with them.
+            cards.append(owner.card())
         }
         var bodies = Self.bodies(of: group.id, changes, cards: cards)
         if let file = backlog.file {
@@ -285,6 +296,7 @@ extension StateTransaction {
             note.needsLog = note.told < last.max() ?? 0
         }
         if body.room != nil { note.hasRoom = true }
+        if body.bringsCard(of: owner) { note.ownCard = store.ownCardMark() }
         if body.isRequest {
             note.asked = time.seconds
             note.asks = min(note.asks, UInt8.max - 1) + 1

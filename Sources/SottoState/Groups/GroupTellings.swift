@@ -27,6 +27,8 @@ extension StateTransaction {
         static let question = Undoing(rawValue: 16)
         /// The member was not asked for their chain, which the owner lacks.
         static let chainQuestion = Undoing(rawValue: 32)
+        /// The member does not have the owner's present card.
+        static let ownCard = Undoing(rawValue: 64)
     }
 
     /// Remembers that a body for a person was encrypted in an envelope that goes to `send`. `before` and `note` are the notes
@@ -42,6 +44,7 @@ extension StateTransaction {
         if body.chain != nil { undoing.insert(.chain) }
         if body.isRequest { undoing.insert(.question) }
         if before.lacksChain, !note.lacksChain { undoing.insert(.chainQuestion) }
+        if before.ownCard != note.ownCard { undoing.insert(.ownCard) }
         guard !undoing.isEmpty || note.told != before.told else { return }
         try connection.run(
             """
@@ -129,6 +132,7 @@ extension StateTransaction {
             note.asks -= min(note.asks, 1)
         }
         if undoing.contains(.chainQuestion) { note.lacksChain = true }
+        if undoing.contains(.ownCard) { note.ownCard = OwnCard.none }
     }
 }
 

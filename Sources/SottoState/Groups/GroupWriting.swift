@@ -150,13 +150,15 @@ extension StateTransaction {
     }
 
     /// Shows the owner's messages to the members who entered for the first time since an earlier log, if the owner decided so. Who
-    /// was a member before needs a grant: messages can be about the removal.
+    /// was a member before needs a grant, because messages can be about the removal: also if both joins arrive at once.
     private func grantNewcomers(
         of group: StoredGroup, since log: GroupLog?
     ) throws(StateError) {
         guard group.showsToNewcomers, !group.isDoubtful, let log else { return }
         for member in group.state.ranks.keys
         where group.mayGrant(to: member) && !log.hasEntered(member) {
+            let entries = group.log.changes.count { $0.by == member && $0.act.isEntry }
+            guard entries == 1 else { continue }
             try grant(member, in: group)
         }
     }

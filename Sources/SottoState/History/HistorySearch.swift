@@ -143,6 +143,24 @@ public enum SearchStart: Sendable, Equatable {
     case from(HistoryPlace)
 }
 
+/// The rows that a search reads.
+public enum SearchedRows: Sendable {
+    case all
+    /// Messages with a place of their own.
+    case contents
+    /// What changes other messages, such as edits.
+    case events
+
+    /// The first and the last one of the kinds.
+    fileprivate var kinds: (Int64, Int64) {
+        switch self {
+        case .all: (HistoryEntry.Kind.content.rawValue, HistoryEntry.Kind.event.rawValue)
+        case .contents: (HistoryEntry.Kind.content.rawValue, HistoryEntry.Kind.content.rawValue)
+        case .events: (HistoryEntry.Kind.event.rawValue, HistoryEntry.Kind.event.rawValue)
+        }
+    }
+}
+
 /// Search in the history: all rows are decrypted, on all processors.
 extension IdentityStore {
     /// Finds messages whose text or file name contains `text`, from `start` on, in one conversation or in all. Upper and
@@ -152,7 +170,7 @@ extension IdentityStore {
     /// with the text is reported as an entry of the kind `event`.
     public func search(
         _ text: String, in conversation: Conversation?, _ start: SearchStart = .before(.end),
-        found: (HistoryEntry) throws -> Bool
+        of kind: SearchedRows = .all, found: (HistoryEntry) throws -> Bool
     ) throws {
         var conversations: [Int64: Conversation] = [:]
         var only: Int64 = 0
@@ -166,7 +184,8 @@ extension IdentityStore {
         defer { damage.flush() }
         let wanted = SearchText(text)
         let now = Timestamp.now().seconds
-        let scan = try TextScan(self, SearchFilter(text, inJSON: true), conversation: only)
+        let scan = try TextScan(
+            self, SearchFilter(text, inJSON: true), conversation: only, kind)
         var start = start
         while let (rows, next) = try scan.rows(start) {
             for row in rows {
@@ -193,14 +212,16 @@ private final class TextScan {
     private let store: IdentityStore
     private let filter: SearchFilter
     private let conversation: Int64
+    private let kind: SearchedRows
     private let blocks: HistoryBlocks
 
     init(
-        _ store: IdentityStore, _ filter: SearchFilter, conversation: Int64
+        _ store: IdentityStore, _ filter: SearchFilter, conversation: Int64, _ kind: SearchedRows
     ) throws(StateError) {
         self.store = store
         self.filter = filter
         self.conversation = conversation
+        self.kind = kind
         blocks = try HistoryBlocks(store)
     }
 
@@ -238,9 +259,9 @@ private final class TextScan {
             """
             SELECT \(StoredMessage.columns) FROM message
             WHERE \(blocks.condition) AND (?5 = 0 OR conversation = ?5)
-            AND kind < 2 AND sealed IS NOT NULL ORDER BY \(order)
+            AND kind BETWEEN ?6 AND ?7 AND sealed IS NOT NULL ORDER BY \(order)
             """, range.start.rank, range.start.number, range.end.rank, range.end.number,
-            conversation)
+            conversation, kind.kinds.0, kind.kinds.1)
         defer { select.reset() }
         var found: [StoredMessage] = []
         while try select.step() {

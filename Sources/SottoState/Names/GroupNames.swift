@@ -38,6 +38,26 @@ extension StateTransaction {
         return names
     }
 
+    /// Returns the name of a group in texts for the owner: the name that the owner gave its conversation, else the local name, else
+    /// the beginning of its id.
+    package func shownName(of group: GroupID) throws(StateError) -> String {
+        if let name = try ownName(of: group) { return name }
+        return try groupNames()[group] ?? group.short
+    }
+
+    /// Returns the names of all groups like ``shownName(of:)``, without those that have none.
+    package func shownGroupNames() throws(StateError) -> [GroupID: String] {
+        var names = try groupNames()
+        for header in try groupHeaders() {
+            if let name = try ownName(of: header.id) { names[header.id] = name }
+        }
+        return names
+    }
+
+    private func ownName(of group: GroupID) throws(StateError) -> String? {
+        try store.conversationRow(.group(group), connection)?.summary.settings.name
+    }
+
     /// The right of a group to its name.
     private struct Claim {
         /// Whether the owner is a member.

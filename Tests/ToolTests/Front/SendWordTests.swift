@@ -29,6 +29,7 @@ struct SendWordTests {
         ("encrypt --to bob", envelopes), ("encrypt --group team", envelopes),
         ("encrypt --to bob --attach photo.txt", envelopes), ("encrypt --to nobody", envelopes),
         ("encrypt -q --to bob -i alice.key", envelopes),
+        ("keygen set --name Al alice.key", envelopes), ("keygen set --name Al -q", envelopes),
         ("keygen public alice.key", envelopes), ("keygen prekeys -i alice.key", envelopes),
     ]
     static let messages = " | sotto encrypt | sotto send"
@@ -106,13 +107,18 @@ struct SendWordTests {
         }
         #expect(try shown(["compose", "text", "bob", "--send"]) == "sent to bob")
         #expect(try shown(["encrypt", "--to", "bob", "--send"]) == "sent to bob")
-        #expect(try shown(["encrypt", "--group=team", "--send"]) == "sent to team")
-        #expect(try shown(["compose", "text", "team", "--send"]) == "sent to team")
+        #expect(try shown(["encrypt", "--group=team", "--send"]) == "sent to team, 2 members")
+        #expect(
+            try shown(["compose", "text", "team", "--send"]) == "sent to team, 2 members")
         #expect(
             try shown(["group", "rename", "--anyway", "team", "crew", "--send"])
                 .wholeMatch(of: #/sent to (bob and carol|carol and bob)/#) != nil)
         #expect(
             try shown(["keygen", "public", "alice.key", "--send"]).hasPrefix("published at tcp://"))
+        let relay = try #require(front.world.relayURL)
+        #expect(
+            try shown(["keygen", "set", "--relay", relay, "alice.key", "--send"])
+                .hasPrefix("published at tcp://"))
         // Nothing to send, nothing to say.
         #expect(try shown(["history", "read", "-q", "carol", "--send"]) == "")
         #expect(try shown(["encrypt", "-q", "--to", "bob", "--send"]) == "")
@@ -123,6 +129,44 @@ struct SendWordTests {
             stdin: front.world.home.files("photo.txt"))
         let queued = try session.finish()
         #expect(queued.status == 75 && queued.lines.last == "queued for bob", "\(queued.text)")
+    }
+
+    /// Members who get nothing are not counted as reached, and with `-q` a message that was sent is not mentioned.
+    @Test func aMessageToAGroupIsCounted() throws {
+        let front = try FrontWorld()
+        try front.must("sotto contact block carol")
+        let run = try front.onTerminal("sotto", ["say", "team", "hi"])
+        #expect(run.status == 0 && run.lines.last == "sent to team, 1 member", "\(run.text)")
+        let quiet = try front.must("sotto say -q bob hi")
+        #expect(quiet.stdout.isEmpty && quiet.stderr.isEmpty, "\(quiet)")
+        let failed = try front.world.paste("SOTTO_RELAY=tcp://127.0.0.1:1 sotto say -q bob hi")
+        #expect(failed.status == 75 && failed.text.contains(#""status":"queued""#))
+    }
+
+    /// Texts have the name that the owner gave a group, and records the group's own beside it.
+    @Test func aTextHasTheLocalNameOfAGroup() throws {
+        let front = try FrontWorld()
+        let home = front.world.home
+        for person in ["alice", "bob"] {
+            try front.must("sotto history rename team crew", as: person)
+        }
+        home.files.write("typed", Array("x\n".utf8))
+        let run = try TerminalSession(
+            home.command(
+                "encrypt", ["--group", "team"], environment: front.world.environment("alice")),
+            stdin: home.files("typed"), stdout: home.files("sealed"), columns: 200
+        ).finish()
+        #expect(run.text.contains("to the group crew, 2 members\n"), "\(run.text)")
+        let compose = ["compose", "text", "team", "--send"]
+        let sent = try front.onTerminal("sotto", compose, text: "x\n")
+        #expect(sent.lines.last == "sent to crew, 2 members", "\(sent.text)")
+        let read = try front.world.paste("sotto recv | sotto decrypt --text", as: "bob")
+        #expect(read.stderr.contains(" in crew (") && !read.stderr.contains("in team"))
+        #expect(try front.must("sotto group list --text").text.hasPrefix("crew "))
+        let record = try front.must("sotto group list --json").records[0]
+        #expect(record["name"] == .string("team") && record["called"] == .string("crew"))
+        let refused = try front.world.paste("sotto group grant team --newcomers")
+        #expect(refused.stderr.contains("in crew the rules decide"), "\(refused.stderr)")
     }
 
     /// Without `--send`, `encrypt` tells a person to whom the messages go; with it, the line at the end does.

@@ -93,6 +93,8 @@ struct TerminalRecordTests {
             ["contact", "list"], ["contact", "show", "bob"], ["group", "list"],
             ["group", "show", "team"], ["group", "participants", "team"],
             ["group", "policy", "team"], ["history"], ["history", "bob"], ["history", "list"],
+            ["history", "--limit", "1"], ["history", "bob", "--before", "1000"],
+            ["history", "--after", "1"], ["history", "--changed-since", "2020-01-01"],
             ["history", "unread"], ["history", "keep"], ["history", "show", "1"],
             ["history", "search", "hello"],
         ] {
@@ -109,6 +111,17 @@ struct TerminalRecordTests {
             let both = try front.world.run(command[0], rest + ["--text", "--json"])
             #expect(both.status == 64 && both.stderr.contains("cannot be combined"), "\(command)")
         }
+    }
+
+    /// The columns of a list of members have headings on a terminal, and each line of a pipe is a row.
+    @Test func aListOfMembersHasHeadingsOnATerminal() throws {
+        let front = try FrontWorld()
+        let shown = try front.onTerminal("group", ["participants", "team"])
+        let heading = #/NAME +RANK +NICKNAME +ID/#
+        #expect(try heading.wholeMatch(in: shown.lines[0]) != nil, "\(shown.text)")
+        let piped = try front.must("sotto group participants --text team")
+        #expect(shown.lines.count == piped.lines.count + 1)
+        #expect(!piped.text.contains("RANK"), "\(piped.text)")
     }
 
     @Test func sendTellsPeopleWhatBecameOfTheMessages() throws {

@@ -173,6 +173,15 @@ import Testing
             shown.status == 0
                 && shown.text.contains("contact: to accept and read: \(command)\n"),
             "\(shown.text)")
+        // With an id, the terminal shows no envelope, but how to read it.
+        let one = try front.onTerminal("contact", ["requests", String(id)])
+        #expect(one.status == 0 && !one.text.contains("{"), "\(one.text)")
+        #expect(one.text.contains("\(id)  1 message  ") && one.text.contains(command))
+        let preview = "sotto contact requests \(id) | sotto decrypt --preview --text"
+        #expect(one.text.contains("contact: to read before you decide: \(preview)\n"))
+        #expect(try front.must(preview).text == "wait\n")
+        let forced = try front.onTerminal("contact", ["requests", "--json", String(id)])
+        #expect(forced.text.contains(#""type":"envelope""#), "\(forced.text)")
         #expect(try !front.must("sotto contact requests").stderr.contains("accept"))
         #expect(try front.must(command).text.contains(#""text":"wait""#))
         #expect(try world.contact("dave")["card"] != nil)
@@ -293,6 +302,43 @@ import Testing
                     && swapped.stderr.contains("give the file first, then the contact"),
                 "\(swapped.stderr)")
         }
+    }
+
+    /// One rule for all tools that take files.
+    @Test func aNameInPlaceOfAFileIsNamed() throws {
+        for (command, hint) in [
+            ("encrypt bob", "encrypt --to bob --send"),
+            ("encrypt team", "encrypt --group team --send"),
+            ("encrypt --to bob --attach team", "encrypt --group team --send"),
+            ("decrypt team", "history team --text"),
+            ("decrypt --attachment bob photo.txt", "history bob --text"),
+            ("compose file team bob", "give the file first, then the group"),
+            ("bridge open shainy bob", "history bob --text"),
+            ("bridge seal whisper2 --to bob team", "no messenger has this group"),
+            ("contact add bob", "contact show bob"), ("contact add team", "group show team"),
+            ("add bob", "contact show bob"), ("contact import team", "group show team"),
+            ("history import bob", "history bob --text"),
+            ("recv --blob bob", "save --all bob"),
+            ("group avatar --anyway team bob", "contact show bob"),
+        ] {
+            let run = try world.paste("sotto \(command)")
+            let name = hint.contains("bob") ? "bob is a contact" : "team is a group"
+            #expect(
+                run.status == 66 && run.stderr.contains("\(name), and not a file")
+                    && run.stderr.contains(hint), "\(command): \(run.stderr)")
+        }
+        try front.must("sotto encrypt --group team --send", text: "hi\n")
+        // A group in place of a person.
+        for command in ["encrypt --to team", "fingerprint team", "decrypt --from team"] {
+            let run = try world.paste("sotto \(command)")
+            #expect(
+                run.status == 66 && run.stderr.contains("team is a group, and not a contact"),
+                "\(command): \(run.stderr)")
+            #expect(run.stderr.contains("sotto say team, or to show it: sotto group show team"))
+        }
+        try front.must("sotto say team hi")
+        let shown = try world.paste("sotto contact show team")
+        #expect(shown.status == 66 && shown.stderr.contains("sotto group show team"))
     }
 
     /// A file that is no text keeps its name, as with --attach.

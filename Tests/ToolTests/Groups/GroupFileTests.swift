@@ -218,6 +218,8 @@ import Testing
     /// A member cannot make others connect to an address of their choice.
     @Test func aFileIsFetchedOnlyFromAKnownRelay() throws {
         try create()
+        // A contact's card would make the relay known.
+        try shell("p1", "contact remove -q alice")
         let other = try #require(RelayProcess(scratch, store: scratch("other.db")))
         defer { other.end() }
         try shell("alice", "keygen set --relay tcp://\(other.address) alice.key")

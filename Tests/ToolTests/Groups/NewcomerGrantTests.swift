@@ -1,4 +1,5 @@
 import Sotto
+import SottoState
 import TestSupport
 import Testing
 
@@ -72,6 +73,44 @@ struct NewcomerGrantTests {
         try circle.say("alice", "again")
         try circle.settle()
         #expect(try circle.history("carol") == [])
+    }
+
+    /// C2: a second join of one id is no first one, whether its author learns of both joins at once or of one after the other.
+    @Test(arguments: [true, false])
+    func c2ASecondJoinGetsNoOldMessages(_ arrivesAtOnce: Bool) throws {
+        let (alice, bob) = (circle["alice"].identity, circle["bob"].identity)
+        let (removed, twice, once) = (Sample.identity(), Sample.identity(), Sample.identity())
+        var log = try SignedLog(by: bob, GroupPolicy(add: .member, visibility: .granted))
+        try log.add(alice, by: bob)
+        let begun = log.log.changes.count
+        try log.add(removed, by: bob)
+        try log.sign(.remove([removed.id], []), by: bob)
+        try log.add(removed, by: bob)
+        try log.add(twice, by: bob)
+        try log.sign(.join(SignedLog.entry(of: twice)), by: twice)
+        try log.add(once, by: bob)
+        let records = try log.records
+        let parts =
+            arrivesAtOnce ? [Array(records[begun...])] : records[begun...].map { [$0] }
+        let store = try circle["alice"].store()
+        try store.transaction { transaction in
+            func take(_ changes: [JSONObject]) throws {
+                var body = GroupBody(log.group)
+                body.changes = changes
+                _ = try transaction.take(body, from: bob.id)
+            }
+            try take(Array(records[..<begun]))
+            let group = try #require(try transaction.group(log.group))
+            _ = try transaction.show(toNewcomersOf: group, true)
+            for part in parts { try take(part) }
+            let grown = try #require(try transaction.group(log.group))
+            func isGranted(_ person: Identity) throws -> Bool {
+                #expect(grown.state.ranks[person.id] == .member)
+                return try transaction.note(of: person.id, in: grown).isGranted
+            }
+            #expect(try !isGranted(removed) && !isGranted(twice))
+            #expect(try isGranted(once))
+        }
     }
 
     /// The decision is one of the visibility `granted`, and ends with it.

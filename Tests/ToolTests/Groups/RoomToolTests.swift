@@ -25,15 +25,18 @@ import Testing
 
     private func party(_ name: String) -> Party { people[name]! }
 
-    private func run(_ name: String, _ line: String, _ text: String = "") throws -> Run {
+    private func command(_ name: String, _ line: String) -> Command {
         let environment = home.environment.merging(party(name).environment) { $1 }.merging([
             "PATH": Programs.path("").dropLast() + ":/usr/bin:/bin",
             "SOTTO_RELAY": "tcp://\(relay.address)", "LC_ALL": "C.UTF-8",
         ]) { $1 }
-        return try Command(
+        return Command(
             path: Peer.bash.path, ["-o", "pipefail", "-c", line],
-            environment: environment, directory: home.files.path
-        ).run(stdin: .whole(Array(text.utf8)))
+            environment: environment, directory: home.files.path)
+    }
+
+    private func run(_ name: String, _ line: String, _ text: String = "") throws -> Run {
+        try command(name, line).run(stdin: .whole(Array(text.utf8)))
     }
 
     /// Runs a line of shell, which must succeed.
@@ -81,24 +84,48 @@ import Testing
         )
     }
 
+    /// Runs a line of shell, which must succeed, on a terminal. Returns what the terminal shows.
+    private func onTerminal(_ name: String, _ line: String) throws -> Run {
+        let session = try TerminalSession(
+            command(name, line), stdin: home.files("phrase"), columns: 200)
+        let run = try session.finish()
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run
+    }
+
     /// Without a phrase nine words are made. They open the room, and are shown once, also with `-q`; nothing stores them.
     @Test func aPhraseIsMadeAndShownOnce() throws {
-        let made = try shell(
+        let made = try onTerminal(
             "alice",
             "group create --preset room --nickname Ally.W climbing -q | encrypt -q | send -q")
-        let lines = made.stderr.split(separator: "\n").map(String.init)
         let title = try #require(
-            lines.firstIndex(of: "group: the phrase of the room, shown only now:"))
-        let words = lines[title + 1]
+            made.lines.firstIndex(of: "group: the phrase of the room, shown only now:"))
+        let words = made.lines[title + 1]
         #expect(words.split(separator: " ").count == 9)
         home.files.write("made", Array((words + "\n").utf8))
         #expect(try shell("bob", "group check --phrase @FILE:made").text == "exists\n")
         let shown = try shell("alice", "group show climbing; group door climbing")
         #expect(!shown.text.contains(words))
-        let changed = try shell(
+        let changed = try onTerminal(
             "alice", "group door --new-phrase climbing -q | encrypt -q | send -q")
-        #expect(changed.stderr.contains("shown only now:\n") && !changed.stderr.contains(words))
+        #expect(changed.text.contains("shown only now:\n") && !changed.text.contains(words))
         #expect(try run("bob", "group check --phrase @FILE:made").status == 1)
+    }
+
+    /// A phrase that is made does not end in a log: without a terminal none is made, and nothing is changed.
+    @Test func noPhraseIsMadeWithoutATerminal() throws {
+        try create()
+        let before = try show("alice")
+        for line in [
+            "group create --preset room --nickname A hut", "group door --new-phrase climbing",
+        ] {
+            let refused = try run("alice", line)
+            #expect(refused.status == 64 && refused.stdout.isEmpty, "\(refused.text)")
+            #expect(refused.stderr.contains("--phrase @FILE:PATH"), "\(refused.stderr)")
+        }
+        #expect(try show("alice") == before)
+        #expect(try shell("alice", "group list --text").lines.count == 1)
+        #expect(try shell("bob", "group check --phrase @FILE:phrase").text == "exists\n")
     }
 
     /// `group` runs `recv`, and its messages have the name of the command that the user typed.

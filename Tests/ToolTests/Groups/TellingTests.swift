@@ -108,6 +108,30 @@ import Testing
         #expect(bodies(sent) == 2 && sent.count == 8)
     }
 
+    /// Who enters and loses the records hears of it, and the members get the join later with the card.
+    @Test func aLostJoinIsToldWithTheCard() throws {
+        let dave = try Party("dave", in: circle.home)
+        try circle.must("alice", "contact", ["add", dave.card])
+        let invitation = try circle.encrypt(
+            "alice", circle.must("alice", "group", ["invite", "team", "dave"]).text, [])
+        let id = dave.identity.id.description
+        let own = invitation.filter { $0.contains("\"to\":\"\(id)\"") }
+        #expect(try dave.run("contact", ["add", "alice.card"]).status == 0)
+        #expect(try dave.read(own).status == 0)
+        #expect(try dave.run("group", ["accept", "team"]).status == 0)
+        let shown = try dave.run("group", ["show", "team"])
+        #expect(try shown.records[0]["untold"]?.object == Self.count(1, 3))
+        #expect(shown.stderr.contains("sotto group sync team | sotto encrypt | sotto send"))
+        let told = try dave.run("group", ["sync", "team"]).records.filter {
+            $0.body["changes"] != nil
+        }
+        #expect(told.count == 3)
+        for record in told {
+            let cards = record.body["cards"]?.array?.compactMap { $0.object?["id"]?.string }
+            #expect(cards == [id])
+        }
+    }
+
     @Test func aRemovedPersonIsToldAgain() throws {
         _ = try encrypt(circle.must("alice", "group", ["remove", "team", "carol"]).text)
         #expect(try untold() == Self.count(1, 2))

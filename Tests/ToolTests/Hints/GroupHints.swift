@@ -21,6 +21,15 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains("team")) }),
         HintCase(
+            "the group stays in the list; when the members know, delete it here: sotto group forget …",
+            situation: { world in
+                try world.must("group", ["create", "team"])
+                return try world.run("group", ["leave", "team"])
+            },
+            result: { (world, _) throws in
+                #expect(try world.run("group", ["list"]).status == 1)
+            }),
+        HintCase(
             "list the members: sotto group participants …",
             situation: { world in
                 try world.must("group", ["create", "team"])

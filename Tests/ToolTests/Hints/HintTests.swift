@@ -80,7 +80,14 @@ struct HintTests {
             "needs the relay that is not there; RelayOfIdentityTests run it",
         "whisper2: decrypt the input, an attachment, with the key in this message record, or in the message with this number.":
             "the help of an option",
+        "to write a message: sotto encrypt --group … --send":
+            "needs a group with members; aNameInPlaceOfAFileIsNamed runs it",
+        "to save the files of its messages: sotto save --all …":
+            "needs files at a relay; saveFetchesAndSaves saves all of a contact",
         "make a relay yours: sotto keygen set --relay URL": "has an address to fill in",
+        "sotto: note: the card has no name; to set one: sotto keygen set --name NAME --send":
+            "has a name to fill in",
+        "none; to set it: sotto keygen set… --name NAME --send": "has a name to fill in",
         "an account in another messenger becomes a contact: sotto contact add --name NAME URL":
             "has a name and a URL to fill in",
         "convert an Ed25519 key: ssh-keygen -i -f FILE": "has the name of a file to fill in",
@@ -136,6 +143,8 @@ struct HintTests {
         "sotto say FRIEND hello": "printed by sotto init, with a name to fill in",
         "none; to set it: sotto keygen set… --relay URL": "has an address to fill in",
         "to accept and read: sotto contact accept ……… | sotto decrypt…":
+            "is printed on a terminal; aTerminalShowsHowToAcceptARequest pastes it",
+        "to read before you decide: sotto contact requests …… | sotto decrypt --preview --text…":
             "is printed on a terminal; aTerminalShowsHowToAcceptARequest pastes it",
         "to read them: «decryptCommand»":
             "is printed on a terminal; TerminalRecordTests run the whole command",

@@ -87,6 +87,27 @@ extension HintTests {
                     try world.must("bob", "decrypt", ["-q", "--text"], text: mail) == "hello\n")
             }),
         HintCase(
+            "to show it: sotto contact show …",
+            situation: { world in
+                try world.addBob()
+                return try world.run("contact", ["add", "bob"])
+            },
+            result: { (world, run) throws in #expect(try run.text.contains(world.id("bob"))) }),
+        HintCase(
+            "to show it: sotto group show …",
+            situation: { world in
+                try world.must("group", ["create", "team"])
+                return try world.run("contact", ["add", "team"])
+            },
+            result: { (_, run) throws in #expect(run.text.contains("team")) }),
+        HintCase(
+            "to write to it: sotto say …, or to show it: sotto group show …", choice: 1,
+            situation: { world in
+                try world.must("group", ["create", "team"])
+                return try world.run("encrypt", ["--to", "team"], text: "hello")
+            },
+            result: { (_, run) throws in #expect(run.text.contains("team")) }),
+        HintCase(
             "to read the messages: sotto history … --text",
             situation: { world in
                 try world.addBob()
@@ -116,11 +137,16 @@ extension HintTests {
                 try world.must("encrypt", ["--to", "bob.card", "-i", "new.key"], text: "x")
             }),
         HintCase(
-            "to publish your card there: sotto keygen public… --send",
+            "to publish the new card: sotto keygen public… --send",
             situation: { world in
                 try world.startRelay()
                 let relay = try #require(world.relayURL)
-                return try world.run("keygen", ["set", "--relay", relay])
+                return try TerminalSession(
+                    world.home.command(
+                        "keygen", ["set", "--relay", relay],
+                        environment: world.environment("alice")),
+                    columns: 200
+                ).finish()
             },
             result: { (world, _) throws in
                 let card = try Card(

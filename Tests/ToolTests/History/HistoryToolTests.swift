@@ -251,6 +251,37 @@ import Testing
             try alice.run("history", ["search", "--after", "1", "--before", "2", "o"]).status == 64)
     }
 
+    /// An edited message is found by its present text, at its own place: the edit counts neither for the order nor for the limits.
+    @Test func anEditedMessageIsFoundAtItsPlace() throws {
+        try tell(["alpha", "beta", "gamma", "last"], from: alice, to: bob)
+        let sent = try records(alice, "bob")
+        let numbers = sent.compactMap { $0["number"]?.integer }
+        for (place, text) in [(0, "beta two"), (2, "delta")] {
+            let id = try #require(sent[place]["id"]?.string)
+            let target = #""target":{"id":"\#(id)","from":"\#(alice.identity.id)"}"#
+            let body = #"{"type":"text","text":"\#(text)"}"#
+            try tell(
+                [#"{"body":{"type":"edit",\#(target),"body":\#(body)}}"#], from: alice, to: bob)
+        }
+        for (options, word, expected) in [
+            ([], "beta", ["beta", "beta two"]), (["--limit", "1"], "beta", ["beta"]),
+            (["--before", "\(numbers[1])"], "beta", ["beta two"]),
+            (["--before", "\(numbers[0])"], "beta", []),
+            (["--after", "\(numbers[0])"], "beta", ["beta"]),
+            (["--after", "2020-01-01"], "beta", ["beta two", "beta"]),
+            (["--after", "2020-01-01", "--limit", "1"], "beta", ["beta two"]),
+            ([], "alpha", []), (["--before", "\(numbers[3])"], "gamma", []),
+            (["--before", "\(numbers[2])"], "delta", []),
+            (["--before", "\(numbers[3])"], "delta", ["delta"]),
+            (["--after", "\(numbers[1])"], "delta", ["delta"]),
+            (["--after", "\(numbers[2])"], "delta", []), ([], "ta", ["delta", "beta", "beta two"]),
+        ] as [([String], String, [String])] {
+            let run = try alice.run("history", ["search"] + options + [word])
+            #expect(run.status == (expected.isEmpty ? 1 : 0), "\(options) \(word)")
+            #expect(try texts(run.records) == expected, "\(options) \(word)")
+        }
+    }
+
     @Test func linesForPeopleHaveTheNameOnce() throws {
         try tell(["hello", #"{"text":"two\nlines"}"#], from: alice, to: bob)
         try tell(["answer"], from: bob, to: alice)

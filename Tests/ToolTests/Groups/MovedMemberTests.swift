@@ -1,0 +1,114 @@
+import Sotto
+import SottoState
+import TestSupport
+import Testing
+
+/// A member who moves to another relay: Bob and Carol are contacts of Alice, and not of each other.
+struct MovedMemberTests {
+    private let circle: Circle
+    private static let old = "tls://old.example.org:1"
+    private static let new = "tls://new.example.org:2"
+
+    init() throws {
+        circle = try Circle("alice", "bob", "carol")
+        for who in ["alice", "bob", "carol"] { try Self.move(who, to: Self.old, in: circle) }
+        try circle.team("alice", "bob", "carol")
+    }
+
+    private static func move(_ who: String, to relay: String, in circle: Circle) throws {
+        try circle.must(who, "keygen", ["set", "-q", "--relay", relay])
+    }
+
+    /// The relay on the card that a member has of another.
+    private func relay(of who: String, at reader: String) throws -> String? {
+        let id = try circle.groupID(reader)
+        let member = circle[who].identity.id
+        return try circle[reader].store().transaction { transaction in
+            let group = try #require(try transaction.group(id))
+            return try transaction.note(of: member, in: group).card?.relay
+        }
+    }
+
+    /// The cards in the records that `group sync` prints.
+    private func cards(_ run: Run) throws -> [JSONObject] {
+        try run.records.flatMap { $0.body["cards"]?.array ?? [] }.compactMap(\.object)
+    }
+
+    /// Sends cards about the group, as another program could.
+    private func tell(_ who: String, _ reader: String, _ cards: [Card]) throws {
+        var body = try GroupBody(circle.groupID(who))
+        body.cards = cards.compactMap(\.record)
+        try circle.tell(who, reader, body)
+        try circle.settle()
+    }
+
+    private static func later(_ seconds: Int64) -> Timestamp {
+        Timestamp(seconds: Timestamp.now().seconds + seconds)
+    }
+
+    /// Every member gets the card once, with the next `group sync`, and mail goes to the new relay after the group lists it.
+    @Test func membersWhoAreNoContactsFollow() throws {
+        #expect(try cards(circle.must("bob", "group", ["sync"])).isEmpty)
+        try Self.move("bob", to: Self.new, in: circle)
+        let told = try circle.must("bob", "group", ["sync"])
+        let sent = try cards(told)
+        #expect(sent.count == 2)
+        #expect(sent.allSatisfy { $0["relay"] == .string(Self.new) && $0["issued"] != nil })
+        try circle.post("bob", told.stdout)
+        try circle.settle()
+        #expect(try cards(circle.must("bob", "group", ["sync"])).isEmpty)
+        #expect(try relay(of: "bob", at: "carol") == Self.new)
+        try circle.group("alice", "policy", "team", "relays=\(Self.old),\(Self.new)")
+        try circle.settle()
+        let bob = circle["bob"].identity.id.description
+        let lines = try circle.encrypt("carol", "hi", ["--group", "team", "--elsewhere"])
+            .filter { $0.contains("\"to\":\"\(bob)\"") }
+        #expect(!lines.isEmpty && lines.allSatisfy { $0.contains("\"relay\":\"\(Self.new)\"") })
+    }
+
+    /// The next message to the group brings the card too, and a contact stores it as one that a message carries.
+    @Test func aMessageToTheGroupBringsTheCard() throws {
+        try Self.move("carol", to: Self.new, in: circle)
+        try circle.say("carol", "moved")
+        #expect(try circle.texts("bob") == ["moved"] && circle.texts("alice") == ["moved"])
+        #expect(try relay(of: "carol", at: "bob") == Self.new)
+        let contact = try circle.must("alice", "contact", ["show", "--json", "carol"]).records[0]
+        #expect(contact["card"]?.object?["relay"] == .string(Self.new))
+        try circle.say("carol", "again")
+        #expect(try cards(circle.must("carol", "group", ["sync"])).isEmpty)
+    }
+
+    /// A card in an envelope that did not reach the outbox is told again.
+    @Test func aLostCardIsToldAgain() throws {
+        try Self.move("bob", to: Self.new, in: circle)
+        _ = try circle.encrypt("bob", circle.must("bob", "group", ["sync"]).text, [])
+        #expect(try cards(circle.must("bob", "group", ["sync"])).count == 2)
+    }
+
+    /// C4, C19: neither an older card, nor one without TLS or without a relay replaces a card; another pin does.
+    @Test func c19ACardMovesNobodyToAWorseRelay() throws {
+        let bob = circle["bob"].identity
+        try tell("bob", "carol", [bob.card(relay: Self.new, issued: Self.later(10))])
+        #expect(try relay(of: "bob", at: "carol") == Self.new)
+        // Another member has the older card, and one with a date before the present one.
+        try tell("alice", "carol", [bob.card(relay: Self.old)])
+        try tell("alice", "carol", [bob.card(relay: Self.old, issued: Self.later(9))])
+        #expect(try relay(of: "bob", at: "carol") == Self.new)
+        try tell(
+            "bob", "carol", [bob.card(relay: "tcp://new.example.org:2", issued: Self.later(20))])
+        try tell("bob", "carol", [bob.card(relay: "tls://192.168.0.1:2", issued: Self.later(21))])
+        try tell("bob", "carol", [bob.card(issued: Self.later(22))])
+        #expect(try relay(of: "bob", at: "carol") == Self.new)
+        let pinned = Self.new + "#sha256=" + String(repeating: "ab", count: 32)
+        try tell("bob", "carol", [bob.card(relay: pinned, issued: Self.later(30))])
+        #expect(try relay(of: "bob", at: "carol") == pinned)
+        // A card of Bob that Alice signed is none.
+        var forged = try #require(bob.card(relay: Self.old, issued: Self.later(40)).record)
+        SignedRecord.sign(&forged, with: circle["alice"].identity.signingKey)
+        var body = try GroupBody(circle.groupID("alice"))
+        body.cards = [forged]
+        try circle.tell("alice", "carol", body)
+        try circle.settle()
+        #expect(try relay(of: "bob", at: "carol") == pinned)
+    }
+}
