@@ -43,7 +43,9 @@ import Testing
         }
         // Another process copies the file: a descriptor of this one that writes it, in a child that another test starts, would
         // prevent its start.
-        #expect(try Command(path: "/bin/cp", [Programs.path("chat"), home.files("chat")]).run().status == 0)
+        #expect(
+            try Command(path: "/bin/cp", [Programs.path("chat"), home.files("chat")]).run().status
+                == 0)
         var environment = home.environment
         environment["PATH"] = "/usr/bin:/bin"
         environment["LD_LIBRARY_PATH"] = Programs.directory
