@@ -161,7 +161,7 @@ struct SendWordTests {
         let sent = try front.onTerminal("sotto", compose, text: "x\n")
         #expect(sent.lines.last == "sent to crew, 2 members", "\(sent.text)")
         let read = try front.world.paste("sotto recv | sotto decrypt --text", as: "bob")
-        #expect(read.stderr.contains(" in crew (") && !read.stderr.contains("in team"))
+        #expect(read.text.contains(" in crew (") && !read.text.contains("in team"), "\(read.text)")
         #expect(try front.must("sotto group list --text").text.hasPrefix("crew "))
         let record = try front.must("sotto group list --json").records[0]
         #expect(record["name"] == .string("team") && record["called"] == .string("crew"))

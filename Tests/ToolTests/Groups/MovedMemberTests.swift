@@ -13,6 +13,9 @@ struct MovedMemberTests {
         circle = try Circle("alice", "bob", "carol")
         for who in ["alice", "bob", "carol"] { try Self.move(who, to: Self.old, in: circle) }
         try circle.team("alice", "bob", "carol")
+        // Bob and Carol tell each other of their joins, with the cards of then.
+        for who in ["bob", "carol"] { try circle.group(who, "sync") }
+        try circle.settle()
     }
 
     private static func move(_ who: String, to relay: String, in circle: Circle) throws {
