@@ -139,8 +139,8 @@ struct CompletionTests {
             .map { "group " + $0 }.contains(command)
         default:
             [
-                "encrypt", "keygen public", "keygen prekeys", "history read", "history repeat",
-                "bridge card",
+                "encrypt", "keygen public", "keygen prekeys", "keygen set", "history read",
+                "history repeat", "bridge card",
             ].contains(command)
         }
     }

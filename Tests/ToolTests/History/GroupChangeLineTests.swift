@@ -74,11 +74,12 @@ struct GroupChangeLineTests {
         }
     }
 
+    /// The lines have the present name of the group.
     @Test func decryptSaysWhoDidIt() throws {
         let said = try circle["bob"].run("decrypt", ["--again", "--text"]).text
         for line in [
-            "[team: alice changed the rules: post=moderator]",
-            "[team: alice gave you the rank moderator]", "[team: alice changed the description]",
+            "[crew: alice changed the rules: post=moderator]",
+            "[crew: alice gave you the rank moderator]", "[crew: alice changed the description]",
             "[crew: alice named the group crew]", "[crew: alice removed you]",
         ] {
             #expect(said.contains(line), "\(line): \(said)")
