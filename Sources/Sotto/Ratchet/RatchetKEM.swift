@@ -1,7 +1,7 @@
 /// The member `kem` of a payload in a hybrid session: the ML-KEM-768 part of the step with which the sender's chain began.
 ///
 /// It is the same in all messages of a chain. It is not authenticated by itself: the step binds it.
-struct RatchetKEM: Sendable, Equatable {
+package struct RatchetKEM: Sendable, Equatable {
     /// The sender's encapsulation key, 1184 bytes.
     let key: [UInt8]
     /// The ciphertext for the receiver's key, 1088 bytes. `nil` in the initiator's first chain, because the signed prekey
@@ -20,13 +20,13 @@ struct RatchetKEM: Sendable, Equatable {
     }
 
     /// The member: `{"key","ciphertext"}`.
-    var object: JSONObject {
+    package var object: JSONObject {
         JSONObject([("key", .base64(key)), ("ciphertext", ciphertext.map { .base64($0) })])
     }
 
     /// Reads the member. `ciphertext` must be present if `hasCiphertext`, and absent otherwise. Throws
     /// ``RatchetError/payload``, also for a key whose coefficients are not reduced (FIPS 203 §7.2).
-    init(_ member: JSON, hasCiphertext: Bool) throws(RatchetError) {
+    package init(_ member: JSON, hasCiphertext: Bool) throws(RatchetError) {
         guard let object = member.object else { throw .payload }
         let fields = Fields<RatchetError>(object)
         key = try fields["key"].bytes(count: MLKEM.keyBytes768)
