@@ -325,7 +325,7 @@ extension Failure {
         case .missingKEM:
             self.init(
                 .authentication,
-                "the message begins a chain without its ML-KEM part, which earlier messages have, or the message is forged",
+                "the first messages of its chain, which have the ML-KEM part, are missing, or the message is forged",
                 hint:
                     "if they are lost, ask the sender for a new session, begun with sotto encrypt --new-session"
             )

@@ -20,6 +20,8 @@ package final class KEMKey: Sendable {
     }
 
     package static let seedBytes = 64
+    /// The stack that an operation of swift-crypto uses at most, in bytes.
+    private static let stackBytes = 64 << 10
     private let parameters: Parameters
     private let seed: SecretBytes
     /// The public key of a key that was generated, whose next use is always to be published.
@@ -66,7 +68,7 @@ package final class KEMKey: Sendable {
     package static func encapsulate(
         _ parameters: Parameters, to publicKey: [UInt8]
     ) -> Encapsulation? {
-        defer { wipeStack() }
+        defer { wipeStack(stackBytes) }
         guard let result = try? result(parameters, publicKey) else { return nil }
         let secret = result.sharedSecret.withUnsafeBytes { RatchetSecret($0) }
         return Encapsulation(secret: secret, ciphertext: Array(result.encapsulated))
@@ -99,7 +101,7 @@ package final class KEMKey: Sendable {
     private static func withKey<Key: SeededKey, T>(
         _ type: Key.Type, _ seed: borrowing SecretBytes, _ body: (any SeededKey) -> T
     ) -> T {
-        defer { wipeStack() }
+        defer { wipeStack(stackBytes) }
         do {
             return try seed.withData { data in
                 let key = try Key(seedRepresentation: data, publicKey: nil)

@@ -1,4 +1,5 @@
 import Sotto
+import SottoDatabase
 import SottoState
 import TestSupport
 import Testing
@@ -88,7 +89,8 @@ struct HybridToolTests {
                 payload["kem"] = .object(kem)
             }
         }
-        let other = try #require(kem(bob.write(["x"], to: alice)[0]))
+        let own = try bob.write(["x"], to: alice)
+        let other = try #require(try kem(own[0]))
         let stored = try bob.sessions()
         #expect(stored != before)
         for (forged, status) in [
