@@ -124,7 +124,7 @@ package final class KEMKey: Sendable {
     }
 }
 
-/// What swift-crypto's keys of all parameter sets have in common.
+/// The common interface of swift-crypto's private keys.
 private protocol SeededKey: KEMPrivateKey {
     init<D: DataProtocol>(seedRepresentation: D, publicKey: PublicKey?) throws
     var seedRepresentation: Data { get }

@@ -212,8 +212,12 @@ extension StateTransaction {
             }
             throw SessionError.begunBefore
         }
-        let session = try PeerSession(
-            by: owner, accepting: header, with: try secrets(for: header))
+        let secrets = try secrets(for: header)
+        // It waits in any case, so the key agreement is saved.
+        guard try header.kem == nil || RatchetMessage(payload: envelope.payload).kem != nil else {
+            throw RatchetError.missingKEM
+        }
+        let session = try PeerSession(by: owner, accepting: header, with: secrets)
         var step = try step(SessionSlot(session: session, used: 0), envelope)
         step.begun = header
         return step

@@ -12,7 +12,9 @@ struct HybridToolTests {
 
     init() throws { two = try Couple() }
 
-    private func kem(_ envelope: String) throws -> JSONObject? { try payload(envelope)["kem"]?.object }
+    private func kem(_ envelope: String) throws -> JSONObject? {
+        try payload(envelope)["kem"]?.object
+    }
 
     private func without(_ member: String, _ envelope: String) throws -> String {
         try changing(payload: envelope) { $0[member] = nil }

@@ -37,9 +37,10 @@ struct KilledExchangeTests {
                     #expect(keys.insert(try messageKey(envelope)).inserted, random.comment)
                 }
                 let sent =
-                    waiting[round % 2] + zip(envelopes, expected).map {
-                    (envelope: $0, text: $1)
-                }
+                    waiting[round % 2]
+                    + zip(envelopes, expected).map {
+                        (envelope: $0, text: $1)
+                    }
                 let first = try KillMoment.kill(
                     to.command("decrypt", []), lines(sent.map(\.envelope)), &decrypting, &random)
                 if first.wasKilled == SIGKILL { killedDecrypts += 1 }

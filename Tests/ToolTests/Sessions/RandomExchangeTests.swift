@@ -64,7 +64,7 @@ private struct Exchange {
             for place in sides[side].underway.indices { sides[side].underway[place].age = 2 }
             try deliver(to: side, &random)
             #expect(sides[side].underway.isEmpty)
-            // What still waits belongs to chains whose messages with `kem` were all lost.
+            // Each waiting message belongs to a chain whose messages with `kem` were all lost.
             let waiting = sides[side].waiting
             for item in waiting {
                 let key = try payload(item.line)["ratchetPublicKey"]?.string ?? ""
