@@ -67,14 +67,14 @@ struct EarlyMessageTests {
         #expect(try early.status == 11 && early.messages.isEmpty)
         #expect(early.stderr.contains("waits in the inbox for 30 days"), "\(early.stderr)")
         #expect(try bob.unread() == sent)
-        let more = try bob.read(Array(sent[..<44]))
-        #expect(try more.messages.map(\.text) == Array(Self.texts[..<44]))
-        #expect(try bob.unread() == Array(sent[44...]))
+        let more = try bob.read(Array(sent[..<43]))
+        #expect(try more.messages.map(\.text) == Array(Self.texts[..<43]))
+        #expect(try bob.unread() == Array(sent[43...]))
         // 256 messages before it are missing after this one.
-        let next = try bob.read([sent[44]])
-        #expect(try next.messages.map(\.text) == [Self.texts[44], Self.texts[300]])
-        let rest = try bob.read(Array(sent[45..<300]))
-        #expect(try rest.status == 0 && rest.messages.map(\.text) == Array(Self.texts[45..<300]))
+        let next = try bob.read([sent[43]])
+        #expect(try next.messages.map(\.text) == [Self.texts[43], Self.texts[300]])
+        let rest = try bob.read(Array(sent[44..<300]))
+        #expect(try rest.status == 0 && rest.messages.map(\.text) == Array(Self.texts[44..<300]))
         #expect(try bob.unread().isEmpty)
     }
 
