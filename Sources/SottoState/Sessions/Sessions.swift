@@ -245,16 +245,32 @@ extension StateTransaction {
         }
         guard var slot = step.slot else { return }
         let peer = slot.session.peer
-        var all = try slots(peer)
+        let all = try slots(peer)
         slot.used = (all.map(\.used).max() ?? 0) + 1
         if let header = step.begun {
             try markBegun(header)
             if let id = header.oneTimePreKeyID { try forgetPreKey(.oneTime, id) }
         }
-        all.removeAll { $0.session.tag == slot.session.tag }
-        all.insert(slot, at: 0)
-        sessions[peer] = all
+        putFirst(slot, in: all)
         try keepSkipped(slot.session.displaced)
+    }
+
+    /// Makes the step of an opened message in memory and writes nothing: in a preview later messages of the chain open
+    /// after it.
+    public func preview(_ step: Step) throws(StateError) {
+        guard let slot = step.slot else { return }
+        putFirst(slot, in: try slots(slot.session.peer))
+    }
+
+    /// Continues with the sessions of an earlier preview.
+    public func continuePreview(_ earlier: StateTransaction) {
+        sessions = earlier.sessions
+        readWhole = earlier.readWhole
+    }
+
+    private func putFirst(_ slot: SessionSlot, in all: [SessionSlot]) {
+        let others = all.filter { $0.session.tag != slot.session.tag }
+        sessions[slot.session.peer] = [slot] + others
     }
 
     // MARK: Storage

@@ -78,6 +78,21 @@ struct HybridToolTests {
         #expect(try read.messages.map(\.text) == order.map { "message \($0)" })
     }
 
+    /// A preview stores no step, and still opens the messages of a chain after those that begin it.
+    @Test func aPreviewShowsAWholeChain() throws {
+        try two.begin()
+        let sent = try alice.write(texts(0...9), to: bob)
+        let before = try bob.sessions()
+        for _ in 0..<2 {
+            let preview = try bob.read(sent + [sent[0], sent[5]], "--preview")
+            #expect(preview.status == 0, "\(preview.stderr)")
+            #expect(
+                try preview.messages.map(\.text) == texts(0...9) + ["message 0", "message 5"])
+            #expect(try bob.sessions() == before)
+        }
+        #expect(try bob.texts(sent) == texts(0...9))
+    }
+
     /// A relay that removes `kem` delays a message; one that changes it gets it refused, and the genuine one opens.
     @Test func aRelayCannotMakeAStepClassical() throws {
         try two.begin()
