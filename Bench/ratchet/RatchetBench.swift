@@ -3,26 +3,29 @@ import Sotto
 
 /// `ratchet-bench [SECONDS [PREFIX]]`: measures messages and session starts per second in the ratchet's core, both
 /// sides on one thread, without JSON. With PREFIX it runs only the benchmarks whose names begin with it, for a
-/// profiler.
+/// profiler. Each line is `NAME<tab>RATE`; Bench/vodozemac.py prints the same for vodozemac.
 ///
-/// Each line is `NAME<tab>RATE`; Bench/vodozemac.py prints the same for vodozemac.
+/// `ratchet-bench lengths`: prints the lengths of envelopes and of stored sessions in bytes.
 @main
 struct RatchetBench {
     static func main() throws {
         if CommandLine.arguments.count == 7, CommandLine.arguments[1] == "populate" {
             return try Populate.run(Array(CommandLine.arguments[2...]))
         }
+        if CommandLine.arguments.dropFirst() == ["lengths"] { return try Lengths.print() }
         let seconds = CommandLine.arguments.count > 1 ? Double(CommandLine.arguments[1]) ?? 2 : 2
         let people = try People()
         for size in [100, 1000] {
             let plaintext = randomBytes(size)
-            var (alice, bob) = try people.start(people.classic)
-            try rate("one way, \(size) bytes", seconds) {
-                try transfer(plaintext, from: &alice, to: &bob)
-            }
-            try rate("ping-pong, \(size) bytes", seconds) {
-                try transfer(plaintext, from: &bob, to: &alice)
-                swap(&alice, &bob)
+            for (published, kind) in [(people.postQuantum, ""), (people.classic, ", X3DH")] {
+                var (alice, bob) = try people.start(published)
+                try rate("one way, \(size) bytes\(kind)", seconds) {
+                    try transfer(plaintext, from: &alice, to: &bob)
+                }
+                try rate("ping-pong, \(size) bytes\(kind)", seconds) {
+                    try transfer(plaintext, from: &bob, to: &alice)
+                    swap(&alice, &bob)
+                }
             }
         }
         try rate("session starts, X3DH", seconds) { _ = try people.start(people.classic) }
@@ -95,7 +98,7 @@ struct People {
             oneTimePreKey: PreKeyBundle.PreKey(id: 1, key: oneTimePair.publicKey))
         let (agreement, header) = try KeyAgreement.initiate(
             own: alicePair, publicKey: alice.id.publicKey, bundle, ephemeral: RatchetKeyPair())
-        var initiator = try Session(
+        var initiator = Session(
             initiatorWith: agreement, theirSignedPreKey: signedPair.publicKey)
         let message = try initiator.encrypt([1])
         let theirs = try KeyAgreement.respond(

@@ -34,7 +34,7 @@ private struct TamperedForm: Sendable {
             return [
                 phrase, shainy, try file, try ownCopy, try session, try senderKey, try sealed,
                 try whisper2, whisper2Backup, try whisper2Attachment, try mercurio(signed: true),
-                try mercurio(signed: false),
+                try mercurio(signed: false), try hybridSession,
             ]
         } catch {
             preconditionFailure("\(error)")
@@ -120,6 +120,51 @@ private struct TamperedForm: Sendable {
                     (try? copy.open(
                         Envelope(
                             id: envelope.id, suite: .ratchet, to: reader.id, from: writer.id,
+                            time: time, payload: payload))) != nil
+                precondition(
+                    isOpen || copy.encoded() == before, "a refused message changed the state")
+                return isOpen
+            }
+        }
+    }
+
+    /// The first message of an answer in a hybrid session. The fields of `kem` are between the header and the ciphertext.
+    private static var hybridSession: TamperedForm {
+        get throws {
+            let (signed, postQuantum) = (
+                SecretPreKey(.signed, id: 1), SecretPreKey(.postQuantum, id: 1)
+            )
+            let bundle = try PreKeyBundle(
+                identityKey: reader.signingKey.publicKey,
+                signedPreKey: signed.signed(by: reader, at: time),
+                pqSignedPreKey: postQuantum.signed(by: reader, at: time), oneTimePreKey: nil)
+            let writer = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "writer")
+            var session = try PeerSession(by: writer, with: bundle)
+            let first = try session.seal(body: [:], from: writer, time: time)
+            var answering = try PeerSession(
+                by: reader, accepting: PeerSession.preKeyHeader(in: first)!,
+                with: .init(signed: signed, postQuantum: postQuantum, oneTime: nil))
+            _ = try answering.open(first)
+            let envelope = try answering.seal(body: [:], from: reader, time: time)
+            let payload = envelope.payload
+            let kem = payload["kem"]!.object!
+            let sealed =
+                base64(payload, "ratchetPublicKey") + base64(kem, "key")
+                + base64(kem, "ciphertext") + base64(payload, "ciphertext")
+            let before = session.encoded()
+            return TamperedForm(name: "hybrid session", sealed: sealed) { [session] bytes in
+                guard bytes.count > 2_304 else { return false }
+                var payload = payload
+                payload["ratchetPublicKey"] = base64(bytes[..<32])
+                payload["kem"] = .object([
+                    "key": base64(bytes[32..<1_216]), "ciphertext": base64(bytes[1_216..<2_304]),
+                ])
+                payload["ciphertext"] = base64(bytes[2_304...])
+                var copy = session
+                let isOpen =
+                    (try? copy.open(
+                        Envelope(
+                            id: envelope.id, suite: .ratchet, to: writer.id, from: reader.id,
                             time: time, payload: payload))) != nil
                 precondition(
                     isOpen || copy.encoded() == before, "a refused message changed the state")

@@ -94,10 +94,10 @@ package func wipe(_ memory: UnsafeMutableRawBufferPointer) {
     if let base = memory.baseAddress { sodium_memzero(base, memory.count) }
 }
 
-/// Overwrites the stack that earlier calls of the caller have used, up to 16 KiB.
+/// Overwrites the stack that earlier calls of the caller have used, up to `count` bytes.
 ///
 /// A library that computes with a secret can leave copies of it there.
-package func wipeStack() { sodium_stackzero(16 << 10) }
+package func wipeStack(_ count: Int = 16 << 10) { sodium_stackzero(count) }
 
 /// Returns an array of `count` bytes, some of them secret, that `write` appends. The array never grows, because an array
 /// that grows leaves a copy in freed memory. The caller wipes it.

@@ -322,12 +322,22 @@ extension Failure {
                 hint:
                     "if they are lost, answer the sender: the session then continues; or ask for a new session, begun with sotto encrypt --new-session"
             )
+        case .missingKEM:
+            self.init(
+                .authentication,
+                "the first messages of its chain, which have the ML-KEM part, are missing, or the message is forged",
+                hint:
+                    "if they are lost, ask the sender for a new session, begun with sotto encrypt --new-session"
+            )
         case .counterOverflow:
             self.init(
                 .authentication, "the session's message counter is exhausted",
                 hint: "begin a new session with a new bundle and sotto encrypt --new-session")
         case .lowOrderKey: self.init(.authentication, "a key in the message is a low-order point")
         case .payload: self.init(.malformed, "the envelope's payload is malformed")
+        case .laterKind:
+            self.init(
+                .malformed, "the session has an unsupported kind", hint: "use a newer sotto")
         case .tooLong(let limit):
             self = .messageTooLong(limit: limit)
         case .shortTTL(let minimum):

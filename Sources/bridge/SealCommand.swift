@@ -18,8 +18,8 @@ struct SealCommand: Program {
             """,
         discussion: """
             The input is one message, or with --jsonl one on each line. CARD is a contact, a card file or a whisper2: URL. \
-            kecalek and flow write a message of the same session as encrypt --suite ratchet: kecalek the encrypted payload \
-            alone, flow the record new_message of Message Flow.
+            kecalek and flow write a message of a session with X3DH, which is not post-quantum: kecalek the encrypted \
+            payload alone, flow the record new_message of Message Flow.
 
             EXAMPLES
               echo 'hello, bob' | sotto bridge seal whisper2 --to bob > record.json
@@ -85,7 +85,7 @@ struct SealCommand: Program {
 
     @OptionGroup var session: SessionOptions
 
-    @Flag("--classic", help: "kecalek, flow: begin a session that is not post-quantum.")
+    @Flag("--classic", help: "kecalek, flow: begin a session, which is not post-quantum.")
     var classic = false
 
     @Option(

@@ -42,7 +42,7 @@ struct SessionSealing {
         try book.check(person, suite: .ratchet, target.trust)
         let sessions = try SessionPlan(
             tool: BridgeTool.toolName, target.session, classic: target.isClassic,
-            quiet: target.quiet)
+            isForMessenger: true, quiet: target.quiet)
         try sessions.check([person])
         if let begun = try store.transaction({ try sessions.prepare(person, $0) }) {
             sessions.report(begun)
@@ -59,7 +59,8 @@ struct SessionSealing {
             try messages.map { message in
                 try result {
                     let envelope = try transaction.seal(
-                        Draft(body: message.body, extra: message.extra), to: peer)
+                        Draft(body: message.body, extra: message.extra), to: peer,
+                        isClassical: true)
                     return [try record(of: envelope)]
                 }
             }

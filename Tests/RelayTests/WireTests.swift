@@ -153,6 +153,20 @@ import Testing
         #expect(try Request(Frame(parsing: line)) == .publish(published))
     }
 
+    /// The first message of a hybrid session has the most members of all envelopes. A frame of more than 64 values is costly.
+    @Test func theFirstMessageOfAHybridSessionIsACheapFrame() throws {
+        let (alice, bob) = (Sample.identity(), Sample.identity())
+        let publication = Sample.preKeys(of: bob, oneTime: 1..<2, isPostQuantum: true)
+        var session = try PeerSession(
+            by: alice, with: publication.bundle(oneTime: publication.oneTimePreKeys.first))
+        let envelope = try session.seal(
+            body: Message.textBody("x"), from: alice, time: .now(), ttl: 604_800)
+        #expect(envelope.payload["preKey"] != nil && envelope.payload["kem"] != nil)
+        let line = Request.sendLine(envelope.record.serialized(), requestID: "1")
+        #expect(FrameOutline(of: line, limit: WireLimits.frameValues).values <= 64)
+        #expect(try Request(Frame(parsing: line)) == .send(AddressedEnvelope(envelope.record)))
+    }
+
     @Test func publicationsAreVerifiedAndHaveLimits() throws {
         let record = Sample.preKeys(of: Sample.identity(), oneTime: 1..<3).record
         var other = record

@@ -181,7 +181,7 @@ struct AttachmentFactsTests {
             #expect(run.status == 64 && run.stdout.isEmpty, "\(arguments): \(run.stderr)")
         }
         // Another messenger gets it too.
-        try they.two.begin()
+        try they.two.beginClassical()
         let sealed = try alice.run(
             "bridge",
             [

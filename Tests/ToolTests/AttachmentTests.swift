@@ -121,7 +121,7 @@ struct AttachmentTests {
 
     /// Kecalek and Message Flow read one box and know no chunks.
     @Test func aMessengerGetsOneBox() throws {
-        try they.two.begin()
+        try they.two.beginClassical()
         let file = randomBytes(100_000)
         files.write("file", file)
         let sealed = try alice.run(
@@ -141,7 +141,7 @@ struct AttachmentTests {
 
     /// A long file is not held in memory, although one tag covers it. Its chunks are parts of the blob.
     @Test func aLongBoxIsBoundedInMemory() throws {
-        try they.two.begin()
+        try they.two.beginClassical()
         files.write("beginning", randomBytes(100_000))
         let bounded = "ulimit -S -v 250000; exec \"$0\" \"$@\""
         func run(_ party: Party, _ tool: String, _ arguments: [String]) throws -> Run {

@@ -1,9 +1,13 @@
-/// Checks of ML-KEM keys (FIPS 203).
+/// Lengths and checks of ML-KEM (FIPS 203).
 enum MLKEM {
     /// The length of an encapsulation key of ML-KEM-768, in bytes.
     static let keyBytes768 = 1184
     /// The length of an encapsulation key of ML-KEM-1024, in bytes.
     static let keyBytes1024 = 1568
+    /// The length of a ciphertext of ML-KEM-768, in bytes.
+    static let ciphertextBytes768 = 1088
+    /// The length of a ciphertext of ML-KEM-1024, in bytes.
+    static let ciphertextBytes1024 = 1568
     /// The length of the seed at the end of a key, in bytes.
     private static let seedBytes = 32
     /// The modulus q.

@@ -4,6 +4,8 @@ package struct KeyAgreement: Sendable {
     let secret: RatchetSecret
     /// IK_initiator ‖ IK_responder, 64 bytes.
     let associatedData: [UInt8]
+    /// The kind of the session, which SK depends on.
+    let kind: RatchetKind
 }
 
 extension KeyAgreement {
@@ -13,12 +15,11 @@ extension KeyAgreement {
         exchanges: [RatchetSecret], sharedSecret: RatchetSecret? = nil, initiator: [UInt8],
         responder: [UInt8]
     ) {
-        let info =
-            sharedSecret == nil ? "ratchet/x3dh/v1" : "ratchet_CURVE25519_SHA-256_ML-KEM-1024"
+        let kind: RatchetKind = sharedSecret == nil ? .classical : .hybrid
         secret = RatchetSecret { out in
             hkdfSHA256(
-                salt: UnsafeRawBufferPointer(start: nil, count: 0), info: Array(info.utf8),
-                into: out
+                salt: UnsafeRawBufferPointer(start: nil, count: 0),
+                info: Array(kind.agreementInfo.utf8), into: out
             ) { add in
                 [UInt8](repeating: 0xFF, count: 32).withUnsafeBytes { add($0) }
                 for exchange in exchanges { exchange.withBytes { add($0) } }
@@ -26,6 +27,7 @@ extension KeyAgreement {
             }
         }
         associatedData = initiator + responder
+        self.kind = kind
     }
 
     /// Performs the initiator's side (X3DH §3.3, PQXDH §3.3). Returns the agreement and the header for the pre-key
@@ -41,7 +43,10 @@ extension KeyAgreement {
     }
 
     package static func initiate(
-        own: RatchetKeyPair, publicKey: [UInt8], _ bundle: PreKeyBundle, ephemeral: RatchetKeyPair
+        own: RatchetKeyPair, publicKey: [UInt8], _ bundle: PreKeyBundle, ephemeral: RatchetKeyPair,
+        encapsulate: ([UInt8]) -> KEMKey.Encapsulation? = {
+            KEMKey.encapsulate(.mlkem1024, to: $0)
+        }
     ) throws(RatchetError) -> (agreement: KeyAgreement, header: PreKeyHeader) {
         guard let theirs = x25519PublicKey(fromEd25519: bundle.identityKey) else {
             throw .lowOrderKey
@@ -58,7 +63,7 @@ extension KeyAgreement {
         var sharedSecret: RatchetSecret?
         var kem: PreKeyHeader.KEM?
         if let preKey = bundle.pqSignedPreKey {
-            guard let result = KEMKey.encapsulate(to: preKey.key) else { throw .lowOrderKey }
+            guard let result = encapsulate(preKey.key) else { throw .lowOrderKey }
             sharedSecret = result.secret
             kem = PreKeyHeader.KEM(ciphertext: result.ciphertext, preKeyID: preKey.id)
         }

@@ -6,28 +6,23 @@ public struct PeerSession: Sendable {
     public let peer: KeyID
     /// The name of the session on both sides: ``PreKeyHeader/tag``.
     public let tag: [UInt8]
-    /// The kind of key agreement that began the session.
-    public let origin: Origin
+    private let hasOneTimePreKey: Bool
     /// The header to send with each message until the peer has answered.
     private(set) var preKeyHeader: PreKeyHeader?
     private(set) var session: Session
 
     /// The kind of key agreement that began a session.
     public struct Origin: Sendable, Equatable {
-        /// Whether it used ML-KEM-1024 (PQXDH) and not X3DH alone.
+        /// Whether it used ML-KEM-1024 (PQXDH) and not X3DH alone. The session is then hybrid: each later step uses
+        /// ML-KEM-768 too.
         public let isPostQuantum: Bool
         /// Whether it used a one-time prekey, so that its first message cannot be replayed.
         public let hasOneTimePreKey: Bool
+    }
 
-        fileprivate init(_ preKeyHeader: PreKeyHeader) {
-            isPostQuantum = preKeyHeader.kem != nil
-            hasOneTimePreKey = preKeyHeader.oneTimePreKeyID != nil
-        }
-
-        fileprivate init(isPostQuantum: Bool, hasOneTimePreKey: Bool) {
-            self.isPostQuantum = isPostQuantum
-            self.hasOneTimePreKey = hasOneTimePreKey
-        }
+    /// The kind of key agreement that began the session.
+    public var origin: Origin {
+        Origin(isPostQuantum: session.kind == .hybrid, hasOneTimePreKey: hasOneTimePreKey)
     }
 
     /// The secret prekeys that a pre-key message names.
@@ -47,11 +42,11 @@ public struct PeerSession: Sendable {
     /// Begins a session from a bundle, which has verified its signatures. The session can send at once.
     public init(by identity: Identity, with bundle: PreKeyBundle) throws(RatchetError) {
         let (agreement, preKeyHeader) = try KeyAgreement.initiate(identity, bundle)
-        session = try Session(
+        session = Session(
             initiatorWith: agreement, theirSignedPreKey: bundle.signedPreKey.key)
         peer = bundle.owner
         tag = preKeyHeader.tag
-        origin = Origin(preKeyHeader)
+        hasOneTimePreKey = preKeyHeader.oneTimePreKeyID != nil
         self.preKeyHeader = preKeyHeader
     }
 
@@ -67,7 +62,7 @@ public struct PeerSession: Sendable {
         session = Session(responderWith: agreement, signedPreKey: signed)
         peer = KeyID(publicKey: preKeyHeader.identityKey)
         tag = preKeyHeader.tag
-        origin = Origin(preKeyHeader)
+        hasOneTimePreKey = preKeyHeader.oneTimePreKeyID != nil
     }
 
     /// Whether a message of the peer arrived in the session.
@@ -185,9 +180,8 @@ public struct PeerSession: Sendable {
     /// Returns the session's bytes, which contain keys. The caller wipes them.
     public func encoded() -> [UInt8] {
         var flags: UInt8 = 0
-        if origin.isPostQuantum { flags |= 1 }
-        if origin.hasOneTimePreKey { flags |= 2 }
-        if preKeyHeader != nil { flags |= 4 }
+        if hasOneTimePreKey { flags |= 1 }
+        if preKeyHeader != nil { flags |= 2 }
         var head = [Self.version, flags] + peer.publicKey + tag
         if let preKeyHeader {
             let object = preKeyHeader.object.serialized()
@@ -204,10 +198,10 @@ public struct PeerSession: Sendable {
     /// Reads the bytes of ``encoded()``, or returns `nil` if they are malformed.
     public init?(encoded bytes: [UInt8]) {
         var reader = ByteReader(bytes[...])
-        guard reader.byte() == Self.version, let flags = reader.byte(), flags < 8,
+        guard reader.byte() == Self.version, let flags = reader.byte(), flags < 4,
             let key = reader.bytes(32), let tag = reader.bytes(16)
         else { return nil }
-        if flags & 4 != 0 {
+        if flags & 2 != 0 {
             guard let count = reader.integer(UInt16.self), let object = reader.bytes(Int(count)),
                 let record = try? JSON.object(parsing: Array(object)),
                 let preKeyHeader = try? PreKeyHeader(record)
@@ -218,6 +212,6 @@ public struct PeerSession: Sendable {
         self.session = session
         peer = KeyID(publicKey: Array(key))
         self.tag = Array(tag)
-        origin = Origin(isPostQuantum: flags & 1 != 0, hasOneTimePreKey: flags & 2 != 0)
+        hasOneTimePreKey = flags & 1 != 0
     }
 }

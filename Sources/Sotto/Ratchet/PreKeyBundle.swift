@@ -158,6 +158,13 @@ public struct PreKeyBundle: Sendable, Equatable {
         self.oneTimePreKey = oneTimePreKey
     }
 
+    /// Returns the bundle without its post-quantum prekey, for a session with another messenger.
+    public func classical() throws(PreKeyBundleError) -> PreKeyBundle {
+        try PreKeyBundle(
+            identityKey: identityKey, signedPreKey: signedPreKey, pqSignedPreKey: nil,
+            oneTimePreKey: oneTimePreKey)
+    }
+
     // MARK: The record
 
     /// The record, one line of JSON: `{"v":1,"type":"bundle","userId","identityKey","signedPreKey",

@@ -11,7 +11,7 @@ public struct PreKeyHeader: Sendable, Equatable {
     public let signedPreKeyID: UInt32
     /// The number of the one-time prekey, or `nil` if the bundle had none.
     public let oneTimePreKeyID: UInt32?
-    /// The post-quantum part, or `nil` for plain X3DH.
+    /// The post-quantum part, or `nil` for plain X3DH. With it the session is hybrid.
     public let kem: KEM?
 
     /// The fields that PQXDH adds.
@@ -22,14 +22,11 @@ public struct PreKeyHeader: Sendable, Equatable {
         public let preKeyID: UInt32
     }
 
-    /// The length of an ML-KEM-1024 ciphertext (FIPS 203).
-    package static let kemCiphertextBytes = 1568
-
     /// The name of the session: the first 16 bytes of SHA-256(identity key ‖ ephemeral key).
     public var tag: [UInt8] { Array(sha256(identityKey + ephemeralKey)[..<16]) }
 
     /// The member `preKey`: `{"identityKey","ephemeralKey","signedPreKeyId","oneTimePreKeyId",
-    /// "kemCiphertext","pqPreKeyId"}`.
+    /// "kemCiphertext","pqPreKeyId","ratchet"}`.
     package var object: JSONObject {
         JSONObject([
             ("identityKey", .base64(identityKey)),
@@ -38,6 +35,7 @@ public struct PreKeyHeader: Sendable, Equatable {
             ("oneTimePreKeyId", oneTimePreKeyID.map { .integer(Int64($0)) } ?? .null),
             ("kemCiphertext", kem.map { .base64($0.ciphertext) }),
             ("pqPreKeyId", kem.map { .integer(Int64($0.preKeyID)) }),
+            ("ratchet", kem.map { _ in .string(RatchetKind.hybridName) }),
         ])
     }
 
@@ -52,12 +50,17 @@ public struct PreKeyHeader: Sendable, Equatable {
         self.kem = kem
     }
 
-    /// Reads the member. Throws ``RatchetError/payload``.
+    /// Reads the member. Throws ``RatchetError/payload``, or ``RatchetError/laterKind`` for an unknown `ratchet`.
     package init(_ object: JSONObject) throws(RatchetError) {
         let fields = Fields<RatchetError>(object)
+        let kind = try fields["ratchet"].nullable?.text()
+        guard kind == nil || kind == RatchetKind.hybridName else { throw .laterKind }
         let preKeyID: UInt32? = try fields["pqPreKeyId"].nullable?.integer()
-        let ciphertext = try fields["kemCiphertext"].nullable?.bytes(count: Self.kemCiphertextBytes)
-        guard (preKeyID == nil) == (ciphertext == nil) else { throw .payload }
+        let ciphertext = try fields["kemCiphertext"].nullable?.bytes(
+            count: MLKEM.ciphertextBytes1024)
+        guard (preKeyID == nil) == (ciphertext == nil), (kind == nil) == (ciphertext == nil) else {
+            throw .payload
+        }
         self.init(
             identityKey: try fields["identityKey"].bytes(count: 32),
             ephemeralKey: try fields["ephemeralKey"].bytes(count: 32),

@@ -105,33 +105,6 @@ package struct ChainKey: Sendable {
     }
 }
 
-/// A root key. Each DH ratchet step derives the next root key and a chain key from it (Double Ratchet §5.2, KDF_RK).
-struct RootKey: Sendable {
-    let secret: RatchetSecret
-
-    /// Returns the next root key and a chain key: HKDF-SHA256(salt RK, DH output, info `ratchet/root/v1`, 64).
-    ///
-    /// Throws ``RatchetError/lowOrderKey`` for a public key that gives an all-zero shared secret.
-    func step(_ pair: RatchetKeyPair, _ publicKey: [UInt8]) throws(RatchetError) -> (
-        root: RootKey, chain: ChainKey
-    ) {
-        guard let shared = pair.sharedSecret(publicKey) else { throw .lowOrderKey }
-        let both = SecretBytes(count: 64) { out in
-            secret.withBytes { root in
-                hkdfSHA256(salt: root, info: Array("ratchet/root/v1".utf8), into: out) { add in
-                    shared.withBytes { add($0) }
-                }
-            }
-        }
-        return both.withBytes { bytes in
-            (
-                RootKey(secret: RatchetSecret(bytes[..<32])),
-                ChainKey(secret: RatchetSecret(bytes[32...]))
-            )
-        }
-    }
-}
-
 /// An X25519 key pair: a ratchet key or a prekey.
 ///
 /// It uses BoringSSL's X25519, which takes three fifths of libsodium's time.

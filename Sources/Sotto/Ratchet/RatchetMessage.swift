@@ -20,21 +20,26 @@ package struct RatchetMessage: Sendable, Equatable {
     let header: RatchetHeader
     /// nonce (12) ‖ ciphertext ‖ tag (16), AES-256-GCM.
     package let combined: [UInt8]
+    /// The member `kem` as it arrived, or `nil` if it is absent or null. Only the step of a hybrid session reads it, with
+    /// ``RatchetKEM/init(_:hasCiphertext:)``: a message of a known chain opens whatever it holds.
+    package let kem: JSON?
 
     /// The payload object: `ciphertext`, `ratchetPublicKey`, `chainLength` (the number + 1),
-    /// `previousChainLength`.
+    /// `previousChainLength`, `kem`.
     package var payload: JSONObject {
-        [
-            "ciphertext": .base64(combined),
-            "ratchetPublicKey": .base64(header.publicKey),
-            "chainLength": .integer(Int64(header.number) + 1),
-            "previousChainLength": .integer(Int64(header.previousLength)),
-        ]
+        JSONObject([
+            ("ciphertext", .base64(combined)),
+            ("ratchetPublicKey", .base64(header.publicKey)),
+            ("chainLength", .integer(Int64(header.number) + 1)),
+            ("previousChainLength", .integer(Int64(header.previousLength))),
+            ("kem", kem),
+        ])
     }
 
-    init(header: RatchetHeader, combined: [UInt8]) {
+    init(header: RatchetHeader, combined: [UInt8], kem: JSON? = nil) {
         self.header = header
         self.combined = combined
+        self.kem = kem
     }
 
     /// Reads a payload object. Throws ``RatchetError/payload``.
@@ -46,6 +51,7 @@ package struct RatchetMessage: Sendable, Equatable {
             number: try fields["chainLength"].integer(in: 1...Session.maximumCounter + 1) - 1,
             previousLength: try fields["previousChainLength"].integer(
                 in: 0...Session.maximumCounter))
+        kem = fields["kem"].nullable?.value
     }
 }
 

@@ -27,7 +27,7 @@ public struct SecretPreKey: Sendable {
         self.id = id
         switch kind {
         case .signed, .oneTime: key = .x25519(RatchetKeyPair())
-        case .postQuantum: key = .mlkem1024(KEMKey())
+        case .postQuantum: key = .mlkem1024(KEMKey(.mlkem1024))
         }
     }
 
@@ -40,7 +40,7 @@ public struct SecretPreKey: Sendable {
             guard secret.count == 32 else { return nil }
             key = .x25519(RatchetKeyPair(secret: RatchetSecret(secret)))
         case .postQuantum:
-            guard let known = KEMKey(seed: secret) else { return nil }
+            guard let known = KEMKey(.mlkem1024, seed: secret) else { return nil }
             key = .mlkem1024(known)
         }
     }

@@ -19,7 +19,7 @@ public enum Suite: String, Sendable, CaseIterable {
                 payloadMembers: [
                     "ciphertext", "ratchetPublicKey", "chainLength", "previousChainLength",
                     "preKey",
-                ], protection: ["yes", "yes", "yes", "at first", "yes"])
+                ], protection: ["yes", "yes", "yes", "yes", "yes"])
         case .phrase:
             SuiteTraits(
                 payloadMembers: ["chat", "text"], isOfChat: true,

@@ -57,12 +57,14 @@ extension MessageOpening {
     /// The number of lines in a slice of a batch.
     private static var slice: Int { 128 }
 
-    /// Opens the lines of a batch in their order. The threads of `pool` do the work that needs no order.
+    /// Opens the lines of a batch in their order, and once more those that wait for later ones of the batch. The threads of
+    /// `pool` do the work that needs no order.
     func open(
         _ batch: [ReadLine<Input.Content>], _ pool: ThreadPool, _ transaction: StateTransaction,
         _ printed: inout [String]
     ) throws -> [OpenedLine] {
         var results: [OpenedLine] = []
+        var waiting: [Int] = []
         results.reserveCapacity(batch.count)
         let store = transaction.store
         try pool.inOrder(
@@ -78,8 +80,12 @@ extension MessageOpening {
                 for ahead in slice {
                     let line = batch[results.count]
                     results.append(try open(line, ahead: ahead, transaction, &printed))
+                    if lastWaits { waiting.append(results.count - 1) }
                 }
             })
+        if waiting.count < batch.count {
+            for place in waiting { results[place] = try open(batch[place], transaction, &printed) }
+        }
         return results
     }
 

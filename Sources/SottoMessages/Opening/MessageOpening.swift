@@ -12,6 +12,12 @@ final class MessageOpening<Input: MessageInput> {
     let isPreview: Bool
     /// The hashes of early envelopes that were opened without being read from the input. They may follow in the input.
     private var openedLate: Set<[UInt8]> = []
+    /// The transaction of the batch before this one in a preview, with the steps of its sessions in memory.
+    private var earlierPreview: StateTransaction?
+    /// The messages of a preview, by the hashes of their lines: a repeated line has no key in the sessions in memory.
+    private var previewed: [[UInt8]: OpenedLine] = [:]
+    /// Whether the line that was opened last waits for other messages of its session.
+    private(set) var lastWaits = false
     /// The messages that were sent again in the messages that were opened, which are printed after these.
     var repeated: [OpenedLine] = []
     /// The addresses of the owner, read in this transaction.
@@ -63,6 +69,9 @@ final class MessageOpening<Input: MessageInput> {
         _ line: ReadLine<Input.Content>, ahead: AheadLine? = nil, _ transaction: StateTransaction,
         _ printed: inout [String]
     ) throws -> OpenedLine {
+        lastWaits = false
+        let hash = isPreview ? sha256(line.bytes) : []
+        if let known = previewed[hash] { return known }
         // This early envelope was already printed after the message that it waited for.
         if !openedLate.isEmpty, openedLate.remove(sha256(line.bytes)) != nil { return .dropped }
         var id: String?
@@ -79,7 +88,14 @@ final class MessageOpening<Input: MessageInput> {
             id = attempt.id
             return try open(attempt, line, transaction)
         }
+        if isPreview, case .message = result { previewed[hash] = result }
         return try marked(result, id, line.bytes, transaction, &printed)
+    }
+
+    /// Begins a batch of a preview.
+    func beginPreview(_ transaction: StateTransaction) {
+        if let earlierPreview { transaction.continuePreview(earlierPreview) }
+        earlierPreview = transaction
     }
 
     private func marked(
@@ -135,13 +151,13 @@ final class MessageOpening<Input: MessageInput> {
         }
     }
 
-    /// Keeps an envelope that arrived before more messages than a session can skip in the inbox, if it is there.
+    /// Keeps an envelope that its session may open later in the inbox, if it is there.
     private func early(
-        _ envelope: Envelope, _ bytes: [UInt8], _ id: String?, _ transaction: StateTransaction
+        _ envelope: Envelope, _ error: RatchetError, _ bytes: [UInt8], _ id: String?,
+        _ transaction: StateTransaction
     ) throws -> OpenedLine {
-        guard let failure = Failure(core: RatchetError.tooManySkipped) else {
-            throw RatchetError.tooManySkipped
-        }
+        guard let failure = Failure(core: error) else { throw error }
+        lastWaits = true
         guard !isPreview, let sender = envelope.from,
             let message = try? RatchetMessage(payload: envelope.payload),
             try transaction.markEarly(
@@ -231,9 +247,9 @@ final class MessageOpening<Input: MessageInput> {
     ) throws -> OpenedLine {
         do {
             return try open(attempt, transaction)
-        } catch RatchetError.tooManySkipped {
-            guard let envelope = attempt.envelope else { throw RatchetError.tooManySkipped }
-            return try early(envelope, line.bytes, line.id, transaction)
+        } catch let error as RatchetError where error.isEarly {
+            guard let envelope = attempt.envelope else { throw error }
+            return try early(envelope, error, line.bytes, line.id, transaction)
         }
     }
 
@@ -300,7 +316,10 @@ final class MessageOpening<Input: MessageInput> {
                 body, message, isAdmitted: isAdmitted, step,
                 (attempt.id, repeatID, attempt.digest), transaction)
         }
-        if isPreview { return .message(message, number: nil, seen: false) }
+        if isPreview {
+            if let step { try transaction.preview(step) }
+            return .message(message, number: nil, seen: false)
+        }
         if verdict == .accepted, let repeated = try message.repeatedMessages {
             if let step { try transaction.keep(step) }
             try transaction.forgetRequest(id: attempt.id)

@@ -225,6 +225,7 @@ package struct MessageReading<Lines: MessageInput> {
         if let store {
             var done: [String] = []
             let work: (StateTransaction) throws -> [OpenedLine] = { transaction in
+                if plan.preview { opening.beginPreview(transaction) }
                 let results = try opening.open(batch, pool, transaction, &done)
                 if !plan.preview {
                     late = opening.takeRepeated()

@@ -11,6 +11,8 @@ package struct SessionPlan {
     private let bundles: [PreKeyBundle]
     /// Whether a session without a post-quantum prekey may begin.
     private let classic: Bool
+    /// Whether only classical sessions are used: another messenger reads the messages.
+    private let isForMessenger: Bool
     private let quiet: Bool
 
     /// Days after which a signed prekey is old. Its owner renews it every seven days.
@@ -19,10 +21,14 @@ package struct SessionPlan {
     private static let futureSeconds: Int64 = 86_400
 
     /// Reads the bundles.
-    package init(tool: String, _ beginning: SessionBeginning, classic: Bool, quiet: Bool) throws {
+    package init(
+        tool: String, _ beginning: SessionBeginning, classic: Bool, isForMessenger: Bool = false,
+        quiet: Bool
+    ) throws {
         self.tool = tool
         self.beginning = beginning
         self.classic = classic
+        self.isForMessenger = isForMessenger
         self.quiet = quiet
         bundles = try beginning.bundles.map { try BundleFile.read($0) }
     }
@@ -48,15 +54,20 @@ package struct SessionPlan {
     package func bundle(
         for person: Correspondent, _ transaction: StateTransaction
     ) throws -> PreKeyBundle? {
-        if !beginning.isNew, try transaction.hasSession(with: person.id) { return nil }
+        if !beginning.isNew,
+            try transaction.hasSession(with: person.id, isClassical: isForMessenger)
+        {
+            return nil
+        }
         guard let bundle = try bundle(of: person.id) ?? transaction.bundle(of: person.id) else {
             throw SessionError.nothingToSendWith(person.id)
         }
+        guard classic || !isForMessenger else { throw SessionError.onlyClassical }
         guard bundle.pqSignedPreKey != nil || classic else { throw SessionError.notPostQuantum }
         guard bundle.oneTimePreKey != nil || !beginning.needsOneTimePreKey else {
             throw SessionError.noOneTimePreKey
         }
-        return bundle
+        return isForMessenger ? try bundle.classical() : bundle
     }
 
     /// A session that began.

@@ -2,11 +2,12 @@ public import Sotto
 import SottoDatabase
 
 /// Early envelopes: messages of a session that arrived before more than ``Session/maximumSkip`` earlier messages were
-/// opened.
+/// opened, or before a message with the `kem` of their chain.
 ///
 /// They may be authentic: the earlier messages are late, or the reading program's policy refused them. So they stay in
-/// the inbox and are opened when the session reaches them. Forged ones cannot be distinguished without costly key
-/// derivation and wait too; limits bound their number. They never displace other envelopes.
+/// the inbox and are tried again when the session has reached the skip limit before them. Forged ones cannot be
+/// distinguished without costly key derivation and wait too; limits bound their number. They never displace other
+/// envelopes.
 extension StateTransaction {
     /// Days for which an early envelope waits: as long as a relay keeps mail.
     public static let earlyDays: Int64 = 30
@@ -26,8 +27,8 @@ extension StateTransaction {
         return connection.changes > 0
     }
 
-    /// Returns the early envelopes that the sessions changed in this transaction have reached, in their order: at most
-    /// `limit`, and none of `tried`. No message key is skipped to reach them.
+    /// Returns the early envelopes of the chains of the sessions that this transaction changed, up to the skip limit, in
+    /// their order: at most `limit`, and none of `tried`.
     public func reachable(
         limit: Int, except tried: Set<String>
     ) throws(StateError) -> [(id: String, envelope: [UInt8])] {
@@ -51,7 +52,7 @@ extension StateTransaction {
             SELECT id, envelope FROM inbox
             WHERE chain = ? AND place <= ? AND envelope IS NOT NULL AND state IN (1, 5)
             ORDER BY place, number
-            """, chain(of: peer, next), next.number)
+            """, chain(of: peer, next), Int64(next.number) + Int64(Session.maximumSkip))
         defer { select.reset() }
         var found: [(id: String, envelope: [UInt8])] = []
         while found.count < limit, try select.step() {

@@ -30,6 +30,8 @@ public enum SessionError: Error, Sendable, Equatable {
     case noSender
     /// The bundle has no post-quantum prekey, and the caller did not accept that.
     case notPostQuantum
+    /// The messenger's sessions are classical, and the caller did not accept that.
+    case onlyClassical
     /// The bundle has no signature over both prekeys, and an earlier bundle of the peer had one.
     case notPairSigned(KeyID)
     /// The bundle has no one-time prekey, and the caller requires one.
@@ -50,9 +52,12 @@ extension StateTransaction {
 
     // MARK: Sending
 
-    /// Returns whether a session with a peer exists that can be read.
-    public func hasSession(with peer: KeyID) throws(StateError) -> Bool {
-        try !slots(peer).isEmpty
+    /// Returns whether a session with a peer exists that can be read, or a classical one.
+    public func hasSession(
+        with peer: KeyID, isClassical: Bool = false
+    ) throws(StateError) -> Bool {
+        guard isClassical else { return try !slots(peer).isEmpty }
+        return try allSlots(peer).contains { !$0.session.origin.isPostQuantum }
     }
 
     /// Begins a session from a bundle and deletes the stored bundle, so that it begins no second session.
@@ -76,20 +81,28 @@ extension StateTransaction {
         return session.origin
     }
 
-    /// Encrypts a message to a peer with whom a session exists. The caller must not release the envelope before the
-    /// transaction is committed.
-    public func seal(_ draft: Draft, to peer: KeyID) throws -> Envelope {
-        try prepare(draft, to: peer).envelope()
+    /// Encrypts a message to a peer with whom a session exists, or a classical session. The caller must not release the
+    /// envelope before the transaction is committed.
+    public func seal(
+        _ draft: Draft, to peer: KeyID, isClassical: Bool = false
+    ) throws -> Envelope {
+        try prepare(draft, to: peer, isClassical: isClassical).envelope()
     }
 
     /// Takes the place and the key of a message from the session with a peer. The message is encrypted later, on any
     /// thread. The caller must not release its envelope before the transaction is committed.
-    public func prepare(_ draft: Draft, to peer: KeyID) throws -> PeerSession.Prepared {
+    public func prepare(
+        _ draft: Draft, to peer: KeyID, isClassical: Bool = false
+    ) throws -> PeerSession.Prepared {
         // Only the responder's session before its first message cannot send, and it is never stored.
         var all = try allSlots(peer)
-        guard let place = PeerSession.sending(among: all.map(\.candidate)) else {
+        let usable = all.indices.filter {
+            !isClassical || !all[$0].session.origin.isPostQuantum
+        }
+        guard let choice = PeerSession.sending(among: usable.map { all[$0].candidate }) else {
             throw SessionError.nothingToSendWith(peer)
         }
+        let place = usable[choice]
         let prepared = try all[place].session.prepare(
             body: draft.body, extra: draft.extra, from: owner, time: draft.time, ttl: draft.ttl,
             id: draft.id)
@@ -168,16 +181,18 @@ extension StateTransaction {
     }
 
     private func openInAny(from peer: KeyID, _ envelope: Envelope) throws -> Step {
-        var failure: (any Error)?
+        var failure: RatchetError?
         func attempt(_ slots: some Collection<SessionSlot>) throws -> Step? {
             for slot in slots {
                 do {
                     return try step(slot, envelope)
-                } catch RatchetError.authentication {
-                    failure = failure ?? RatchetError.authentication
                 } catch let error as RatchetError {
-                    // A used key is reported by the session that it belonged to.
-                    failure = error
+                    // It waits if it waits in any session. A used key is reported by the session that it belonged to.
+                    if failure == nil || error.isEarly
+                        || failure?.isEarly == false && error != .authentication
+                    {
+                        failure = error
+                    }
                 }
             }
             return nil
@@ -185,7 +200,8 @@ extension StateTransaction {
         let recent = try slots(peer)
         if let step = try attempt(recent) { return step }
         if let step = try attempt(try olderSlots(of: peer)) { return step }
-        throw failure ?? SessionError.unknownSession
+        if let failure { throw failure }
+        throw SessionError.unknownSession
     }
 
     private func accept(_ header: PreKeyHeader, _ envelope: Envelope) throws -> Step {
@@ -196,8 +212,12 @@ extension StateTransaction {
             }
             throw SessionError.begunBefore
         }
-        let session = try PeerSession(
-            by: owner, accepting: header, with: try secrets(for: header))
+        let secrets = try secrets(for: header)
+        // It waits in any case, so the key agreement is saved.
+        guard try header.kem == nil || RatchetMessage(payload: envelope.payload).kem != nil else {
+            throw RatchetError.missingKEM
+        }
+        let session = try PeerSession(by: owner, accepting: header, with: secrets)
         var step = try step(SessionSlot(session: session, used: 0), envelope)
         step.begun = header
         return step
@@ -225,16 +245,32 @@ extension StateTransaction {
         }
         guard var slot = step.slot else { return }
         let peer = slot.session.peer
-        var all = try slots(peer)
+        let all = try slots(peer)
         slot.used = (all.map(\.used).max() ?? 0) + 1
         if let header = step.begun {
             try markBegun(header)
             if let id = header.oneTimePreKeyID { try forgetPreKey(.oneTime, id) }
         }
-        all.removeAll { $0.session.tag == slot.session.tag }
-        all.insert(slot, at: 0)
-        sessions[peer] = all
+        putFirst(slot, in: all)
         try keepSkipped(slot.session.displaced)
+    }
+
+    /// Makes the step of an opened message in memory and writes nothing: in a preview later messages of the chain open
+    /// after it.
+    public func preview(_ step: Step) throws(StateError) {
+        guard let slot = step.slot else { return }
+        putFirst(slot, in: try slots(slot.session.peer))
+    }
+
+    /// Continues with the sessions of an earlier preview.
+    public func continuePreview(_ earlier: StateTransaction) {
+        sessions = earlier.sessions
+        readWhole = earlier.readWhole
+    }
+
+    private func putFirst(_ slot: SessionSlot, in all: [SessionSlot]) {
+        let others = all.filter { $0.session.tag != slot.session.tag }
+        sessions[slot.session.peer] = [slot] + others
     }
 
     // MARK: Storage
@@ -363,6 +399,10 @@ extension SessionError: FailureError {
                 hint:
                     "it may have been removed by an attacker; use --classic to continue without it"
             )
+        case .onlyClassical:
+            Failure(
+                .untrusted, "the sessions of this messenger are not post-quantum",
+                hint: "use --classic to begin one")
         case .notPairSigned(let peer):
             Failure(
                 .untrusted,

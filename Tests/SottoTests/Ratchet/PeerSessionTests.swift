@@ -87,6 +87,66 @@ struct PeerSessionTests {
         }
     }
 
+    /// The header names the kind of the session, and SK depends on it: a relay cannot choose it.
+    @Test func aRelayCannotChangeTheKindOfASession() throws {
+        var a = try PeerSession(by: alice, with: bundle())
+        let envelope = try a.seal(body: Message.textBody("x"), from: alice, time: time)
+        let known = try #require(try PeerSession.preKeyHeader(in: envelope)).object
+        #expect(known["ratchet"] == .string("kem/v1"))
+        func header(_ changes: [(String, JSON?)]) throws -> PreKeyHeader {
+            var object = known
+            for (name, value) in changes { object[name] = value }
+            return try PreKeyHeader(object)
+        }
+        for changes in [
+            [("ratchet", nil)], [("ratchet", .null)], [("ratchet", .integer(1))],
+            [("kemCiphertext", nil)], [("pqPreKeyId", nil)],
+            [("kemCiphertext", nil), ("pqPreKeyId", nil)],
+        ] as [[(String, JSON?)]] {
+            #expect(throws: RatchetError.payload) { try header(changes) }
+        }
+        #expect(throws: RatchetError.laterKind) { try header([("ratchet", .string("kem/v2"))]) }
+        let classical = try header([
+            ("ratchet", nil), ("kemCiphertext", nil), ("pqPreKeyId", nil),
+        ])
+        var b = try PeerSession(by: bob, accepting: classical, with: secrets)
+        #expect(throws: RatchetError.authentication) { try b.open(envelope) }
+        b = try PeerSession(by: bob, accepting: header([]), with: secrets)
+        #expect(try b.open(envelope).body == Message.textBody("x"))
+        // A classical session cannot become a hybrid one.
+        let plain = try PreKeyBundle(
+            identityKey: bob.id.publicKey, signedPreKey: signed.signed(by: bob, at: time),
+            pqSignedPreKey: nil, oneTimePreKey: nil)
+        var old = try PeerSession(by: alice, with: plain)
+        let sent = try old.seal(body: Message.textBody("y"), from: alice, time: time)
+        #expect(sent.payload["kem"] == nil && !old.origin.isPostQuantum)
+        let begun = try #require(try PeerSession.preKeyHeader(in: sent))
+        #expect(begun.object["ratchet"] == nil)
+        b = try PeerSession(
+            by: bob, accepting: begun, with: .init(signed: signed, postQuantum: nil, oneTime: nil))
+        #expect(try b.open(sent).body == Message.textBody("y"))
+    }
+
+    /// The longest message of a session, with its longest headers, fits into an envelope.
+    @Test func theLongestMessageHasAnEnvelope() throws {
+        var a = try PeerSession(by: alice, with: bundle())
+        var body = Message.textBody("")
+        func count(_ length: Int) throws -> Int? {
+            body["text"] = .string(String(repeating: "x", count: length))
+            var copy = a
+            do throws(RatchetError) {
+                return try copy.seal(body: body, from: alice, time: time).record.serialized().count
+            } catch {
+                #expect(error == .tooLong(limit: MessageContent.limit))
+                return nil
+            }
+        }
+        var length = MessageContent.limit
+        while try count(length) == nil { length -= 1 }
+        #expect(try #require(try count(length)) <= 48_062)
+        _ = try a.seal(body: body, from: alice, time: time)
+    }
+
     @Test func aPublicationIsReadOnlyWithAllItsSignatures() throws {
         let record = publication().record
         let read = try PreKeyPublication(record: record)

@@ -40,12 +40,23 @@ struct SecretMemoryTests {
             }
         }
 
-        /// Takes a DH ratchet step. Adds the DH output.
+        /// Takes the step of a chain. Adds the DH output.
         mutating func step(
-            _ root: RootKey, _ pair: RatchetKeyPair, _ key: [UInt8]
+            _ root: RootKey, _ pair: RatchetKeyPair, _ key: [UInt8], _ shared: RatchetSecret?,
+            _ transcript: StepTranscript
         ) throws -> (root: RootKey, chain: ChainKey) {
-            old.append(("DH output", try #require(pair.sharedSecret(key)).copyBytes()))
-            return try root.step(pair, key)
+            let exchange = try #require(pair.sharedSecret(key))
+            old.append(("DH output", exchange.copyBytes()))
+            return root.step(exchange, shared, transcript)
+        }
+
+        /// Adds an ML-KEM seed. SECURITY.md names what swift-crypto keeps: its second half.
+        mutating func add(seed: [UInt8], _ name: String, isCurrent: Bool = false) {
+            if isCurrent {
+                current.append((name, Array(seed[..<32])))
+            } else {
+                old.append((name, Array(seed[..<32])))
+            }
         }
 
         /// Expects that the old secrets are not in the process, or that one is if it leaks.
@@ -57,7 +68,7 @@ struct SecretMemoryTests {
         }
     }
 
-    private func pair(_ number: Int) -> RatchetKeyPair {
+    private func drawnPair(_ number: Int) -> RatchetKeyPair {
         RatchetKeyPair(secret: RatchetSecret(SeededRandom.draw(number)))
     }
 
@@ -69,11 +80,34 @@ struct SecretMemoryTests {
         try #require(x25519PublicKey(fromEd25519: identity))
     }
 
-    private func ratchetKey(_ envelope: Envelope) throws -> [UInt8] {
-        try RatchetMessage(payload: envelope.payload).header.publicKey
+    /// Returns the public values of the chain that begins with a message and answers a key.
+    private func transcript(
+        _ envelope: Envelope, answering receiver: [UInt8]
+    ) throws -> StepTranscript {
+        let message = try RatchetMessage(payload: envelope.payload)
+        let kem = try message.kem.map {
+            try RatchetKEM($0, hasCiphertext: $0.object?["ciphertext"] != nil)
+        }
+        return StepTranscript(
+            kind: kem == nil ? .classical : .hybrid,
+            sender: RatchetPublicKey(x25519: message.header.publicKey, kem: kem?.key),
+            receiver: receiver, ciphertext: kem?.ciphertext)
     }
 
-    /// X3DH or PQXDH, three messages, and a DH ratchet step of the initiator.
+    /// Returns the pair with which a session sent its last message.
+    private func sendingPair(_ session: PeerSession) throws -> RatchetPair {
+        guard case .sent(let chain) = session.session.turn else {
+            throw RatchetError.cannotSendYet
+        }
+        return chain.pair
+    }
+
+    /// Returns the shared secret in the ciphertext of a step, or `nil` without one.
+    private func shared(_ transcript: StepTranscript, _ kem: KEMKey?) throws -> RatchetSecret? {
+        try transcript.ciphertext.map { try #require(kem?.decapsulate($0)) }
+    }
+
+    /// X3DH or PQXDH, three messages, and the steps with which the initiator reads an answer and answers it.
     @Test(arguments: [(true, false), (false, false), (true, true)])
     func anInitiatorKeepsNoOldSecret(isPostQuantum: Bool, leaks: Bool) throws {
         let probe = try SecretProbeProcess("initiator", leaks: leaks)
@@ -97,40 +131,58 @@ struct SecretMemoryTests {
                 signed: signed, postQuantum: isPostQuantum ? postQuantum : nil, oneTime: oneTime))
         for envelope in sent { _ = try session.open(envelope) }
         let answer = try session.seal(body: Message.textBody("yes"), from: peer, time: time)
+        let pair = try sendingPair(session)
         try probe.send(answer.record)
-        _ = try probe.next()
+        let reply = try Envelope(record: probe.next())
 
         var secrets = Secrets()
-        let (ephemeral, first, second) = (pair(1), pair(2), pair(3))
+        let (ephemeral, first) = (drawnPair(1), drawnPair(2))
+        let second = drawnPair(3)
+        let seeds = (0..<2).map { SeededRandom.draw($0, count: KEMKey.seedBytes) }
         let theirs = try agreementKey(peer.id.publicKey)
         let exchanges = [
             try exchange(owner.agreementPair(), signed.publicHalf.key),
             try exchange(ephemeral, theirs), try exchange(ephemeral, signed.publicHalf.key),
             try exchange(ephemeral, oneTime.publicHalf.key),
         ]
-        let shared = try header.kem.map {
+        let sharedSecret = try header.kem.map {
             try #require(postQuantum.kemKey?.decapsulate($0.ciphertext))
         }
         let agreement = KeyAgreement(
-            exchanges: exchanges, sharedSecret: shared, initiator: owner.id.publicKey,
+            exchanges: exchanges, sharedSecret: sharedSecret, initiator: owner.id.publicKey,
             responder: peer.id.publicKey)
         secrets.add(agreement, exchanges)
         secrets.old.append(("ephemeral key", SeededRandom.draw(1)))
         secrets.old.append(("first ratchet key", SeededRandom.draw(2)))
-        if let shared { secrets.old.append(("SS", shared.copyBytes())) }
+        if let sharedSecret { secrets.old.append(("SS", sharedSecret.copyBytes())) }
         let begun = try secrets.step(
-            RootKey(secret: agreement.secret), first, signed.publicHalf.key)
+            RootKey(secret: agreement.secret), first, signed.publicHalf.key, nil,
+            transcript(sent[0], answering: signed.publicHalf.key))
         let last = secrets.addChain("sent", begun.chain, count: 3)
         secrets.old.append(("last chain key", last.secret.copyBytes()))
         secrets.old.append(("root key 1", begun.root.secret.copyBytes()))
-        let received = try secrets.step(begun.root, first, ratchetKey(answer))
+        let read = try transcript(answer, answering: first.publicKey)
+        let received = try secrets.step(
+            begun.root, first, read.sender.x25519,
+            shared(read, KEMKey(.mlkem768, seed: seeds[0])), read)
         secrets.old.append(("root key 2", received.root.secret.copyBytes()))
         secrets.addChain("received", received.chain, count: 1)
-        let answered = try secrets.step(received.root, second, ratchetKey(answer))
+        let written = try transcript(reply, answering: read.sender.x25519)
+        let answered = try secrets.step(
+            received.root, second, read.sender.x25519, shared(written, pair.kem), written)
         let next = secrets.addChain("answered", answered.chain, count: 1)
         secrets.current = [
             ("root key", answered.root.secret.copyBytes()), ("chain key", next.secret.copyBytes()),
         ]
+        if isPostQuantum {
+            #expect(written.sender.kem == KEMKey(.mlkem768, seed: seeds[1])?.publicKey)
+            secrets.add(seed: seeds[0], "first ML-KEM seed")
+            secrets.add(seed: seeds[1], "second ML-KEM seed", isCurrent: true)
+            // The peer's half of the last step: the probe encapsulated this secret.
+            if let shared = try shared(written, pair.kem) {
+                secrets.old.append(("SS of the last step", shared.copyBytes()))
+            }
+        }
         secrets.check(probe, leaks: leaks)
     }
 
@@ -140,13 +192,15 @@ struct SecretMemoryTests {
         let probe = try SecretProbeProcess("responder", leaks: leaks)
         let owner = Identity(
             seed: SecretBytes(copying: SeededRandom.draw(0)), name: "probe")
-        let (signed, oneTime, next) = (pair(1), pair(2), pair(3))
-        let seed = SeededRandom.draw(0, count: KEMKey.seedBytes)
+        let (signed, oneTime, next) = (drawnPair(1), drawnPair(2), drawnPair(3))
+        let seeds = (0..<2).map { SeededRandom.draw($0, count: KEMKey.seedBytes) }
         let bundle = try PreKeyBundle(record: probe.next())
         var session = try PeerSession(by: peer, with: bundle)
         let first = try session.seal(body: Message.textBody("hello"), from: peer, time: time)
+        let pair = try sendingPair(session)
         try probe.send(first.record)
-        _ = try session.open(Envelope(record: probe.next()))
+        let answer = try Envelope(record: probe.next())
+        _ = try session.open(answer)
 
         var secrets = Secrets()
         let header = try #require(try PeerSession.preKeyHeader(in: first))
@@ -159,22 +213,29 @@ struct SecretMemoryTests {
         let kem = try #require(header.kem)
         let agreement = KeyAgreement(
             exchanges: exchanges,
-            sharedSecret: try #require(KEMKey(seed: seed)?.decapsulate(kem.ciphertext)),
+            sharedSecret: try #require(
+                KEMKey(.mlkem1024, seed: seeds[0])?.decapsulate(kem.ciphertext)),
             initiator: peer.id.publicKey, responder: owner.id.publicKey)
         secrets.add(agreement, exchanges)
         secrets.old.append(("signed prekey", SeededRandom.draw(1)))
         secrets.old.append(("one-time prekey", SeededRandom.draw(2)))
-        // SECURITY.md names what swift-crypto keeps: the second half of the seed and the shared secret.
-        secrets.old.append(("ML-KEM seed", Array(seed[..<32])))
+        // SECURITY.md names what swift-crypto keeps: the secret that a decapsulation gives.
+        secrets.add(seed: seeds[0], "ML-KEM seed of the prekey")
+        let read = try transcript(first, answering: signed.publicKey)
         let received = try secrets.step(
-            RootKey(secret: agreement.secret), signed, ratchetKey(first))
+            RootKey(secret: agreement.secret), signed, read.sender.x25519, nil, read)
         secrets.old.append(("root key 1", received.root.secret.copyBytes()))
         secrets.addChain("received", received.chain, count: 1)
-        let sent = try secrets.step(received.root, next, ratchetKey(first))
+        let written = try transcript(answer, answering: read.sender.x25519)
+        let shared = try #require(try shared(written, pair.kem))
+        secrets.old.append(("SS of the answer", shared.copyBytes()))
+        let sent = try secrets.step(
+            received.root, next, read.sender.x25519, shared, written)
         let key = secrets.addChain("sent", sent.chain, count: 1)
         secrets.current = [
             ("root key", sent.root.secret.copyBytes()), ("chain key", key.secret.copyBytes()),
         ]
+        secrets.add(seed: seeds[1], "ML-KEM seed", isCurrent: true)
         secrets.check(probe, leaks: leaks)
     }
 

@@ -29,7 +29,12 @@ import Testing
                 let bytes = try transaction.store.unseal(sealed, .session(tag: tag))
                 let session = try #require(PeerSession(encoded: bytes)).session
                 var changed = session
-                changed.sending?.number = .max
+                if case .received(let theirs) = changed.turn {
+                    try changed.begin(ChainBeginning(changed.kind, answering: theirs))
+                }
+                guard case .sent(var chain) = changed.turn else { continue }
+                chain.number = .max
+                changed.turn = .sent(chain)
                 let place = try #require(bytes.firstRange(of: session.encoded()))
                 var broken = bytes
                 broken.replaceSubrange(place, with: changed.encoded())

@@ -40,6 +40,7 @@ struct BackupTests {
 
     /// The keys that the sender uses again were used before: the recipient refuses them as replays.
     @Test func reusedKeysOfARestoredSenderAreRefused() throws {
+        #expect(try bob.texts(alice.write(["zero"], to: bob)) == ["zero"])
         try backUp(alice)
         let sent = try alice.write(["one", "two"], to: bob)
         #expect(try bob.texts(sent) == ["one", "two"])
@@ -52,6 +53,21 @@ struct BackupTests {
         #expect(try run.messages.isEmpty)
         #expect(run.stderr.contains("backup") && run.stderr.contains("new session"))
         #expect(try bob.sessions() == before)
+        try heal()
+    }
+
+    /// A sender who had read and not answered has no chain in the backup: it begins another one, and uses no key again.
+    @Test func aSenderRestoredBeforeItsAnswerBeginsAnotherChain() throws {
+        try backUp(alice)
+        let sent = try alice.write(["one"], to: bob)
+        #expect(try bob.texts(sent) == ["one"])
+        try restore(alice)
+        let again = try alice.write(["other"], to: bob)
+        #expect(try messageKey(again[0]) != messageKey(sent[0]))
+        let before = try bob.sessions()
+        let run = try bob.read(again)
+        #expect(run.status == 11 && run.stderr.contains("backup"), "\(run.stderr)")
+        #expect(try run.messages.isEmpty && bob.sessions() == before)
         try heal()
     }
 

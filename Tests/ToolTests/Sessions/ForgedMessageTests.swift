@@ -173,6 +173,7 @@ struct ForgedMessageTests {
                 var opening = try #require(payload["preKey"]?.object)
                 opening["kemCiphertext"] = nil
                 opening["pqPreKeyId"] = nil
+                opening["ratchet"] = nil
                 payload["preKey"] = .object(opening)
             }, 11, "without the post-quantum part")
         try expectRefused(

@@ -145,7 +145,16 @@ struct Couple {
 
     /// Alice begins a session and Bob answers: from then on messages contain no prekey data.
     func begin() throws {
-        let first = try alice.write(["first"], to: bob, "--bundle", bob.bundle())
+        try begin(alice.write(["first"], to: bob, "--bundle", bob.bundle()))
+    }
+
+    /// The same with X3DH, as for another messenger.
+    func beginClassical() throws {
+        let bundle = try bob.bundle { $0["pqSignedPreKey"] = nil }
+        try begin(alice.write(["first"], to: bob, "--classic", "--bundle", bundle))
+    }
+
+    private func begin(_ first: [String]) throws {
         #expect(try bob.texts(first) == ["first"])
         #expect(try alice.texts(bob.write(["answer"], to: alice)) == ["answer"])
     }

@@ -27,6 +27,7 @@ struct SkippedMessageTests {
     /// Alice writes messages that are not delivered, and Bob reads the one after them.
     private func skip(_ count: Int, rounds: Int, first: Int = 0) throws -> [String] {
         var late: [String] = []
+        #expect(try bob.texts(alice.write(["begins a chain"], to: bob)) == ["begins a chain"])
         for round in 0..<rounds {
             let texts = (0...count).map { "\(first + round) \($0)" }
             let sent = try alice.write(texts, to: bob)

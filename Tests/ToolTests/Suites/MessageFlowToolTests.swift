@@ -10,9 +10,10 @@ struct MessageFlowToolTests {
     init() throws {
         accounts = try Accounts()
         try accounts.meet()
-        let bundle = try accounts.bob.bundle()
+        let bundle = try accounts.bob.bundle { $0["pqSignedPreKey"] = nil }
         let first = try accounts.alice.run(
-            "encrypt", ["--to", "bob", "--bundle", bundle, "-q"], stdin: Array("first".utf8))
+            "encrypt", ["--to", "bob", "--classic", "--bundle", bundle, "-q"],
+            stdin: Array("first".utf8))
         #expect(first.status == 0, "\(first.stderr)")
         #expect(try accounts.bob.texts(first.lines) == ["first"])
     }
@@ -83,6 +84,34 @@ struct MessageFlowToolTests {
         #expect(record == first)
     }
 
+    /// A messenger's sessions are classical: a hybrid session is not used, and `--classic` begins one with X3DH from any
+    /// bundle.
+    @Test(arguments: ["flow", "kecalek"])
+    func onlyAClassicalSessionCarriesAMessage(_ format: String) throws {
+        let two = try Couple()
+        try two.begin()
+        func seal(_ more: String...) throws -> Run {
+            try two.alice.run(
+                "bridge", ["seal", format, "--to", two.bob.card] + more, stdin: [0x78])
+        }
+        let none = try seal()
+        #expect(none.status == 10 && none.stderr.contains("no session"), "\(none.stderr)")
+        let bundle = try two.bob.bundle()
+        let refused = try seal("--bundle", bundle)
+        #expect(
+            refused.status == 12 && refused.stderr.contains("use --classic"), "\(refused.stderr)")
+        let sealed = try seal("--bundle", bundle, "--classic")
+        #expect(sealed.status == 0 && sealed.stderr.contains("X3DH"), "\(sealed.stderr)")
+        let record = try JSON.object(parsing: Array(try #require(sealed.lines.first).utf8))
+        let content =
+            try format == "flow"
+            ? MessageFlowMessage(record: record).content : MessageFlowContent(file: record)
+        #expect(content.payload["kem"] == nil)
+        #expect(try #require(content.preKeyHeader).kem == nil)
+        let read = try two.bob.run("bridge", ["open", format, "--text"], stdin: sealed.stdout)
+        #expect(read.status == 0 && read.text == "x\n", "\(read.stderr)")
+    }
+
     /// A record of an unknown sender waits unchanged, and opens after the sender becomes a contact.
     @Test(arguments: ["flow", "kecalek"])
     func anUnknownSendersRecordWaitsAndOpensLater(_ format: String) throws {
@@ -90,7 +119,7 @@ struct MessageFlowToolTests {
         let bundle = try accounts.bob.bundle()
         let sent = try carol.run(
             "bridge",
-            ["seal", format, "--to", accounts.bob.card, "--bundle", bundle, "-q"]
+            ["seal", format, "--to", accounts.bob.card, "--classic", "--bundle", bundle, "-q"]
                 + (format == "flow" ? ["--user-id", "carol@kecalek"] : []),
             stdin: Array("hello".utf8))
         #expect(sent.status == 0, "\(sent.stderr)")
