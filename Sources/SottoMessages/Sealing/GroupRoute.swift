@@ -11,8 +11,6 @@ struct GroupRoute {
     let destinations: [KeyID: Destination]
     /// The mailboxes of further members. They get copies, which need no session.
     let mailboxes: [KeyID: MemberMailbox]
-    /// The members to whose relays no mail may go. They lack the message until it is sent again.
-    let unlisted: Set<KeyID>
     /// The relays to which mail of members who are no contacts may go.
     let relays: ListedRelays
 
@@ -123,7 +121,7 @@ extension RecipientDirectory {
         try noteUnlisted(unlisted, of: group, transaction)
         let route = GroupRoute(
             group: group, destinations: destinations, mailboxes: mailboxes,
-            unlisted: Set(unlisted), relays: relays)
+            relays: relays)
         groups?.routes[name] = route
         // The messages of --group name it by its id.
         groups?.routes[group.id.description] = route
@@ -160,14 +158,25 @@ extension RecipientDirectory {
                 members.count == 1
                 ? "\(names) gets nothing: their relay\(which) is not listed by the group"
                 : "\(names) get nothing: their relays\(which) are not listed by the group"
-            let all = (group.state.policy.relays + relays).joined(separator: ",")
-            let remedy =
-                group.rank >= .admin
-                ? "list it: sotto group policy \(group.id.short) \(shellWord("relays=" + all)) | sotto encrypt | sotto send"
-                : "ask an admin to list it"
-            warn("\(fact); \(remedy)")
+            warn(fact + (Self.remedy(listing: relays, in: group).map { "; \($0)" } ?? ""))
         }
         unlisted = []
+    }
+
+    /// Returns how relays get into the list of a group, or `nil` without a relay. Members chose them, so the owner decides.
+    private static func remedy(listing relays: [String], in group: StoredGroup) -> String? {
+        guard !relays.isEmpty else { return nil }
+        let (those, them) = relays.count == 1 ? ("this relay", "it") : ("these relays", "them")
+        guard group.rank >= .admin else {
+            return "if you trust \(those), ask an admin to list \(them)"
+        }
+        let all = group.state.policy.relays + relays
+        guard all.count <= GroupPolicy.mostRelays else {
+            return "a group lists at most \(GroupPolicy.mostRelays) relays"
+        }
+        let rule = shellWord("relays=" + all.joined(separator: ","))
+        return
+            "if you trust \(those), list \(them): sotto group policy \(group.id.short) \(rule) | sotto encrypt | sotto send"
     }
 
     /// Reports once that no other member gets the owner's messages to a group: it has none, or its policy entitles none.
