@@ -111,7 +111,8 @@ struct DeliverySummary {
     ) -> String? {
         func count(_ place: Place) -> Int { places.values.count { $0 == place } }
         let (sent, queued, refused) = (count(.sent), count(.queued), count(.refused))
-        let counts = [(sent, "sent"), (queued, "queued"), (refused, "refused")].filter { $0.0 > 0 }
+        let counts =
+            [(sent, "sent"), (queued, "queued"), (refused, "refused")].filter { $0.0 > 0 }
             .map { "\($0) \($1)" }.joined(separator: ", ") + (reason.map { ": \($0)" } ?? "")
         switch (sent, queued, refused) {
         case (0, 0, 0): return nil

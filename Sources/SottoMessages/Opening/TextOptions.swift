@@ -29,7 +29,8 @@ package struct TextOptions: ArgumentGroup {
         output: String?, details: Bool = false, events: Bool = false
     ) -> MessageForm {
         let isShown = output == nil && !details && !json && Terminal.isTerminal(1)
-        return MessageForm(isText: text || isShown, hasTime: time, endsWithZero: null, isOfEvents: events)
+        return MessageForm(
+            isText: text || isShown, hasTime: time, endsWithZero: null, isOfEvents: events)
     }
 
     package func validate() throws {

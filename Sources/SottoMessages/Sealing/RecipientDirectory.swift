@@ -202,7 +202,8 @@ final class RecipientDirectory {
             unreached = Failure(
                 .partial,
                 mailboxes.quiet
-                    ? "a message was not encrypted to \(counted(lacking, "member")) of \(name)" : "")
+                    ? "a message was not encrypted to \(counted(lacking, "member")) of \(name)" : ""
+            )
         }
         guard members > 0, reachedGroups.insert(group.id).inserted else { return }
         let count =
