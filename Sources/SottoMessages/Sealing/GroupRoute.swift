@@ -11,6 +11,8 @@ struct GroupRoute {
     let destinations: [KeyID: Destination]
     /// The mailboxes of further members. They get copies, which need no session.
     let mailboxes: [KeyID: MemberMailbox]
+    /// The members whom the owner blocked.
+    let blocked: Set<KeyID>
     /// The relays to which mail of members who are no contacts may go.
     let relays: ListedRelays
 
@@ -20,6 +22,9 @@ struct GroupRoute {
     func reaches(_ member: KeyID) -> Bool {
         destinations[member] != nil || mailboxes[member] != nil
     }
+
+    /// Returns whether a member gets no messages although the owner wants it.
+    func misses(_ member: KeyID) -> Bool { !reaches(member) && !blocked.contains(member) }
 
     /// Returns a copy's line.
     func line(_ copy: Envelope, to member: KeyID) -> JSONObject? {
@@ -95,6 +100,7 @@ extension RecipientDirectory {
             uniquingKeysWith: { first, _ in first })
         let relays = group.state.policy.relays(and: try book.identity().relay)
         var unlisted: [KeyID] = []
+        let blocked = Set(contacts.values.filter(\.isBlocked).map(\.id))
         var destinations: [KeyID: Destination] = [:]
         var mailboxes: [KeyID: MemberMailbox] = [:]
         for member in group.members.map(\.id) where member != own {
@@ -121,7 +127,7 @@ extension RecipientDirectory {
         try noteUnlisted(unlisted, of: group, transaction)
         let route = GroupRoute(
             group: group, destinations: destinations, mailboxes: mailboxes,
-            relays: relays)
+            blocked: blocked, relays: relays)
         groups?.routes[name] = route
         // The messages of --group name it by its id.
         groups?.routes[group.id.description] = route

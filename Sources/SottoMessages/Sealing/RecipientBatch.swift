@@ -201,7 +201,8 @@ extension Recipients {
         let sending = try transaction.prepareMessage(
             to: group, at: Timestamp(seconds: milliseconds / 1000))
         // A member without a route gets no copy.
-        let (readers, lacking) = sending.readers.split(by: route.reaches)
+        let readers = sending.readers.filter(route.reaches)
+        let lacking = sending.readers.filter(route.misses)
         // Without readers nothing needs the file at the relay.
         let upload =
             readers.isEmpty
@@ -253,15 +254,6 @@ extension Recipients {
         try directory?.noteReached(
             group, members: readers.count, lacking: lacking.count, transaction)
         return lines.map { $0.serialized() }
-    }
-}
-
-extension [KeyID] {
-    /// Returns the members that a condition accepts, and the others.
-    fileprivate func split(
-        by isAccepted: (KeyID) -> Bool
-    ) -> (accepted: [KeyID], others: [KeyID]) {
-        (filter(isAccepted), filter { !isAccepted($0) })
     }
 }
 
