@@ -417,7 +417,7 @@ import Testing
         try front.must("sotto encrypt --group team --send", text: "hi\n")
         // A group in place of a person.
         for command in ["encrypt --to team", "fingerprint team", "decrypt --from team"] {
-            let run = try world.paste("sotto \(command)")
+            let run = try world.paste("sotto \(command)", text: "{}\n")
             #expect(
                 run.status == 66 && run.stderr.contains("team is a group, and not a contact"),
                 "\(command): \(run.stderr)")
