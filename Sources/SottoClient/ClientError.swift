@@ -20,7 +20,7 @@ public enum ClientError: Error, Sendable, Equatable {
     /// The relay refused the login.
     case loginRefused(relay: String)
     /// The relay serves only members, and the id is not one of them, whether or not a code was given.
-    case notAdmitted(relay: String, hadCode: Bool)
+    case notAdmitted(relay: RelayURL, hadCode: Bool)
     /// The peer does not speak the relay protocol.
     case notARelay(relay: String)
     /// The relay cannot store data now because its disk is full.
@@ -118,7 +118,7 @@ extension ClientError: FailureError {
                 hint:
                     hadCode
                     ? "the code is not from this relay, was used before, or has expired"
-                    : "with a code from its operator, in a file: sotto recv --invitation @FILE:code"
+                    : "with a code from its operator, in a file: sotto recv --relay \(shellWord(relay.text)) --invitation @FILE:code"
             )
         case .notARelay(let relay): Failure(.unavailable, "\(relay) does not answer as a relay")
         case .relayFull(let relay): Failure(.tryAgain, "\(relay) has no disk space now")

@@ -125,8 +125,8 @@ extension Request {
 
 extension ClientError {
     /// Creates the error for an unexpected response.
-    init(_ response: Response, _ relay: RelayURL) {
-        let relay = relay.description
+    init(_ response: Response, _ address: RelayURL) {
+        let relay = address.description
         switch response {
         case .deferred(let refusal) where refusal == Refusal(.tooMany):
             self = .refused(relay: relay, reason: .tooMany)
@@ -141,7 +141,7 @@ extension ClientError {
             case .noMeeting: self = .noMeeting(relay: relay)
             case .meetingOver: self = .meetingOver(relay: relay)
             case .otherName: self = .meetingElsewhere(relay: relay)
-            case .notAdmitted: self = .notAdmitted(relay: relay, hadCode: false)
+            case .notAdmitted: self = .notAdmitted(relay: address, hadCode: false)
             case let reason: self = .refused(relay: relay, reason: reason)
             }
         default: self = .notARelay(relay: relay)

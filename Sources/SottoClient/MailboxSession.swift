@@ -138,7 +138,7 @@ extension MailboxSession {
             }
             return status
         case .error(let refusal) where refusal.reason == Reason.notAdmitted.rawValue:
-            throw .notAdmitted(relay: relay.description, hadCode: login.invitation != nil)
+            throw .notAdmitted(relay: relay, hadCode: login.invitation != nil)
         case .deferred:
             throw .relayFull(relay: relay.description)
         case .error: throw .loginRefused(relay: relay.description)

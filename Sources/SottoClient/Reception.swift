@@ -34,6 +34,8 @@ public struct Reception {
 
     /// An invitation code that makes the owner a member of the relay.
     public var invitation: InvitationCode?
+    /// Whether mail is received after the login. Without it the relay keeps the mail.
+    public var takesMail = true
 
     /// A change of the connection of a reception with `follow`.
     public enum Notice: Sendable {

@@ -83,7 +83,7 @@ extension Reception {
         }
 
         mutating func run() throws -> Ending {
-            try deliverLeftovers()
+            if plan.takesMail { try deliverLeftovers() }
             let group = RelayLink.makeGroup()
             var backoff = Backoff()
             var deadline = Monotonic.seconds() + plan.wait
@@ -92,7 +92,7 @@ extension Reception {
                 let isFirst = !ending.loggedIn
                 do throws(ClientError) {
                     var opened = try open(group)
-                    try opened.subscribe(&requests)
+                    if plan.takesMail { try opened.subscribe(&requests) }
                     session = opened
                     ending.loggedIn = true
                     backoff.reset()
@@ -113,6 +113,10 @@ extension Reception {
                     joined()
                 } else {
                     replenish()
+                }
+                guard plan.takesMail else {
+                    finish()
+                    break
                 }
                 let end = try drain()
                 let wasEmpty = isEmpty

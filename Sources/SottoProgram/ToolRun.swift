@@ -72,6 +72,13 @@ public struct ToolRun {
             messages: transfer.channels[2].received)
     }
 
+    /// Shows the collected messages of a run as if they had been shown by it.
+    public func show(_ result: Result) {
+        var messages = ToolMessages(of: tool)
+        messages.show(result.messages[...])
+        messages.end()
+    }
+
     /// Runs the tool and returns its output. Throws if it fails; the tool has then printed its own message.
     @discardableResult
     public func output() throws(Failure) -> [UInt8] {

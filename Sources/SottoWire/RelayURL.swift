@@ -92,7 +92,10 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
             guard path == "/" || scheme.port != nil, path.utf8.count <= Self.pathLimit else {
                 throw .form
             }
-            let other = path.unicodeScalars.first { !("!"..."~").contains($0) || $0 == "?" }
+            // A comma separates the addresses of a list.
+            let other = path.unicodeScalars.first {
+                !("!"..."~").contains($0) || $0 == "?" || $0 == ","
+            }
             if let other { throw .character(other) }
         }
         let address: RelayURL

@@ -75,7 +75,7 @@ struct RequestsCommand: Program {
             try output.writeText(table.text)
         }
         try output.finish()
-        if form.isText, output.isTerminal { noteAcceptance(of: requests) }
+        if form.isText, output.isTerminal { try noteAcceptance(of: requests, open) }
         if let aside = try open.book.store()?.requestsAside(), aside.messages > 0 {
             options.note(
                 "\(counted(aside.messages, "message")) of \(counted(aside.senders, "sender")) set aside because the list is full: they return when others are dropped, and sotto contact requests prints them for a full id"
@@ -111,21 +111,35 @@ struct RequestsCommand: Program {
         options.note(
             "to read before you decide: sotto contact requests \(person.id.short)\(option) | sotto decrypt --preview --text\(option)"
         )
-        if let request { noteAcceptance(of: [request]) }
+        if let request { try noteAcceptance(of: [request], open) }
     }
 
     /// The number of senders for whom the command is printed that accepts them.
     private static let noted = 3
 
-    /// Names the commands that accept the first senders. A sender without a name on a card needs one.
-    private func noteAcceptance(of requests: [MessageRequest]) {
+    /// Names the commands that accept the first senders. A sender needs a name if the one on the card is not free.
+    private func noteAcceptance(of requests: [MessageRequest], _ open: OpenBook) throws {
         let option = options.identity.identityOption
         for request in requests.prefix(Self.noted) {
-            let name = request.card.map(\.name.isEmpty) == false ? "" : " --name NAME"
+            let name = try isNamed(request, open) ? "" : " --name NAME"
             options.note(
                 "to accept and read: sotto contact accept \(request.from.short)\(name)\(option) | sotto decrypt\(option)"
             )
         }
+    }
+
+    /// Returns whether `contact accept` needs no name: the sender is a contact, or the name on the card is free.
+    private func isNamed(_ request: MessageRequest, _ open: OpenBook) throws -> Bool {
+        try open.book.view { state in
+            if try state.readableContact(id: request.from) != nil { return true }
+            guard let card = request.card else { return false }
+            do {
+                _ = try state.freeName(nil, for: card, hint: "")
+                return true
+            } catch let failure as Failure where failure.status == .usage {
+                return false
+            }
+        } ?? false
     }
 
     private func drop(_ person: Correspondent, _ open: OpenBook) throws {

@@ -16,7 +16,7 @@ enum DecryptMode: String, CommandMode {
         case .input: "\(Self.file.takes) \(Self.messages.takes)"
         case .file: "--passphrase --hold --from \(Self.keys) -o -q <file>"
         case .messages:
-            "--chat --preview --receipts --stateless \(Self.reading) \(Self.keys) -o -q <file>"
+            "--chat --events --preview --receipts --stateless \(Self.reading) \(Self.keys) -o -q <file>"
         case .again: "--again --since \(Self.reading) \(Self.keys) -o -q"
         case .attachment: "--attachment \(Self.keys) -o -q <file>"
         case .verification: "--verify --from \(Self.keys) -q <file>"

@@ -74,7 +74,8 @@ enum DecryptPlan {
 
     private static func reading(_ tool: DecryptTool) -> ReadingPlan {
         ReadingPlan(
-            tool: DecryptTool.toolName, form: tool.form.form(output: tool.output),
+            tool: DecryptTool.toolName,
+            form: tool.form.form(output: tool.output, events: tool.events),
             identity: tool.identity.choice,
             from: tool.senders.from, trust: tool.senders.trust, preview: tool.preview,
             stateless: tool.stateless,

@@ -52,6 +52,9 @@ struct DecryptTool: CoreProgram {
 
     @OptionGroup var form: TextOptions
 
+    @Flag("--events", help: "Print only what happened in groups, such as invitations.")
+    var events = false
+
     @Flag("--hold", help: "Print no part of a file before all of it is verified.")
     var hold = false
 

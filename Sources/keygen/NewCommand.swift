@@ -47,7 +47,10 @@ struct New: Program {
             if isShown {
                 Terminal.say("")
             } else {
-                let file = saving.namedFile.map { " " + shellWord($0) } ?? ""
+                // Of an identity on standard output the file is not known.
+                let file =
+                    saving.output == "-"
+                    ? " FILE" : saving.namedFile.map { " " + shellWord($0) } ?? ""
                 Terminal.note(
                     "words\(together) restore your keys, and are shown only on a terminal; to see them: sotto keygen words\(file)"
                 )

@@ -15,6 +15,8 @@ struct Receiving {
     /// The command that gets each envelope; `nil` to print them.
     let command: String?
     let quiet: Bool
+    /// Whether mail is received. Without it only an invitation is redeemed.
+    var takesMail = true
 
     /// Receives, and calls `after` at the end. Throws a failure with status 1 if no envelope was handled.
     func run(
@@ -25,6 +27,7 @@ struct Receiving {
         reception.follow = follows
         reception.wait = wait
         reception.maximum = maximum
+        reception.takesMail = takesMail
         if !quiet { reception.notice = Self.say }
         let ending = try isOfDead ? reception.runDead(handling) : reception.run(handling)
         try after(ending)

@@ -25,7 +25,7 @@ enum RecvPlan {
         if let max = tool.max, max < 1 { throw UsageError("--max must be at least 1") }
         guard tool.wait >= 0 else { throw UsageError("--wait must be at least 0") }
 
-        try Self.checkOutput(tool)
+        let takesMail = try Self.takesMail(tool)
         let identity = tool.identity.choice
         let relay = AskedRelay(url: tool.relay, authorities: tool.ca)
         switch tool.mode {
@@ -34,12 +34,12 @@ enum RecvPlan {
                 MailReception(
                     identity: identity, lockTimeout: tool.stateless ? nil : tool.lock.timeout,
                     relay: relay, invitation: tool.invitation, claimsAhead: !tool.noBundles,
-                    receiving: Self.receiving(tool)))
+                    receiving: Self.receiving(tool, takesMail: takesMail)))
         case .loginKey:
             self = .loginKey(
                 LoginKeyReception(
                     key: tool.loginKey ?? "", password: tool.loginPassword, owner: tool.of ?? "",
-                    relay: relay, receiving: Self.receiving(tool)))
+                    relay: relay, receiving: Self.receiving(tool, takesMail: takesMail)))
         case .again:
             self = .again(
                 PrintedEnvelopes(
@@ -81,20 +81,27 @@ enum RecvPlan {
         }
     }
 
-    /// Throws a failure with status 64 if envelopes would be lost on a terminal. A new member, who redeems an invitation, has none.
-    private static func checkOutput(_ tool: RecvTool) throws {
+    /// Returns whether mail is received: not if envelopes would be lost on a terminal. Throws a failure with status 64 then, unless an
+    /// invitation is to be redeemed.
+    private static func takesMail(_ tool: RecvTool) throws(Failure) -> Bool {
         switch tool.mode {
         case .mail, .stateless, .loginKey, .again, .dead:
-            guard tool.exec == nil, tool.invitation == nil else { return }
-            try tool.records.check(decryptedWith: tool.identity.identityOption)
-        case .bundle, .card, .room, .blob, .meeting: return
+            guard tool.exec == nil else { return true }
+            do throws(Failure) {
+                try tool.records.check(decryptedWith: tool.identity.identityOption)
+                return true
+            } catch {
+                guard tool.invitation != nil else { throw error }
+                return false
+            }
+        case .bundle, .card, .room, .blob, .meeting: return true
         }
     }
 
-    private static func receiving(_ tool: RecvTool) -> Receiving {
+    private static func receiving(_ tool: RecvTool, takesMail: Bool) -> Receiving {
         Receiving(
             isOfDead: tool.dead, follows: tool.follow, wait: tool.wait, maximum: tool.max,
-            command: tool.exec, quiet: tool.quiet)
+            command: tool.exec, quiet: tool.quiet, takesMail: takesMail)
     }
 
     private static func room(_ tool: RecvTool, _ relay: AskedRelay) throws -> RoomRequest {

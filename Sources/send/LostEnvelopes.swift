@@ -9,7 +9,7 @@ struct LostEnvelopes {
     private var unsentSignals = 0
     private var reason = ""
     /// The relay that serves only members and refused a publication.
-    private var closedRelay: String?
+    private var closedRelay: RelayURL?
 
     mutating func add(_ result: DeliveryResult) {
         guard !result.isSignal || result.status != .dropped else {
@@ -19,7 +19,7 @@ struct LostEnvelopes {
         counts[result.status, default: 0] += 1
         if let refusal = result.refusal { reason = refusal.reason }
         if result.refusal?.reason == Reason.notAdmitted.rawValue, result.to == nil {
-            closedRelay = result.relay
+            closedRelay = result.relay.flatMap { try? RelayURL($0) }
         }
     }
 

@@ -30,13 +30,6 @@ struct OutboxReport {
             try output.writeText(table.text)
         }
         try output.finish()
-        guard isText, let relay = items.first(where: { !$0.relay.isEmpty })?.relay else { return }
-        Terminal.say("send: note: \(Self.givingUp(relay))")
-    }
-
-    /// Returns the words that name the command for what waits for a relay that is no longer used.
-    static func givingUp(_ relay: String) -> String {
-        "if this relay is no longer used, give up what waits for it: sotto send --drop \(shellWord(relay))"
     }
 
     /// Drops the items with one of `ids`, or for a relay in place of an id, and prints the result of each. Throws a failure with

@@ -48,7 +48,7 @@ struct SendTool: CoreProgram {
     @Option(
         "--drop", value: "id",
         help:
-            "Delete the items with this id, or for this relay, from the outbox, and send nothing; may be repeated."
+            "Delete what waits with this id, or all that waits for this relay: its messages, cards and prekeys are not sent. May be repeated."
     )
     var drop: [String] = []
 

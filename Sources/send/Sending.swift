@@ -81,7 +81,9 @@ struct Sending {
         for queue in try outbox.queues() {
             guard let relay = try? RelayURL(queue.relay), untrusted.contains(relay.description)
             else { continue }
-            Terminal.say("send: note: \(OutboxReport.givingUp(queue.relay))")
+            Terminal.say(
+                "send: note: if this relay is no longer used, give up what waits for it: sotto send --drop \(shellWord(queue.relay))"
+            )
         }
     }
 

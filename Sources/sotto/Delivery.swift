@@ -24,8 +24,8 @@ struct Delivery {
     }
 
     /// Runs the pipe. Ends with the status of its last stage that failed, and if `needsRecipient`, with 1 if the message was for
-    /// no one.
-    func run(needsRecipient: Bool = false) throws {
+    /// no one. `printsResults` tells whether the records of `send` are printed if nothing failed.
+    func run(needsRecipient: Bool = false, printsResults: Bool = true) throws {
         var pipe = pipe
         let isShown = Terminal.isTerminal(1)
         pipe.showsOutput = !isShown && !needsRecipient
@@ -36,7 +36,7 @@ struct Delivery {
         }
         let result = try pipe.run()
         let summary = DeliverySummary(result.output)
-        if !isShown, needsRecipient, !quiet || result.status != 0 {
+        if !isShown, needsRecipient, printsResults || result.status != 0 {
             let output = try Output(path: "-", content: .text)
             try output.write(result.output)
             try output.finish()
@@ -44,15 +44,18 @@ struct Delivery {
         // A recipient whose message was not encrypted has no result of `send`.
         let isWhole = result.statuses.dropLast().allSatisfy { $0 == 0 }
         if isShown, !quiet,
-            let line = summary.line(names.text, isGroup: names.isGroup, isWhole: isWhole)
+            let line = summary.line(names.text, names.group, isWhole: isWhole)
         {
             let output = try Output(path: "-", content: .text)
             try output.writeText(line + "\n")
             try output.finish()
         }
+        // encrypt ends with 15 if no member of a group can get the message.
+        let isFailed = ![ExitStatus.done, .partial].contains { $0.rawValue == result.status }
+        if !isFailed, needsRecipient, !summary.hasRecipients {
+            throw Failure(.no, quiet ? "" : "the message was sent to no one")
+        }
         try Self.end(result.status)
-        guard needsRecipient, !summary.hasRecipients else { return }
-        throw Failure(.no, quiet ? "" : "the message was sent to no one")
     }
 
     /// Ends with the status of a pipe, whose tools have printed their messages; returns for 0.
@@ -100,26 +103,31 @@ struct DeliverySummary {
     }
 
     /// Returns the line, or `nil` if nothing was to be sent. `names` are the recipients, if they are known. They are named only if
-    /// the records are about all of them, which `isWhole` tells. For a message to one group, `isGroup`, the members who get it are
+    /// the records are about all of them, which `isWhole` tells. For a message to one group, the members who get it are
     /// counted: others can get nothing.
     func line(
-        _ names: @autoclosure () -> String?, isGroup: Bool, isWhole: Bool
+        _ names: @autoclosure () -> String?, _ group: @autoclosure () -> RecipientGroup?,
+        isWhole: Bool
     ) -> String? {
         func count(_ place: Place) -> Int { places.values.count { $0 == place } }
         let (sent, queued, refused) = (count(.sent), count(.queued), count(.refused))
+        let counts =
+            [(sent, "sent"), (queued, "queued"), (refused, "refused")].filter { $0.0 > 0 }
+            .map { "\($0) \($1)" }.joined(separator: ", ") + (reason.map { ": \($0)" } ?? "")
         switch (sent, queued, refused) {
         case (0, 0, 0): return nil
         case (_, 0, 0) where !hasRecipients:
             return "published" + (relay.map { " at \($0)" } ?? "")
-        case (_, 0, 0) where isWhole:
-            let members = isGroup ? ", \(counted(recipients.count, "member"))" : ""
-            return "sent" + (names().map { " to \($0)\(members)" } ?? "")
+        case (_, 0, 0):
+            if let group = group() {
+                return "sent to " + group.words(forMembers: recipients.count)
+            }
+            guard isWhole else { return counts }
+            return "sent" + (names().map { " to \($0)" } ?? "")
         case (0, _, 0) where isWhole:
             return "queued" + (hasRecipients ? names().map { " for \($0)" } ?? "" : "")
                 + (reason.map { ": \($0)" } ?? "")
-        default:
-            return [(sent, "sent"), (queued, "queued"), (refused, "refused")].filter { $0.0 > 0 }
-                .map { "\($0) \($1)" }.joined(separator: ", ") + (reason.map { ": \($0)" } ?? "")
+        default: return counts
         }
     }
 }

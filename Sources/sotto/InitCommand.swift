@@ -85,7 +85,7 @@ struct InitCommand: Program {
                 ("sotto say FRIEND hello", "write a message"),
             ])
             if status != 0 { throw Failure.ended(status, "send") }
-        case .refused(let status):
+        case .refused(let failure):
             let address = shellWord(relay ?? "")
             try say([
                 (
@@ -93,16 +93,16 @@ struct InitCommand: Program {
                     "publish your card, with a code from the operator in the file"
                 )
             ])
-            throw Failure.ended(status, "recv")
+            throw failure
         }
     }
 
     /// What became of the card and the prekeys at the relay.
     private enum Publication {
-        /// `send` ended with this status, or `recv` after a code was accepted.
+        /// `send` ended with this status, or `recv` accepted a code.
         case sent(Int32)
-        /// The relay serves only members, and no code was accepted; `recv` ended with this status.
-        case refused(Int32)
+        /// The relay serves only members, and no code was accepted.
+        case refused(Failure)
     }
 
     private func choosePassphrase() throws -> PassedSecret? {
@@ -183,10 +183,14 @@ struct InitCommand: Program {
             made.secret = secret
             records += try made.output()
         }
-        let sending = try ToolRun("send", ["--relay", relay], input: records).run()
+        var send = ToolRun("send", ["--relay", relay], input: records)
+        send.collectsMessages = true
+        let sending = try send.run()
+        // A code is asked for in place of the error that names the command for one.
         if Self.isForMembers(sending.output) {
             return try redeem(nil, at: relay, path, secret)
         }
+        send.show(sending)
         let outcome = sending.status
         if outcome == ExitStatus.tryAgain.rawValue {
             Terminal.say(
@@ -211,20 +215,19 @@ struct InitCommand: Program {
     private func redeem(
         _ first: [UInt8]?, at relay: String, _ path: String, _ secret: PassedSecret?
     ) throws -> Publication {
-        var status = ExitStatus.permission.rawValue
+        var failure = Failure(
+            .permission, "\(relay) serves only members, and this id is not a member")
         var given = first
         for _ in 0..<Self.prompts + (first == nil ? 0 : 1) {
             guard let code = try given ?? askForCode(of: relay) else { break }
             given = nil
-            status = try accept(code, at: relay, path, secret)
-            // The relay accepted the code. What it did not take yet waits in the outbox.
-            if [ExitStatus.done.rawValue, ExitStatus.tryAgain.rawValue].contains(status) {
-                return .sent(status)
-            }
+            let status = try accept(code, at: relay, path, secret)
+            if status == ExitStatus.done.rawValue { return .sent(status) }
+            failure = Failure.ended(status, "recv")
             let wrong = [ExitStatus.malformed.rawValue, ExitStatus.permission.rawValue]
             guard wrong.contains(status) else { break }
         }
-        return .refused(status)
+        return .refused(failure)
     }
 
     /// Asks for the code of an invitation on a terminal. Returns `nil` without a code.

@@ -8,13 +8,13 @@ struct ReadCommand: Program {
         name: "read", abstract: "Receive messages, show the unread ones, and mark them as read.",
         usage: "sotto read [--text | --json] [WHO]",
         discussion: """
-            Runs recv | decrypt, then history --unread WHO for each conversation with unread messages, and then \
+            Runs recv | decrypt --events, then history --unread WHO for each conversation with unread messages, and then \
             history read WHO | encrypt | send. If another recv runs, such as that of sotto chat, the first step is left \
             to it. A message is marked as read after it was written to the end. What happened in groups is shown first, \
             with the command that answers a question.
 
             The output is text on a terminal, and message records otherwise. The exit status is 1 if nothing is unread \
-            and nothing happened in a group.
+            and nothing happened in a group, and that of recv or decrypt if one failed, also if messages were shown.
 
             EXAMPLES
               sotto read
@@ -39,15 +39,17 @@ struct ReadCommand: Program {
         for conversation in conversations {
             shown += try show(conversation, isAlone: conversations.count == 1, identity) ? 1 : 0
         }
-        guard shown == 0, !hasNews else { return }
+        // What was shown hides no failure.
         try Delivery.end(failed)
+        guard shown == 0, !hasNews else { return }
         throw Failure(.no, quiet ? "" : "nothing is unread")
     }
 
     private var notes: [String] { quiet ? ["-q"] : [] }
 
-    /// Receives and decrypts what waits at the relay. If this fails, what is here can be read nevertheless. Returns the status of
-    /// a failure, else 0, and whether something happened in a group.
+    /// Receives and decrypts what waits at the relay, and shows what happened in groups, which is in no conversation as an unread
+    /// message. If this fails, what is here can be read nevertheless. Returns the status of a failure, else 0, and whether
+    /// something happened.
     private func receive(
         _ identity: SharedIdentity
     ) throws -> (failed: Int32, hasNews: Bool) {
@@ -59,71 +61,18 @@ struct ReadCommand: Program {
         let isOther =
             received.status == ExitStatus.tryAgain.rawValue
             && messages.contains("another recv is running")
-        if !isOther {
-            for line in messages.split(separator: "\n") {
-                Terminal.say(
-                    line.hasPrefix("recv: ") ? "sotto: " + line.dropFirst(6) : String(line))
-            }
-        }
+        if !isOther { recv.show(received) }
         let isUsual = isOther || received.status == ExitStatus.no.rawValue
         let failed = isUsual ? 0 : received.status
-        guard !received.output.isEmpty else { return (failed, false) }
+        // Without envelopes recv can have fetched files about groups.
+        guard failed == 0 || !received.output.isEmpty else { return (failed, false) }
         // A message that cannot be decrypted is reported by decrypt, and hides no other one.
-        let opened = try identity.run(.decrypt, notes, input: received.output).run()
-        let hasNews = try showNews(in: opened.output, of: received.output, identity)
-        return (opened.status > 1 ? opened.status : failed, hasNews)
-    }
-
-    /// Shows what happened in groups, which is in no conversation as an unread message. Returns whether something did.
-    private func showNews(
-        in output: [UInt8], of envelopes: [UInt8], _ identity: SharedIdentity
-    ) throws -> Bool {
-        let news = records(in: output).filter {
-            $0["body"]?.object?["events"]?.array?.isEmpty == false
-        }
-        guard !news.isEmpty else { return false }
-        tellInvitations(in: news)
-        guard form.isText else {
-            let output = try Output(path: "-", content: .text)
-            for record in news { try output.writeRecord(record) }
-            try output.finish()
-            return true
-        }
-        let ids = Set(news.filter { !Self.isInvitation($0) }.compactMap { $0["id"]?.string })
-        let shown = envelopes.split(separator: UInt8(ascii: "\n")).filter { line in
-            let envelope = try? JSON.object(parsing: Array(line))
-            return envelope?["id"]?.string.map { ids.contains($0) } ?? false
-        }
-        guard !shown.isEmpty else { return true }
-        // An envelope that was opened prints its text again, and a failure was reported the first time.
         var decrypt = identity.run(
-            .decrypt, ["-q", "--text"], input: shown.flatMap { $0 + [UInt8(ascii: "\n")] })
-        decrypt.collectsMessages = true
+            .decrypt, ["--events", form.isText ? "--text" : "--json"] + notes,
+            input: received.output)
         decrypt.showsOutput = true
-        _ = try decrypt.run()
-        return true
-    }
-
-    private static func isInvitation(_ record: JSONObject) -> Bool {
-        (record["body"]?.object?["events"]?.array ?? []).contains {
-            $0.object?["event"]?.string == "invited"
-        }
-    }
-
-    /// Tells of the invitations among messages, which are in no conversation.
-    private func tellInvitations(in news: [JSONObject]) {
-        for record in news {
-            for event in record["body"]?.object?["events"]?.array ?? [] {
-                guard let event = event.object, event["event"]?.string == "invited",
-                    let group = event["id"]?.string
-                else { continue }
-                let who = (record["name"] ?? record["from"])?.string ?? "?"
-                let name = event["name"]?.string ?? group
-                Terminal.say(
-                    "\(who) invited you to the group \(name); to join: sotto group accept \(shellWord(group))\(identity.option) --send"
-                )
-            }
-        }
+        let opened = try decrypt.run().status
+        return (opened > 1 ? opened : failed, opened == 0)
     }
 
     /// A conversation to read.

@@ -7,12 +7,25 @@ protocol Recipients {
     var observer: ((ArraySlice<UInt8>) -> Void)? { get }
     /// The names in a sentence; `nil` if none is known.
     var text: String? { get }
-    /// Whether the only recipient is a group.
-    var isGroup: Bool { get }
+    /// The only recipient, if it is a group.
+    var group: RecipientGroup? { get }
 }
 
 extension Recipients {
     var observer: ((ArraySlice<UInt8>) -> Void)? { nil }
+}
+
+/// A group that gets messages.
+struct RecipientGroup {
+    let name: String
+    /// The number of members without the owner; `nil` if it is not known.
+    let others: Int?
+
+    /// Returns the words for a number of members who get a message.
+    func words(forMembers count: Int) -> String {
+        guard let others, count < others else { return "\(name), \(counted(count, "member"))" }
+        return "\(count) of \(counted(others, "member")) of \(name)"
+    }
 }
 
 /// The recipients that `encrypt` gets as `--to` and `--group`.
@@ -20,7 +33,10 @@ struct NamedRecipients: Recipients {
     private var names: [String] = []
     private var groups = 0
 
-    var isGroup: Bool { names.count == 1 && groups == 1 }
+    var group: RecipientGroup? {
+        guard let name = names.first, names.count == 1, groups == 1 else { return nil }
+        return RecipientGroup(name: name, others: nil)
+    }
 
     init(_ arguments: [String]) {
         var words = arguments.prefix { $0 != "--" }
@@ -57,7 +73,13 @@ final class RecordedRecipients: Recipients {
     /// The number of groups among them.
     private var groups = 0
 
-    var isGroup: Bool { ids.count == 1 && groups == 1 }
+    var group: RecipientGroup? {
+        guard let id = ids.first, ids.count == 1, groups == 1 else { return nil }
+        let record = list(.group).first { $0["id"]?.string == id }
+        return RecipientGroup(
+            name: record.flatMap { Self.name(in: $0) } ?? Self.short(id),
+            others: record?["members"]?.integer.map { Int($0) - 1 })
+    }
 
     /// The records are for contacts and groups of `identity`.
     init(of identity: SharedIdentity) { self.identity = identity }
@@ -84,24 +106,26 @@ final class RecordedRecipients: Recipients {
 
     var text: String? {
         guard !ids.isEmpty else { return nil }
-        let names = names(in: .contact).merging(names(in: .group)) { $1 }
-        return sentence(of: ids.map { names[$0] ?? String($0.prefix(16)) + "…" })
+        var names: [String: String] = [:]
+        for record in list(.contact) + list(.group) {
+            if let id = record["id"]?.string { names[id] = Self.name(in: record) }
+        }
+        return sentence(of: ids.map { names[$0] ?? Self.short($0) })
     }
 
-    /// Returns the names that a tool lists, by their ids.
-    private func names(in tool: Tool) -> [String: String] {
+    /// Returns the records that a tool lists.
+    private func list(_ tool: Tool) -> [JSONObject] {
         var run = identity.run(tool, ["list", "--json", "-q"])
         run.collectsMessages = true
-        guard let result = try? run.run() else { return [:] }
-        var names: [String: String] = [:]
-        for record in records(in: result.output) {
-            guard let id = record["id"]?.string,
-                let name = (record["called"] ?? record["name"])?.string, !name.isEmpty
-            else { continue }
-            names[id] = name
-        }
-        return names
+        return (try? run.run()).map { records(in: $0.output) } ?? []
     }
+
+    private static func name(in record: JSONObject) -> String? {
+        let name = (record["called"] ?? record["name"])?.string
+        return name == "" ? nil : name
+    }
+
+    private static func short(_ id: String) -> String { id.prefix(16) + "…" }
 }
 
 /// Returns the records among the lines that a tool printed.

@@ -61,7 +61,8 @@ struct SayCommand: Program {
     ) throws {
         let compose = PipeRun.Stage(
             "compose", arguments.prefix(1) + identity.options + arguments.dropFirst())
-        try Delivery(compose, of: identity, input: input, quiet: quiet).run(needsRecipient: true)
+        try Delivery(compose, of: identity, input: input, quiet: quiet).run(
+            needsRecipient: true, printsResults: !quiet)
     }
 
     /// Returns the text, or `nil` for that on standard input.

@@ -57,7 +57,8 @@ struct SentCommand {
             let identity = try SharedIdentity(path: words.path, source: words.source)
             let pipe = Delivery(
                 first(words.arguments(identity)), of: identity, quiet: words.isQuiet)
-            try pipe.run()
+            // Other commands can have nothing to send.
+            try pipe.run(needsRecipient: tool == .compose)
         case .envelopes:
             // One stage opens the identity, and asks itself.
             let send = PipeRun.Stage("send", words.isQuiet ? ["-q"] : [])

@@ -15,7 +15,12 @@ import Testing
         let world = try Correspondence(["--invited"])
         let relay = "--relay \(scheme)://\(world.relay.address)"
         #expect(world.shell("bob", "recv \(relay)").status == 77)
-        #expect(world.errors.contains("recv --invitation"))
+        // The command that joins names the relay: another one would be the default.
+        #expect(
+            world.errors.contains(
+                ": sotto recv --relay '\(scheme)://\(world.relay.address)' --invitation @FILE:code\n"
+            ),
+            "\(world.errors)")
         try world.expect("bob", "relay invite --store \(world.storePath) > code")
         #expect(world.shell("bob", "recv \(relay) --invitation @FILE:code").status == 0)
         // The relay has the card and the prekeys of the new member.
@@ -94,11 +99,15 @@ import Testing
             ("used", "--invitation @FILE:code", 77),
         ] as [(String, String, Int32)] {
             let relay = "--relay tcp://\(world.relay.address)"
+            let before = world.errors
             let run = world.shell(
                 "bob",
                 "SOTTO_IDENTITY=\(name).key sotto init --no-passphrase \(relay) \(options) < /dev/null"
             )
             #expect(run.status == status, "\(name): \(world.errors)")
+            // The errors before it name no other command.
+            let said = world.errors.dropFirst(before.count)
+            #expect(!said.contains("--invitation"), "\(name): \(said)")
             #expect(run.lines.count == 1 && run.lines[0].hasPrefix(next), "\(run.lines)")
             #expect(try !isPublished(name))
         }
@@ -106,7 +115,7 @@ import Testing
         #expect(world.shell("bob", "keygen public late.key | send").status == 15)
         #expect(
             world.errors.contains(
-                "hint: with a code from its operator, in a file: sotto recv --invitation @FILE:code\n"
+                "hint: with a code from its operator, in a file: sotto recv --relay 'tcp://\(world.relay.address)' --invitation @FILE:code\n"
             ), "\(world.errors)")
         try world.expect("bob", "relay invite --store \(world.storePath) > code")
         try world.expect("bob", "sotto recv -i late.key --invitation @FILE:code")

@@ -265,6 +265,51 @@ struct FirstMinuteTests {
                 && next.filter { $0 == "\n" }.count == 1, "\(next)")
     }
 
+    /// On a terminal a code is redeemed, and the relay keeps the mail for a command that can read it.
+    @Test func onATerminalAnInvitationBringsNoEnvelopes() throws {
+        let relay = try Relay(in: alice, "--invited")
+        for (name, home) in [("alice", alice), ("bob", bob)] {
+            try home.run("sotto", ["init", "--name", name, "--no-passphrase"])
+        }
+        bob.files.write("alice.card", try alice.output("keygen", ["public"]))
+        let redeem = ["--relay", relay.address, "--invitation", "@FILE:code"]
+        for isMember in [false, true] {
+            let code = try alice.output("relay", ["invite", "-q", "--store", "relay.db"])
+            alice.files.write("code", code)
+            let run = try TerminalSession(alice.command("recv", redeem), columns: 200).finish()
+            #expect(
+                run.status == 0 && run.text.contains("has your card and prekeys")
+                    && !run.text.contains("{"), "\(run.text)")
+            guard !isMember else { break }
+            let sealed = try bob.run("encrypt", ["--to", "alice.card"], text: "hello")
+            let sent = try bob.run(
+                "send", ["--relay", relay.address], stdin: .whole(sealed.stdout))
+            #expect(sent.status == 0, "\(sent.stderr)")
+        }
+        let mail = try alice.run("recv", ["--relay", relay.address])
+        #expect(mail.status == 0 && mail.lines.count == 1, "\(mail.stderr)")
+    }
+
+    /// Only the status 0 of `recv` tells that the relay accepted the code.
+    @Test func aCodeThatWasNotSentIsNotAccepted() throws {
+        let programs = ["sotto", "keygen"].map { Programs.path($0) }.joined(separator: " ")
+        let run = try alice.other(
+            "/bin/sh",
+            [
+                "-c",
+                """
+                mkdir bin && cp \(programs) bin && echo code > code || exit 1
+                printf '#!/bin/sh\\nexit 75\\n' > bin/recv && chmod +x bin/recv
+                bin/sotto init --name alice --no-passphrase --relay tcp://127.0.0.1:1 --invitation @FILE:code
+                """,
+            ]
+        ).run(stdin: .whole([]))
+        #expect(
+            run.status == 75 && run.lines.count == 1
+                && run.text.hasPrefix("sotto recv --relay 'tcp://127.0.0.1:1' --invitation "),
+            "\(run.text) \(run.stderr)")
+    }
+
     @Test func aNewAndARecoveredIdentitySayWhatTheWordsRestore() throws {
         let made = try alice.run("keygen", ["--name", "alice", "-o", "alice.key"])
         #expect(made.stderr.contains("restore your keys") && !made.stderr.contains("everything"))

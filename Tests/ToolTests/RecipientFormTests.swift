@@ -264,6 +264,8 @@ struct RecipientFormTests {
             ("tcp://relay.exa mple.org:7667", "a space"),
             ("tcp://relay\rexample:7667", "a carriage return"),
             ("tcp://b\u{FC}cher.example:7667", "xn--"), ("tcp://[fe80::1%eth0]:7667", "zone"),
+            // A comma separates the addresses of a list.
+            ("https://relay.example/a,b", "the character ,"),
             ("tcp://user@host:7667", "the character @"), ("wss://host/a b", "a space"),
             ("tcp://host\u{200B}name:7667", "U+200B"),
         ] as [(String, String?)] {

@@ -60,6 +60,9 @@ struct SecretTests {
         #expect(
             try shown.status == 0 && shown.text.contains(words("shown.key")), "\(shown.text)")
         #expect(!shown.text.contains("sotto keygen words"))
+        // On standard output it has no name, and the default identity is another one.
+        let piped = try shell("$KEYGEN \(options.joined()) -o - 2>&1 > piped.key")
+        #expect(piped.text.contains("to see them: sotto keygen words FILE\n") == options.isEmpty)
     }
 
     @Test(arguments: [

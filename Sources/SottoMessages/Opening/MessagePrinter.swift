@@ -35,6 +35,22 @@ package final class MessagePrinter {
     /// Whether records are printed, and not texts.
     package var printsRecords: Bool { !form.isText }
 
+    /// Whether a message was printed.
+    private(set) var hasPrinted = false
+
+    /// Whether a message is printed: any, or only the events of a group, which this machine wrote.
+    private func prints(_ message: Message) -> Bool {
+        !form.isOfEvents || message.body["type"]?.string == GroupBody.type
+    }
+
+    /// Prints the serialized ``record(_:number:seen:quotation:)`` of a message.
+    func print(_ record: [UInt8], of message: Message, number: Int64?, seen: Bool) throws {
+        defer { if number != nil, !seen { noteAnswer(to: message) } }
+        guard prints(message) else { return }
+        try output.writeRecord(serialized: record)
+        hasPrinted = true
+    }
+
     /// Returns the record of a message. `number` is its number in the state; `nil` if it is not stored. `quotation` is
     /// ``Quotation/name``.
     static func record(
@@ -52,6 +68,8 @@ package final class MessagePrinter {
         _ message: Message, number: Int64?, seen: Bool, _ store: IdentityStore?
     ) throws {
         defer { if number != nil, !seen { noteAnswer(to: message) } }
+        guard prints(message) else { return }
+        hasPrinted = true
         guard form.isText else {
             let quotation = try store.flatMap { try Quotation.name(of: message, $0) }
             try output.writeRecord(
@@ -103,7 +121,7 @@ package final class MessagePrinter {
         text body: JSONObject, about target: String = TargetWords.unknown, _ prefix: String
     ) throws {
         if let (line, command) = (try? MessageBody(body, isLocal: true))?.lineAndCommand(
-            about: target)
+            about: target, identity: identity)
         {
             guard let command else { return try write(text: prefix + line) }
             guard output.isTerminal else { return try write(text: prefix + line + " " + command) }
@@ -173,6 +191,7 @@ package final class MessagePrinter {
 
     /// Prints a record that is not a message; with `--text`, the content of its body if it has one.
     func print(_ record: JSONObject) throws {
+        guard !form.isOfEvents else { return }
         guard form.isText else { return try output.writeRecord(record) }
         if let body = record["body"]?.object {
             try print(text: body, form.hasTime ? "-\t-\t" : "")
@@ -181,7 +200,7 @@ package final class MessagePrinter {
 
     /// Prints a message request, which waits.
     func print(_ request: WaitingRequest) throws {
-        if !form.isText {
+        if !form.isText, !form.isOfEvents {
             try output.writeRecord(
                 JSONObject([
                     ("v", .integer(1)), ("type", .string("request")),
@@ -205,7 +224,7 @@ package final class MessagePrinter {
     }
 
     func print(error record: JSONObject) throws {
-        if !form.isText { try output.writeRecord(record) }
+        if !form.isText, !form.isOfEvents { try output.writeRecord(record) }
     }
 
     /// Returns a name, in quotation marks if it has a character that ends or imitates the words after it.

@@ -112,7 +112,7 @@ package struct MessageReading<Lines: MessageInput> {
             output: output, tool: plan.tool, form: plan.form, identity: plan.identity,
             quiet: plan.quiet)
         receipts = try plan.receipts.map { try Output(appendingTo: $0) }
-        announcer = plan.form.isText ? plan.tool : nil
+        announcer = plan.form.isText || plan.form.isOfEvents ? plan.tool : nil
         self.source = source
         if plan.stateless || owner == nil {
             store = nil
@@ -166,6 +166,7 @@ package struct MessageReading<Lines: MessageInput> {
         try output.finish()
         try store?.finish(printed)
         try outcome.end(tool: plan.tool)
+        if plan.form.isOfEvents, !printer.hasPrinted { throw Failure(.no, "") }
     }
 
     /// A line before it is parsed.
@@ -327,8 +328,7 @@ package struct MessageReading<Lines: MessageInput> {
         switch result {
         case .message(let message, let number, let seen):
             if let record {
-                try output.writeRecord(serialized: record)
-                if number != nil, !seen { printer.noteAnswer(to: message) }
+                try printer.print(record, of: message, number: number, seen: seen)
             } else {
                 try printer.print(message, number: number, seen: seen, store)
             }

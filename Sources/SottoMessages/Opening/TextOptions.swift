@@ -23,10 +23,14 @@ package struct TextOptions: ArgumentGroup {
     package init() {}
 
     /// Returns the plain value of these options. Without one that chooses, texts are printed on a terminal, and records in a
-    /// pipe, in the file `output`, and if `details` are requested that only records have.
-    package func form(output: String?, details: Bool = false) -> MessageForm {
+    /// pipe, in the file `output`, and if `details` are requested that only records have. With `events`, only the events of groups
+    /// are printed.
+    package func form(
+        output: String?, details: Bool = false, events: Bool = false
+    ) -> MessageForm {
         let isShown = output == nil && !details && !json && Terminal.isTerminal(1)
-        return MessageForm(isText: text || isShown, hasTime: time, endsWithZero: null)
+        return MessageForm(
+            isText: text || isShown, hasTime: time, endsWithZero: null, isOfEvents: events)
     }
 
     package func validate() throws {
@@ -42,6 +46,8 @@ package struct MessageForm: Sendable {
     let hasTime: Bool
     /// Whether a zero byte ends a text, and no line feed.
     let endsWithZero: Bool
+    /// Whether only the events of groups are printed.
+    package let isOfEvents: Bool
 
     /// Whether the end of a text can be distinguished from a line feed in it.
     var isMarked: Bool { hasTime || endsWithZero }

@@ -26,7 +26,7 @@ extension MessageBody {
         case .history(let repeated):
             "[messages that were sent again: \(max(repeated.messages.count, repeated.ids.count))]"
         case .other(.group):
-            [groupLine.text, groupLine.command].compactMap(\.self).joined(separator: " ")
+            groupLine()
         case .other(.devices): "[list of devices]"
         case .other(.sync): "[data for an own device]"
         case .system("key-accepted"):
@@ -48,12 +48,22 @@ extension MessageBody {
     }
 
     /// Returns the description like ``line(about:)``, without the command at its end, and this command or `nil`.
-    func lineAndCommand(about target: String) -> (text: String, command: String?)? {
-        if case .other(.group) = kind { groupLine } else { line(about: target).map { ($0, nil) } }
+    /// `identity` are the options of the identity for the command, each after a space.
+    func lineAndCommand(
+        about target: String, identity: String
+    ) -> (text: String, command: String?)? {
+        guard case .other(.group) = kind else { return line(about: target).map { ($0, nil) } }
+        return groupLine(identity)
+    }
+
+    /// A description of the events of a group, and the command that follows it.
+    private func groupLine() -> String {
+        let (text, command) = groupLine("")
+        return [text, command].compactMap(\.self).joined(separator: " ")
     }
 
     /// A description of the events of a group, and the command that follows it or `nil`. Other people choose the names in it.
-    private var groupLine: (text: String, command: String?) {
+    private func groupLine(_ identity: String) -> (text: String, command: String?) {
         let events = (extra["events"]?.array ?? []).compactMap { $0.object }
         // The members who ask for messages, and their group.
         var asking: (group: String, members: [String])?
@@ -126,13 +136,16 @@ extension MessageBody {
             let names = members.joined(separator: " ")
             return (
                 line + " to show them:",
-                "sotto group grant \(id) \(names) | sotto encrypt | sotto send"
+                "sotto group grant \(id) \(names)\(identity) | sotto encrypt\(identity) | sotto send"
             )
         }
         guard let id = events.first?["id"]?.string, GroupID.isBeginning(id) else {
             return (line, nil)
         }
-        return (line + " to join:", "sotto group accept \(id) | sotto encrypt | sotto send")
+        return (
+            line + " to join:",
+            "sotto group accept \(id)\(identity) | sotto encrypt\(identity) | sotto send"
+        )
     }
 
     /// Returns what was changed in a group, by the event.

@@ -11,8 +11,8 @@ struct GroupRoute {
     let destinations: [KeyID: Destination]
     /// The mailboxes of further members. They get copies, which need no session.
     let mailboxes: [KeyID: MemberMailbox]
-    /// The members to whose relays no mail may go. They lack the message until it is sent again.
-    let unlisted: Set<KeyID>
+    /// The members whom the owner blocked.
+    let blocked: Set<KeyID>
     /// The relays to which mail of members who are no contacts may go.
     let relays: ListedRelays
 
@@ -22,6 +22,9 @@ struct GroupRoute {
     func reaches(_ member: KeyID) -> Bool {
         destinations[member] != nil || mailboxes[member] != nil
     }
+
+    /// Returns whether a member gets no messages although the owner wants it.
+    func misses(_ member: KeyID) -> Bool { !reaches(member) && !blocked.contains(member) }
 
     /// Returns a copy's line.
     func line(_ copy: Envelope, to member: KeyID) -> JSONObject? {
@@ -97,6 +100,7 @@ extension RecipientDirectory {
             uniquingKeysWith: { first, _ in first })
         let relays = group.state.policy.relays(and: try book.identity().relay)
         var unlisted: [KeyID] = []
+        let blocked = Set(contacts.values.filter(\.isBlocked).map(\.id))
         var destinations: [KeyID: Destination] = [:]
         var mailboxes: [KeyID: MemberMailbox] = [:]
         for member in group.members.map(\.id) where member != own {
@@ -123,7 +127,7 @@ extension RecipientDirectory {
         try noteUnlisted(unlisted, of: group, transaction)
         let route = GroupRoute(
             group: group, destinations: destinations, mailboxes: mailboxes,
-            unlisted: Set(unlisted), relays: relays)
+            blocked: blocked, relays: relays)
         groups?.routes[name] = route
         // The messages of --group name it by its id.
         groups?.routes[group.id.description] = route
@@ -160,14 +164,25 @@ extension RecipientDirectory {
                 members.count == 1
                 ? "\(names) gets nothing: their relay\(which) is not listed by the group"
                 : "\(names) get nothing: their relays\(which) are not listed by the group"
-            let all = (group.state.policy.relays + relays).joined(separator: ",")
-            let remedy =
-                group.rank >= .admin
-                ? "list it: sotto group policy \(group.id.short) \(shellWord("relays=" + all)) | sotto encrypt | sotto send"
-                : "ask an admin to list it"
-            warn("\(fact); \(remedy)")
+            warn(fact + (Self.remedy(listing: relays, in: group).map { "; \($0)" } ?? ""))
         }
         unlisted = []
+    }
+
+    /// Returns how relays get into the list of a group, or `nil` without a relay. Members chose them, so the owner decides.
+    private static func remedy(listing relays: [String], in group: StoredGroup) -> String? {
+        guard !relays.isEmpty else { return nil }
+        let (those, them) = relays.count == 1 ? ("this relay", "it") : ("these relays", "them")
+        guard group.rank >= .admin else {
+            return "if you trust \(those), ask an admin to list \(them)"
+        }
+        let all = group.state.policy.relays + relays
+        guard all.count <= GroupPolicy.mostRelays else {
+            return "a group lists at most \(GroupPolicy.mostRelays) relays"
+        }
+        let rule = shellWord("relays=" + all.joined(separator: ","))
+        return
+            "if you trust \(those), list \(them): sotto group policy \(group.id.short) \(rule) | sotto encrypt | sotto send"
     }
 
     /// Reports once that no other member gets the owner's messages to a group: it has none, or its policy entitles none.

@@ -198,19 +198,23 @@ extension Recipients {
         if case .timer(let seconds)? = group.state.values["timer"] {
             body = StateTransaction.limited(body, by: seconds)
         }
-        let upload = try job.upload(fromOwner: relay, &body) ?? uploadAgain(of: body)
-        let blob = upload?.record(to: transaction.owner.id)
         let sending = try transaction.prepareMessage(
             to: group, at: Timestamp(seconds: milliseconds / 1000))
+        // A member without a route gets no copy.
+        let readers = sending.readers.filter(route.reaches)
+        let lacking = sending.readers.filter(route.misses)
+        // Without readers nothing needs the file at the relay.
+        let upload =
+            readers.isEmpty
+            ? nil : try job.upload(fromOwner: relay, &body) ?? uploadAgain(of: body)
+        let blob = upload?.record(to: transaction.owner.id)
         var lines: [JSONObject] = blob.map { [$0.record] } ?? []
         var sealedNames: [String] = []
         var failed: Set<KeyID> = []
         // The message is encrypted first: if it is refused, no member is told anything.
-        let readers = sending.readers.filter(route.reaches)
-        let lacking = sending.readers.filter(route.unlisted.contains)
         let draft = Draft(
             body: body, extra: job.message.extra, milliseconds: milliseconds, ttl: job.ttl)
-        let sealed = try transaction.seal(draft, sending, to: readers, lacking: lacking)
+        let sealed = try transaction.seal(draft, sending, to: readers)
         for (member, body) in sending.bodies {
             guard route.reaches(member), let directory else { continue }
             // After a failure the member gets nothing more, so that all of it comes with the next message.
@@ -237,7 +241,8 @@ extension Recipients {
                 directory.noteUnreached(name, failure)
             }
         }
-        try transaction.noteWaiting(Array(failed) + lacking, in: group)
+        try transaction.noteWaiting(Array(failed), in: group)
+        try transaction.noteOwed(sealed.message.id, to: lacking, in: group)
         directory?.noteSealed(sealedNames)
         if sending.readers.isEmpty { try directory?.noteUnread(group, transaction) }
         for (member, envelope) in zip(readers, sealed.envelopes) {
@@ -246,7 +251,8 @@ extension Recipients {
             lines.append(line)
         }
         try transaction.recordSent(sealed.message, isHandedOn: isHandedOn)
-        try directory?.noteReached(group, members: readers.count, transaction)
+        try directory?.noteReached(
+            group, members: readers.count, lacking: lacking.count, transaction)
         return lines.map { $0.serialized() }
     }
 }

@@ -191,13 +191,25 @@ final class RecipientDirectory {
         noteReached(recipient.isOwn ? "me" : recipient.shortName)
     }
 
-    /// Notes a group that gets a message, and the number of the members who get it.
+    /// Notes a group that gets a message, the number of the members who get it, and that of those who should and do not.
     func noteReached(
-        _ group: StoredGroup, members: Int, _ transaction: StateTransaction
+        _ group: StoredGroup, members: Int, lacking: Int, _ transaction: StateTransaction
     ) throws(StateError) {
-        guard members > 0, reachedGroups.insert(group.id).inserted else { return }
+        guard members + lacking > 0 else { return }
         let name = try transaction.shownName(of: group.id)
-        noteReached("the group \(name), \(counted(members, "member"))")
+        if lacking > 0 {
+            // The notes name the members and the reasons.
+            unreached = Failure(
+                .partial,
+                mailboxes.quiet
+                    ? "a message was not encrypted to \(counted(lacking, "member")) of \(name)" : ""
+            )
+        }
+        guard members > 0, reachedGroups.insert(group.id).inserted else { return }
+        let count =
+            lacking == 0
+            ? counted(members, "member") : "\(members) of \(members + lacking) members"
+        noteReached("the group \(name), \(count)")
     }
 
     private func noteReached(_ name: String) {

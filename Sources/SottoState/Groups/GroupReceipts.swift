@@ -16,7 +16,7 @@ package enum GroupReceipts {
 }
 
 extension HistoryEntry {
-    /// The number of members who read an own message to a small group, with those who lack a copy; `nil` for another message.
+    /// The number of members who read an own message to a small group; `nil` for another message.
     public var readerCount: Int? { readerMarks?.count }
 
     /// The keyed hashes of these members, or `nil`.

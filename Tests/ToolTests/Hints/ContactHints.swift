@@ -174,15 +174,6 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains("127.0.0.1:9")) }),
         HintCase(
-            "if this relay is no longer used, give up what waits for it: sotto send --drop …",
-            situation: { world in
-                try queued(world)
-                return try world.run("send", ["--list", "--text"])
-            },
-            result: { (world, _) throws in
-                #expect(try world.run("send", ["--list"]).status == 1)
-            }),
-        HintCase(
             "list the tools: sotto help",
             situation: { world in try world.run("sotto", ["nothing"]) },
             result: { (_, run) throws in #expect(run.text.contains("fingerprint")) }),

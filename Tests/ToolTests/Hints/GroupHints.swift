@@ -48,20 +48,7 @@ extension HintTests {
             situation: { world in try world.restoreTeam() },
             result: { (world, _) throws in try world.expectQuestion() }),
         HintCase(
-            "… invited you to the group …; to join: sotto group accept …… --send", as: "bob",
-            situation: { world in
-                try world.startRelay()
-                try world.addBob()
-                try world.must("bob", "contact", ["add", "alice.card"])
-                let invitation = try world.must("group", ["create", "team", "bob"])
-                try world.must("send", ["-q"], text: world.must("encrypt", [], text: invitation))
-                return try world.run("bob", "sotto", ["read"])
-            },
-            result: { (world, _) throws in
-                #expect(try world.must("bob", "group", ["list"]).contains("member"))
-            }),
-        HintCase(
-            "sotto group accept … | sotto encrypt | sotto send", as: "bob",
+            "sotto group accept …… | sotto encrypt… | sotto send", as: "bob",
             situation: { world in
                 try world.startRelay()
                 try world.addBob()
@@ -76,7 +63,7 @@ extension HintTests {
                 #expect(news.contains(#""event":"joined""#))
             }),
         HintCase(
-            "sotto group grant … … | sotto encrypt | sotto send",
+            "sotto group grant … …… | sotto encrypt… | sotto send",
             situation: { world in
                 try world.startRelay()
                 try world.addBob()

@@ -106,9 +106,11 @@ struct HintTests {
         "relay not reached": "words of the chat", "history starts again": "words of the chat",
         "send a file; quote a path with spaces": "words of the chat",
         "send a text that begins with a slash": "words of the chat",
+        "send: note: if this relay is no longer used, give up what waits for it: sotto send --drop …":
+            "needs a relay whose key is not trusted; CertificateTests drop what waits for it",
         "delete one that you left or did not enter: sotto group forget GROUP":
             "needs 1,000 groups, and has a name to fill in",
-        "list it: sotto group policy … … | sotto encrypt | sotto send":
+        "if you trust …, list …: sotto group policy … … | sotto encrypt | sotto send":
             "needs members who are no contacts; anAdminListsTheRelayOfAMember runs it",
         "make another member owner first: sotto group role … WHO owner | sotto encrypt | sotto send":
             "has a name to fill in; GroupToolTests run it",
@@ -159,7 +161,7 @@ struct HintTests {
         "    sotto contact verify … NUMBER\\n": "printed by sotto add, with the number to fill in",
         "  sotto history export --backup -o state.age":
             "printed by sotto init, for use after the first contact; keygen's hint has a case",
-        "with a code from its operator, in a file: sotto recv --invitation @FILE:code":
+        "with a code from its operator, in a file: sotto recv --relay … --invitation @FILE:code":
             "needs a code of the operator; MemberProgramTests redeem one",
         "sotto recv --relay … --invitation @FILE:code":
             "needs a code of the operator; MemberProgramTests redeem one",

@@ -487,6 +487,6 @@ import Testing
         // Without a grant the newcomer is no reader.
         #expect(run.text.contains("before") == (visibility != "joined"))
         #expect(run.text.contains("after"))
-        #expect(run.stderr.contains("1 message left out: a member") == (visibility == "joined"))
+        #expect(run.stderr.contains("1 message left out: a present member") == (visibility == "joined"))
     }
 }

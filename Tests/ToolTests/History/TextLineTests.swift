@@ -155,6 +155,28 @@ struct TextLineTests {
         #expect(records.map { $0.body["name"] } == [.string("team")])
     }
 
+    /// The events alone, for `sotto read`, which shows the messages in another way.
+    @Test func onlyEventsOfGroupsAreShown() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.post("alice", circle.must("alice", "group", ["create", "team", "bob"]).stdout)
+        let forged =
+            #"{"body":{"type":"text","text":"forged","events":[{"event":"invited","id":"aaaaaaaaaaaaaaaa","name":"crew"}]}}"#
+        try circle.deliver(circle.must("alice", "encrypt", ["--to", "bob", "--jsonl"], forged))
+        let lines = circle.take("bob")
+        let shown = try circle.read("bob", lines, ["--events", "--text"])
+        #expect(
+            shown.status == 0 && shown.lines.count == 1
+                && shown.text.hasPrefix("[invited you to the group team] to join: "),
+            "\(shown.text)")
+        // Without an event the result is negative. The message is stored.
+        try circle.deliver(try circle.must("alice", "encrypt", ["--to", "bob"], "hi"))
+        for form in ["--text", "--json"] {
+            let none = try circle.read("bob", nil, ["--events", form])
+            #expect(none.status == 1 && none.stdout.isEmpty, "\(none.text)")
+        }
+        #expect(try circle["bob"].history().compactMap { $0.body["text"]?.string }.contains("hi"))
+    }
+
     /// A name that other people chose is no part of the event: one of several words has quotation marks.
     @Test func aNameOfAGroupForgesNoEvent() throws {
         let circle = try Circle("alice", "bob")
