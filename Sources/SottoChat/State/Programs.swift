@@ -106,7 +106,8 @@ extension ChatState {
         }
         guard isDone || run.isMade else { return }
         if let text = pending.first(where: { $0.number == making.pending }) {
-            let isAwaited = text.key == conversation?.key && !text.ids.isEmpty
+            let isAwaited =
+                text.key == conversation?.key && !text.ids.isEmpty
                 && text.subject?.isEdit != true
             if !isAwaited { removePending(text.number) }
         }
