@@ -100,7 +100,11 @@ extension ChatState {
         if !isDone {
             let cause = run.cause(statuses)
             if let number = making.pending, !run.isMade { fail(number, cause) }
-            if !making.isQuiet { refuse(cause, status: statuses.last { $0 != 0 } ?? 1) }
+            if !making.isQuiet {
+                let typed = options.form == .lines && making.pending != nil ? making.input : nil
+                let words = typed.map { "not sent: “\(Cells.line($0, limit: 40))”: " } ?? ""
+                refuse(words + cause, status: statuses.last { $0 != 0 } ?? 1)
+            }
             // A program that was killed can have stored the message.
             refreshes.insert(.newest)
         }
