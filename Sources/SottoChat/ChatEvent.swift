@@ -8,8 +8,11 @@ package enum ChatEvent: Sendable {
     case paste(String)
     /// The terminal has another size.
     case resized(columns: Int, rows: Int)
-    /// The time of the system clock. The loop gives it before each batch of events, and at the time of ``ChatEffect/wake(at:)``.
-    case ticked(Timestamp)
+    /// The time of the system clock, and of the monotonic clock in milliseconds. The loop gives them before each batch of events, and
+    /// at the time of ``ChatEffect/wake(at:)``.
+    case ticked(Timestamp, uptime: Int64)
+    /// The terminal has taken all bytes of a screen with this content.
+    case painted(Screen.Content)
     /// A line that was typed without a screen, or that came from a pipe; without its line feed.
     case entered(String)
     /// Standard input has ended, without a screen.

@@ -48,7 +48,7 @@ struct ChatLoop {
     mutating func run() throws(Failure) -> Int32 {
         perform(state.start())
         while true {
-            view?.show(state)
+            show()
             if let failure { throw failure }
             if let status { return status }
             if let interruption, interruption.deadline <= MonotonicTime.milliseconds() {
@@ -56,6 +56,14 @@ struct ChatLoop {
             }
             waitAndTake()
         }
+    }
+
+    /// Shows the screen, and tells the state what the terminal shows.
+    private mutating func show() {
+        view?.show(state)
+        guard let content = view?.takePainted() else { return }
+        perform(state.take(.ticked(.now(), uptime: MonotonicTime.milliseconds())))
+        perform(state.take(.painted(content)))
     }
 
     /// Restores the terminal, and ends the tools.
@@ -168,7 +176,7 @@ struct ChatLoop {
 
     /// Gives events to the state, after the time.
     private mutating func give(_ events: [ChatEvent]) {
-        perform(state.take(.ticked(.now())))
+        perform(state.take(.ticked(.now(), uptime: MonotonicTime.milliseconds())))
         for event in events where status == nil { perform(state.take(event)) }
         view?.isChanged = true
     }

@@ -9,6 +9,8 @@ struct ScreenView {
     private var painter: Painter
     /// The bytes that the terminal has not taken.
     private var waiting: ArraySlice<UInt8> = []
+    /// The content of the last screen, until ``takePainted()`` returns it.
+    private var content: Screen.Content?
     private var painted: Int64 = 0
     /// Whether the state can have another screen than the one that is shown.
     var isChanged = true
@@ -33,7 +35,16 @@ struct ScreenView {
         guard milliseconds == 0 else { return }
         isChanged = false
         painted = MonotonicTime.milliseconds()
-        add(painter.paint(state.screen()))
+        let screen = state.screen()
+        content = screen.content
+        add(painter.paint(screen))
+    }
+
+    /// Returns the content of the last screen once, after the terminal has taken the whole of it.
+    mutating func takePainted() -> Screen.Content? {
+        guard waiting.isEmpty else { return nil }
+        defer { content = nil }
+        return content
     }
 
     /// Writes bytes to the terminal as soon as it takes them.

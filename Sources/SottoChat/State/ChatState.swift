@@ -47,6 +47,8 @@ package struct ChatState: Sendable {
 
     var options: ChatOptions
     var now: Timestamp
+    /// The monotonic clock, in milliseconds.
+    var uptime: Int64 = 0
     /// The time of the start.
     let started: Timestamp
     var effects: [ChatEffect] = []
@@ -147,7 +149,10 @@ package struct ChatState: Sendable {
         case .paste(let text): paste(text)
         case .resized(let columns, let rows):
             (options.columns, options.rows) = (max(1, columns), max(1, rows))
-        case .ticked(let time): tick(time)
+        case .ticked(let time, let uptime):
+            self.uptime = uptime
+            tick(time)
+        case .painted(let content): notePainted(content)
         case .entered(let line): enter(line)
         case .inputEnded: isInputEnded = true
         case .printed(let id, let line): takeOutput(id, line)

@@ -314,10 +314,10 @@ extension ChatState {
         guard let question = questions.first, case .request(let id) = question.subject else {
             return questions.first == nil ? say("no request waits") : answer(true)
         }
-        guard questions.canAnswer(at: now) else {
+        guard questions.canAnswer(at: uptime) else {
             return say("this question is new: read it first")
         }
-        _ = questions.take(at: now)
+        _ = questions.take()
         accept(id, name: name.isEmpty ? nil : name)
     }
 

@@ -11,7 +11,7 @@ extension ChatState {
         editor.set(drafts.removeValue(forKey: key) ?? "")
         (subject, overlay, members, recalled) = (nil, nil, [], nil)
         previews = Previews()
-        refreshes.formUnion([.conversations, .members])
+        refreshes.formUnion([.conversations, .contacts, .members])
         loadPage()
     }
 
@@ -21,8 +21,8 @@ extension ChatState {
         drafts[old.key] = editor.isEmpty ? nil : editor.text
         editor.set("")
         (conversation, subject, overlay, members) = (nil, nil, nil, [])
-        (refreshes, list.selection) = (refreshes.union([.conversations]), 0)
-        questions.keep({ !$0.isOfConversation }, at: now)
+        (refreshes, list.choice) = (refreshes.union([.conversations, .contacts]), .first)
+        questions.keep { !$0.isOfConversation }
     }
 
     /// Reads the newest messages: all that are unread, and a page before them, as far as the limit.
@@ -43,6 +43,12 @@ extension ChatState {
         else { return }
         let shown = open.view(layout, height: viewHeight).numbers
         if let number = conversation?.see(shown) { markRead(upTo: number) }
+    }
+
+    /// Notes what the user can see.
+    mutating func notePainted(_ content: Screen.Content) {
+        questions.notePainted(content.question, at: uptime)
+        if conversation == nil, let items = content.items { list.notePainted(items) }
     }
 
     mutating func markRead(upTo number: Int64) {

@@ -266,10 +266,14 @@ extension ChatState {
 
     /// Returns the name of a person.
     func name(of id: String) -> String {
-        if id == ownID, !id.isEmpty { return "me" }
-        if let member = members.first(where: { $0.id == id }) { return member.name }
-        if let contact = list.contact(id) { return contact.name }
-        if id.isEmpty { return "?" }
-        return String(id.prefix(16)) + (id.count > 16 ? "…" : "")
+        let member = members.first { $0.id == id }
+        return Self.name(of: id, own: ownID, known: member?.name ?? list.contact(id)?.name)
+    }
+
+    /// Returns the name of a person, from the name that a list has.
+    static func name(of id: String, own: String, known: String?) -> String {
+        if id == own, !id.isEmpty { return "me" }
+        if let known { return known }
+        return id.isEmpty ? "?" : String(id.prefix(16)) + (id.count > 16 ? "…" : "")
     }
 }
