@@ -69,7 +69,7 @@ private struct ChatScreenStage {
 
     private mutating func give(_ event: ChatEvent) {
         perform(state.take(event))
-        perform(state.take(.painted(state.screen().content)))
+        perform(state.take(.shown(state.screen().shown)))
     }
 
     private mutating func perform(_ effects: [ChatEffect]) {

@@ -9,8 +9,8 @@ struct ScreenView {
     private var painter: Painter
     /// The bytes that the terminal has not taken.
     private var waiting: ArraySlice<UInt8> = []
-    /// The content of the last screen, until ``takePainted()`` returns it.
-    private var content: Screen.Content?
+    /// What the last screen shows, until ``takeShown()`` returns it.
+    private var shown: Screen.Shown?
     private var painted: Int64 = 0
     /// Whether the state can have another screen than the one that is shown.
     var isChanged = true
@@ -36,15 +36,15 @@ struct ScreenView {
         isChanged = false
         painted = MonotonicTime.milliseconds()
         let screen = state.screen()
-        content = screen.content
+        shown = screen.shown
         add(painter.paint(screen))
     }
 
-    /// Returns the content of the last screen once, after the terminal has taken the whole of it.
-    mutating func takePainted() -> Screen.Content? {
+    /// Returns what the last screen shows, once, after the terminal has taken the whole of it.
+    mutating func takeShown() -> Screen.Shown? {
         guard waiting.isEmpty else { return nil }
-        defer { content = nil }
-        return content
+        defer { shown = nil }
+        return shown
     }
 
     /// Writes bytes to the terminal as soon as it takes them.

@@ -77,7 +77,7 @@ struct ChatStage {
 
     /// Shows the screen in a terminal that takes it at once.
     mutating func paint() {
-        if isPainted { perform(state.take(.painted(state.screen().content))) }
+        if isPainted { perform(state.take(.shown(state.screen().shown))) }
     }
 
     mutating func type(_ text: String) { give(.key(.text(text))) }

@@ -70,6 +70,9 @@ struct CommandScreens {
         }
         run("/delete", .control("y"))
         run("/delete -1", .control("n"))
+        stage.answers["history show --json -- 160"] = (
+            [ChatStage.message(160, "message 160\u{1B}" + String(repeating: "x", count: 20_000))], 0
+        )
         run("/copy -1")
         run("/older")
         run("/read")
@@ -83,12 +86,12 @@ struct CommandScreens {
         run("/unlock")
         stage.press(.escape)
         run("/lock")
-        #expect(stage.commands.isEmpty)
+        #expect(stage.commands.isEmpty && stage.state.locking == .always)
         stage.compare("commands-shown")
         let copied = stage.effects.compactMap { effect -> String? in
             if case .copy(let text) = effect { text } else { nil }
         }
-        #expect(copied == ["message 160"])
+        #expect(copied == ["message 160\u{1B}" + String(repeating: "x", count: 20_000)])
     }
 
     private static let dave = "05" + String(repeating: "da", count: 32)

@@ -72,7 +72,7 @@ extension ChatState {
     mutating func answer(_ isYes: Bool) {
         guard questions.first != nil else { return say("no question waits") }
         guard questions.canAnswer(at: uptime) else {
-            let isShown = screen().content.question != nil
+            let isShown = screen().shown.question != nil
             return say(
                 isShown
                     ? "this question is new: read it, then press the key again"

@@ -1,4 +1,5 @@
 import Sotto
+import SottoBytes
 
 /// Keys and pastes.
 extension ChatState {
@@ -358,10 +359,22 @@ extension ChatState {
     }
 
     mutating func copy(_ message: ChatMessage) {
-        guard let text = message.plainText else { return say("this message has no text") }
-        effects.append(.copy(text))
+        guard message.plainText != nil else { return say("this message has no text") }
         conversation?.selection = nil
-        say("copied, if the terminal permits it")
+        run(.copy(message.number), "history", ["show", "--json", "--", "\(message.number)"])
+    }
+
+    /// Copies the text of a message from its record: what is loaded of it can be cut, and has escapes.
+    mutating func endCopy(_ run: Running, _ status: Int32) {
+        guard status == 0 else { return complain(run.cause(status)) }
+        let record = run.lines.first.flatMap { try? JSON.object(parsing: $0) }
+        guard let text = record?["body"]?.object?["text"]?.string else {
+            return complain("not copied: the text cannot be read")
+        }
+        effects.append(.copy(text))
+        say(
+            "copied, if the terminal permits it: "
+                + Words.count(text.unicodeScalars.count, "character"))
     }
 
     // MARK: Overlays

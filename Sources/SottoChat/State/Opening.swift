@@ -46,9 +46,9 @@ extension ChatState {
     }
 
     /// Notes what the user can see.
-    mutating func notePainted(_ content: Screen.Content) {
-        questions.notePainted(content.question, at: uptime)
-        if conversation == nil, let items = content.items { list.notePainted(items) }
+    mutating func notePainted(_ shown: Screen.Shown) {
+        questions.notePainted(shown.question, at: uptime)
+        if conversation == nil, let items = shown.items { list.notePainted(items) }
     }
 
     mutating func markRead(upTo number: Int64) {

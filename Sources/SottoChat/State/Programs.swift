@@ -33,13 +33,22 @@ extension ChatState {
 
     mutating func startMail() {
         mail.restart = nil
-        mail.id = run(
-            .mail,
+        mail.id = receive(.mail, ["--follow"])
+    }
+
+    private mutating func receive(_ job: Job, _ arguments: [String]) -> Pipeline.ID {
+        run(
+            job,
             [
-                Pipeline.Stage("recv", ["--follow"]),
+                Pipeline.Stage("recv", arguments),
                 Pipeline.Stage(
                     "decrypt", ["-q", "--receipts", "/dev/fd/\(Pipeline.confirmations)"]),
             ], confirmingStage: 1)
+    }
+
+    /// Decrypts what an earlier `decrypt` did not finish, such as one that was killed.
+    private mutating func receiveAgain() {
+        if !isRunning(.again) { _ = receive(.again, ["--again", "-q"]) }
     }
 
     /// Gives a record to the sender, which is started if needed.
@@ -178,7 +187,11 @@ extension ChatState {
         }
         switch job {
         case .news: takeNews(record)
-        case .mail: takeMail(record)
+        case .mail:
+            mail.attempts = 0
+            (mailTrouble, receptionTrouble, isReceivedElsewhere) = (nil, nil, false)
+            takeMail(record)
+        case .again: takeMail(record)
         default: takeResult(record)
         }
     }
@@ -189,11 +202,14 @@ extension ChatState {
         switch job {
         case .mail where stage == 0:
             if line.hasSuffix("; trying again") {
-                receptionTrouble = Words.cause([line])
+                (receptionTrouble, isReconnecting) = (Words.cause([line]), false)
             } else if line.contains("reconnected to") {
                 (receptionTrouble, sendTrouble) = (nil, nil)
+            } else if line.contains("not decrypted here") {
+                receiveAgain()
             }
-        case .mail:
+        case .again where stage == 0: break
+        case .mail, .again:
             if let cause = Words.cause([line]), line.contains("error:") { complain(cause) }
         case .sender, .delivery:
             if let cause = Words.cause([line]), line.contains("error:") || line.contains("warning:")
@@ -209,13 +225,10 @@ extension ChatState {
     mutating func takeEnd(_ id: Pipeline.ID, _ statuses: [Int32]) {
         guard let run = running.removeValue(forKey: id) else { return }
         let status = statuses.last { $0 != 0 } ?? 0
-        if status != 0, run.errors.contains(where: { $0.contains("is locked, and no terminal") }) {
-            noteLock()
-        }
+        if status != 0, run.isOfLock { noteLock() }
         switch run.job {
         case .lockStatus: endLockStatus(run, status)
-        case .lock: break
-        case .trial: endTrial(run)
+        case .trial: endTrial(run, status)
         case .resolve(let who): endResolving(who, run, status)
         case .news:
             news.id = nil
@@ -223,6 +236,7 @@ extension ChatState {
             if status > 1, !isLocked, !isFinishing { complain(run, status) }
             restart(\.news, after: run.errors)
         case .mail: endMail(run, statuses)
+        case .again: refreshes.formUnion([.newest, .requests])
         case .sender: endSender(run, statuses)
         case .making(let making): endMaking(making, run, status)
         case .delivery(let name):
@@ -238,6 +252,7 @@ extension ChatState {
             guard status == 0 else { return complain(run, status) }
             say("saved as \(String(decoding: run.lines.first ?? [], as: UTF8.self))")
         case .overlay: endOverlay(run, status)
+        case .copy: endCopy(run, status)
         case .sync: if status == 0 { for line in run.lines { send(line) } }
         case .marking(_, let number):
             for line in run.lines { send(line) }
@@ -286,7 +301,12 @@ extension ChatState {
             return restart(\.mail, after: [], least: 30)
         }
         isReceivedElsewhere = false
-        let cause = run.cause(statuses.first { $0 != 0 } ?? 0)
+        // A tool before the one that failed is stopped.
+        let failed = statuses.lastIndex { $0 != 0 } ?? 0
+        let tool = failed == 0 ? "recv" : "decrypt"
+        let cause =
+            Words.cause(run.errors.filter { $0.hasPrefix(tool) })
+            ?? "\(tool) ended with status \(statuses.indices.contains(failed) ? statuses[failed] : 0)"
         if mailTrouble == nil, !isFinishing, ending == nil {
             complain("no mail is received: \(cause)")
         }

@@ -145,6 +145,10 @@ extension ChatState {
         refreshes.insert(.conversations)
         if type == "group" { return takeGroupNews(record) }
         if type == "system" || type == "profile" { refreshes.insert(.contacts) }
+        // Another program can have added the contact.
+        if case .person(let id)? = conversation?.key, id != ownID, list.contact(id) == nil {
+            refreshes.insert(.contacts)
+        }
         guard var message = ChatMessage(record) else {
             refreshes.formUnion([.newest, .changed])
             return
@@ -202,8 +206,6 @@ extension ChatState {
 
     /// Takes a record of decrypt: only what is not stored.
     mutating func takeMail(_ record: JSONObject) {
-        mail.attempts = 0
-        (mailTrouble, receptionTrouble, isReceivedElsewhere) = (nil, nil, false)
         switch record["type"]?.string {
         case "error":
             complain(
@@ -247,7 +249,7 @@ extension ChatState {
         let id = record["id"]?.string ?? ""
         switch record["status"]?.string {
         case "stored", "duplicate", "accepted":
-            sendTrouble = nil
+            (sendTrouble, isReconnecting) = (nil, receptionTrouble != nil)
             conversation?.set(.stored, ofID: id)
         case "queued", "deferred":
             conversation?.set(.queued, ofID: id)

@@ -50,7 +50,7 @@ package struct Screen: Sendable, Equatable {
     }
 
     /// The parts of the state that a screen shows. The loop gives it back as soon as the user can see it.
-    package struct Content: Sendable, Equatable {
+    package struct Shown: Sendable, Equatable {
         /// The question, if the whole of it is shown.
         var question: Question?
         /// The items of the list in their order, or `nil` if the list is not shown.
@@ -58,7 +58,7 @@ package struct Screen: Sendable, Equatable {
     }
 
     package var columns: Int
-    package var content = Content()
+    package var shown = Shown()
     /// The rows of the terminal. None is wider than ``columns``.
     package var rows: [[Span]]
     /// The place of the cursor, or `nil` if it is hidden.

@@ -9,7 +9,7 @@ extension ChatState {
         let (columns, height) = (options.columns, options.rows)
         var rows: [[Screen.Span]]
         var cursor: Screen.Place?
-        var content = Screen.Content()
+        var shown = Screen.Shown()
         if let lock {
             (rows, cursor) = lockRows(lock)
         } else {
@@ -17,9 +17,9 @@ extension ChatState {
             rows = [header]
             rows += middleRows(viewHeight)
             rows += question.rows
-            let isShown = question.isWhole && question.rows.count + input.rows.count <= height
-            content.question = isShown ? questions.first : nil
-            if conversation == nil, overlay == nil { content.items = shownItems.map(\.id) }
+            let isWhole = question.isWhole && question.rows.count + input.rows.count <= height
+            shown.question = isWhole ? questions.first : nil
+            if conversation == nil, overlay == nil { shown.items = shownItems.map(\.id) }
             if height > 3 { rows.append(statusRow) }
             if overlay == nil {
                 cursor = Screen.Place(
@@ -38,7 +38,7 @@ extension ChatState {
                 row: min(place.row, height - 1), column: min(place.column, columns - 1))
         }
         var screen = Screen(columns: columns, rows: rows, cursor: cursor)
-        screen.content = content
+        screen.shown = shown
         return screen
     }
 
@@ -159,10 +159,15 @@ extension ChatState {
     private var trouble: String? {
         if isLocked { return "locked" }
         if news.restart != nil { return "history starts again" }
+        if receptionTrouble != nil, isReconnecting { return "reconnecting" }
         if receptionTrouble ?? sendTrouble != nil { return "relay not reached" }
-        if mailTrouble != nil { return "no mail is received" }
+        if presentMailTrouble != nil { return "no mail is received" }
+        if isRelaySilent { return "relay does not answer" }
         return nil
     }
+
+    /// The reason why recv and decrypt do not run now.
+    private var presentMailTrouble: String? { mail.id == nil ? mailTrouble : nil }
 
     private var rightOfHeader: String {
         let (messages, conversations) = list.unread(besides: conversation?.key)
@@ -389,7 +394,7 @@ extension ChatState {
                 let unread = open.unread > 0 ? "\(open.unread) unread, " : ""
                 return [Screen.Span("── \(unread)newer messages are below: PageDown, Esc ──", .dim)]
             }
-            if let trouble = receptionTrouble ?? sendTrouble ?? mailTrouble {
+            if let trouble = receptionTrouble ?? sendTrouble ?? presentMailTrouble {
                 return [Screen.Span(trouble, .dim)]
             }
             return open.isLoaded ? [] : [Screen.Span("reading…", .dim)]
