@@ -130,7 +130,7 @@ extension ChatState {
         case .open: rest.isEmpty ? refuse("/open needs a name") : resolve(rest)
         case .unlock: isLocked || isStarted ? askPassphrase() : ()
         case .lock:
-            locksAtEnd = true
+            locking = .always
             finish(0)
         case .questions: askAgain()
         case .accept: acceptFirst(rest)
