@@ -70,6 +70,9 @@ struct CommandScreens {
         }
         run("/delete", .control("y"))
         run("/delete -1", .control("n"))
+        stage.answers["history show --json -- 160"] = (
+            [ChatStage.message(160, "message 160\u{1B}" + String(repeating: "x", count: 20_000))], 0
+        )
         run("/copy -1")
         run("/older")
         run("/read")
@@ -78,17 +81,21 @@ struct CommandScreens {
         stage.wait(2)
         run("/block", .control("n"))
         run("/accept davy")
+        stage.press(.control("y"))
+        stage.show("Ctrl-Y accepts davy")
+        stage.wait()
+        stage.showCommands("commands of Ctrl-Y")
         run("/list")
         run("/open carol")
         run("/unlock")
         stage.press(.escape)
         run("/lock")
-        #expect(stage.commands.isEmpty)
+        #expect(stage.commands.isEmpty && stage.state.locking == .always)
         stage.compare("commands-shown")
         let copied = stage.effects.compactMap { effect -> String? in
             if case .copy(let text) = effect { text } else { nil }
         }
-        #expect(copied == ["message 160"])
+        #expect(copied == ["message 160\u{1B}" + String(repeating: "x", count: 20_000)])
     }
 
     private static let dave = "05" + String(repeating: "da", count: 32)
@@ -101,6 +108,7 @@ struct CommandScreens {
         ] {
             stage.enter(line)
             stage.show(line)
+            stage.press(.control("u"))
         }
         stage.compare("command-errors")
     }
@@ -145,17 +153,12 @@ struct CommandScreens {
             "compose text -- bob",
             #"{"v":1,"type":"message","to":"\#(ChatStage.bob)","body":{"type":"text","text":"-"}}"#)
         stage.end("compose text -- bob", 0)
-        for text in ["first", "second"] {
-            stage.print(
-                "compose text",
-                #"{"to":"\#(ChatStage.bob)","body":{"type":"text","text":"\#(text)"}}"#)
-            stage.end("compose text", 0)
-        }
+        for number in [2, 3] as [Int64] { stage.make("compose text", number) }
         #expect(stage.sent.split(separator: "\n").count == 2)
         #expect(!stage.isEnded(0))
         let closed = stage.effects.contains { if case .closeInput = $0 { true } else { false } }
         #expect(closed)
-        stage.end("encrypt", 0, 0)
+        stage.end("send", 0)
         #expect(stage.isEnded(0))
         let lines = stage.effects.compactMap { if case .print(let line) = $0 { line } else { nil } }
         #expect(lines.contains("08:31 bob  hi") && lines.contains(#"      there\u{1b}[2J"#))

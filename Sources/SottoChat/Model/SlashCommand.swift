@@ -56,7 +56,7 @@ enum SlashCommand: String, CaseIterable, Sendable {
         case .unmute: "the bell again"
         case .verify: "show the safety number, or compare it with NUMBER"
         case .block: "drop everything from a contact, or from the sender of the open request"
-        case .accept: "accept the open invitation or request; NAME is the name of the new contact"
+        case .accept: "the name for the sender of the request that is asked about; Ctrl-Y accepts"
         case .rename: "give the conversation another name here"
         case .members: "list the members of the group"
         case .grant: "show your messages to a member"
@@ -122,6 +122,7 @@ enum SlashCommand: String, CaseIterable, Sendable {
         let marks = [
             "",
             "Your messages: … waits, ✓ is stored by the relay, ✓✓ is delivered, ✓✓ read is read, [not sent] failed.",
+            "A text that was not sent can be selected: e edits it, d removes it, c copies it.",
             "Names are those of your contacts. A name in “quotation marks” is only claimed.",
         ]
         return all.map { MessageRows.padded($0.0, 24) + ($0.1.isEmpty ? "" : "  " + $0.1) } + marks

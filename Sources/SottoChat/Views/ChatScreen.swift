@@ -9,19 +9,29 @@ extension ChatState {
         let (columns, height) = (options.columns, options.rows)
         var rows: [[Screen.Span]]
         var cursor: Screen.Place?
+        var shown = Screen.Shown()
         if let lock {
             (rows, cursor) = lockRows(lock)
         } else {
-            let input = inputRows
+            let (input, question) = (inputRows, questionRows)
             rows = [header]
-            rows += middleRows(viewHeight)
-            if let question = questionRow { rows.append(question) }
+            let middle = middleRows(viewHeight)
+            rows += middle.rows
+            shown.messages = middle.messages
+            rows += question.rows
+            let isWhole = question.isWhole && question.rows.count + input.rows.count <= height
+            shown.question = isWhole ? questions.first : nil
+            if conversation == nil, overlay == nil { shown.items = shownItems.map(\.id) }
             if height > 3 { rows.append(statusRow) }
             if overlay == nil {
                 cursor = Screen.Place(
                     row: rows.count + input.cursor.row, column: input.cursor.column)
             }
             rows += input.rows
+            // What is typed and asked is shown before the rest.
+            let excess = max(0, rows.count - height)
+            rows.removeFirst(excess)
+            if let place = cursor { cursor?.row = max(0, place.row - excess) }
         }
         rows = Array(rows.prefix(height)).map { fit($0, columns) }
         rows += Array(repeating: [], count: max(0, height - rows.count))
@@ -29,7 +39,9 @@ extension ChatState {
             cursor = Screen.Place(
                 row: min(place.row, height - 1), column: min(place.column, columns - 1))
         }
-        return Screen(columns: columns, rows: rows, cursor: cursor)
+        var screen = Screen(columns: columns, rows: rows, cursor: cursor)
+        screen.shown = shown
+        return screen
     }
 
     /// Cuts a row that is too wide.
@@ -61,7 +73,7 @@ extension ChatState {
 
     /// The rows between the header and what is below the messages.
     var viewHeight: Int {
-        let below = inputRows.rows.count + (questionRow == nil ? 0 : 1) + (options.rows > 3 ? 1 : 0)
+        let below = inputRows.rows.count + questionRows.rows.count + (options.rows > 3 ? 1 : 0)
         return max(0, options.rows - 1 - below)
     }
 
@@ -72,11 +84,8 @@ extension ChatState {
         let own = ownID
         return MessageRows(
             width: options.columns, localTime: options.localTime,
-            name: { id in
-                if id == own, !id.isEmpty { return "me" }
-                return people[id]
-                    ?? (id.isEmpty ? "?" : String(id.prefix(16)) + (id.count > 16 ? "…" : ""))
-            }, today: options.localTime(now), pictures: previews.pictures)
+            name: { Self.name(of: $0, own: own, known: people[$0]) },
+            today: options.localTime(now), pictures: previews.pictures)
     }
 
     // MARK: The header
@@ -87,10 +96,15 @@ extension ChatState {
         style.isBold = true
         let trouble = self.trouble
         let right = rightOfHeader
-        let text = " " + left + (facts.isEmpty ? "" : "  " + facts.joined(separator: " · "))
         let end = trouble.map { " \($0) " } ?? ""
         let room = options.columns - Cells.width(right) - Cells.width(end)
-        let shown = MessageRows.padded(Cells.cut(text, to: max(8, room)), max(0, room))
+        // Another person chooses the name of a group. The name has no two spaces before words that look like facts, and leaves room
+        // for the facts.
+        let words = facts.isEmpty ? "" : "  " + facts.joined(separator: " · ")
+        let name = " " + left.split(separator: " ").joined(separator: " ")
+        let nameRoom = max(8, min(room / 3, Cells.width(name)), room - Cells.width(words))
+        let text = Cells.cut(Cells.cut(name, to: nameRoom) + words, to: max(8, room))
+        let shown = MessageRows.padded(text, max(0, room))
         var alert = Screen.Style.alert
         alert.isReversed = true
         return [Screen.Span(shown, style), Screen.Span(end, alert), Screen.Span(right, style)]
@@ -105,12 +119,12 @@ extension ChatState {
     }
 
     private func headerOfConversation(_ open: Conversation) -> (String, [String]) {
-        var facts: [String] = []
+        var (name, facts) = (open.name, [String]())
         switch open.key {
         case .person(let id):
-            if id == ownID { return (open.name, ["notes to yourself"]) }
+            if id == ownID { return (name, ["notes to yourself"]) }
             guard let contact = list.contact(id) else {
-                return (open.name, list.contacts.isEmpty ? [] : ["not a contact"])
+                return (name, list.contacts.isEmpty ? [] : ["not a contact"])
             }
             facts.append(contact.isVerified ? "verified" : "not verified")
             if contact.hasChangedKey { facts.append("CHANGED KEY") }
@@ -118,8 +132,9 @@ extension ChatState {
             facts.append(contact.hasForwardSecrecy ? "forward secrecy" : "no forward secrecy yet")
             if isOn(.presence, id, nil) { facts.append("online") }
         case .group(let id):
+            name = "# " + name
             guard let group = list.group(id) else { break }
-            if group.isDeleted { return (open.name, ["deleted for all"]) }
+            if group.isDeleted { return (name, ["deleted for all"]) }
             facts.append(Words.count(group.members, "member"))
             facts.append(group.standing == "member" ? "you: \(group.rank)" : "you: no member")
             if group.isUnconfirmed { facts.append("unconfirmed") }
@@ -128,7 +143,7 @@ extension ChatState {
         if let timer = list.conversation(open.key)?.timer {
             facts.append("messages end after \(Self.time(timer))")
         }
-        return (open.name, facts)
+        return (name, facts)
     }
 
     private static func time(_ seconds: Int64) -> String {
@@ -146,10 +161,16 @@ extension ChatState {
     private var trouble: String? {
         if isLocked { return "locked" }
         if news.restart != nil { return "history starts again" }
+        if receptionTrouble != nil, isReconnecting { return "reconnecting" }
         if receptionTrouble ?? sendTrouble != nil { return "relay not reached" }
-        if mailTrouble != nil { return "no mail is received" }
+        if presentMailTrouble != nil { return "no mail is received" }
+        if sender.restart != nil { return "send starts again" }
+        if isRelaySilent { return "relay does not answer" }
         return nil
     }
+
+    /// The reason why recv and decrypt do not run now.
+    private var presentMailTrouble: String? { mail.id == nil ? mailTrouble : nil }
 
     private var rightOfHeader: String {
         let (messages, conversations) = list.unread(besides: conversation?.key)
@@ -161,37 +182,17 @@ extension ChatState {
 
     // MARK: The middle
 
-    private func middleRows(_ height: Int) -> [[Screen.Span]] {
-        if let overlay { return rows(of: overlay, height) }
-        guard let open = conversation else { return listRows(height) }
-        var view = open.view(layout, height: height).rows
-        if open.anchor == nil {
-            view += pendingRows
-            view = Array(view.suffix(height))
-        }
-        if open.isLoaded, view.isEmpty { view = [[Screen.Span("no messages yet; type one", .dim)]] }
-        return Array(repeating: [], count: max(0, height - view.count)) + view
-    }
-
-    /// The typed texts that are not in the history yet.
-    private var pendingRows: [[Screen.Span]] {
-        pending.filter { $0.key == conversation?.key }.suffix(20).flatMap { text in
-            let mark = text.failure.map { "[not sent: \($0)]" } ?? "…"
-            let room = max(4, options.columns - 12)
-            let rows = Cells.wrap(Cells.plain(text.text), width: room, limit: 6).rows
-            let shown = rows.enumerated().map { index, row in
-                [
-                    Screen.Span(index == 0 ? "      " : MessageRows.spaces(10)),
-                    Screen.Span(index == 0 ? "me  " : "", .own), Screen.Span(row),
-                ]
-            }
-            return shown.dropLast()
-                + [
-                    (shown.last ?? []) + [
-                        Screen.Span(" "), Screen.Span(mark, text.failure == nil ? .dim : .alert),
-                    ]
-                ]
-        }
+    /// The rows of the middle, and the messages that they show.
+    private func middleRows(_ height: Int) -> (
+        rows: [[Screen.Span]], messages: Screen.Messages?
+    ) {
+        if let overlay { return (rows(of: overlay, height), nil) }
+        guard let open = conversation else { return (listRows(height), nil) }
+        let view = open.view(layout, height: height)
+        var rows = view.rows
+        if open.isLoaded, rows.isEmpty { rows = [[Screen.Span("no messages yet; type one", .dim)]] }
+        rows = Array(repeating: [], count: max(0, height - rows.count)) + rows
+        return (rows, Screen.Messages(key: open.key, numbers: view.numbers))
     }
 
     func overlayRows(_ overlay: Overlay) -> [String] {
@@ -230,9 +231,11 @@ extension ChatState {
 
     // MARK: The list
 
+    /// The items of the list that the typed text leaves.
+    var shownItems: [ChatList.Item] { list.items(editor.text.hasPrefix("/") ? "" : filter) }
+
     private func listRows(_ height: Int) -> [[Screen.Span]] {
-        let isCommand = editor.text.hasPrefix("/")
-        let items = list.items(isCommand ? "" : filter)
+        let items = shownItems
         guard !items.isEmpty else {
             guard list.isLoaded else { return padded([[Screen.Span("reading…", .dim)]], height) }
             let words =
@@ -244,6 +247,8 @@ extension ChatState {
                     [Screen.Span($0, .dim)]
                 }, height)
         }
+        // The first one is chosen at the next key if the chosen one has gone.
+        let chosen = list.place(in: items) ?? (list.choice == .nothing ? -1 : 0)
         let first = max(0, min(chosen - height / 2, items.count - height))
         let shown = items[first..<min(items.count, first + height)]
         let digits = "\(items.count)".count
@@ -328,34 +333,39 @@ extension ChatState {
         if (then.year, then.month, then.day) == (today.year, today.month, today.day) {
             return "\(Words.padded(then.hour)):\(Words.padded(then.minute))"
         }
-        let months = [
-            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-        ]
-        return
-            "\(then.day) \(months.indices.contains(then.month - 1) ? months[then.month - 1] : "?")"
+        let month = MessageRows.months.indices.contains(then.month - 1)
+        return "\(then.day) \(month ? MessageRows.months[then.month - 1].prefix(3) : "?")"
     }
 
     // MARK: Below the messages
 
-    private var questionRow: [Screen.Span]? {
-        guard let question = questions.first else { return nil }
+    /// The rows of the first question, and whether they have the whole of it.
+    private var questionRows: (rows: [[Screen.Span]], isWhole: Bool) {
+        guard let question = questions.first else { return ([], false) }
         let count = questions.waiting.count > 1 ? "(1 of \(questions.waiting.count)) " : ""
         let later = question.isOwn ? "" : "  ^O later"
-        let keys = "  ^Y \(question.yes)  ^N \(question.no)\(later)"
-        let short = "  ^Y ^N" + (question.isOwn ? "" : " ^O")
-        let text = "? \(count)\(question.text)"
-        let end = Cells.width(text) + Cells.width(keys) > options.columns ? short : keys
-        let room = options.columns - Cells.width(end)
+        let keys = "^Y \(question.yes)  ^N \(question.no)\(later)"
+        let short = "^Y ^N" + (question.isOwn ? "" : " ^O")
+        let columns = options.columns
+        let wrapped = Cells.wrap(
+            "? \(count)\(question.text)", width: columns, limit: max(1, options.rows - 2))
         var style = Screen.Style.alert
         style.color = .magenta
-        return [
-            Screen.Span(Cells.cut(text, to: max(4, room)), style),
-            Screen.Span(end, .bold),
-        ]
+        var rows = wrapped.rows.map { [Screen.Span($0, style)] }
+        let room = columns - Cells.width(wrapped.rows.last ?? "") - 2
+        if let end = [keys, short].first(where: { Cells.width($0) <= room }) {
+            rows[rows.count - 1] += [Screen.Span("  "), Screen.Span(end, .bold)]
+        } else {
+            rows.append([Screen.Span(Cells.width(keys) <= columns ? keys : short, .bold)])
+        }
+        return (rows, !wrapped.isCut)
     }
 
     private var statusRow: [Screen.Span] {
         if let status { return [Screen.Span(status.text, status.isAlert ? .alert : .plain)] }
+        if case .pending? = conversation?.selection {
+            return [Screen.Span(Self.pendingKeys, .bold)]
+        }
         if conversation?.selection != nil {
             return [
                 Screen.Span(
@@ -370,7 +380,7 @@ extension ChatState {
                 let unread = open.unread > 0 ? "\(open.unread) unread, " : ""
                 return [Screen.Span("── \(unread)newer messages are below: PageDown, Esc ──", .dim)]
             }
-            if let trouble = receptionTrouble ?? sendTrouble ?? mailTrouble {
+            if let trouble = receptionTrouble ?? sendTrouble ?? presentMailTrouble {
                 return [Screen.Span(trouble, .dim)]
             }
             return open.isLoaded ? [] : [Screen.Span("reading…", .dim)]

@@ -33,22 +33,25 @@ struct MessageRows {
         }
         switch entry.content {
         case .notice(let notice): rows += self.rows(of: notice)
+        case .pending(let text):
+            rows += self.rows(of: text, isSelected: conversation.selection == entry.id)
         case .message(let message):
             if let line = conversation.unreadLine, line.number == message.number {
                 rows.append(rule("\(line.count) unread", .alert))
             }
-            rows += self.rows(of: message, isSelected: conversation.selection == message.number)
+            rows += self.rows(of: message, isSelected: conversation.selection == entry.id)
         }
         return rows
     }
 
+    static let months = [
+        "January", "February", "March", "April", "May", "June", "July", "August", "September",
+        "October", "November", "December",
+    ]
+
     /// Returns the words for a day.
     static func words(_ day: ChatOptions.LocalTime, today: ChatOptions.LocalTime) -> String {
         let days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
-        let months = [
-            "January", "February", "March", "April", "May", "June", "July", "August", "September",
-            "October", "November", "December",
-        ]
         let weekday = days.indices.contains(day.weekday) ? days[day.weekday] : ""
         let month = (1...12).contains(day.month) ? months[day.month - 1] : "\(day.month)"
         let year = day.year == today.year ? "" : " \(day.year)"
@@ -65,6 +68,31 @@ struct MessageRows {
             let head = index == 0 ? Self.padded("  *", indent) : Self.spaces(indent)
             return [Screen.Span(head + text, .dim)]
         }
+    }
+
+    // MARK: Typed texts
+
+    /// The most rows of a typed text, and of the reason why it was not sent.
+    private static let (pendingLimit, failureLimit) = (6, 3)
+
+    private func rows(of text: ChatState.Pending, isSelected: Bool) -> [Row] {
+        var style = Screen.Style.own
+        style.isReversed = isSelected
+        let wrapped = Cells.wrap(
+            Cells.plain(text.text), width: max(4, width - 12), limit: Self.pendingLimit
+        ).rows
+        var rows = wrapped.enumerated().map { index, row in
+            [
+                Screen.Span(Self.spaces(index == 0 ? 6 : 10)),
+                Screen.Span(index == 0 ? "me  " : "", style), Screen.Span(row),
+            ]
+        }
+        guard let failure = text.failure else {
+            append([("…", .dim)], to: &rows)
+            return rows
+        }
+        let words = Cells.wrap("[not sent: \(failure)]", width: room, limit: Self.failureLimit).rows
+        return rows + words.map { [Screen.Span(Self.spaces(indent)), Screen.Span($0, .alert)] }
     }
 
     // MARK: Messages
