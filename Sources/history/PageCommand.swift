@@ -212,14 +212,18 @@ struct PageCommand: Program {
         among page: [HistoryEntry], in conversation: Conversation?, limit: Int,
         _ history: OpenHistory
     ) throws -> ShownChanges? {
-        guard !raw, !pinned, !unread, !expiring, changedSince == nil, let conversation else {
-            return nil
-        }
+        guard !raw, !pinned, !unread, !expiring, changedSince == nil, let conversation,
+            conversation.group != nil
+        else { return nil }
         guard let first = page.first, let last = page.last else {
             return before == nil && after == nil ? try ShownChanges(history, conversation) : nil
         }
         // A page without further messages in its direction has all changes there.
-        let isWhole = page.count < limit
+        let isWhole =
+            after == nil
+            ? try history.store.history(
+                conversation: conversation, before: first.place, limit: 1
+            ).isEmpty : page.count < limit
         let start: HistoryPlace = after == nil && isWhole ? .start : first.place
         var end = try before.map { try history.store.place(of: $0) } ?? .end
         if after != nil, !isWhole { end = last.place }
