@@ -28,6 +28,8 @@ package enum ChatEvent: Sendable {
     case listed(folder: String, names: [String])
     /// The end of ``ChatEffect/unlock(_:)``: the status of `keygen unlock` and its first line of standard error.
     case unlocked(status: Int32, message: String)
+    /// The terminal has taken a screen whole; its ``Screen/shown``.
+    case shown(Screen.Shown)
     /// A signal asks the program to end: the number. The state ends when what was typed is sent or in the outbox; the loop does not
     /// wait longer than some seconds for this.
     case interrupted(Int32)

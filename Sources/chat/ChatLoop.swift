@@ -49,6 +49,7 @@ struct ChatLoop {
         perform(state.start())
         while true {
             view?.show(state)
+            if let shown = view?.takeShown() { perform(state.take(.shown(shown))) }
             if let failure { throw failure }
             if let status { return status }
             if let interruption, interruption.deadline <= MonotonicTime.milliseconds() {

@@ -10,6 +10,8 @@ struct ScreenView {
     /// The bytes that the terminal has not taken.
     private var waiting: ArraySlice<UInt8> = []
     private var painted: Int64 = 0
+    /// The messages of the last screen, until the terminal has taken it whole.
+    private var shown: Screen.Shown?
     /// Whether the state can have another screen than the one that is shown.
     var isChanged = true
 
@@ -33,7 +35,16 @@ struct ScreenView {
         guard milliseconds == 0 else { return }
         isChanged = false
         painted = MonotonicTime.milliseconds()
-        add(painter.paint(state.screen()))
+        let screen = state.screen()
+        shown = screen.shown
+        add(painter.paint(screen))
+    }
+
+    /// Returns the messages of the last screen once, when the terminal has taken all its bytes.
+    mutating func takeShown() -> Screen.Shown? {
+        guard waiting.isEmpty else { return nil }
+        defer { shown = nil }
+        return shown
     }
 
     /// Writes bytes to the terminal as soon as it takes them.
@@ -52,7 +63,7 @@ struct ScreenView {
         while !waiting.isEmpty {
             // A closed terminal takes nothing, and is reported by its input.
             guard let count = RawTerminal.writeSome(waiting) else {
-                waiting = []
+                (waiting, shown) = ([], nil)
                 return
             }
             guard count > 0 else { return }

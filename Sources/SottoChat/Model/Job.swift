@@ -9,7 +9,7 @@ enum Job: Sendable, Hashable {
     case news
     /// Receives and decrypts.
     case mail
-    /// Encrypts and sends records.
+    /// Sends envelopes.
     case sender
     case page(ConversationKey, before: Int64?)
     /// The newest messages again.
@@ -22,7 +22,7 @@ enum Job: Sendable, Hashable {
     case groups
     case members(String)
     case sync
-    /// Makes records for the sender. The number is that of a pending text.
+    /// Makes and encrypts records.
     case making(Making)
     /// Uploads and sends a file.
     case delivery(String)
@@ -56,16 +56,16 @@ enum Job: Sendable, Hashable {
     /// Whether its output is read as it comes.
     var isStream: Bool {
         switch self {
-        case .news, .mail, .sender, .delivery: true
+        case .news, .mail, .sender, .delivery, .making, .sync, .marking: true
         default: false
         }
     }
 }
 
-/// A tool that makes message records.
+/// A tool that makes message records, or records that another tool has made. They are encrypted.
 struct Making: Sendable, Hashable {
-    var tool: String
-    var arguments: [String]
+    /// `nil` if ``input`` has the records.
+    var tool: Pipeline.Stage?
     var input: String?
     /// The number of the text that is shown until it is in the history.
     var pending: Int?
@@ -75,6 +75,10 @@ struct Making: Sendable, Hashable {
     var reads: Set<Refresh> = []
     /// Whether a failure is not told.
     var isQuiet = false
+
+    static let encryption = Pipeline.Stage("encrypt", ["-q"])
+
+    var stages: [Pipeline.Stage] { (tool.map { [$0] } ?? []) + [Self.encryption] }
 }
 
 /// A part of the state that can be read again.
@@ -88,17 +92,25 @@ struct Running: Sendable {
     static let errorLimit = 20
 
     let job: Job
-    /// The first tool.
-    let tool: String
+    /// The tools.
+    let tools: [String]
+    /// Whether a line for the sender was printed.
+    var isMade = false
     var lines: [[UInt8]] = []
     var size = 0
     var errors: [String] = []
 
-    init(_ job: Job, tool: String) { (self.job, self.tool) = (job, tool) }
+    init(_ job: Job, tools: [String]) { (self.job, self.tools) = (job, tools) }
 
     /// Returns the cause of a failure in words.
-    func cause(_ status: Int32) -> String {
-        Words.cause(errors) ?? "\(tool) ended with status \(status)"
+    func cause(_ statuses: [Int32]) -> String {
+        if let cause = Words.cause(errors) { return cause }
+        // A tool before the one that failed ends because its reader is gone.
+        let place = statuses.lastIndex { $0 != 0 && $0 != 141 } ?? statuses.lastIndex { $0 != 0 }
+        guard let place, tools.indices.contains(place) else {
+            return "\(tools.first ?? "a tool") ended"
+        }
+        return "\(tools[place]) ended with status \(statuses[place])"
     }
 
     mutating func add(_ line: [UInt8]) {

@@ -7,13 +7,14 @@ extension ChatState {
         questions.keep(
             { if case .request(let id) = $0 { ids.contains(id) } else { true } }, at: now)
         for request in list.requests where ids.contains(request.id) {
+            let name = acceptedNames[request.id].map { ", accepted as \($0)" } ?? ""
             let claimed =
                 request.claimedName.map { "“\($0)” (claimed)" } ?? "a sender without a name"
             ask(
                 Question(
                     subject: .request(id: request.id),
                     text:
-                        "\(claimed), \(request.id.prefix(16))…: \(Words.count(request.count, "message"))",
+                        "\(claimed), \(request.id.prefix(16))…: \(Words.count(request.count, "message"))\(name)",
                     yes: "accepts", no: "drops"))
         }
     }
@@ -44,17 +45,27 @@ extension ChatState {
             ask(
                 Question(
                     subject: .grant(group: group, member: member.id),
-                    text: "show your messages to \(member.name)?", yes: "shows them",
-                    no: "asks no more now"))
+                    text:
+                        "show your messages in the group \(groupName(group)) to \(member.name)?",
+                    yes: "shows them", no: "asks no more now"))
         }
     }
 
     mutating func ask(_ question: Question) {
         let isNew = !questions.waiting.contains { $0.subject == question.subject }
         questions.ask(question, at: now)
-        if options.form == .lines, isNew, let command = command(for: question.subject) {
-            say("\(question.text): \(command)")
-        }
+        if options.form == .lines, isNew { say(words(for: question)) }
+    }
+
+    /// The words of a question without a screen.
+    func words(for question: Question) -> String {
+        question.text + (command(for: question.subject).map { ": \($0)" } ?? "")
+    }
+
+    /// The name of a group.
+    func groupName(_ id: String) -> String {
+        list.group(id)?.name
+            ?? (conversation?.key == .group(id) ? conversation?.name : nil) ?? String(id.prefix(16))
     }
 
     /// The command that answers yes, for the form without a screen.
@@ -77,7 +88,8 @@ extension ChatState {
         guard let question = questions.take(at: now) else { return }
         switch question.subject {
         case .request(let id):
-            if isYes { accept(id, name: nil) } else { drop(id) }
+            let name = acceptedNames.removeValue(forKey: id)
+            if isYes { accept(id, name: name) } else { drop(id) }
         case .invitation(let id):
             if isYes {
                 make(

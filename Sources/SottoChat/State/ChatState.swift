@@ -12,6 +12,9 @@ package struct ChatState: Sendable {
         case edit(Int64)
         case react(Int64)
         case forward(Int64)
+
+        /// Whether it changes a message. Then the history gets no message with the id of its envelope.
+        var isEdit: Bool { if case .edit = self { true } else { false } }
     }
 
     /// A typed text that is not in the history yet.
@@ -20,8 +23,10 @@ package struct ChatState: Sendable {
         var key: ConversationKey
         var text: String
         var time: Timestamp
-        /// Whether its record was given to the sender.
-        var isMade = false
+        /// The purpose of the text, or `nil` for a new message.
+        var subject: Subject?
+        /// The ids of its envelopes. The history has the message with one of them.
+        var ids: Set<String> = []
         /// The reason why it was not sent.
         var failure: String?
     }
@@ -57,6 +62,10 @@ package struct ChatState: Sendable {
     var news = Service()
     var mail = Service()
     var sender = Service()
+    /// Whether the sender reads no further lines.
+    private var isSenderClosing = false
+    /// The lines for the sender that it has not answered.
+    var outgoing = Outgoing()
     /// The tools that make records run one at a time, so that the order of typing is the order of sending.
     var makings: [Making] = []
     var isMaking = false
@@ -74,6 +83,8 @@ package struct ChatState: Sendable {
     var signals: [Signal: Timestamp] = [:]
     var previews = Previews()
     var questions = Questions()
+    /// The names that message requests get when they are accepted, by their id.
+    var acceptedNames: [String: String] = [:]
     var pending: [Pending] = []
     var lastPending = 0
     /// The newest number of a message that was announced by a bell.
@@ -109,6 +120,8 @@ package struct ChatState: Sendable {
     var isFinishing = false
     /// The exit status after everything is sent.
     private var finishingStatus: Int32 = 0
+    /// The status of the first line that was not sent or not done, without a screen.
+    private var failure: Int32?
     var isInputEnded = false
     /// The times of the last signals that a text is typed.
     var typingSignals: [ConversationKey: Timestamp] = [:]
@@ -157,6 +170,7 @@ package struct ChatState: Sendable {
         case .listed(let folder, let names): complete(folder, names)
         case .unlocked(let status, let message): takeUnlocking(status, message)
         case .interrupted(let number): finish(128 + number)
+        case .shown(let shown): noteSeen(shown)
         }
         return finished()
     }
@@ -167,6 +181,7 @@ package struct ChatState: Sendable {
             takeWaitingLines()
             runRefreshes()
             runMakings()
+            feedSender()
             runPreviews()
             endIfFinished()
         }
@@ -180,12 +195,14 @@ package struct ChatState: Sendable {
 
     private mutating func takeWaitingLines() {
         guard options.form == .lines else { return }
-        if conversation != nil, !waitingLines.isEmpty {
+        if !isOpening, options.who == nil, !waitingLines.isEmpty {
             let lines = waitingLines
             waitingLines = []
             for line in lines { enter(line) }
         }
-        if isInputEnded, conversation != nil || options.who == nil, !isFinishing { finish(0) }
+        if isInputEnded, !isOpening, options.who == nil, !isFinishing {
+            finish(0)
+        }
     }
 
     // MARK: Programs
@@ -207,7 +224,7 @@ package struct ChatState: Sendable {
         lastID += 1
         let id = Pipeline.ID(lastID)
         let stages = passphrase == nil ? stages : stages.map(\.withPassphrase)
-        running[id] = Running(job, tool: stages.first?.tool ?? "")
+        running[id] = Running(job, tools: stages.map(\.tool))
         effects.append(
             .start(
                 Pipeline(
@@ -233,6 +250,12 @@ package struct ChatState: Sendable {
     }
 
     mutating func complain(_ text: String) { say(text, isAlert: true) }
+
+    /// Tells why a typed line was not sent or not done. Without a screen the exit status tells it too.
+    mutating func refuse(_ text: String, status: Int32 = 1) {
+        if options.form == .lines { failure = failure ?? status }
+        complain(text)
+    }
 
     /// Adds a line to the open conversation.
     mutating func tell(_ text: String) {
@@ -264,12 +287,21 @@ package struct ChatState: Sendable {
             !running.values.contains(where: { $0.job.mustFinish })
         else { return }
         if let id = sender.id {
-            if running[id] != nil, sender.restart == nil {
-                // The restart that never comes marks that the input was closed.
-                sender.restart = Timestamp(seconds: .max)
+            if outgoing.isWritten, !isSenderClosing {
+                isSenderClosing = true
                 effects.append(.closeInput(id))
             }
             return
+        }
+        if !outgoing.isEmpty {
+            guard sender.attempts > Self.lastAttempts else {
+                startSender()
+                return feedSender()
+            }
+            outgoing = Outgoing()
+            let words = "not everything was sent: send ends with an error"
+            if options.form == .screen { effects.append(.warn("sotto chat: \(words)")) }
+            refuse(words)
         }
         if locksAtEnd {
             locksAtEnd = false
@@ -277,6 +309,27 @@ package struct ChatState: Sendable {
             return
         }
         if isRunning(.lock) { return }
-        end(finishingStatus)
+        end(finishingStatus == 0 ? failure ?? 0 : finishingStatus)
+    }
+
+    /// The times that a sender which fails at the end is started again.
+    private static let lastAttempts = 3
+
+    /// Starts `send`, which reads until its input is closed.
+    mutating func startSender() {
+        sender.id = run(.sender, [Pipeline.Stage("send", [])], staysOpen: true)
+        (sender.restart, isSenderClosing) = (nil, false)
+    }
+
+    /// Gives the sender what it has not got, and starts it if it does not run.
+    private mutating func feedSender() {
+        guard !outgoing.isEmpty, !isSenderClosing || sender.id == nil else { return }
+        if sender.id == nil {
+            guard sender.restart == nil, !isFinishing else { return }
+            startSender()
+        }
+        guard let id = sender.id else { return }
+        let bytes = outgoing.next()
+        if !bytes.isEmpty { effects.append(.write(id, bytes)) }
     }
 }

@@ -6,6 +6,7 @@ extension ChatState {
     mutating func submit() {
         var text = editor.text
         guard text.contains(where: { !$0.isWhitespace }) else { return }
+        guard !isFinishing else { return say("not sent: the chat ends; Ctrl-C ends it now") }
         if let subject, !text.hasPrefix("/") || text.hasPrefix("//") {
             if text.hasPrefix("//") { text.removeFirst() }
             remember(text)
@@ -28,25 +29,42 @@ extension ChatState {
 
     /// Sends a text to the open conversation.
     private mutating func say(text: String) {
-        guard let open = conversation else { return say("open a conversation first") }
-        if isLocked {
-            editor.set(text)
-            return complain("the identity is locked: /unlock")
+        guard let key = conversation?.key else {
+            return refuse("no conversation is open: /open NAME")
         }
-        if case .group(let id) = open.key, let group = list.group(id), !group.mayPost {
-            editor.set(text)
-            if group.isDeleted { return complain("the group was deleted") }
-            return complain(
-                group.standing == "member"
-                    ? "your rank here is \(group.rank); messages need the rank \(group.post)"
-                    : "you are not a member of the group")
-        }
-        lastPending += 1
-        pending.append(Pending(number: lastPending, key: open.key, text: text, time: now))
-        if pending.count > 200 { pending.removeFirst() }
-        make("compose", ["text", "--", open.key.who], input: text, pending: lastPending)
+        make(text, nil, ["text", "--", key.who])
         conversation?.unreadLine = nil
-        goToEnd()
+    }
+
+    /// The reason why nothing can be sent to the open conversation now.
+    private var obstacle: String? {
+        if isFinishing { return "not sent: the chat ends" }
+        if isLocked { return "the identity is locked: /unlock" }
+        guard case .group(let id)? = conversation?.key, let group = list.group(id), !group.mayPost
+        else { return nil }
+        if group.isDeleted { return "the group was deleted" }
+        return group.standing == "member"
+            ? "your rank here is \(group.rank); messages need the rank \(group.post)"
+            : "you are not a member of the group"
+    }
+
+    /// Makes a message with a typed text, which is shown until the history has it. A text that cannot be sent stays in the line.
+    private mutating func make(
+        _ text: String, _ subject: Subject?, _ arguments: [String], reads: Set<Refresh> = []
+    ) {
+        guard let key = conversation?.key else { return }
+        if let obstacle {
+            editor.set(text)
+            self.subject = subject
+            return refuse(obstacle)
+        }
+        if !(subject?.isEdit ?? false) { goToEnd() }
+        lastPending += 1
+        let typed = Pending(
+            number: lastPending, key: key, text: text, time: now, subject: subject)
+        pending.append(typed)
+        conversation?.add(typed)
+        make("compose", arguments, input: text, pending: lastPending, reads: reads)
     }
 
     private mutating func take(_ text: String, for subject: Subject) {
@@ -55,13 +73,11 @@ extension ChatState {
         switch subject {
         case .reply(let number):
             make(
-                "compose", ["reply", "--with", key.who, "--", "\(number)"], input: text,
-                reads: [.newest])
-            goToEnd()
+                text, subject, ["reply", "--with", key.who, "--", "\(number)"], reads: [.newest])
         case .edit(let number):
             guard conversation?.message(number)?.plainText != text else { return }
             make(
-                "compose", ["edit", "--with", key.who, "--", "\(number)"], input: text,
+                text, subject, ["edit", "--with", key.who, "--", "\(number)"],
                 reads: [.newest, .changed])
         case .react(let number):
             guard let emoji = words.first else { return }
@@ -92,14 +108,15 @@ extension ChatState {
         let name = line.dropFirst().prefix { !$0.isWhitespace }
         let rest = whole(String(line.dropFirst(name.count + 1)))
         guard let command = SlashCommand(rawValue: String(name)) else {
-            return complain(
-                "unknown command /\(Cells.line(String(name), limit: 20)); /help lists the commands")
+            editor.set(line)
+            return refuse(
+                "no command /\(Cells.line(String(name), limit: 20)); a text begins with //, see /help")
         }
         if command.needsConversation, conversation == nil {
-            return say("/\(command.rawValue) needs an open conversation")
+            return refuse("/\(command.rawValue) needs an open conversation")
         }
         if command.isForGroups, conversation?.key.isGroup != true {
-            return say("/\(command.rawValue) is for groups")
+            return refuse("/\(command.rawValue) is for groups")
         }
         run(command, rest)
     }
@@ -109,7 +126,7 @@ extension ChatState {
         case .help: show("help", SlashCommand.helpLines(isGroup: conversation?.key.isGroup ?? true))
         case .quit: finish(0)
         case .list: close()
-        case .open: rest.isEmpty ? say("/open needs a name") : resolve(rest)
+        case .open: rest.isEmpty ? refuse("/open needs a name") : resolve(rest)
         case .unlock: isLocked || isStarted ? askPassphrase() : ()
         case .lock:
             locksAtEnd = true
@@ -130,7 +147,7 @@ extension ChatState {
         case .pins: show("pinned messages", "history", ["page", "--pinned", "--text", "--", who])
         case .search:
             if rest.isEmpty {
-                say("/search needs a text")
+                refuse("/search needs a text")
             } else {
                 show(
                     "messages with “\(Cells.line(rest, limit: 40))”", "history",
@@ -150,7 +167,7 @@ extension ChatState {
         case .grant: named(rest) { $0.grant(who, $1) }
         case .invite:
             if rest.isEmpty {
-                say("/invite needs the name of a contact")
+                refuse("/invite needs the name of a contact")
             } else {
                 make(
                     "group", ["invite", "--", who, rest], success: "invited \(rest)",
@@ -161,15 +178,15 @@ extension ChatState {
                 state.ask(
                     Question(
                         subject: .remove(group: who, member: id),
-                        text: "remove \(state.name(of: id)) from the group?", yes: "removes",
-                        no: "does nothing"))
+                        text:
+                            "remove \(state.name(of: id)) from the group \(state.groupName(who))?",
+                        yes: "removes", no: "does nothing"))
             }
         case .leave:
-            let name = conversation?.name ?? "?"
             ask(
                 Question(
-                    subject: .leave(group: who), text: "leave the group \(name)?", yes: "leaves",
-                    no: "stays"))
+                    subject: .leave(group: who), text: "leave the group \(groupName(who))?",
+                    yes: "leaves", no: "stays"))
         default: break
         }
     }
@@ -181,7 +198,7 @@ extension ChatState {
             $0.name.lowercased() == wanted || (name.count >= 8 && $0.id.hasPrefix(wanted))
         }
         guard !name.isEmpty, let member = found.first, found.count == 1 else {
-            return say("the name or the id of one member is needed; /members lists them")
+            return refuse("the name or the id of one member is needed; /members lists them")
         }
         action(&self, member.id)
     }
@@ -205,7 +222,7 @@ extension ChatState {
         let (word, text) = target(rest, takesPlain: takesPlain)
         if command == .info, word == nil { return showInfo(about: key) }
         guard let message = message(word, for: command) else {
-            return say(
+            return refuse(
                 word.map { "no message \($0) is loaded here" }
                     ?? "no message is here for /\(command.rawValue)")
         }
@@ -257,7 +274,7 @@ extension ChatState {
     // MARK: Settings
 
     private mutating func setTimer(_ time: String, _ key: ConversationKey) {
-        guard !time.isEmpty else { return say("/timer needs a time such as 8h or 7d, or off") }
+        guard !time.isEmpty else { return refuse("/timer needs a time such as 8h or 7d, or off") }
         if case .group(let id) = key {
             make(
                 "group", ["timer", "--", id, time], success: "timer \(time)",
@@ -270,9 +287,11 @@ extension ChatState {
     }
 
     private mutating func set(_ command: SlashCommand, _ value: String, _ key: ConversationKey) {
-        guard case .person(let id) = key else { return say("/\(command.rawValue) is for contacts") }
+        guard case .person(let id) = key else {
+            return refuse("/\(command.rawValue) is for contacts")
+        }
         guard ["on", "off"].contains(value) else {
-            return say("/\(command.rawValue) needs on or off")
+            return refuse("/\(command.rawValue) needs on or off")
         }
         run(
             .change("\(command.rawValue) \(value)"), "contact",
@@ -280,14 +299,18 @@ extension ChatState {
     }
 
     private mutating func verify(_ number: String, _ key: ConversationKey) {
-        guard case .person(let id) = key else { return say("/verify is for contacts") }
+        guard case .person(let id) = key else { return refuse("/verify is for contacts") }
         if number.isEmpty { return show("contact", "contact", ["show", "--text", "--", id]) }
         run(.change("verified: the numbers are equal"), "contact", ["verify", "--", id, number])
     }
 
     private mutating func sendFile(_ rest: String, to who: String) {
         var words = ShellWords(rest)
-        guard var path = words.next(), !path.isEmpty else { return say("/file needs a path") }
+        guard var path = words.next(), !path.isEmpty else { return refuse("/file needs a path") }
+        if let obstacle {
+            editor.set("/file \(rest)")
+            return refuse(obstacle)
+        }
         if path.hasPrefix("~/"), !options.home.isEmpty { path = options.home + path.dropFirst() }
         let name = path.split(separator: "/").last.map(String.init) ?? path
         say("sending \(name)")
@@ -310,15 +333,18 @@ extension ChatState {
         if questions.first == nil { say("no question waits") }
     }
 
+    /// Sets the name that the sender of the first request gets. Only the chord accepts it.
     private mutating func acceptFirst(_ name: String) {
         guard let question = questions.first, case .request(let id) = question.subject else {
-            return questions.first == nil ? say("no request waits") : answer(true)
+            return refuse("no message request is asked about")
         }
-        guard questions.canAnswer(at: now) else {
-            return say("this question is new: read it first")
+        if options.form == .lines { return say(words(for: question)) }
+        if !name.isEmpty {
+            acceptedNames[id] = Cells.line(name, limit: 40) == name ? name : nil
+            guard acceptedNames[id] != nil else { return refuse("the name cannot be used") }
+            askRequests()
         }
-        _ = questions.take(at: now)
-        accept(id, name: name.isEmpty ? nil : name)
+        say("Ctrl-Y accepts the request")
     }
 
     private mutating func blockFirst(_ name: String) {
@@ -328,14 +354,16 @@ extension ChatState {
                     $0.name.lowercased() == name.lowercased()
                 })
             else {
-                return say("no contact has the name \(Cells.line(name, limit: 40))")
+                return refuse("no contact has the name \(Cells.line(name, limit: 40))")
             }
             return askToBlock(contact.id)
         }
         if let question = questions.first, case .request(let id) = question.subject {
             return askToBlock(id)
         }
-        guard case .person(let id)? = conversation?.key else { return say("/block needs a name") }
+        guard case .person(let id)? = conversation?.key else {
+            return refuse("/block needs a name")
+        }
         askToBlock(id)
     }
 

@@ -33,6 +33,7 @@ extension ChatState {
             return take(.text(String(character)))
         }
         if overlay != nil { return takeInOverlay(key) }
+        if isOpening { return takeWhileOpening(key) }
         if conversation?.selection != nil, takeInSelection(key) { return }
         if conversation != nil { takeInConversation(key) } else { takeInList(key) }
     }
@@ -47,12 +48,21 @@ extension ChatState {
         insert(conversation == nil ? String(text.prefix { !$0.isNewline }) : text)
     }
 
+    /// Takes a key while a named conversation is being opened: the text is for that one, and waits.
+    private mutating func takeWhileOpening(_ key: Key) {
+        switch key {
+        case .enter: say("not sent: the conversation is being opened")
+        case .text(let text): insert(text)
+        default: _ = editor.take(key)
+        }
+    }
+
     mutating func insert(_ text: String) {
         if !editor.insert(text) {
             complain("the text is too long: at most \(LineEditor.limit / 1024) KiB")
         }
         list.selection = 0
-        signalTyping()
+        if !isOpening { signalTyping() }
     }
 
     private mutating func interrupt() {
@@ -202,9 +212,11 @@ extension ChatState {
 
     mutating func remember(_ text: String) {
         recalled = nil
-        guard !text.isEmpty, text.utf8.count <= 4096, typed.last != text else { return }
+        guard !text.isEmpty, typed.last != text else { return }
         typed.append(text)
-        if typed.count > 200 { typed.removeFirst() }
+        while typed.count > 200 || typed.reduce(0, { $0 + $1.utf8.count }) > 1 << 20 {
+            typed.removeFirst()
+        }
     }
 
     // MARK: Scrolling
@@ -243,6 +255,7 @@ extension ChatState {
             return
         }
         conversation?.reset()
+        addPending()
         conversation?.seeksUnread = false
         loadPage()
     }
@@ -251,22 +264,19 @@ extension ChatState {
 
     mutating func select(_ step: Int) {
         guard let open = conversation else { return }
-        let messages = open.messages
-        guard !messages.isEmpty else { return say("no message is here") }
+        let ids = open.entries.filter(\.isSelectable).map(\.id)
+        guard !ids.isEmpty else { return say("no message is here") }
         let (layout, height) = (layout, viewHeight)
         var index: Int
-        if let number = open.selection,
-            let place = messages.firstIndex(where: { $0.number == number })
-        {
+        if let id = open.selection, let place = ids.firstIndex(of: id) {
             index = place + step
         } else {
             guard step < 0 else { return }
-            let shown = open.view(layout, height: height).numbers.max { a, b in
-                (open.message(a)?.order ?? (0, 0)) < (open.message(b)?.order ?? (0, 0))
-            }
-            index = messages.firstIndex { $0.number == shown } ?? messages.count - 1
+            // At the end the newest, else the last one that is shown.
+            let shown = open.anchor == nil ? nil : open.view(layout, height: height).numbers.first
+            index = shown.flatMap { ids.firstIndex(of: .message($0)) } ?? ids.count - 1
         }
-        if index >= messages.count {
+        if index >= ids.count {
             conversation?.selection = nil
             return
         }
@@ -274,13 +284,17 @@ extension ChatState {
             loadOlder()
             index = 0
         }
-        conversation?.selection = messages[index].number
-        conversation?.reveal(messages[index].number, layout, height: height)
+        conversation?.selection = ids[index]
+        conversation?.reveal(ids[index], layout, height: height)
     }
 
     /// Takes a key while a message is selected. Returns `false` if it is for the text.
     private mutating func takeInSelection(_ key: Key) -> Bool {
-        guard let number = conversation?.selection, let message = conversation?.message(number)
+        if case .pending(let number)? = conversation?.selection {
+            return takeInSelection(key, ofPending: number)
+        }
+        guard let number = conversation?.selection?.message,
+            let message = conversation?.message(number)
         else {
             conversation?.selection = nil
             return false
@@ -306,6 +320,30 @@ extension ChatState {
         }
         return true
     }
+
+    /// Takes a key while a text is selected that was not sent.
+    private mutating func takeInSelection(_ key: Key, ofPending number: Int) -> Bool {
+        switch key {
+        case .up, .selectUp, .tab: select(-1)
+        case .down, .selectDown, .backTab: select(1)
+        case .escape: conversation?.selection = nil
+        case .pageUp, .pageDown: return false
+        case .enter, .text("e"):
+            guard editor.isEmpty, subject == nil else {
+                say("the line is not empty: Ctrl-U clears it")
+                return true
+            }
+            takeBack(number)
+        case .text("d"), .delete: removePending(number)
+        case .text("c"), .text("y"):
+            if let text = conversation?.pending(number)?.text { copy(text) }
+        default: say(Self.pendingKeys)
+        }
+        return true
+    }
+
+    /// The keys for a text that was not sent.
+    static let pendingKeys = "not sent:  e edit and send again  d remove  c copy  Esc back"
 
     private mutating func begin(_ subject: Subject) {
         conversation?.selection = nil
@@ -342,6 +380,10 @@ extension ChatState {
 
     mutating func copy(_ message: ChatMessage) {
         guard let text = message.plainText else { return say("this message has no text") }
+        copy(text)
+    }
+
+    private mutating func copy(_ text: String) {
         effects.append(.copy(text))
         conversation?.selection = nil
         say("copied, if the terminal permits it")

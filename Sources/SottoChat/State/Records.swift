@@ -8,11 +8,12 @@ extension ChatState {
 
     // MARK: Pages
 
-    mutating func endReading(_ run: Running, _ status: Int32) {
+    mutating func endReading(_ run: Running, _ statuses: [Int32]) {
+        let status = statuses.last { $0 != 0 } ?? 0
         // Status 1 is a negative result, such as no messages.
         guard status == 0 || status == 1 else {
             if !isLocked {
-                complain(run.cause(status))
+                complain(run.cause(statuses))
             }
             return
         }
@@ -23,6 +24,8 @@ extension ChatState {
                 records.compactMap { ChatConversation($0) }.prefix(ChatList.limit))
             list.isLoaded = true
             nameConversation()
+            seekUnread()
+            markSeen()
         case .contacts:
             list.contacts = Array(records.compactMap { ChatContact($0) }.prefix(ChatList.limit))
             nameConversation()
@@ -61,23 +64,25 @@ extension ChatState {
             lastRefresh[.changed] = now
         }
         if conversation?.seeksUnread == true {
-            // A page that brings nothing earlier ends the search.
-            let isEarlier = conversation?.firstNumber != first
-            if conversation?.canLackUnread == true, isEarlier { return loadOlder() }
-            conversation?.seeksUnread = false
-            placeUnreadLine()
+            // A page that brings nothing earlier, or that is too much to keep, ends the search.
+            let isEarlier = first.map { conversation?.has($0) == true } ?? true
+            guard isEarlier, conversation?.firstNumber != first else {
+                conversation?.seeksUnread = false
+                return placeUnreadLine()
+            }
+            seekUnread()
         } else if before != nil, records.isEmpty {
             say("this is the beginning of the conversation")
         }
     }
 
     /// Puts the line of unread messages before the first of them, and shows it.
-    private mutating func placeUnreadLine() {
+    mutating func placeUnreadLine() {
         guard var open = conversation, let first = open.messages.first(where: \.isUnread) else {
             return
         }
         open.unreadLine = (first.number, max(list.conversation(open.key)?.unread ?? 0, open.unread))
-        if options.form == .screen, let index = open.index(of: .message(first.number)) {
+        if options.form == .screen, open.anchor == nil, let index = open.index(of: .message(first.number)) {
             open.showAtTop(index, layout, height: viewHeight)
         }
         conversation = open
@@ -96,33 +101,17 @@ extension ChatState {
         if options.form == .lines { printLine(message) }
     }
 
+    /// Removes the typed text that a message of the history has.
+    private mutating func settle(_ message: ChatMessage) {
+        removePending(pending.first { $0.ids.contains(message.id) }?.number)
+    }
+
     /// Gives the small picture of a message to the helper, and forgets it.
     private mutating func preview(_ message: inout ChatMessage) {
         if options.showsPictures, let file = message.thumbnail {
             previews.ask(message.number, file)
         }
         message.thumbnail = nil
-    }
-
-    /// Removes the typed text that a message of the history has.
-    private mutating func settle(_ message: ChatMessage) {
-        guard case .text(let text) = message.content else { return }
-        let same = pending.firstIndex {
-            $0.key == message.key && Self.isShown($0.text, as: text)
-                && message.place.seconds >= $0.time.seconds - 2
-        }
-        // Records are stored in the order in which they are made, also if compose has changed the text.
-        let made = pending.firstIndex {
-            $0.key == message.key && $0.isMade && message.place.seconds > $0.time.seconds
-        }
-        if let index = same ?? made { pending.remove(at: index) }
-    }
-
-    private static func isShown(_ typed: String, as text: String) -> Bool {
-        var plain = Cells.plain(typed)
-        while plain.hasSuffix("\n") { plain.removeLast() }
-        return plain.unicodeScalars.elementsEqual(text.unicodeScalars)
-            || plain.unicodeScalars.count > ChatMessage.textLimit && plain.hasPrefix(text)
     }
 
     private mutating func nameConversation() {
@@ -230,19 +219,19 @@ extension ChatState {
             isOn ? Timestamp(seconds: now.seconds + (Self.signalSeconds[kind] ?? 15)) : nil
     }
 
-    /// Takes a result of send, or an error record of encrypt.
-    mutating func takeResult(_ record: JSONObject) {
+    /// Takes a result or an error record of send.
+    mutating func takeResult(_ record: JSONObject, of job: Job) {
         guard record["type"]?.string == "result" else {
             if record["type"]?.string == "error" {
-                let cause = Cells.line(
-                    record["message"]?.string ?? "a message was not encrypted", limit: 300)
-                if let made = pending.first(where: { $0.isMade && $0.failure == nil }) {
-                    fail(made.number, cause)
-                }
-                complain(cause)
+                if job == .sender, let line = record["line"]?.integer { outgoing.refuse(line: line) }
+                refuse(Cells.line(record["message"]?.string ?? "a message was not sent", limit: 300))
                 refreshes.insert(.newest)
             }
             return
+        }
+        if job == .sender {
+            sender.attempts = 0
+            outgoing.answer(record)
         }
         let id = record["id"]?.string ?? ""
         switch record["status"]?.string {
@@ -256,7 +245,7 @@ extension ChatState {
                 ?? "the relay does not take messages now"
         case "rejected", "expired", "dropped":
             conversation?.set(.failed, ofID: id)
-            complain("not sent: \(record["reason"]?.string ?? "the relay refused the message")")
+            refuse("not sent: \(record["reason"]?.string ?? "the relay refused the message")")
         default: break
         }
         refreshes.insert(.newest)

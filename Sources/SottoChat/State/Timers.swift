@@ -9,7 +9,6 @@ extension ChatState {
 
     mutating func tick(_ time: Timestamp) {
         now = time
-        noteSeen()
         if let status, status.until <= now { self.status = nil }
         for (signal, end) in signals where end <= now { signals[signal] = nil }
         guard isComplete, !isLocked, ending == nil, !isFinishing else { return }
@@ -18,6 +17,7 @@ extension ChatState {
             refreshes.formUnion([.conversations, .newest, .changed])
         }
         if let restart = mail.restart, restart <= now { startMail() }
+        if let restart = sender.restart, restart <= now { startSender() }
         synchronise()
         tellPresence()
     }
@@ -70,14 +70,12 @@ extension ChatState {
         var times = signals.values.map { $0 }
         if let status { times.append(status.until) }
         if !isFinishing {
-            for restart in [news.restart, mail.restart, nextPresence, nextSync] {
+            for restart in [news.restart, mail.restart, sender.restart, nextPresence, nextSync] {
                 if let restart { times.append(restart) }
             }
         }
-        let hasUnseen =
-            conversation.map { $0.isLoaded && $0.unread > 0 && $0.anchor == nil } ?? false
         let isSyncDue = isSyncWanted && !list.groups.isEmpty
-        if !refreshes.isEmpty && isStarted && !isLocked || hasUnseen || isSyncDue {
+        if !refreshes.isEmpty && isStarted && !isLocked || isSyncDue {
             times.append(soon)
         }
         return times.min().map { max($0, soon) }

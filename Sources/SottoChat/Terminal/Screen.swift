@@ -43,6 +43,12 @@ package struct Screen: Sendable, Equatable {
         }
     }
 
+    /// The messages whose last row is on the screen.
+    package struct Shown: Sendable, Equatable {
+        let key: ConversationKey
+        let numbers: [Int64]
+    }
+
     /// A place of the cursor; both begin with 0.
     package struct Place: Sendable, Hashable {
         package var row: Int
@@ -56,9 +62,12 @@ package struct Screen: Sendable, Equatable {
     package var rows: [[Span]]
     /// The place of the cursor, or `nil` if it is hidden.
     package var cursor: Place?
+    /// The messages on it, or `nil` if it shows something else.
+    package var shown: Shown?
 
-    package init(columns: Int, rows: [[Span]], cursor: Place?) {
-        (self.columns, self.rows, self.cursor) = (columns, rows, cursor)
+    package init(columns: Int, rows: [[Span]], cursor: Place?, shown: Shown? = nil) {
+        (self.columns, self.rows) = (columns, rows)
+        (self.cursor, self.shown) = (cursor, shown)
     }
 
     /// Whether the rows fit, the cursor is inside, and no text moves the cursor or changes the direction of writing.

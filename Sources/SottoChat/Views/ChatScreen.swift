@@ -9,12 +9,15 @@ extension ChatState {
         let (columns, height) = (options.columns, options.rows)
         var rows: [[Screen.Span]]
         var cursor: Screen.Place?
+        var shown: Screen.Shown?
         if let lock {
             (rows, cursor) = lockRows(lock)
         } else {
             let input = inputRows
             rows = [header]
-            rows += middleRows(viewHeight)
+            let middle = middleRows(viewHeight)
+            rows += middle.rows
+            shown = middle.shown
             if let question = questionRow { rows.append(question) }
             if height > 3 { rows.append(statusRow) }
             if overlay == nil {
@@ -29,7 +32,7 @@ extension ChatState {
             cursor = Screen.Place(
                 row: min(place.row, height - 1), column: min(place.column, columns - 1))
         }
-        return Screen(columns: columns, rows: rows, cursor: cursor)
+        return Screen(columns: columns, rows: rows, cursor: cursor, shown: shown)
     }
 
     /// Cuts a row that is too wide.
@@ -161,37 +164,15 @@ extension ChatState {
 
     // MARK: The middle
 
-    private func middleRows(_ height: Int) -> [[Screen.Span]] {
-        if let overlay { return rows(of: overlay, height) }
-        guard let open = conversation else { return listRows(height) }
-        var view = open.view(layout, height: height).rows
-        if open.anchor == nil {
-            view += pendingRows
-            view = Array(view.suffix(height))
-        }
-        if open.isLoaded, view.isEmpty { view = [[Screen.Span("no messages yet; type one", .dim)]] }
-        return Array(repeating: [], count: max(0, height - view.count)) + view
-    }
-
-    /// The typed texts that are not in the history yet.
-    private var pendingRows: [[Screen.Span]] {
-        pending.filter { $0.key == conversation?.key }.suffix(20).flatMap { text in
-            let mark = text.failure.map { "[not sent: \($0)]" } ?? "…"
-            let room = max(4, options.columns - 12)
-            let rows = Cells.wrap(Cells.plain(text.text), width: room, limit: 6).rows
-            let shown = rows.enumerated().map { index, row in
-                [
-                    Screen.Span(index == 0 ? "      " : MessageRows.spaces(10)),
-                    Screen.Span(index == 0 ? "me  " : "", .own), Screen.Span(row),
-                ]
-            }
-            return shown.dropLast()
-                + [
-                    (shown.last ?? []) + [
-                        Screen.Span(" "), Screen.Span(mark, text.failure == nil ? .dim : .alert),
-                    ]
-                ]
-        }
+    /// The rows of the middle, and the messages that they show.
+    private func middleRows(_ height: Int) -> (rows: [[Screen.Span]], shown: Screen.Shown?) {
+        if let overlay { return (rows(of: overlay, height), nil) }
+        guard let open = conversation else { return (listRows(height), nil) }
+        let view = open.view(layout, height: height)
+        var rows = view.rows
+        if open.isLoaded, rows.isEmpty { rows = [[Screen.Span("no messages yet; type one", .dim)]] }
+        rows = Array(repeating: [], count: max(0, height - rows.count)) + rows
+        return (rows, Screen.Shown(key: open.key, numbers: view.numbers))
     }
 
     func overlayRows(_ overlay: Overlay) -> [String] {
@@ -356,6 +337,7 @@ extension ChatState {
 
     private var statusRow: [Screen.Span] {
         if let status { return [Screen.Span(status.text, status.isAlert ? .alert : .plain)] }
+        if case .pending? = conversation?.selection { return [Screen.Span(Self.pendingKeys, .bold)] }
         if conversation?.selection != nil {
             return [
                 Screen.Span(

@@ -33,11 +33,13 @@ struct MessageRows {
         }
         switch entry.content {
         case .notice(let notice): rows += self.rows(of: notice)
+        case .pending(let text):
+            rows += self.rows(of: text, isSelected: conversation.selection == entry.id)
         case .message(let message):
             if let line = conversation.unreadLine, line.number == message.number {
                 rows.append(rule("\(line.count) unread", .alert))
             }
-            rows += self.rows(of: message, isSelected: conversation.selection == message.number)
+            rows += self.rows(of: message, isSelected: conversation.selection == entry.id)
         }
         return rows
     }
@@ -65,6 +67,31 @@ struct MessageRows {
             let head = index == 0 ? Self.padded("  *", indent) : Self.spaces(indent)
             return [Screen.Span(head + text, .dim)]
         }
+    }
+
+    // MARK: Typed texts
+
+    /// The most rows of a typed text, and of the reason why it was not sent.
+    private static let (pendingLimit, failureLimit) = (6, 3)
+
+    private func rows(of text: ChatState.Pending, isSelected: Bool) -> [Row] {
+        var style = Screen.Style.own
+        style.isReversed = isSelected
+        let wrapped = Cells.wrap(
+            Cells.plain(text.text), width: max(4, width - 12), limit: Self.pendingLimit
+        ).rows
+        var rows = wrapped.enumerated().map { index, row in
+            [
+                Screen.Span(Self.spaces(index == 0 ? 6 : 10)),
+                Screen.Span(index == 0 ? "me  " : "", style), Screen.Span(row),
+            ]
+        }
+        guard let failure = text.failure else {
+            append([("…", .dim)], to: &rows)
+            return rows
+        }
+        let words = Cells.wrap("[not sent: \(failure)]", width: room, limit: Self.failureLimit).rows
+        return rows + words.map { [Screen.Span(Self.spaces(indent)), Screen.Span($0, .alert)] }
     }
 
     // MARK: Messages
