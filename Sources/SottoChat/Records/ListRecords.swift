@@ -134,6 +134,9 @@ struct ChatGroup: Sendable, Hashable {
         isDeleted = record["deleted"]?.bool == true
     }
 
+    /// Whether the list shows its conversation: not before an invitation is accepted, nor after the user left or it was deleted.
+    var isShown: Bool { standing == "member" && !isDeleted || standing == "unreadable" }
+
     /// Whether the own rank permits messages.
     var mayPost: Bool {
         guard standing == "member", !isDeleted else { return false }

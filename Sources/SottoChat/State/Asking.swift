@@ -109,13 +109,15 @@ extension ChatState {
         case .leave(let id):
             if isYes {
                 make(
-                    "group", ["leave", "--yes", id], success: "you left the group", reads: [.groups]
+                    "group", ["leave", "--yes", id], success: "you left the group",
+                    reads: [.groups, .newest]
                 )
             }
         case .remove(let group, let id):
             if isYes {
                 make(
-                    "group", ["remove", group, id], success: "removed", reads: [.members, .groups])
+                    "group", ["remove", group, id], success: "\(name(of: id)) was removed",
+                    reads: [.members, .groups, .newest])
             }
         case .block(let id): if isYes { block(id) }
         }

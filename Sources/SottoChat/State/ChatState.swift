@@ -123,6 +123,8 @@ package struct ChatState: Sendable {
     /// The status of the first line that was not sent or not done, without a screen.
     private var failure: Int32?
     var isInputEnded = false
+    /// Whether everything was read that the lines without a screen can name, since the conversation was opened.
+    var isPrepared = false
     /// The times of the last signals that a text is typed.
     var typingSignals: [ConversationKey: Timestamp] = [:]
     var nextPresence: Timestamp?
@@ -178,6 +180,7 @@ package struct ChatState: Sendable {
     /// Starts what is due, and returns the effects.
     private mutating func finished() -> [ChatEffect] {
         if ending == nil {
+            if !isPreparing { isPrepared = true }
             takeWaitingLines()
             runRefreshes()
             runMakings()
@@ -195,12 +198,11 @@ package struct ChatState: Sendable {
 
     private mutating func takeWaitingLines() {
         guard options.form == .lines else { return }
-        if !isOpening, options.who == nil, !waitingLines.isEmpty {
-            let lines = waitingLines
-            waitingLines = []
-            for line in lines { enter(line) }
+        while !isPreparing, !waitingLines.isEmpty {
+            let line = waitingLines.removeFirst()
+            if line.contains(where: { !$0.isWhitespace }) { take(line: line) }
         }
-        if isInputEnded, !isOpening, options.who == nil, !isFinishing {
+        if isInputEnded, !isPreparing, !isFinishing {
             finish(0)
         }
     }

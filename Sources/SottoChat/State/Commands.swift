@@ -11,17 +11,19 @@ extension ChatState {
             if text.hasPrefix("//") { text.removeFirst() }
             remember(text)
             editor.set("")
-            self.subject = nil
+            (self.subject, status) = (nil, nil)
             return take(text, for: subject)
         }
         remember(text)
         editor.set("")
+        // A command ends the purpose of the text before it.
+        (subject, status) = (nil, nil)
         take(line: text)
     }
 
     /// Takes a line that was typed: a text or a command.
     mutating func take(line: String) {
-        if line.hasPrefix("/"), !line.hasPrefix("//"), !line.hasPrefix("/ ") {
+        if line.hasPrefix("/"), !line.hasPrefix("//") {
             return take(command: line)
         }
         say(text: line.hasPrefix("//") ? String(line.dropFirst()) : line)
@@ -40,12 +42,23 @@ extension ChatState {
     private var obstacle: String? {
         if isFinishing { return "not sent: the chat ends" }
         if isLocked { return "the identity is locked: /unlock" }
+        if case .person(let id)? = conversation?.key, list.contact(id)?.isBlocked == true {
+            return "\(name(of: id)) is blocked, and an answer is dropped; /unblock ends it"
+        }
         guard case .group(let id)? = conversation?.key, let group = list.group(id), !group.mayPost
         else { return nil }
+        if group.standing == "invited" { return "you have not joined; /questions asks" }
         if group.isDeleted { return "the group was deleted" }
         return group.standing == "member"
             ? "your rank here is \(group.rank); messages need the rank \(group.post)"
             : "you are not a member of the group"
+    }
+
+    /// Leaves a refused line as a draft. If the identity is locked, asks for the passphrase: it must not be typed after the draft.
+    private mutating func keep(_ text: String) {
+        guard options.form == .screen else { return }
+        editor.set(text)
+        if isLocked { askPassphrase() }
     }
 
     /// Makes a message with a typed text, which is shown until the history has it. A text that cannot be sent stays in the line.
@@ -54,7 +67,7 @@ extension ChatState {
     ) {
         guard let key = conversation?.key else { return }
         if let obstacle {
-            editor.set(text)
+            keep(text)
             self.subject = subject
             return refuse(obstacle)
         }
@@ -84,15 +97,44 @@ extension ChatState {
             make(
                 "compose", ["react", "--with", key.who, "--", "\(number)", String(emoji)],
                 reads: [.newest, .changed])
-        case .forward(let number): forward(number, to: text)
+        case .forward(let number):
+            guard knows(text) else {
+                // The text can be a message, which was not meant as a name.
+                editor.set(text)
+                self.subject = subject
+                return refuse("\(noName(text)); Esc ends forwarding")
+            }
+            forward(number, to: text)
         }
+    }
+
+    /// The words for a name that is not known.
+    func noName(_ name: String) -> String {
+        "no contact or group has the name \(Cells.line(whole(name), limit: 40))"
+    }
+
+    /// Whether a contact or a group can have a name. The beginning of an id can be one.
+    private func knows(_ name: String) -> Bool {
+        let wanted = whole(name).lowercased()
+        let names = list.contacts.map(\.name) + list.groups.map(\.name) + list.conversations.map(\.name)
+        let isID = wanted.utf8.count >= 4 && wanted.allSatisfy(\.isHexDigit)
+        return isID || wanted == "me" || names.contains { $0.lowercased() == wanted }
     }
 
     private mutating func forward(_ number: Int64, to name: String) {
         guard let key = conversation?.key else { return }
+        guard knows(name) else { return refuse(noName(name)) }
         make(
             "compose", ["forward", "--with", key.who, "--to", whole(name), "--", "\(number)"],
             success: "forwarded to \(whole(name))", reads: [.conversations, .newest])
+    }
+
+    /// Returns a name without the quotation marks around it.
+    private func unquoted(_ name: String) -> String {
+        guard let mark = name.first, "\"'".contains(mark), name.last == mark, name.count > 2 else {
+            return name
+        }
+        return String(name.dropFirst().dropLast())
     }
 
     private func whole(_ name: String) -> String {
@@ -107,6 +149,10 @@ extension ChatState {
     private mutating func take(command line: String) {
         let name = line.dropFirst().prefix { !$0.isWhitespace }
         let rest = whole(String(line.dropFirst(name.count + 1)))
+        guard !name.isEmpty else {
+            editor.set(line)
+            return refuse("no command has a space after the slash; begin a text with //")
+        }
         guard let command = SlashCommand(rawValue: String(name)) else {
             editor.set(line)
             return refuse(
@@ -118,7 +164,11 @@ extension ChatState {
         if command.isForGroups, conversation?.key.isGroup != true {
             return refuse("/\(command.rawValue) is for groups")
         }
-        run(command, rest)
+        if command.usage.isEmpty, !rest.isEmpty {
+            editor.set(line)
+            return refuse("/\(command.rawValue) stands alone: nothing follows it")
+        }
+        run(command, command.takesName ? unquoted(rest) : rest)
     }
 
     private mutating func run(_ command: SlashCommand, _ rest: String) {
@@ -134,6 +184,7 @@ extension ChatState {
         case .questions: askAgain()
         case .accept: acceptFirst(rest)
         case .block: blockFirst(rest)
+        case .unblock: unblock(rest)
         default:
             if let key = conversation?.key { run(command, rest, in: key) }
         }
@@ -220,11 +271,22 @@ extension ChatState {
     ) {
         let takesPlain = command.usage == "[-N | #N]"
         let (word, text) = target(rest, takesPlain: takesPlain)
+        // A word that could be meant as a message must not become a text, or the last message.
+        let isOdd =
+            takesPlain ? !text.isEmpty : word == nil && ["#", "-"].contains(String(rest.prefix(1)))
+        guard !isOdd else {
+            editor.set("/\(command.rawValue) \(rest)")
+            let odd = Cells.line(String((takesPlain ? text : rest).prefix { !$0.isWhitespace }), limit: 20)
+            return refuse("\(odd) names no message: -2 is the last but one, #17 the one with this number")
+        }
         if command == .info, word == nil { return showInfo(about: key) }
         guard let message = message(word, for: command) else {
             return refuse(
-                word.map { "no message \($0) is loaded here" }
-                    ?? "no message is here for /\(command.rawValue)")
+                word.map {
+                    $0.hasPrefix("-")
+                        ? "fewer messages are here; /older shows more"
+                        : "no message that is shown here has the number \($0); /older shows more"
+                } ?? "no message is here for /\(command.rawValue)")
         }
         let number = message.number
         switch command {
@@ -278,7 +340,7 @@ extension ChatState {
         if case .group(let id) = key {
             make(
                 "group", ["timer", "--", id, time], success: "timer \(time)",
-                reads: [.groups, .conversations])
+                reads: [.groups, .conversations, .newest])
         } else {
             make(
                 "compose", ["timer", "--", key.who, time], success: "timer \(time)",
@@ -308,12 +370,12 @@ extension ChatState {
         var words = ShellWords(rest)
         guard var path = words.next(), !path.isEmpty else { return refuse("/file needs a path") }
         if let obstacle {
-            editor.set("/file \(rest)")
+            keep("/file \(rest)")
             return refuse(obstacle)
         }
         if path.hasPrefix("~/"), !options.home.isEmpty { path = options.home + path.dropFirst() }
         let name = path.split(separator: "/").last.map(String.init) ?? path
-        say("sending \(name)")
+        if options.form == .screen { say("sending \(name)") }
         run(
             .delivery(Cells.line(name, limit: 40)),
             [
@@ -367,7 +429,23 @@ extension ChatState {
         askToBlock(id)
     }
 
+    private mutating func unblock(_ name: String) {
+        let wanted = name.lowercased()
+        let found =
+            name.isEmpty
+            ? conversation.flatMap { list.contact($0.key.who) }
+            : list.contacts.first { $0.name.lowercased() == wanted }
+        guard let contact = found else {
+            return refuse(name.isEmpty ? "/unblock needs a name" : noName(name))
+        }
+        guard contact.isBlocked else { return refuse("\(contact.name) is not blocked") }
+        run(.change("unblocked \(contact.name)"), "contact", ["unblock", contact.id])
+    }
+
     private mutating func askToBlock(_ id: String) {
+        if let contact = list.contact(id), contact.isBlocked {
+            return refuse("\(contact.name) is blocked; /unblock ends it")
+        }
         ask(
             Question(
                 subject: .block(id: id), text: "drop everything from \(name(of: id))?",
