@@ -108,6 +108,13 @@ struct Conversation: Sendable {
 
     var messages: [ChatMessage] { entries.compactMap(\.message) }
 
+    /// The names of the authors by id, as their messages have them.
+    var names: [String: String] {
+        Dictionary(
+            messages.lazy.filter { $0.hasName && !$0.author.isEmpty }.map { ($0.author, $0.name) },
+            uniquingKeysWith: { $1 })
+    }
+
     var firstNumber: Int64? { entries.lazy.compactMap(\.message).first?.number }
 
     func index(of id: EntryID) -> Int? {

@@ -123,6 +123,9 @@ enum SlashCommand: String, CaseIterable, Sendable {
         let marks = [
             "",
             "Your messages: … waits, ✓ is stored by the relay, ✓✓ is delivered, ✓✓ read is read, [not sent] failed.",
+            "The list: ● online, ✓ verified, # a group, ~ a chat with a phrase, ? waits for your answer; 3 is the number of unread messages.",
+            "The header: +2 or 2 unread are messages in other conversations; 3 waiting are messages that the relay has not taken.",
+            "A friend: sotto add FILE, or sotto meet. A group: sotto group create NAME WHO --send. Both in another terminal.",
             "Names are those of your contacts. A name in “quotation marks” is only claimed.",
         ]
         return all.map { MessageRows.padded($0.0, 24) + ($0.1.isEmpty ? "" : "  " + $0.1) } + marks

@@ -93,7 +93,7 @@ extension ChatState {
         case .invitation(let id):
             if isYes {
                 make(
-                    "group", ["accept", id], success: "you join the group",
+                    "group", ["accept", id], success: "you joined",
                     reads: [.groups, .conversations])
             } else {
                 run(.change("declined"), "group", ["decline", id])
@@ -125,8 +125,9 @@ extension ChatState {
 
     mutating func accept(_ id: String, name: String?) {
         let named = name.map { ["--name", $0] } ?? []
+        let claimed = list.requests.first { $0.id == id }?.claimedName
         run(
-            .change("accepted \(name ?? String(id.prefix(16)))"),
+            .change("accepted \(name ?? claimed ?? String(id.prefix(16)))"),
             [
                 Pipeline.Stage("contact", ["accept"] + named + [id]),
                 Pipeline.Stage("decrypt", ["-q"]),

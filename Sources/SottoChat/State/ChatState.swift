@@ -96,8 +96,12 @@ package struct ChatState: Sendable {
     /// The reason why recv does not reach the relay. recv tells it once, and tells when it is connected again.
     var receptionTrouble: String?
     var mailTrouble: String?
+    /// The number of messages in the outbox, which the relay has not taken.
+    var waiting = 0
     var isReceivedElsewhere = false
     var isLocked = false
+    /// Whether the identity has a passphrase.
+    var hasPassphrase = true
 
     // Typed text and the screen.
     var lock: LockPrompt?
@@ -123,6 +127,8 @@ package struct ChatState: Sendable {
     /// The status of the first line that was not sent or not done, without a screen.
     private var failure: Int32?
     var isInputEnded = false
+    /// Whether the outbox was listed at the end.
+    private var isCounted = false
     /// Whether everything was read that the lines without a screen can name, since the conversation was opened.
     var isPrepared = false
     /// The times of the last signals that a text is typed.
@@ -281,6 +287,7 @@ package struct ChatState: Sendable {
         for contact in presenceContacts {
             make("compose", ["presence", "--offline", contact.id], isQuiet: true)
         }
+        guard options.form == .screen else { return }
         say("ending, when everything is sent or in the outbox; Ctrl-C ends now")
     }
 
@@ -295,6 +302,12 @@ package struct ChatState: Sendable {
             }
             return
         }
+        if waiting > 0 || refreshes.contains(.waiting), !isCounted {
+            (isCounted, waiting) = (true, 0)
+            refreshes.remove(.waiting)
+            run(.waiting, "send", ["--list", "--json"])
+        }
+        if isRunning(.waiting) { return }
         if !outgoing.isEmpty {
             guard sender.attempts > Self.lastAttempts else {
                 startSender()
@@ -311,6 +324,13 @@ package struct ChatState: Sendable {
             return
         }
         if isRunning(.lock) { return }
+        if waiting > 0 {
+            let words =
+                waiting == 1
+                ? "1 message waits: it is sent by the next sotto chat or sotto send"
+                : "\(waiting) messages wait: they are sent by the next sotto chat or sotto send"
+            effects.append(.warn("sotto chat: \(words)"))
+        }
         end(finishingStatus == 0 ? failure ?? 0 : finishingStatus)
     }
 

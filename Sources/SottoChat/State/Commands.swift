@@ -178,6 +178,8 @@ extension ChatState {
         case .list: close()
         case .open: rest.isEmpty ? refuse("/open needs a name") : resolve(rest)
         case .unlock: isLocked || isStarted ? askPassphrase() : ()
+        case .lock where !hasPassphrase:
+            refuse("the identity has no passphrase; to add one: sotto keygen passwd")
         case .lock:
             locksAtEnd = true
             finish(0)
@@ -195,7 +197,7 @@ extension ChatState {
         switch command {
         case .reply, .edit, .react, .delete, .pin, .unpin, .forward, .save, .copy, .info:
             runOnMessage(command, rest, in: key)
-        case .pins: show("pinned messages", "history", ["page", "--pinned", "--text", "--", who])
+        case .pins: show(Overlay.pins, "history", ["page", "--pinned", "--text", "--", who])
         case .search:
             if rest.isEmpty {
                 refuse("/search needs a text")
@@ -212,9 +214,10 @@ extension ChatState {
         case .mute: run(.change("no bell for this conversation"), "history", ["mute", "--", who])
         case .unmute: run(.change("the bell rings again"), "history", ["mute", "--off", "--", who])
         case .rename:
-            if !rest.isEmpty { run(.change("renamed"), "history", ["rename", "--", who, rest]) }
+            guard !rest.isEmpty else { return refuse("/rename needs a name") }
+            run(.change("renamed"), "history", ["rename", "--", who, rest])
         case .verify: verify(rest, key)
-        case .members: show("members", "group", ["participants", "--text", "--", who])
+        case .members: show("members: name, rank, nickname, id", "group", ["participants", "--text", "--", who])
         case .grant: named(rest) { $0.grant(who, $1) }
         case .invite:
             if rest.isEmpty {
@@ -233,6 +236,8 @@ extension ChatState {
                             "remove \(state.name(of: id)) from the group \(state.groupName(who))?",
                         yes: "removes", no: "does nothing"))
             }
+        case .leave where isOnlyOwner:
+            refuse("you are the only owner: sotto group role \(groupName(who)) WHO owner --send, or sotto group delete \(groupName(who)) --send")
         case .leave:
             ask(
                 Question(
@@ -240,6 +245,13 @@ extension ChatState {
                     yes: "leaves", no: "stays"))
         default: break
         }
+    }
+
+    /// Whether the group has other members and no other owner.
+    private var isOnlyOwner: Bool {
+        let others = members.filter { !$0.isMe }
+        return members.contains { $0.isMe && $0.role == "owner" } && !others.isEmpty
+            && !others.contains { $0.role == "owner" }
     }
 
     /// Runs an action on a member with a name or the beginning of an id.
@@ -286,7 +298,10 @@ extension ChatState {
                     $0.hasPrefix("-")
                         ? "fewer messages are here; /older shows more"
                         : "no message that is shown here has the number \($0); /older shows more"
-                } ?? "no message is here for /\(command.rawValue)")
+                }
+                    ?? (command == .unpin
+                        ? "no message that is shown here is pinned"
+                        : "no message is here for /\(command.rawValue)"))
         }
         let number = message.number
         switch command {
@@ -295,6 +310,7 @@ extension ChatState {
         case .react: text.isEmpty ? (subject = .react(number)) : take(text, for: .react(number))
         case .forward: text.isEmpty ? (subject = .forward(number)) : forward(number, to: text)
         case .delete: askToDelete(message)
+        case .unpin where !message.isPinned: refuse("this message is not pinned")
         case .pin, .unpin:
             make(
                 "compose", [command.rawValue, "--with", key.who, "--", "\(number)"],
@@ -316,19 +332,20 @@ extension ChatState {
             if command == .save {
                 if case .file = message.content { return true } else { return false }
             }
+            if command == .unpin { return message.isPinned }
             return !isOwn || message.isOwn
         }
     }
 
     mutating func showInfo(_ number: Int64) {
         conversation?.selection = nil
-        show("message \(number)", "history", ["show", "--text", "--", "\(number)"])
+        showFacts(.message(number))
     }
 
     private mutating func showInfo(about key: ConversationKey) {
         switch key {
-        case .person(let id): show("contact", "contact", ["show", "--text", "--", id])
-        case .group(let id): show("group", "group", ["show", "--text", "--", id])
+        case .person(let id): show(Overlay.contact, "contact", ["show", "--text", "--", id])
+        case .group(let id): showFacts(.group(id))
         case .chat(let name): say("a chat with a phrase: \(name)")
         }
     }
@@ -336,7 +353,11 @@ extension ChatState {
     // MARK: Settings
 
     private mutating func setTimer(_ time: String, _ key: ConversationKey) {
-        guard !time.isEmpty else { return refuse("/timer needs a time such as 8h or 7d, or off") }
+        let digits = time.prefix { ("0"..."9").contains($0) }
+        let isTime = !digits.isEmpty && ["s", "m", "h", "d", "w"].contains(time.dropFirst(digits.count))
+        guard isTime || time == "off" else {
+            return refuse("/timer needs a time such as 30m, 8h or 7d, or off")
+        }
         if case .group(let id) = key {
             make(
                 "group", ["timer", "--", id, time], success: "timer \(time)",
@@ -362,7 +383,7 @@ extension ChatState {
 
     private mutating func verify(_ number: String, _ key: ConversationKey) {
         guard case .person(let id) = key else { return refuse("/verify is for contacts") }
-        if number.isEmpty { return show("contact", "contact", ["show", "--text", "--", id]) }
+        if number.isEmpty { return show(Overlay.contact, "contact", ["show", "--text", "--", id]) }
         run(.change("verified: the numbers are equal"), "contact", ["verify", "--", id, number])
     }
 

@@ -22,7 +22,7 @@ extension ChatState {
         isComplete = true
         startNews()
         startMail()
-        refreshes.formUnion([.conversations, .contacts, .requests, .groups, .newest])
+        refreshes.formUnion([.conversations, .contacts, .requests, .groups, .newest, .waiting])
         nextPresence = now
     }
 
@@ -183,6 +183,7 @@ extension ChatState {
         case .contacts: return (.contacts, ["contact", "list", "--json"])
         case .requests: return (.requests, ["contact", "requests", "--json"])
         case .groups: return (.groups, ["group", "list", "--json"])
+        case .waiting: return (.waiting, ["send", "--list", "--json"])
         case .members:
             guard case .group(let id)? = conversation?.key else { return nil }
             return (.members(id), ["group", "participants", "--json", id])
@@ -289,6 +290,7 @@ extension ChatState {
             guard status == 0 else { return refuse(run.cause(statuses), status: status) }
             say("saved as \(String(decoding: run.lines.first ?? [], as: UTF8.self))")
         case .overlay: endOverlay(run, status)
+        case .facts(let subject): endFacts(subject, run, statuses)
         case .sync: break
         case .marking(let key, let number):
             // The messages are marked also if a receipt was not encrypted.
@@ -300,7 +302,8 @@ extension ChatState {
                 conversation?.forgetUnmarked()
             }
         case .previews(let numbers): previews.take(run.lines, of: numbers)
-        case .conversations, .contacts, .requests, .groups, .members, .page, .refresh, .changed:
+        case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .refresh,
+            .changed:
             endReading(run, statuses)
         }
         switch run.job {

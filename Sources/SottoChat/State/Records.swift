@@ -45,12 +45,23 @@ extension ChatState {
             members = Array(records.compactMap { ChatMember($0) }.prefix(ChatList.limit))
             if let me = members.first(where: \.isMe) { ownID = me.id }
             askGrants(id)
+        case .waiting: takeWaiting(records)
         case .page(let key, let before): endPage(key, before, records)
         case .refresh(let key), .changed(let key):
             guard conversation?.key == key else { return }
             for record in records { add(record, in: key) }
         default: break
         }
+    }
+
+    /// Takes the list of the outbox. What waited before the start is sent at once.
+    private mutating func takeWaiting(_ records: [JSONObject]) {
+        waiting = Set(
+            records.filter { $0["type"]?.string == "queued" && $0["to"] != nil }.compactMap {
+                $0["id"]?.string
+            }
+        ).count
+        if waiting > 0, sender.id == nil, sender.restart == nil, !isFinishing { startSender() }
     }
 
     private mutating func endPage(_ key: ConversationKey, _ before: Int64?, _ records: [JSONObject])
@@ -246,9 +257,11 @@ extension ChatState {
         switch record["status"]?.string {
         case "stored", "duplicate", "accepted":
             sendTrouble = nil
+            if waiting > 0 { refreshes.insert(.waiting) }
             conversation?.set(.stored, ofID: id)
         case "queued", "deferred":
             conversation?.set(.queued, ofID: id)
+            refreshes.insert(.waiting)
             sendTrouble =
                 record["reason"]?.string.map { Cells.line($0, limit: 200) }
                 ?? "the relay does not take messages now"
