@@ -26,6 +26,7 @@ struct ChatStage {
         "keygen unlock --status": (["no passphrase"], 0),
         "history list": ([], 1), "contact list": ([], 1), "contact requests": ([], 1),
         "group list": ([], 1), "history read": ([], 0), "history page": ([], 1),
+        "send --list": ([], 0),
     ]
     /// The pipelines that were started and have not ended.
     private(set) var running: [Pipeline] = []

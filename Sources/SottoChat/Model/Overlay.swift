@@ -4,7 +4,7 @@ struct Overlay: Sendable {
     /// The title of the facts about a contact.
     static let contact = "contact"
     /// The title of the pinned messages.
-    static let pins = "pinned messages"
+    static let pins = "pinned messages; /info NUMBER shows one"
 
     var title: String
     var lines: [String]

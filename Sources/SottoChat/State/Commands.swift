@@ -203,7 +203,7 @@ extension ChatState {
                 refuse("/search needs a text")
             } else {
                 show(
-                    "messages with “\(Cells.line(rest, limit: 40))”", "history",
+                    "messages with “\(Cells.line(rest, limit: 40))”; /info NUMBER shows one", "history",
                     ["search", "--text", "--", rest, who])
             }
         case .file: sendFile(rest, to: who)
@@ -292,6 +292,10 @@ extension ChatState {
             return refuse("\(odd) names no message: -2 is the last but one, #17 the one with this number")
         }
         if command == .info, word == nil { return showInfo(about: key) }
+        // A search finds messages that are not loaded.
+        if command == .info, let number = word.flatMap({ Int64($0) }), number > 0 {
+            return showInfo(number)
+        }
         guard let message = message(word, for: command) else {
             return refuse(
                 word.map {
