@@ -67,7 +67,10 @@ private struct ChatScreenStage {
         give(.ended(id, statuses: [status]))
     }
 
-    private mutating func give(_ event: ChatEvent) { perform(state.take(event)) }
+    private mutating func give(_ event: ChatEvent) {
+        perform(state.take(event))
+        if let shown = state.screen().shown { perform(state.take(.shown(shown))) }
+    }
 
     private mutating func perform(_ effects: [ChatEffect]) {
         for case .start(let pipeline, _) in effects { running.append(pipeline.id) }

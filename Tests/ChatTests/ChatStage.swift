@@ -67,6 +67,16 @@ struct ChatStage {
     mutating func give(_ events: ChatEvent...) {
         perform(state.take(.ticked(Timestamp(seconds: now))))
         for event in events { perform(state.take(event)) }
+        paint()
+    }
+
+    /// Whether the terminal takes what is painted.
+    var isPainted = true
+
+    private mutating func paint() {
+        guard isPainted, state.conversation?.unread ?? 0 > 0, let shown = state.screen().shown
+        else { return }
+        perform(state.take(.shown(shown)))
     }
 
     mutating func type(_ text: String) { give(.key(.text(text))) }
@@ -108,8 +118,14 @@ struct ChatStage {
     /// Gives a record of a message that was stored.
     mutating func store(_ record: String) { print("history --follow", record) }
 
-    /// The records that were written to the sender.
-    var sent: String { pipeline("encrypt -q").flatMap { written[$0.id] } ?? "" }
+    /// The envelopes that were written to the sender.
+    var sent: String { pipeline("send").flatMap { written[$0.id] } ?? "" }
+
+    /// Ends the tool that makes a record, after `encrypt` has printed the envelope of the message with a number.
+    mutating func make(_ command: String, _ number: Int64) {
+        print(command, Self.envelope(number))
+        end(command, 0, 0)
+    }
 
     private func pipeline(_ command: String) -> Pipeline? {
         let found = running.last { Self.words($0).hasPrefix(command) }
@@ -170,9 +186,10 @@ struct ChatStage {
         }
     }
 
-    /// Adds the commands that were started since the last time.
-    mutating func showCommands(_ title: String) {
-        frames += "==== \(title)\n" + commands.map { "$ \($0)\n" }.joined()
+    /// Adds the commands that were started since the last time, or those that begin with a text.
+    mutating func showCommands(_ title: String, only beginning: String = "") {
+        let shown = commands.filter { $0.hasPrefix(beginning) }
+        frames += "==== \(title)\n" + shown.map { "$ \($0)\n" }.joined()
         commands = []
     }
 
@@ -225,6 +242,18 @@ extension ChatStage {
 
     static func id(_ number: Int64) -> String {
         "00000000-0000-4000-8000-" + String(String(1_000_000_000_000 + number).dropFirst())
+    }
+
+    /// The envelope of an own message.
+    static func envelope(_ number: Int64) -> String {
+        #"{"v":1,"type":"envelope","id":"\#(id(number))","to":"\#(bob)","payload":"x"}"#
+    }
+
+    /// The result of send for an own message.
+    static func result(_ number: Int64, _ status: String, _ reason: String? = nil) -> String {
+        let reason = reason.map { #","reason":"\#($0)""# } ?? ""
+        return
+            #"{"v":1,"type":"result","id":"\#(id(number))","to":"\#(bob)","status":"\#(status)"\#(reason)}"#
     }
 
     static func contact(_ id: String, _ name: String, _ more: String = "") -> String {

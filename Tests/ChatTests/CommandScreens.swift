@@ -77,7 +77,7 @@ struct CommandScreens {
         stage.print("recv", #"{"v":1,"type":"request","from":"\#(Self.dave)"}"#)
         stage.wait(2)
         run("/block", .control("n"))
-        run("/accept davy")
+        run("/accept davy", .control("y"))
         run("/list")
         run("/open carol")
         run("/unlock")
@@ -101,6 +101,7 @@ struct CommandScreens {
         ] {
             stage.enter(line)
             stage.show(line)
+            stage.press(.control("u"))
         }
         stage.compare("command-errors")
     }
@@ -145,17 +146,12 @@ struct CommandScreens {
             "compose text -- bob",
             #"{"v":1,"type":"message","to":"\#(ChatStage.bob)","body":{"type":"text","text":"-"}}"#)
         stage.end("compose text -- bob", 0)
-        for text in ["first", "second"] {
-            stage.print(
-                "compose text",
-                #"{"to":"\#(ChatStage.bob)","body":{"type":"text","text":"\#(text)"}}"#)
-            stage.end("compose text", 0)
-        }
+        for number in [2, 3] as [Int64] { stage.make("compose text", number) }
         #expect(stage.sent.split(separator: "\n").count == 2)
         #expect(!stage.isEnded(0))
         let closed = stage.effects.contains { if case .closeInput = $0 { true } else { false } }
         #expect(closed)
-        stage.end("encrypt", 0, 0)
+        stage.end("send", 0)
         #expect(stage.isEnded(0))
         let lines = stage.effects.compactMap { if case .print(let line) = $0 { line } else { nil } }
         #expect(lines.contains("08:31 bob  hi") && lines.contains(#"      there\u{1b}[2J"#))

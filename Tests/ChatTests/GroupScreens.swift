@@ -110,7 +110,7 @@ struct GroupScreens {
         }
         #expect(
             stage.commands.filter { $0.hasPrefix("compose typing") }
-                == Array(repeating: "compose typing \(group)", count: 3))
+                == Array(repeating: "compose typing \(group) | encrypt -q", count: 3))
     }
 
     @Test func typingIsNotToldWhereNobodyGetsIt() {

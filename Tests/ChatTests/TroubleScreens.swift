@@ -54,20 +54,12 @@ struct TroubleScreens {
     @Test func theRelayRefusesAMessage() {
         var stage = ChatStage.withBob(rows: 8, [])
         stage.enter("x")
-        stage.print(
-            "compose text", #"{"v":1,"type":"message","to":"x","body":{"type":"text","text":"x"}}"#)
-        stage.end("compose text", 0)
+        stage.make("compose text", 2)
         stage.store(
             ChatStage.message(2, from: ChatStage.alice, "x", minutes: 0, #""status":"unsent""#))
-        stage.print(
-            "encrypt",
-            #"{"v":1,"type":"result","id":"\#(ChatStage.id(2))","status":"rejected","reason":"the mailbox does not exist"}"#
-        )
+        stage.print("send", ChatStage.result(2, "rejected", "the mailbox does not exist"))
         stage.show("refused")
-        stage.print(
-            "encrypt",
-            #"{"v":1,"type":"result","id":"\#(ChatStage.id(9))","status":"queued","reason":"connection refused"}"#
-        )
+        stage.print("send", ChatStage.result(9, "queued", "connection refused"))
         stage.wait(30)
         stage.show("later the relay is gone")
         stage.compare("refused")
@@ -76,12 +68,9 @@ struct TroubleScreens {
     @Test func aStoredMessageDoesNotHideThatNoMailComes() {
         var stage = ChatStage.withBob(columns: 80, rows: 6, [ChatStage.message(1, "hi")])
         stage.enter("x")
-        stage.print(
-            "compose text", #"{"v":1,"type":"message","to":"x","body":{"type":"text","text":"x"}}"#)
-        stage.end("compose text", 0)
+        stage.make("compose text", 2)
         stage.say("recv", "recv: note: cannot reach r: connection refused; trying again")
-        stage.print(
-            "encrypt", #"{"v":1,"type":"result","id":"\#(ChatStage.id(2))","status":"stored"}"#)
+        stage.print("send", ChatStage.result(2, "stored"))
         stage.show("send works, recv does not")
         stage.say("recv", "recv: note: reconnected to r")
         stage.show("recv works again")

@@ -147,7 +147,8 @@ struct Conversation: Sendable {
 
     /// The typed text with a number.
     func pending(_ number: Int) -> ChatState.Pending? {
-        guard let index = index(of: .pending(number)), case .pending(let text) = entries[index].content
+        guard let index = index(of: .pending(number)),
+            case .pending(let text) = entries[index].content
         else { return nil }
         return text
     }

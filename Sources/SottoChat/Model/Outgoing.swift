@@ -9,6 +9,8 @@ struct Outgoing: Sendable {
         let bytes: [UInt8]
         /// The id and the recipient of an envelope; `nil` for another record, which is not answered by its id.
         let name: Name?
+        /// The bytes that wait for an answer; 0 for another record.
+        var size: Int { name == nil ? 0 : bytes.count }
         /// The number of the line in the input of the present `send`, or `nil` if that has not got it.
         var number: Int?
     }
@@ -45,7 +47,7 @@ struct Outgoing: Sendable {
         while place < lines.count, size < Self.window {
             count += 1
             lines[place].number = count
-            size += lines[place].bytes.count
+            size += lines[place].size
             bytes += lines[place].bytes + [UInt8(ascii: "\n")]
             place += 1
         }
@@ -59,13 +61,9 @@ struct Outgoing: Sendable {
         guard let place = lines.firstIndex(where: { $0.name == name && $0.number != nil }) else {
             return
         }
-        let others = lines[..<place].filter { $0.name == nil }
-        size -= (others + [lines[place]]).reduce(0) { $0 + $1.bytes.count }
-        lines.remove(at: place)
-        if !others.isEmpty {
-            let kept = lines[..<place].filter { $0.name != nil }
-            lines.replaceSubrange(..<place, with: kept)
-        }
+        size -= lines.remove(at: place).size
+        let envelopes = lines[..<place].filter { $0.name != nil }
+        if envelopes.count < place { lines.replaceSubrange(..<place, with: envelopes) }
     }
 
     /// Removes the line with a number in the input of the present `send`, which refused it.
@@ -73,7 +71,7 @@ struct Outgoing: Sendable {
         guard let place = lines.firstIndex(where: { $0.number.map(Int64.init) == number }) else {
             return
         }
-        size -= lines.remove(at: place).bytes.count
+        size -= lines.remove(at: place).size
     }
 
     /// Prepares for the next `send`. The present one has ended; if `isDone`, it did what it was to do with all lines that it got.

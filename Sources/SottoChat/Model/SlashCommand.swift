@@ -57,7 +57,7 @@ enum SlashCommand: String, CaseIterable, Sendable {
         case .verify: "show the safety number, or compare it with NUMBER"
         case .block: "drop everything from a contact, or from the sender of the open request"
         case .unblock: "take messages of a contact again"
-        case .accept: "accept the open invitation or request; NAME is the name of the new contact"
+        case .accept: "the name for the sender of the request that is asked about; Ctrl-Y accepts"
         case .rename: "give the conversation another name here"
         case .members: "list the members of the group"
         case .grant: "show your messages to a member"
@@ -126,6 +126,7 @@ enum SlashCommand: String, CaseIterable, Sendable {
             "The list: ● online, ✓ verified, # a group, ~ a chat with a phrase, ? waits for your answer; 3 is the number of unread messages.",
             "The header: +2 or 2 unread are messages in other conversations; 3 waiting are messages that the relay has not taken.",
             "A friend: sotto add FILE, or sotto meet. A group: sotto group create NAME WHO --send. Both in another terminal.",
+            "A text that was not sent can be selected: e edits it, d removes it, c copies it.",
             "Names are those of your contacts. A name in “quotation marks” is only claimed.",
         ]
         return all.map { MessageRows.padded($0.0, 24) + ($0.1.isEmpty ? "" : "  " + $0.1) } + marks

@@ -7,14 +7,14 @@ extension ChatState {
         questions.keep(
             { if case .request(let id) = $0 { ids.contains(id) } else { true } }, at: now)
         for request in list.requests where ids.contains(request.id) {
-            let name = acceptedNames[request.id].map { ", accepted as \($0)" } ?? ""
+            let name = acceptedNames[request.id].map { ", named \($0) here" } ?? ""
             let claimed =
                 request.claimedName.map { "“\($0)” (claimed)" } ?? "a sender without a name"
             ask(
                 Question(
                     subject: .request(id: request.id),
                     text:
-                        "\(claimed), \(request.id.prefix(16))…: \(Words.count(request.count, "message"))\(name)",
+                        "\(claimed)\(name), \(request.id.prefix(16))…: \(Words.count(request.count, "message"))",
                     yes: "accepts", no: "drops"))
         }
     }

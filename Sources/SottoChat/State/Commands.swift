@@ -156,7 +156,8 @@ extension ChatState {
         guard let command = SlashCommand(rawValue: String(name)) else {
             editor.set(line)
             return refuse(
-                "no command /\(Cells.line(String(name), limit: 20)); a text begins with //, see /help")
+                "no command /\(Cells.line(String(name), limit: 20)); begin a text with //, see /help"
+            )
         }
         if command.needsConversation, conversation == nil {
             return refuse("/\(command.rawValue) needs an open conversation")

@@ -6,7 +6,9 @@ extension ChatState {
     mutating func enter(_ line: String) {
         guard !isPreparing else {
             // The conversation is being opened and read; what was typed waits for it.
-            guard waitingLines.count < 10_000 else { return refuse("a line was not sent: too many wait") }
+            guard waitingLines.count < 10_000 else {
+                return refuse("a line was not sent: too many wait")
+            }
             return waitingLines.append(line)
         }
         if line.contains(where: { !$0.isWhitespace }) { take(line: line) }

@@ -88,7 +88,9 @@ extension ChatState {
 
     /// Reads earlier pages until all unread messages are loaded, and shows the first of them.
     mutating func seekUnread() {
-        guard let open = conversation, open.isLoaded, open.seeksUnread, list.isLoaded else { return }
+        guard let open = conversation, open.isLoaded, open.seeksUnread, list.isLoaded else {
+            return
+        }
         if canLackUnread { return loadOlder() }
         conversation?.seeksUnread = false
         placeUnreadLine()

@@ -100,13 +100,18 @@ extension ChatState {
         if !isDone {
             let cause = run.cause(statuses)
             if let number = making.pending, !run.isMade { fail(number, cause) }
-            if !making.isQuiet { refuse(cause, status: statuses.last { $0 != 0 } ?? 1) }
+            if !making.isQuiet {
+                let typed = options.form == .lines && making.pending != nil ? making.input : nil
+                let words = typed.map { "not sent: “\(Cells.line($0, limit: 40))”: " } ?? ""
+                refuse(words + cause, status: statuses.last { $0 != 0 } ?? 1)
+            }
             // A program that was killed can have stored the message.
             refreshes.insert(.newest)
         }
         guard isDone || run.isMade else { return }
         if let text = pending.first(where: { $0.number == making.pending }) {
-            let isAwaited = text.key == conversation?.key && !text.ids.isEmpty
+            let isAwaited =
+                text.key == conversation?.key && !text.ids.isEmpty
                 && text.subject?.isEdit != true
             if !isAwaited { removePending(text.number) }
         }

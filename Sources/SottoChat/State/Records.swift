@@ -94,7 +94,9 @@ extension ChatState {
             return
         }
         open.unreadLine = (first.number, max(list.conversation(open.key)?.unread ?? 0, open.unread))
-        if options.form == .screen, open.anchor == nil, let index = open.index(of: .message(first.number)) {
+        if options.form == .screen, open.anchor == nil,
+            let index = open.index(of: .message(first.number))
+        {
             open.showAtTop(index, layout, height: viewHeight)
         }
         conversation = open
@@ -243,8 +245,11 @@ extension ChatState {
     mutating func takeResult(_ record: JSONObject, of job: Job) {
         guard record["type"]?.string == "result" else {
             if record["type"]?.string == "error" {
-                if job == .sender, let line = record["line"]?.integer { outgoing.refuse(line: line) }
-                refuse(Cells.line(record["message"]?.string ?? "a message was not sent", limit: 300))
+                if job == .sender, let line = record["line"]?.integer {
+                    outgoing.refuse(line: line)
+                }
+                refuse(
+                    Cells.line(record["message"]?.string ?? "a message was not sent", limit: 300))
                 refreshes.insert(.newest)
             }
             return

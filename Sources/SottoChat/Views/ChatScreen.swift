@@ -146,6 +146,7 @@ extension ChatState {
         if news.restart != nil { return "history starts again" }
         if receptionTrouble ?? sendTrouble != nil { return "relay not reached" }
         if mailTrouble != nil { return "no mail is received" }
+        if sender.restart != nil { return "send starts again" }
         return nil
     }
 
@@ -352,7 +353,9 @@ extension ChatState {
 
     private var statusRow: [Screen.Span] {
         if let status { return [Screen.Span(status.text, status.isAlert ? .alert : .plain)] }
-        if case .pending? = conversation?.selection { return [Screen.Span(Self.pendingKeys, .bold)] }
+        if case .pending? = conversation?.selection {
+            return [Screen.Span(Self.pendingKeys, .bold)]
+        }
         if conversation?.selection != nil {
             return [
                 Screen.Span(

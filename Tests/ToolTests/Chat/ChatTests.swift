@@ -268,6 +268,35 @@ import Testing
         #expect(try they.alice.run("send", ["--list"]).status == 0)
     }
 
+    /// What a killed `send` had not taken is sent by the next one, once.
+    @Test func aKilledSendLosesNothing() throws {
+        let terminal = try chat(they.alice)
+        try terminal.waitFor("no messages yet")
+        try terminal.enter("first")
+        try terminal.waitFor("me  first ✓")
+        let send = try stage.process("send", of: they.alice)
+        kill(send, SIGSTOP)
+        try terminal.enter("second")
+        try terminal.waitFor("me  second …")
+        kill(send, SIGKILL)
+        try terminal.waitFor("me  second ✓")
+        let other = try chat(they.bob)
+        try other.waitFor("alice  second")
+        #expect(try they.view().map { $0.body["text"]?.string } == ["first", "second"])
+    }
+
+    /// What is typed while a conversation is opened is for that one.
+    @Test func aTextAfterOpenGoesToTheNamedPerson() throws {
+        let terminal = try chat(they.alice)
+        try terminal.waitFor("no messages yet")
+        try terminal.type("/open me")
+        try terminal.press("Enter", "n", "o", "t", "e", "Enter")
+        try terminal.waitFor("notes to yourself")
+        if try terminal.lines().contains("> note") { try terminal.press("Enter") }
+        try terminal.waitFor("me  note")
+        #expect(try they.alice.history("me").map { $0.body["text"]?.string } == ["note"])
+    }
+
     /// Two chats of one person: one receives the mail, and both show it.
     @Test func twoChatsShowTheSame() throws {
         let first = try chat(they.alice)
