@@ -45,13 +45,19 @@ struct GroupScreens {
         )
     }
 
+    /// The changes of a group, each in a record of the history.
+    private func change(_ events: String...) -> [String] {
+        events.enumerated().map { index, event in
+            #"{"v":1,"type":"change","group":"\#(group)","number":\#(index + 2),"time":"\#(ChatStage.time(-20))","body":{"type":"group","group":"\#(group)","events":[\#(event)]}}"#
+        }
+    }
+
     @Test func eventsTellWhoDidWhat() {
         var stage = stage()
         let byBob = #""by":"\#(bob)","byName":"bob""#
         let byCarol = #""by":"\#(carol)","byNickname":"caro""#
-        stage.store(
-            news(
-                2, #"{"event":"renamed","name":"crew",\#(byBob)}"#,
+        let stored = change(
+                #"{"event":"renamed","name":"crew",\#(byBob)}"#,
                 #"{"event":"renamed","name":"alice removed you",\#(byCarol)}"#,
                 #"{"event":"renamed","name":"team","called":"team (6b6b6b6b)"}"#,
                 #"{"event":"joined","who":"\#(carol)","nickname":"caro"}"#,
@@ -64,11 +70,18 @@ struct GroupScreens {
                 #"{"event":"left","who":"\#(carol)","nickname":"caro",\#(byBob)}"#,
                 #"{"event":"left","who":"\#(carol)","nickname":"caro","by":"\#(carol)","byNickname":"caro"}"#,
                 #"{"event":"left","who":"\#(alice)","name":"me",\#(byBob)}"#,
-                #"{"event":"history","who":"\#(bob)","name":"bob","count":12}"#,
+                #"{"event":"odd","who":7,"by":["x"]}"#)
+        // The history prints changes; other events are told once.
+        stage.answers["history page"] = (
+            [ChatStage.message(1, "friday?", minutes: -30, in: group)] + stored, 0
+        )
+        stage.store(
+            news(
+                30, #"{"event":"history","who":"\#(bob)","name":"bob","count":12}"#,
                 #"{"event":"fork","who":"\#(carol)","nickname":"caro"}"#,
                 #"{"event":"confirmed","who":"\#(bob)","name":"bob"}"#,
-                #"{"event":"question","who":"\#(bob)","name":"bob"}"#,
-                #"{"event":"odd","who":7,"by":["x"]}"#))
+                #"{"event":"joined","who":"\#(bob)","name":"bob"}"#,
+                #"{"event":"question","who":"\#(bob)","name":"bob"}"#))
         stage.wait()
         stage.show("who did what")
         stage.compare("group-events")
