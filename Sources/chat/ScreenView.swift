@@ -9,9 +9,9 @@ struct ScreenView {
     private var painter: Painter
     /// The bytes that the terminal has not taken.
     private var waiting: ArraySlice<UInt8> = []
-    private var painted: Int64 = 0
-    /// The messages of the last screen, until the terminal has taken it whole.
+    /// What the last screen shows, until ``takeShown()`` returns it.
     private var shown: Screen.Shown?
+    private var painted: Int64 = 0
     /// Whether the state can have another screen than the one that is shown.
     var isChanged = true
 
@@ -40,7 +40,7 @@ struct ScreenView {
         add(painter.paint(screen))
     }
 
-    /// Returns the messages of the last screen once, when the terminal has taken all its bytes.
+    /// Returns what the last screen shows, once, after the terminal has taken the whole of it.
     mutating func takeShown() -> Screen.Shown? {
         guard waiting.isEmpty else { return nil }
         defer { shown = nil }

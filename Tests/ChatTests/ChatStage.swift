@@ -21,6 +21,9 @@ struct ChatStage {
 
     private(set) var state: ChatState
     private(set) var now = Self.morning
+    private(set) var uptime: Int64 = 0
+    /// Whether the terminal takes what is painted.
+    var isPainted = true
     /// The answers by the beginning of `tool argument argument…`; the longest beginning counts.
     var answers: [String: Answer] = [
         "keygen unlock --status": (["no passphrase"], 0),
@@ -62,21 +65,20 @@ struct ChatStage {
 
     // MARK: Events
 
-    mutating func start() { perform(state.start()) }
+    mutating func start() {
+        perform(state.start())
+        paint()
+    }
 
     mutating func give(_ events: ChatEvent...) {
-        perform(state.take(.ticked(Timestamp(seconds: now))))
+        perform(state.take(.ticked(Timestamp(seconds: now), uptime: uptime)))
         for event in events { perform(state.take(event)) }
         paint()
     }
 
-    /// Whether the terminal takes what is painted.
-    var isPainted = true
-
-    private mutating func paint() {
-        guard isPainted, state.conversation?.unread ?? 0 > 0, let shown = state.screen().shown
-        else { return }
-        perform(state.take(.shown(shown)))
+    /// Shows the screen in a terminal that takes it at once.
+    mutating func paint() {
+        if isPainted { perform(state.take(.shown(state.screen().shown))) }
     }
 
     mutating func type(_ text: String) { give(.key(.text(text))) }
@@ -89,7 +91,13 @@ struct ChatStage {
     }
 
     mutating func wait(_ seconds: Int64 = 1) {
-        now += seconds
+        (now, uptime) = (now + seconds, uptime + seconds * 1000)
+        give()
+    }
+
+    /// Lets some milliseconds pass, at the end of a second of the system clock.
+    mutating func waitOverSecond(milliseconds: Int64) {
+        (now, uptime) = (now + 1, uptime + milliseconds)
         give()
     }
 

@@ -70,6 +70,9 @@ struct CommandScreens {
         }
         run("/delete", .control("y"))
         run("/delete -1", .control("n"))
+        stage.answers["history show --json -- 160"] = (
+            [ChatStage.message(160, "message 160\u{1B}" + String(repeating: "x", count: 20_000))], 0
+        )
         run("/copy -1")
         run("/older")
         run("/read")
@@ -77,18 +80,22 @@ struct CommandScreens {
         stage.print("recv", #"{"v":1,"type":"request","from":"\#(Self.dave)"}"#)
         stage.wait(2)
         run("/block", .control("n"))
-        run("/accept davy", .control("y"))
+        run("/accept davy")
+        stage.press(.control("y"))
+        stage.show("Ctrl-Y accepts davy")
+        stage.wait()
+        stage.showCommands("commands of Ctrl-Y")
         run("/list")
         run("/open carol")
         run("/unlock")
         stage.press(.escape)
         run("/lock")
-        #expect(stage.commands.isEmpty)
+        #expect(stage.commands.isEmpty && stage.state.locking == .always)
         stage.compare("commands-shown")
         let copied = stage.effects.compactMap { effect -> String? in
             if case .copy(let text) = effect { text } else { nil }
         }
-        #expect(copied == ["message 160"])
+        #expect(copied == ["message 160\u{1B}" + String(repeating: "x", count: 20_000)])
     }
 
     private static let dave = "05" + String(repeating: "da", count: 32)

@@ -197,11 +197,13 @@ struct ConversationScreens {
         stage.compare("up")
     }
 
-    @Test func anEscapeAndACharacterAtOnceAreBoth() {
+    /// The terminal sends Alt with a character as Esc and the character.
+    @Test func altWithACharacterDoesNothing() {
         var stage = ChatStage.withBob(rows: 8, [ChatStage.message(1, "hi")])
-        stage.press(.tab, .alt("/"))
-        #expect(stage.state.conversation?.selection == nil)
-        #expect(stage.state.editor.text == "/")
+        stage.type("a draft")
+        stage.press(.alt("2"), .alt("x"))
+        #expect(stage.state.conversation?.key == .person(bob))
+        #expect(stage.state.editor.text == "a draft")
     }
 
     @Test func aPasteIsOneMessage() {

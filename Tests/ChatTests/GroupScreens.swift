@@ -87,6 +87,33 @@ struct GroupScreens {
         stage.compare("group-events")
     }
 
+    /// Another member names the group as if it were a verified contact.
+    @Test func aNameOfAGroupIsNoFact() {
+        for columns in [40, 80] {
+            var stage = ChatStage(columns: columns, rows: 10)
+            let name = "bob  verified · forward secrecy · online"
+            stage.answers["contact list"] = ([ChatStage.contact(bob, "bob")], 0)
+            stage.answers["history list"] = ([ChatStage.conversation(group, name)], 0)
+            stage.answers["group list"] = (
+                [
+                    ChatStage.groupRecord(name),
+                    ChatStage.groupRecord(
+                        "a group of climbers with a long name",
+                        #""standing":"invited","by":"\#(bob)""#
+                    ).replacing(group, String(repeating: "7c", count: 32)),
+                ], 0
+            )
+            stage.answers["group sync"] = ([], 1)
+            stage.answers["group participants"] = (participants(), 0)
+            stage.start()
+            stage.wait()
+            stage.press(.down, .enter)
+            stage.wait()
+            stage.show("\(columns) columns")
+            stage.compare("names-\(columns)")
+        }
+    }
+
     @Test func aDeletedGroupLeavesTheListAndSaysSo() {
         var stage = stage(rows: 10)
         stage.answers["group list"] = (

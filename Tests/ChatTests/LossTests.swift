@@ -327,7 +327,7 @@ struct LossTests {
 }
 
 /// Questions are answered by chords alone, where they are asked.
-struct AnswerTests {
+struct ChordTests {
     private static let dave = "05" + String(repeating: "da", count: 32)
     private let other = String(repeating: "7c", count: 32)
 
@@ -408,7 +408,7 @@ struct AnswerTests {
             "compose text -- work", #"{"v":1,"type":"message","group":"\#(other)","body":{}}"#)
         stage.end("compose text -- work", 0)
         stage.wait(2)
-        #expect(stage.screen.hasPrefix(" work"))
+        #expect(stage.screen.hasPrefix(" # work"))
         #expect(stage.state.questions.waiting.isEmpty)
         stage.forgetCommands()
         stage.press(.control("y"))

@@ -135,6 +135,13 @@ struct Conversation: Sendable {
         }
     }
 
+    /// The own messages among the newest whose fate is not known yet.
+    var waiting: [ChatMessage] {
+        entries.suffix(ChatState.pageSize).compactMap(\.message).filter {
+            $0.isOwn && !$0.isDeleted && ($0.fate == .unsent || $0.fate == .queued)
+        }
+    }
+
     /// The message that a number of a command means: a number of the history, or -1 for the last one.
     func message(named word: Substring) -> ChatMessage? {
         guard let number = Int64(word) else { return nil }

@@ -1,7 +1,6 @@
 /// The purpose of a pipeline.
 enum Job: Sendable, Hashable {
     case lockStatus
-    case lock
     /// Tries a passphrase.
     case trial
     case resolve(String)
@@ -9,6 +8,8 @@ enum Job: Sendable, Hashable {
     case news
     /// Receives and decrypts.
     case mail
+    /// Decrypts what was received before and is not decrypted.
+    case again
     /// Sends envelopes.
     case sender
     case page(ConversationKey, before: Int64?)
@@ -36,6 +37,8 @@ enum Job: Sendable, Hashable {
     case overlay(String)
     /// Reads a record whose facts are shown.
     case facts(FactLines.Subject)
+    /// Reads the text of a message for the clipboard.
+    case copy(Int64)
     case marking(ConversationKey, Int64)
     /// Decodes the small pictures of these messages.
     case previews([Int64])
@@ -47,6 +50,9 @@ enum Job: Sendable, Hashable {
         default: false
         }
     }
+
+    /// Whether it has no end of its own.
+    var isEndless: Bool { self == .news || self == .mail }
 
     /// Whether it reads a part of what is shown.
     var isReading: Bool {
@@ -61,7 +67,7 @@ enum Job: Sendable, Hashable {
     /// Whether its output is read as it comes.
     var isStream: Bool {
         switch self {
-        case .news, .mail, .sender, .delivery, .making, .sync, .marking: true
+        case .news, .mail, .again, .sender, .delivery, .making, .sync, .marking: true
         default: false
         }
     }
@@ -109,15 +115,22 @@ struct Running: Sendable {
 
     init(_ job: Job, tools: [String]) { (self.job, self.tools) = (job, tools) }
 
+    static let lockCause = "the identity is locked: /unlock"
+
+    /// Whether the tool found the identity locked.
+    var isOfLock: Bool { errors.contains { $0.contains("is locked, and no terminal") } }
+
     /// Returns the cause of a failure in words.
     func cause(_ statuses: [Int32]) -> String {
-        if let cause = Words.cause(errors) { return cause }
+        if isOfLock { return Self.lockCause }
         // A tool before the one that failed ends because its reader is gone.
-        let place = statuses.lastIndex { $0 != 0 && $0 != 141 } ?? statuses.lastIndex { $0 != 0 }
-        guard let place, tools.indices.contains(place) else {
-            return "\(tools.first ?? "a tool") ended"
+        let place = statuses.lastIndex { $0 != 0 } ?? 0
+        guard tools.indices.contains(place), statuses.indices.contains(place) else {
+            return Words.cause(errors) ?? "a tool ended"
         }
-        return "\(tools[place]) ended with status \(statuses[place])"
+        let others = tools.filter { $0 != tools[place] }
+        let lines = errors.filter { line in !others.contains { line.hasPrefix("\($0): ") } }
+        return Words.cause(lines) ?? "\(tools[place]) ended with status \(statuses[place])"
     }
 
     mutating func add(_ line: [UInt8]) {

@@ -19,7 +19,7 @@ struct GroupEventWords {
     /// The words, or `nil` for an event that is a question and no news.
     var text: String? {
         let who = person("who", "name", "nickname") ?? "?"
-        // The member by whom it was done, if that is somebody else.
+        // The member who did it, if it is another one.
         let by = person("by", "byName", "byNickname")
         let other = event["by"]?.string == event["who"]?.string ? nil : by
         switch event["event"]?.string {

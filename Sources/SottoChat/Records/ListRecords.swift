@@ -7,8 +7,6 @@ struct ChatConversation: Sendable, Hashable {
     var name: String
     var unread: Int
     var isMuted: Bool
-    var isFavourite: Bool
-    var members: Int?
     var time: Timestamp?
     /// The last message on one line.
     var last: String
@@ -31,8 +29,6 @@ struct ChatConversation: Sendable, Hashable {
         self.name = Cells.line(name, limit: 40)
         unread = Int(clamping: max(0, record["unread"]?.integer ?? 0))
         isMuted = record["muted"]?.bool == true
-        isFavourite = record["favourite"]?.bool == true
-        members = record["members"]?.integer.map { Int(clamping: $0) }
         time = record["time"]?.string.flatMap { Timestamp($0) }
         timer = record["timer"]?.integer
         let last = record["last"]?.object
@@ -60,8 +56,6 @@ struct ChatContact: Sendable, Hashable {
     var isVerified: Bool
     var isBlocked: Bool
     var hasChangedKey: Bool
-    var hasCard: Bool
-    var sendsReceipts: Bool
     var sendsTyping: Bool
     var sendsPresence: Bool
     /// Whether the next message has forward secrecy.
@@ -76,8 +70,6 @@ struct ChatContact: Sendable, Hashable {
         isVerified = record["trust"]?.string == "verified"
         isBlocked = record["blocked"]?.bool == true
         hasChangedKey = record["changed"] != nil
-        hasCard = record["card"] != nil
-        sendsReceipts = record["receipts"]?.bool == true
         sendsTyping = record["typing"]?.bool == true
         sendsPresence = record["presence"]?.bool == true
         hasForwardSecrecy = record["uses"]?.string == "ratchet"

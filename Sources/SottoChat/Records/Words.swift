@@ -22,14 +22,11 @@ enum Words {
         "\(seconds / 60):\(padded(Int(seconds % 60)))"
     }
 
-    /// The short names of the months.
-    static let months = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
-
     /// Returns a day as `26 Nov`.
     static func day(_ time: ChatOptions.LocalTime) -> String {
-        "\(time.day) " + (months.indices.contains(time.month - 1) ? months[time.month - 1] : "?")
+        let months = MessageRows.months
+        let month = months.indices.contains(time.month - 1) ? months[time.month - 1].prefix(3) : "?"
+        return "\(time.day) \(month)"
     }
 
     /// Returns a time as `26 Nov 09:30`.

@@ -5,7 +5,7 @@ extension ChatState {
     mutating func askRequests() {
         let ids = Set(list.requests.filter { list.contact($0.id) == nil && $0.count > 0 }.map(\.id))
         questions.keep(
-            { if case .request(let id) = $0 { ids.contains(id) } else { true } }, at: now)
+            { if case .request(let id) = $0 { ids.contains(id) } else { true } })
         for request in list.requests where ids.contains(request.id) {
             let name = acceptedNames[request.id].map { ", named \($0) here" } ?? ""
             let claimed =
@@ -23,7 +23,7 @@ extension ChatState {
         let invited = list.groups.filter { $0.standing == "invited" }
         let ids = Set(invited.map(\.id))
         questions.keep(
-            { if case .invitation(let id) = $0 { ids.contains(id) } else { true } }, at: now)
+            { if case .invitation(let id) = $0 { ids.contains(id) } else { true } })
         for group in invited {
             ask(
                 Question(
@@ -40,7 +40,7 @@ extension ChatState {
         let wanting = isAsked ? members.filter { !$0.seesMe && !$0.isMe } : []
         let ids = Set(wanting.map(\.id))
         questions.keep(
-            { if case .grant(group, let id) = $0 { ids.contains(id) } else { true } }, at: now)
+            { if case .grant(group, let id) = $0 { ids.contains(id) } else { true } })
         for member in wanting.prefix(50) {
             ask(
                 Question(
@@ -53,7 +53,7 @@ extension ChatState {
 
     mutating func ask(_ question: Question) {
         let isNew = !questions.waiting.contains { $0.subject == question.subject }
-        questions.ask(question, at: now)
+        questions.ask(question)
         if options.form == .lines, isNew { say(words(for: question)) }
     }
 
@@ -82,10 +82,14 @@ extension ChatState {
     /// Answers the first question with a key chord.
     mutating func answer(_ isYes: Bool) {
         guard questions.first != nil else { return say("no question waits") }
-        guard questions.canAnswer(at: now) else {
-            return say("this question is new: read it, then press the key again")
+        guard questions.canAnswer(at: uptime) else {
+            let isShown = screen().shown.question != nil
+            return say(
+                isShown
+                    ? "this question is new: read it, then press the key again"
+                    : "the question does not fit on the screen")
         }
-        guard let question = questions.take(at: now) else { return }
+        guard let question = questions.take() else { return }
         switch question.subject {
         case .request(let id):
             let name = acceptedNames.removeValue(forKey: id)

@@ -38,11 +38,30 @@ package struct ChatState: Sendable {
         var restart: Timestamp?
     }
 
+    /// When the identity is locked at the end of the program.
+    package enum Locking: Sendable, Hashable {
+        case never
+        /// If no other window of this identity is open.
+        case ifLast
+        case always
+    }
+
+    /// The repeated reading of the fates of own messages.
+    struct FateCheck: Sendable {
+        /// The number of messages that wait.
+        var count = 0
+        /// The seconds until the next reading.
+        var delay: Int64 = 0
+        var next: Timestamp?
+    }
+
     /// The prompt for the passphrase.
     struct LockPrompt: Sendable {
         var passphrase = TypedPassphrase()
         /// Whether the identity stays unlocked after the end.
         var stays = false
+        /// The value before the attempt.
+        var locking = Locking.never
         var isWaiting = false
         var message = ""
     }
@@ -52,6 +71,8 @@ package struct ChatState: Sendable {
 
     var options: ChatOptions
     var now: Timestamp
+    /// The monotonic clock, in milliseconds.
+    var uptime: Int64 = 0
     /// The time of the start.
     let started: Timestamp
     var effects: [ChatEffect] = []
@@ -72,6 +93,7 @@ package struct ChatState: Sendable {
     /// The parts to read again, and the time when each was read last.
     var refreshes: Set<Refresh> = []
     var lastRefresh: [Refresh: Timestamp] = [:]
+    var fates = FateCheck()
     var nextSync: Timestamp?
     var isSyncWanted = false
 
@@ -95,6 +117,8 @@ package struct ChatState: Sendable {
     var sendTrouble: String?
     /// The reason why recv does not reach the relay. recv tells it once, and tells when it is connected again.
     var receptionTrouble: String?
+    /// Whether the relay has taken a message since ``receptionTrouble``. Then recv only waits for its next attempt.
+    var isReconnecting = false
     var mailTrouble: String?
     /// The number of messages in the outbox, which the relay has not taken.
     var waiting = 0
@@ -105,7 +129,8 @@ package struct ChatState: Sendable {
 
     // Typed text and the screen.
     var lock: LockPrompt?
-    var locksAtEnd = false
+    /// Whether the loop locks the identity at the end of the program, also at an end that the state does not know.
+    package internal(set) var locking = Locking.never
     var editor = LineEditor()
     var drafts: [ConversationKey: String] = [:]
     var typed: [String] = []
@@ -168,7 +193,10 @@ package struct ChatState: Sendable {
         case .paste(let text): paste(text)
         case .resized(let columns, let rows):
             (options.columns, options.rows) = (max(1, columns), max(1, rows))
-        case .ticked(let time): tick(time)
+        case .ticked(let time, let uptime):
+            self.uptime = uptime
+            tick(time)
+        case .shown(let shown): notePainted(shown)
         case .entered(let line): enter(line)
         case .inputEnded: isInputEnded = true
         case .printed(let id, let line): takeOutput(id, line)
@@ -176,9 +204,10 @@ package struct ChatState: Sendable {
         case .said(let id, let stage, let line): takeError(id, stage, line)
         case .ended(let id, let statuses): takeEnd(id, statuses)
         case .listed(let folder, let names): complete(folder, names)
+        case .notificationFailed(let cause): complain("--notify: \(cause)")
+        case .otherWindowLocks: if locking == .never { locking = .ifLast }
         case .unlocked(let status, let message): takeUnlocking(status, message)
         case .interrupted(let number): finish(128 + number)
-        case .shown(let shown): noteSeen(shown)
         }
         return finished()
     }
@@ -233,11 +262,10 @@ package struct ChatState: Sendable {
         let id = Pipeline.ID(lastID)
         let stages = passphrase == nil ? stages : stages.map(\.withPassphrase)
         running[id] = Running(job, tools: stages.map(\.tool))
-        effects.append(
-            .start(
-                Pipeline(
-                    id, stages, takesInput: input != nil || staysOpen,
-                    confirmingStage: confirmingStage), passphrase: passphrase))
+        var pipeline = Pipeline(
+            id, stages, takesInput: input != nil || staysOpen, confirmingStage: confirmingStage)
+        pipeline.endsWithChat = job.isEndless
+        effects.append(.start(pipeline, passphrase: passphrase))
         if let input, !input.isEmpty { effects.append(.write(id, input)) }
         if input != nil { effects.append(.closeInput(id)) }
         return id
@@ -318,12 +346,6 @@ package struct ChatState: Sendable {
             if options.form == .screen { effects.append(.warn("sotto chat: \(words)")) }
             refuse(words)
         }
-        if locksAtEnd {
-            locksAtEnd = false
-            run(.lock, "keygen", ["lock", "-q"])
-            return
-        }
-        if isRunning(.lock) { return }
         if waiting > 0 {
             let words =
                 waiting == 1

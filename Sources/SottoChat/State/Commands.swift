@@ -182,7 +182,7 @@ extension ChatState {
         case .lock where !hasPassphrase:
             refuse("the identity has no passphrase; to add one: sotto keygen passwd")
         case .lock:
-            locksAtEnd = true
+            locking = .always
             finish(0)
         case .questions: askAgain()
         case .accept: acceptFirst(rest)

@@ -20,7 +20,7 @@ extension ChatState {
         case .control("y"): return answer(true)
         case .control("n"): return answer(false)
         case .control("o"):
-            if let question = questions.take(at: now) {
+            if let question = questions.take() {
                 questions.putOff(question)
                 say("asked again with /questions")
             }
@@ -28,11 +28,8 @@ extension ChatState {
         case .control("c"): return interrupt()
         default: break
         }
-        // An escape and a character at once come as one key. The list has keys of Alt with a digit.
-        if case .alt(let character) = key, conversation != nil || !character.isNumber {
-            take(.escape)
-            return take(.text(String(character)))
-        }
+        // Only the list has keys of Alt.
+        if case .alt = key, conversation != nil { return }
         if overlay != nil { return takeInOverlay(key) }
         if isOpening { return takeWhileOpening(key) }
         if conversation?.selection != nil, takeInSelection(key) { return }
@@ -62,7 +59,7 @@ extension ChatState {
         if !editor.insert(text) {
             complain("the text is too long: at most \(LineEditor.limit / 1024) KiB")
         }
-        list.selection = 0
+        if conversation == nil, !isOpening { chooseTyped() }
         if !isOpening { signalTyping() }
     }
 
@@ -87,54 +84,74 @@ extension ChatState {
         let isCommand = editor.text.hasPrefix("/")
         let items = list.items(isCommand ? "" : filter)
         switch key {
-        case .up, .selectUp: list.selection = max(0, list.selection - 1)
-        case .down, .selectDown: list.selection = min(max(0, items.count - 1), list.selection + 1)
-        case .pageUp: list.selection = max(0, list.selection - viewHeight)
-        case .pageDown: list.selection = min(max(0, items.count - 1), list.selection + viewHeight)
+        case .up, .selectUp: choose(-1, items)
+        case .down, .selectDown: choose(1, items)
+        case .pageUp: choose(-viewHeight, items)
+        case .pageDown: choose(viewHeight, items)
         case .enter:
             if isCommand { return submit() }
-            if items.indices.contains(chosen) { open(items[chosen]) }
+            if let place = list.place(in: items) { open(items[place]) }
         case .escape:
             editor.set("")
-            list.selection = 0
+            list.choice = .first
         case .tab where isCommand: complete()
-        case .tab: list.selection = items.isEmpty ? 0 : (list.selection + 1) % items.count
+        case .tab:
+            let isLast = list.place(in: items) == items.count - 1
+            isLast ? (list.choice = .first) : choose(1, items)
         case .text("q") where editor.isEmpty && leavesByLetter, .control("d") where editor.isEmpty:
             finish(0)
         case .text(let text):
             insert(text)
             openByNumber()
-        case .alt(let digit):
-            if let number = digit.wholeNumberValue, items.indices.contains(number - 1) {
-                open(items[number - 1])
-            }
+        case .alt(let digit): if let number = digit.wholeNumberValue { open(number: number) }
         case .lineBreak: break
-        default:
-            if editor.take(key) { list.selection = 0 }
+        default: if editor.take(key) { chooseTyped() }
         }
     }
 
     /// Whether q ends the program: not if it can be the beginning of a name.
     var leavesByLetter: Bool { !list.items("").contains { $0.name.lowercased().hasPrefix("q") } }
 
-    /// The text by which the list is filtered: none while a number is typed.
-    var filter: String {
-        let text = editor.text
-        return !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? "" : text
+    /// Chooses the item some places after the chosen one, or the last in that direction.
+    private mutating func choose(_ step: Int, _ items: [ChatList.Item]) {
+        guard !items.isEmpty else { return }
+        let place = max(0, min(items.count - 1, (list.place(in: items) ?? 0) + step))
+        list.choice = .item(items[place].id)
     }
 
-    /// The index of the chosen item: that of the typed number, or of the arrows.
-    var chosen: Int {
-        filter.isEmpty && !editor.isEmpty ? (Int(editor.text) ?? 0) - 1 : list.selection
+    /// The number that is typed in the list.
+    private var typedNumber: Int? {
+        let text = editor.text
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int(text) ?? .max
+    }
+
+    /// The text by which the list is filtered: none while a number is typed.
+    var filter: String { typedNumber == nil ? editor.text : "" }
+
+    /// Chooses the item of the typed number, or the first one with the typed text.
+    private mutating func chooseTyped() {
+        guard let number = typedNumber else {
+            list.choice = .first
+            return
+        }
+        let isThere = list.painted.indices.contains(number - 1)
+        list.choice = isThere ? .item(list.painted[number - 1]) : .nothing
     }
 
     /// Opens the item of a typed number, if no longer number begins with it.
     private mutating func openByNumber() {
-        let items = list.items("")
-        guard filter.isEmpty, let number = Int(editor.text), number > 0, number <= items.count,
-            number > items.count / 10
-        else { return }
-        open(items[number - 1])
+        guard let number = typedNumber, number > list.painted.count / 10 else { return }
+        open(number: number)
+    }
+
+    /// Opens the item that has a number on the screen.
+    private mutating func open(number: Int) {
+        guard list.painted.indices.contains(number - 1) else { return }
+        let id = list.painted[number - 1]
+        if let item = list.items("").first(where: { $0.id == id }) { open(item) }
     }
 
     mutating func open(_ item: ChatList.Item) {
@@ -342,6 +359,7 @@ extension ChatState {
         case .text("d"), .delete: removePending(number)
         case .text("c"), .text("y"):
             if let text = conversation?.pending(number)?.text { copy(text) }
+            conversation?.selection = nil
         default: say(Self.pendingKeys)
         }
         return true
@@ -385,14 +403,26 @@ extension ChatState {
     }
 
     mutating func copy(_ message: ChatMessage) {
-        guard let text = message.plainText else { return say("this message has no text") }
+        guard message.plainText != nil else { return say("this message has no text") }
+        conversation?.selection = nil
+        run(.copy(message.number), "history", ["show", "--json", "--", "\(message.number)"])
+    }
+
+    /// Copies the text of a message from its record: what is loaded of it can be cut, and has escapes.
+    mutating func endCopy(_ run: Running, _ statuses: [Int32]) {
+        guard statuses == [0] else { return refuse(run.cause(statuses)) }
+        let record = run.lines.first.flatMap { try? JSON.object(parsing: $0) }
+        guard let text = record?["body"]?.object?["text"]?.string else {
+            return refuse("not copied: the text cannot be read")
+        }
         copy(text)
     }
 
     private mutating func copy(_ text: String) {
         effects.append(.copy(text))
-        conversation?.selection = nil
-        say("copied, if the terminal permits it")
+        say(
+            "copied, if the terminal permits it: "
+                + Words.count(text.unicodeScalars.count, "character"))
     }
 
     // MARK: Overlays

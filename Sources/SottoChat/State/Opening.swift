@@ -10,12 +10,12 @@ extension ChatState {
         conversation = Conversation(key, name: Cells.line(name, limit: 40))
         conversation?.seeksUnread = options.form == .screen
         addPending()
-        questions.keep({ !$0.isOfConversation }, at: now)
+        questions.keep { !$0.isOfConversation }
         editor.set(drafts.removeValue(forKey: key) ?? "")
         (subject, overlay, members, recalled) = (nil, nil, [], nil)
         (status, isPrepared) = (nil, false)
         previews = Previews()
-        refreshes.formUnion([.conversations, .members])
+        refreshes.formUnion([.conversations, .contacts, .members])
         loadPage()
     }
 
@@ -25,9 +25,9 @@ extension ChatState {
         drafts[old.key] = editor.isEmpty ? nil : editor.text
         editor.set("")
         (conversation, subject, overlay, members) = (nil, nil, nil, [])
-        (refreshes, list.selection) = (refreshes.union([.conversations]), 0)
+        (refreshes, list.choice) = (refreshes.union([.conversations, .contacts]), .first)
         status = nil
-        questions.keep({ !$0.isOfConversation }, at: now)
+        questions.keep { !$0.isOfConversation }
     }
 
     /// Whether a conversation that a command named is being opened. What is typed meanwhile is not for the present one.
@@ -65,7 +65,7 @@ extension ChatState {
     }
 
     /// Notes the messages that the terminal has taken.
-    mutating func noteSeen(_ shown: Screen.Shown) {
+    mutating func noteSeen(_ shown: Screen.Messages) {
         guard conversation?.key == shown.key, conversation?.isLoaded == true else { return }
         conversation?.see(shown.numbers)
         markSeen()
@@ -95,6 +95,13 @@ extension ChatState {
         conversation?.seeksUnread = false
         placeUnreadLine()
         markSeen()
+    }
+
+    /// Notes what the user can see.
+    mutating func notePainted(_ shown: Screen.Shown) {
+        questions.notePainted(shown.question, at: uptime)
+        if conversation == nil, let items = shown.items { list.notePainted(items) }
+        if let messages = shown.messages { noteSeen(messages) }
     }
 
     mutating func markRead(upTo number: Int64) {

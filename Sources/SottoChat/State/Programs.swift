@@ -33,13 +33,22 @@ extension ChatState {
 
     mutating func startMail() {
         mail.restart = nil
-        mail.id = run(
-            .mail,
+        mail.id = receive(.mail, ["--follow"])
+    }
+
+    private mutating func receive(_ job: Job, _ arguments: [String]) -> Pipeline.ID {
+        run(
+            job,
             [
-                Pipeline.Stage("recv", ["--follow"]),
+                Pipeline.Stage("recv", arguments),
                 Pipeline.Stage(
                     "decrypt", ["-q", "--receipts", "/dev/fd/\(Pipeline.confirmations)"]),
             ], confirmingStage: 1)
+    }
+
+    /// Decrypts what an earlier `decrypt` did not finish, such as one that was killed.
+    private mutating func receiveAgain() {
+        if !isRunning(.again) { _ = receive(.again, ["--again", "-q"]) }
     }
 
     // MARK: Records that are made
@@ -224,7 +233,11 @@ extension ChatState {
         }
         switch job {
         case .news: takeNews(record)
-        case .mail: takeMail(record)
+        case .mail:
+            mail.attempts = 0
+            (mailTrouble, receptionTrouble, isReceivedElsewhere) = (nil, nil, false)
+            takeMail(record)
+        case .again: takeMail(record)
         case .making, .sync, .marking: takeMade(id, line, record)
         default: takeResult(record, of: job)
         }
@@ -236,11 +249,14 @@ extension ChatState {
         switch job {
         case .mail where stage == 0:
             if line.hasSuffix("; trying again") {
-                receptionTrouble = Words.cause([line])
+                (receptionTrouble, isReconnecting) = (Words.cause([line]), false)
             } else if line.contains("reconnected to") {
                 (receptionTrouble, sendTrouble) = (nil, nil)
+            } else if line.contains("not decrypted here") {
+                receiveAgain()
             }
-        case .mail:
+        case .again where stage == 0: break
+        case .mail, .again:
             if let cause = Words.cause([line]), line.contains("error:") { complain(cause) }
         case .sender, .delivery:
             // The end of a delivery tells its error.
@@ -258,13 +274,10 @@ extension ChatState {
     mutating func takeEnd(_ id: Pipeline.ID, _ statuses: [Int32]) {
         guard let run = running.removeValue(forKey: id) else { return }
         let status = statuses.last { $0 != 0 } ?? 0
-        if status != 0, run.errors.contains(where: { $0.contains("is locked, and no terminal") }) {
-            noteLock()
-        }
+        if status != 0, run.isOfLock { noteLock() }
         switch run.job {
         case .lockStatus: endLockStatus(run, status)
-        case .lock: break
-        case .trial: endTrial(run)
+        case .trial: endTrial(run, statuses)
         case .resolve(let who): endResolving(who, run, status)
         case .news:
             news.id = nil
@@ -272,6 +285,7 @@ extension ChatState {
             if status > 1, !isLocked, !isFinishing { complain(run.cause(statuses)) }
             restart(\.news, after: run.errors)
         case .mail: endMail(run, statuses)
+        case .again: refreshes.formUnion([.newest, .requests])
         case .sender: endSender(run, statuses)
         case .making(let making): endMaking(making, run, statuses)
         case .delivery(let name):
@@ -296,6 +310,7 @@ extension ChatState {
             say("saved as \(String(decoding: run.lines.first ?? [], as: UTF8.self))")
         case .overlay: endOverlay(run, status)
         case .facts(let subject): endFacts(subject, run, statuses)
+        case .copy: endCopy(run, statuses)
         case .sync: break
         case .marking(let key, let number):
             // The messages are marked also if a receipt was not encrypted.

@@ -155,6 +155,10 @@ extension ChatState {
         refreshes.insert(.conversations)
         if type == "group" { return takeGroupNews(record) }
         if type == "system" || type == "profile" { refreshes.insert(.contacts) }
+        // Another program can have added the contact.
+        if case .person(let id)? = conversation?.key, id != ownID, list.contact(id) == nil {
+            refreshes.insert(.contacts)
+        }
         guard var message = ChatMessage(record) else {
             refreshes.formUnion([.newest, .changed])
             return
@@ -213,8 +217,6 @@ extension ChatState {
 
     /// Takes a record of decrypt: only what is not stored.
     mutating func takeMail(_ record: JSONObject) {
-        mail.attempts = 0
-        (mailTrouble, receptionTrouble, isReceivedElsewhere) = (nil, nil, false)
         switch record["type"]?.string {
         case "error":
             complain(
@@ -261,7 +263,7 @@ extension ChatState {
         let id = record["id"]?.string ?? ""
         switch record["status"]?.string {
         case "stored", "duplicate", "accepted":
-            sendTrouble = nil
+            (sendTrouble, isReconnecting) = (nil, receptionTrouble != nil)
             if waiting > 0 { refreshes.insert(.waiting) }
             conversation?.set(.stored, ofID: id)
         case "queued", "deferred":
@@ -282,10 +284,14 @@ extension ChatState {
 
     /// Returns the name of a person.
     func name(of id: String) -> String {
-        if id == ownID, !id.isEmpty { return "me" }
-        if let member = members.first(where: { $0.id == id }) { return member.name }
-        if let contact = list.contact(id) { return contact.name }
-        if id.isEmpty { return "?" }
-        return String(id.prefix(16)) + (id.count > 16 ? "…" : "")
+        let member = members.first { $0.id == id }
+        return Self.name(of: id, own: ownID, known: member?.name ?? list.contact(id)?.name)
+    }
+
+    /// Returns the name of a person, from the name that a list has.
+    static func name(of id: String, own: String, known: String?) -> String {
+        if id == own, !id.isEmpty { return "me" }
+        if let known { return known }
+        return id.isEmpty ? "?" : String(id.prefix(16)) + (id.count > 16 ? "…" : "")
     }
 }

@@ -9,22 +9,29 @@ extension ChatState {
         let (columns, height) = (options.columns, options.rows)
         var rows: [[Screen.Span]]
         var cursor: Screen.Place?
-        var shown: Screen.Shown?
+        var shown = Screen.Shown()
         if let lock {
             (rows, cursor) = lockRows(lock)
         } else {
-            let input = inputRows
+            let (input, question) = (inputRows, questionRows)
             rows = [header]
             let middle = middleRows(viewHeight)
             rows += middle.rows
-            shown = middle.shown
-            if let question = questionRow { rows.append(question) }
+            shown.messages = middle.messages
+            rows += question.rows
+            let isWhole = question.isWhole && question.rows.count + input.rows.count <= height
+            shown.question = isWhole ? questions.first : nil
+            if conversation == nil, overlay == nil { shown.items = shownItems.map(\.id) }
             rows += statusRows
             if overlay == nil {
                 cursor = Screen.Place(
                     row: rows.count + input.cursor.row, column: input.cursor.column)
             }
             rows += input.rows
+            // What is typed and asked is shown before the rest.
+            let excess = max(0, rows.count - height)
+            rows.removeFirst(excess)
+            if let place = cursor { cursor?.row = max(0, place.row - excess) }
         }
         rows = Array(rows.prefix(height)).map { fit($0, columns) }
         rows += Array(repeating: [], count: max(0, height - rows.count))
@@ -32,7 +39,9 @@ extension ChatState {
             cursor = Screen.Place(
                 row: min(place.row, height - 1), column: min(place.column, columns - 1))
         }
-        return Screen(columns: columns, rows: rows, cursor: cursor, shown: shown)
+        var screen = Screen(columns: columns, rows: rows, cursor: cursor)
+        screen.shown = shown
+        return screen
     }
 
     /// Cuts a row that is too wide.
@@ -64,7 +73,7 @@ extension ChatState {
 
     /// The rows between the header and what is below the messages.
     var viewHeight: Int {
-        let below = inputRows.rows.count + (questionRow == nil ? 0 : 1) + statusRows.count
+        let below = inputRows.rows.count + questionRows.rows.count + statusRows.count
         return max(0, options.rows - 1 - below)
     }
 
@@ -76,11 +85,8 @@ extension ChatState {
         let own = ownID
         return MessageRows(
             width: options.columns, localTime: options.localTime,
-            name: { id in
-                if id == own, !id.isEmpty { return "me" }
-                return people[id]
-                    ?? (id.isEmpty ? "?" : String(id.prefix(16)) + (id.count > 16 ? "…" : ""))
-            }, today: options.localTime(now), pictures: previews.pictures)
+            name: { Self.name(of: $0, own: own, known: people[$0]) },
+            today: options.localTime(now), pictures: previews.pictures)
     }
 
     // MARK: The header
@@ -91,10 +97,15 @@ extension ChatState {
         style.isBold = true
         let trouble = self.trouble
         let right = rightOfHeader
-        let text = " " + left + (facts.isEmpty ? "" : "  " + facts.joined(separator: " · "))
         let end = trouble.map { " \($0) " } ?? ""
         let room = options.columns - Cells.width(right) - Cells.width(end)
-        let shown = MessageRows.padded(Cells.cut(text, to: max(8, room)), max(0, room))
+        // Another person chooses the name of a group. The name has no two spaces before words that look like facts, and leaves room
+        // for the facts.
+        let words = facts.isEmpty ? "" : "  " + facts.joined(separator: " · ")
+        let name = " " + left.split(separator: " ").joined(separator: " ")
+        let nameRoom = max(8, min(room / 3, Cells.width(name)), room - Cells.width(words))
+        let text = Cells.cut(Cells.cut(name, to: nameRoom) + words, to: max(8, room))
+        let shown = MessageRows.padded(text, max(0, room))
         var alert = Screen.Style.alert
         alert.isReversed = true
         return [Screen.Span(shown, style), Screen.Span(end, alert), Screen.Span(right, style)]
@@ -109,12 +120,12 @@ extension ChatState {
     }
 
     private func headerOfConversation(_ open: Conversation) -> (String, [String]) {
-        var facts: [String] = []
+        var (name, facts) = (open.name, [String]())
         switch open.key {
         case .person(let id):
-            if id == ownID { return (open.name, ["notes to yourself"]) }
+            if id == ownID { return (name, ["notes to yourself"]) }
             guard let contact = list.contact(id) else {
-                return (open.name, list.contacts.isEmpty ? [] : ["not a contact"])
+                return (name, list.contacts.isEmpty ? [] : ["not a contact"])
             }
             facts.append(contact.isVerified ? "verified" : "not verified")
             if contact.hasChangedKey { facts.append("CHANGED KEY") }
@@ -122,8 +133,9 @@ extension ChatState {
             facts.append(contact.hasForwardSecrecy ? "forward secrecy" : "no forward secrecy yet")
             if isOn(.presence, id, nil), trouble == nil { facts.append("online") }
         case .group(let id):
+            name = "# " + name
             guard let group = list.group(id) else { break }
-            if group.isDeleted { return (open.name, ["deleted for all"]) }
+            if group.isDeleted { return (name, ["deleted for all"]) }
             facts.append(Words.count(group.members, "member"))
             facts.append(group.standing == "member" ? "you: \(group.rank)" : "you are not a member")
             if group.isUnconfirmed { facts.append("unconfirmed") }
@@ -133,7 +145,7 @@ extension ChatState {
         if let timer = list.conversation(open.key)?.timer {
             facts.append("messages end after \(Words.time(timer))")
         }
-        return (open.name, facts)
+        return (name, facts)
     }
 
     private func isOn(_ kind: Signal.Kind, _ id: String, _ key: ConversationKey?) -> Bool {
@@ -144,11 +156,16 @@ extension ChatState {
     private var trouble: String? {
         if isLocked { return "locked" }
         if news.restart != nil { return "history starts again" }
+        if receptionTrouble != nil, isReconnecting { return "reconnecting" }
         if receptionTrouble ?? sendTrouble != nil { return "relay not reached" }
-        if mailTrouble != nil { return "no mail is received" }
+        if presentMailTrouble != nil { return "no mail is received" }
         if sender.restart != nil { return "send starts again" }
+        if isRelaySilent { return "relay does not answer" }
         return nil
     }
+
+    /// The reason why recv and decrypt do not run now.
+    private var presentMailTrouble: String? { mail.id == nil ? mailTrouble : nil }
 
     private var rightOfHeader: String {
         (waiting > 0 ? " \(waiting) waiting " : "") + unreadElsewhere
@@ -165,14 +182,16 @@ extension ChatState {
     // MARK: The middle
 
     /// The rows of the middle, and the messages that they show.
-    private func middleRows(_ height: Int) -> (rows: [[Screen.Span]], shown: Screen.Shown?) {
+    private func middleRows(_ height: Int) -> (
+        rows: [[Screen.Span]], messages: Screen.Messages?
+    ) {
         if let overlay { return (rows(of: overlay, height), nil) }
         guard let open = conversation else { return (listRows(height), nil) }
         let view = open.view(layout, height: height)
         var rows = view.rows
         if open.isLoaded, rows.isEmpty { rows = [[Screen.Span(emptyWords(of: open.key), .dim)]] }
         rows = Array(repeating: [], count: max(0, height - rows.count)) + rows
-        return (rows, Screen.Shown(key: open.key, numbers: view.numbers))
+        return (rows, Screen.Messages(key: open.key, numbers: view.numbers))
     }
 
     private func emptyWords(of key: ConversationKey) -> String {
@@ -222,9 +241,11 @@ extension ChatState {
 
     // MARK: The list
 
+    /// The items of the list that the typed text leaves.
+    var shownItems: [ChatList.Item] { list.items(editor.text.hasPrefix("/") ? "" : filter) }
+
     private func listRows(_ height: Int) -> [[Screen.Span]] {
-        let isCommand = editor.text.hasPrefix("/")
-        let items = list.items(isCommand ? "" : filter)
+        let items = shownItems
         guard !items.isEmpty else {
             guard list.isLoaded else { return padded([[Screen.Span("reading…", .dim)]], height) }
             let words =
@@ -236,6 +257,8 @@ extension ChatState {
                     [Screen.Span($0, .dim)]
                 }, height)
         }
+        // The first one is chosen at the next key if the chosen one has gone.
+        let chosen = list.place(in: items) ?? (list.choice == .nothing ? -1 : 0)
         let first = max(0, min(chosen - height / 2, items.count - height))
         let shown = items[first..<min(items.count, first + height)]
         let digits = "\(items.count)".count
@@ -326,21 +349,26 @@ extension ChatState {
 
     // MARK: Below the messages
 
-    private var questionRow: [Screen.Span]? {
-        guard let question = questions.first else { return nil }
+    /// The rows of the first question, and whether they have the whole of it.
+    private var questionRows: (rows: [[Screen.Span]], isWhole: Bool) {
+        guard let question = questions.first else { return ([], false) }
         let count = questions.waiting.count > 1 ? "(1 of \(questions.waiting.count)) " : ""
         let later = question.isOwn ? "" : "  ^O later"
-        let keys = "  ^Y \(question.yes)  ^N \(question.no)\(later)"
-        let short = "  ^Y ^N" + (question.isOwn ? "" : " ^O")
-        let text = "? \(count)\(question.text)"
-        let end = Cells.width(text) + Cells.width(keys) > options.columns ? short : keys
-        let room = options.columns - Cells.width(end)
+        let keys = "^Y \(question.yes)  ^N \(question.no)\(later)"
+        let short = "^Y ^N" + (question.isOwn ? "" : " ^O")
+        let columns = options.columns
+        let wrapped = Cells.wrap(
+            "? \(count)\(question.text)", width: columns, limit: max(1, options.rows - 2))
         var style = Screen.Style.alert
         style.color = .magenta
-        return [
-            Screen.Span(Cells.cut(text, to: max(4, room)), style),
-            Screen.Span(end, .bold),
-        ]
+        var rows = wrapped.rows.map { [Screen.Span($0, style)] }
+        let room = columns - Cells.width(wrapped.rows.last ?? "") - 2
+        if let end = [keys, short].first(where: { Cells.width($0) <= room }) {
+            rows[rows.count - 1] += [Screen.Span("  "), Screen.Span(end, .bold)]
+        } else {
+            rows.append([Screen.Span(Cells.width(keys) <= columns ? keys : short, .bold)])
+        }
+        return (rows, !wrapped.isCut)
     }
 
     /// The row of the status; an error gets as many as it needs, up to a third of the screen.
@@ -370,7 +398,7 @@ extension ChatState {
                 let unread = open.unread > 0 ? "\(open.unread) unread, " : ""
                 return [Screen.Span("── \(unread)newer messages are below: PageDown, Esc ──", .dim)]
             }
-            if let trouble = receptionTrouble ?? sendTrouble ?? mailTrouble {
+            if let trouble = receptionTrouble ?? sendTrouble ?? presentMailTrouble {
                 return [Screen.Span(trouble, .dim)]
             }
             return open.isLoaded ? [] : [Screen.Span("reading…", .dim)]

@@ -45,13 +45,14 @@ struct MessageRows {
         return rows
     }
 
+    static let months = [
+        "January", "February", "March", "April", "May", "June", "July", "August", "September",
+        "October", "November", "December",
+    ]
+
     /// Returns the words for a day.
     static func words(_ day: ChatOptions.LocalTime, today: ChatOptions.LocalTime) -> String {
         let days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
-        let months = [
-            "January", "February", "March", "April", "May", "June", "July", "August", "September",
-            "October", "November", "December",
-        ]
         let weekday = days.indices.contains(day.weekday) ? days[day.weekday] : ""
         let month = (1...12).contains(day.month) ? months[day.month - 1] : "\(day.month)"
         let year = day.year == today.year ? "" : " \(day.year)"

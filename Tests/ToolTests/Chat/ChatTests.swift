@@ -60,7 +60,10 @@ import Testing
         try right.answer("C-y", until: "me  [deleted]")
         try left.waitFor("bob  [deleted]")
         try right.enter("/silly")
-        try right.waitFor("unknown command /silly; /help lists the commands")
+        try right.waitFor("no command /silly; begin a text with //, see /help")
+        // It stays in the line.
+        try right.waitFor("> /silly")
+        try right.press("C-u")
         try right.enter("//reply is a command")
         #expect(try left.waitFor("is a command").hasSuffix("bob  /reply is a command"))
         try right.enter("/help")
