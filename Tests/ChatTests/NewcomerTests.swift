@@ -31,7 +31,8 @@ struct NewcomerTests {
     }
 
     /// The conversation of a group with bob, who is a contact, and carol.
-    private func inGroup(_ page: [String] = [], rows: Int = 16, record: String? = nil) -> ChatStage {
+    private func inGroup(_ page: [String] = [], rows: Int = 16, record: String? = nil) -> ChatStage
+    {
         var stage = ChatStage(columns: 80, rows: rows)
         stage.answers["contact list"] = ([ChatStage.contact(bob, "bob")], 0)
         stage.answers["history list"] = ([ChatStage.conversation(group, "climbing")], 0)
@@ -254,7 +255,8 @@ struct NewcomerTests {
         stage.end("send", 0)
         #expect(
             told(stage).last
-                == "sotto chat: 3 messages wait: they are sent by the next sotto chat or sotto send")
+                == "sotto chat: 3 messages wait: they are sent by the next sotto chat or sotto send"
+        )
         #expect(stage.isEnded(0))
     }
 
@@ -283,7 +285,8 @@ struct NewcomerTests {
     @Test func aLineOfThisMachineHasNoMark() {
         let stage = ChatStage.withBob([
             ChatStage.message(
-                1, from: alice, body: #"{"type":"system","event":"verified"}"#, #""status":"unsent""#)
+                1, from: alice, body: #"{"type":"system","event":"verified"}"#,
+                #""status":"unsent""#)
         ])
         #expect(stage.screen.contains("[the key was verified]\n"), "\(stage.screen)")
     }
@@ -369,7 +372,9 @@ struct NewcomerTests {
 
     @Test func anIDLosesNothingAtFortyColumns() {
         var stage = ChatStage.withBob(columns: 40)
-        stage.answers["contact show"] = (["name      bob", "id        \(bob)", "suite     auto"], 0)
+        stage.answers["contact show"] = (
+            ["name      bob", "id        \(bob)", "suite     auto"], 0
+        )
         stage.enter("/info")
         let shown = stage.screen.filter { !$0.isWhitespace }
         #expect(shown.contains(bob) && !shown.contains("suite"), "\(stage.screen)")

@@ -85,7 +85,8 @@ enum SlashCommand: String, CaseIterable, Sendable {
     /// Whether it needs an open conversation.
     var needsConversation: Bool {
         switch self {
-        case .questions, .list, .open, .unlock, .lock, .help, .quit, .accept, .block, .unblock: false
+        case .questions, .list, .open, .unlock, .lock, .help, .quit, .accept, .block, .unblock:
+            false
         default: true
         }
     }

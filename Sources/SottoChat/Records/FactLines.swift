@@ -99,7 +99,8 @@ struct FactLines {
         func rank(_ rule: String) -> String? {
             policy?[rule]?.string.map { rank in
                 let shown = Cells.line(rank, limit: 20)
-                return shown == "reader" ? "all" : shown == "owner" ? "owners" : "\(shown)s and above"
+                return shown == "reader"
+                    ? "all" : shown == "owner" ? "owners" : "\(shown)s and above"
             }
         }
         let about = record["about"]?.string.map { Cells.line($0, limit: 400) }

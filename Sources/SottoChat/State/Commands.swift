@@ -116,7 +116,8 @@ extension ChatState {
     /// Whether a contact or a group can have a name. The beginning of an id can be one.
     private func knows(_ name: String) -> Bool {
         let wanted = whole(name).lowercased()
-        let names = list.contacts.map(\.name) + list.groups.map(\.name) + list.conversations.map(\.name)
+        let names =
+            list.contacts.map(\.name) + list.groups.map(\.name) + list.conversations.map(\.name)
         let isID = wanted.utf8.count >= 4 && wanted.allSatisfy(\.isHexDigit)
         return isID || wanted == "me" || names.contains { $0.lowercased() == wanted }
     }
@@ -204,7 +205,8 @@ extension ChatState {
                 refuse("/search needs a text")
             } else {
                 show(
-                    "messages with “\(Cells.line(rest, limit: 40))”; /info NUMBER shows one", "history",
+                    "messages with “\(Cells.line(rest, limit: 40))”; /info NUMBER shows one",
+                    "history",
                     ["search", "--text", "--", rest, who])
             }
         case .file: sendFile(rest, to: who)
@@ -218,7 +220,9 @@ extension ChatState {
             guard !rest.isEmpty else { return refuse("/rename needs a name") }
             run(.change("renamed"), "history", ["rename", "--", who, rest])
         case .verify: verify(rest, key)
-        case .members: show("members: name, rank, nickname, id", "group", ["participants", "--text", "--", who])
+        case .members:
+            show(
+                "members: name, rank, nickname, id", "group", ["participants", "--text", "--", who])
         case .grant: named(rest) { $0.grant(who, $1) }
         case .invite:
             if rest.isEmpty {
@@ -238,7 +242,9 @@ extension ChatState {
                         yes: "removes", no: "does nothing"))
             }
         case .leave where isOnlyOwner:
-            refuse("you are the only owner: sotto group role \(groupName(who)) WHO owner --send, or sotto group delete \(groupName(who)) --send")
+            refuse(
+                "you are the only owner: sotto group role \(groupName(who)) WHO owner --send, or sotto group delete \(groupName(who)) --send"
+            )
         case .leave:
             ask(
                 Question(
@@ -289,8 +295,10 @@ extension ChatState {
             takesPlain ? !text.isEmpty : word == nil && ["#", "-"].contains(String(rest.prefix(1)))
         guard !isOdd else {
             editor.set("/\(command.rawValue) \(rest)")
-            let odd = Cells.line(String((takesPlain ? text : rest).prefix { !$0.isWhitespace }), limit: 20)
-            return refuse("\(odd) names no message: -2 is the last but one, #17 the one with this number")
+            let odd = Cells.line(
+                String((takesPlain ? text : rest).prefix { !$0.isWhitespace }), limit: 20)
+            return refuse(
+                "\(odd) names no message: -2 is the last but one, #17 the one with this number")
         }
         if command == .info, word == nil { return showInfo(about: key) }
         // A search finds messages that are not loaded.
@@ -359,7 +367,8 @@ extension ChatState {
 
     private mutating func setTimer(_ time: String, _ key: ConversationKey) {
         let digits = time.prefix { ("0"..."9").contains($0) }
-        let isTime = !digits.isEmpty && ["s", "m", "h", "d", "w"].contains(time.dropFirst(digits.count))
+        let isTime =
+            !digits.isEmpty && ["s", "m", "h", "d", "w"].contains(time.dropFirst(digits.count))
         guard isTime || time == "off" else {
             return refuse("/timer needs a time such as 30m, 8h or 7d, or off")
         }

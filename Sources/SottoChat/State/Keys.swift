@@ -460,7 +460,9 @@ extension ChatState {
     mutating func endOverlay(_ run: Running, _ status: Int32) {
         guard case .overlay(let title) = run.job else { return }
         // The header says it in other words.
-        let shown = run.lines.filter { title != Overlay.contact || !$0.starts(with: Array("suite ".utf8)) }
+        let shown = run.lines.filter {
+            title != Overlay.contact || !$0.starts(with: Array("suite ".utf8))
+        }
         var lines = shown.prefix(Overlay.lineLimit).flatMap {
             Cells.plain(String(decoding: $0.prefix(16 << 10), as: UTF8.self))
                 .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

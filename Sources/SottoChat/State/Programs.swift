@@ -261,8 +261,7 @@ extension ChatState {
         case .sender, .delivery:
             // The end of a delivery tells its error.
             let isError = line.contains("error:") && job == .sender
-            if let cause = Words.cause([line]), isError || line.contains("warning:")
-            {
+            if let cause = Words.cause([line]), isError || line.contains("warning:") {
                 complain(cause)
             }
         default: break
@@ -381,7 +380,8 @@ extension ChatState {
             let known = Words.cause(run.errors) ?? "\(who) is not known"
             let isUnknown = known.hasPrefix("no contact, group or file has the name")
             // compose knows similar names.
-            let similar = known.firstRange(of: "; did you mean").map { known[$0.lowerBound...] } ?? ""
+            let similar =
+                known.firstRange(of: "; did you mean").map { known[$0.lowerBound...] } ?? ""
             let cause = isUnknown ? noName(who) + similar : known
             guard !isLocked else { return }
             guard options.who == who else { return endOpening(cause, status == 0 ? 70 : status) }

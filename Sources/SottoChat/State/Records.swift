@@ -56,11 +56,12 @@ extension ChatState {
 
     /// Takes the list of the outbox. What waited before the start is sent at once.
     private mutating func takeWaiting(_ records: [JSONObject]) {
-        waiting = Set(
-            records.filter { $0["type"]?.string == "queued" && $0["to"] != nil }.compactMap {
-                $0["id"]?.string
-            }
-        ).count
+        waiting =
+            Set(
+                records.filter { $0["type"]?.string == "queued" && $0["to"] != nil }.compactMap {
+                    $0["id"]?.string
+                }
+            ).count
         if waiting > 0, sender.id == nil, sender.restart == nil, !isFinishing { startSender() }
     }
 
@@ -111,7 +112,9 @@ extension ChatState {
         }
         guard var message = ChatMessage(record, in: key) else { return }
         // A deleted message has lost its author, but the other side of a conversation is known.
-        if message.author.isEmpty, !message.isOwn, case .person(let id) = key { message.author = id }
+        if message.author.isEmpty, !message.isOwn, case .person(let id) = key {
+            message.author = id
+        }
         if message.isDeleted, !message.hasName, !message.author.isEmpty {
             message.name = name(of: message.author)
         }

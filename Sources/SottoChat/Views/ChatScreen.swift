@@ -112,9 +112,12 @@ extension ChatState {
     }
 
     private var headerOfList: [String] {
-        let online = trouble != nil ? [] : Set(signals.keys.filter { $0.kind == .presence }.map(\.id)).compactMap {
-            list.contact($0)?.name
-        }
+        let online =
+            trouble != nil
+            ? []
+            : Set(signals.keys.filter { $0.kind == .presence }.map(\.id)).compactMap {
+                list.contact($0)?.name
+            }
         return online.isEmpty
             ? [] : ["online: " + online.sorted().prefix(5).joined(separator: ", ")]
     }
@@ -195,7 +198,8 @@ extension ChatState {
     }
 
     private func emptyWords(of key: ConversationKey) -> String {
-        guard case .group(let id) = key, let group = list.group(id), group.standing != "member" else {
+        guard case .group(let id) = key, let group = list.group(id), group.standing != "member"
+        else {
             return "no messages yet; type one"
         }
         return group.standing == "invited"
@@ -318,7 +322,8 @@ extension ChatState {
             let isBlocked = list.contact(conversation.key.who)?.isBlocked == true
             let muted = isBlocked ? "[blocked] " : conversation.isMuted ? "[muted] " : ""
             add(
-                conversation.name, isBlocked ? 0 : conversation.unread, shortTime(conversation.time),
+                conversation.name, isBlocked ? 0 : conversation.unread,
+                shortTime(conversation.time),
                 mark(of: conversation.key),
                 muted + (draft ?? (conversation.last.isEmpty ? "" : author + conversation.last)),
                 .plain)
