@@ -29,6 +29,7 @@ struct ChatStage {
         "keygen unlock --status": (["no passphrase"], 0),
         "history list": ([], 1), "contact list": ([], 1), "contact requests": ([], 1),
         "group list": ([], 1), "history read": ([], 0), "history page": ([], 1),
+        "send --list": ([], 0),
     ]
     /// The pipelines that were started and have not ended.
     private(set) var running: [Pipeline] = []
@@ -283,10 +284,14 @@ extension ChatStage {
     }
 
     /// A stage with the contacts bob and carol, and the conversation with bob open.
-    static func withBob(columns: Int = 60, rows: Int = 16, unread: Int = 0, _ page: [String] = [])
-        -> ChatStage
-    {
+    static func withBob(
+        columns: Int = 60, rows: Int = 16, unread: Int = 0, _ page: [String] = [],
+        hasPassphrase: Bool = false
+    ) -> ChatStage {
         var stage = ChatStage(columns: columns, rows: rows)
+        if hasPassphrase {
+            stage.answers["keygen unlock --status"] = (["unlocked for 8 hours"], 0)
+        }
         stage.answers["contact list"] = ([contact(bob, "bob"), contact(carol, "carol")], 0)
         stage.answers["history list"] = ([conversation(bob, "bob", unread: unread)], 0)
         stage.answers["history page"] = (page, page.isEmpty ? 1 : 0)

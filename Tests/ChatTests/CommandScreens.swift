@@ -10,7 +10,8 @@ struct CommandScreens {
         var stage = ChatStage.withBob(
             rows: 10,
             [
-                ChatStage.message(1, "one"), ChatStage.message(2, from: ChatStage.alice, "two"),
+                ChatStage.message(1, "one", #""pinned":{"from":"\#(ChatStage.bob)"}"#),
+                ChatStage.message(2, from: ChatStage.alice, "two"),
                 ChatStage.message(
                     3,
                     body: #"{"type":"file","name":"a.pdf","contentType":"x","size":10,"key":"x"}"#),
@@ -22,12 +23,12 @@ struct CommandScreens {
         stage.answers["group"] = ([], 0)
         for line in [
             "/reply -3 yes", "/reply #1 yes", "/react 👍", "/react -2 👍", "/edit three", "/pin -1",
-            "/unpin #3", "/pins",
+            "/unpin #1", "/pins",
             "/forward -1 carol", "/file 'my file.txt' with a text", "/file ~/a\\ b", "/save",
             "/save 3", "/search two words",
             "/info", "/info 2", "/read", "/timer 7d", "/receipts on", "/typing off", "/presence on",
             "/mute", "/unmute",
-            "/verify", "/verify 12345 67890", "/rename bobby", "//slash", "/ not a command",
+            "/verify", "/verify 12345 67890", "/rename bobby", "//slash",
         ] {
             stage.forgetCommands()
             stage.press(.escape)
@@ -45,7 +46,7 @@ struct CommandScreens {
             ChatStage.message(
                 $0, from: $0 == 159 ? ChatStage.alice : ChatStage.bob, "message \($0)")
         }
-        var stage = ChatStage.withBob(rows: 9, page)
+        var stage = ChatStage.withBob(rows: 9, page, hasPassphrase: true)
         stage.answers["contact requests"] = (
             [
                 #"{"v":1,"type":"requests","from":"\#(Self.dave)","count":2,"firstSeen":"2026-11-26T09:00:00Z","claimedName":"dave"}"#

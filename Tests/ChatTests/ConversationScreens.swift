@@ -174,7 +174,10 @@ struct ConversationScreens {
         stage.enter("carol")
         stage.end("compose forward", 0)
         stage.press(.tab, .text("i"))
-        stage.print("history show", "13  08:43 bob  earlier", "14  08:44 bob  last")
+        stage.print(
+            "history show",
+            ChatStage.message(
+                14, "last", #""reactions":[{"from":"\#(ChatStage.bob)","emoji":"👍"}]"#))
         stage.end("history show", 0)
         stage.show("info")
         stage.press(.escape, .tab, .text("d"))
@@ -227,7 +230,7 @@ struct ConversationScreens {
         stage.answers["group participants"] = (
             [
                 #"{"v":1,"type":"participant","id":"\#(alice)","role":"owner","name":"me","me":true,"seesMe":true}"#,
-                #"{"v":1,"type":"participant","id":"\#(bob)","role":"member","nickname":"bobby","name":"bob","seesMe":true}"#,
+                #"{"v":1,"type":"participant","id":"\#(bob)","role":"owner","nickname":"bobby","name":"bob","seesMe":true}"#,
                 #"{"v":1,"type":"participant","id":"\#(ChatStage.carol)","role":"member","nickname":"caro","name":"05cacacacacacaca","seesMe":false}"#,
             ], 0
         )
@@ -247,12 +250,15 @@ struct ConversationScreens {
         stage.start()
         stage.wait()
         stage.press(.enter)
+        // The history has changes of the group among its messages.
+        stage.answers["history page"]?.lines.append(
+            #"{"v":1,"type":"change","group":"\#(ChatStage.group)","number":3,"time":"\#(ChatStage.time(0))","body":"#
+                + #"{"type":"group","group":"\#(ChatStage.group)","events":[{"event":"joined","who":"\#(ChatStage.carol)","nickname":"caro"},{"event":"role","who":"\#(bob)","role":"moderator"},{"event":"left","who":"\#(ChatStage.carol)","nickname":"caro","by":"\#(bob)","byName":"bob"}]}}"#
+        )
         stage.store(
             ChatStage.message(
                 3, in: ChatStage.group,
-                body:
-                    #"{"type":"group","group":"\#(ChatStage.group)","events":[{"event":"joined","who":"\#(ChatStage.carol)","nickname":"caro"},{"event":"role","who":"\#(bob)","role":"moderator"},{"event":"left","who":"\#(ChatStage.carol)","nickname":"caro","by":"\#(bob)","byName":"bob"}]}"#
-            ))
+                body: #"{"type":"group","group":"\#(ChatStage.group)","events":[]}"#))
         stage.wait()
         stage.show("a group")
         stage.forgetCommands()

@@ -73,6 +73,8 @@ struct LossTests {
             stage.forgetCommands()
             if isKnown { stage.print("compose text -- carol", resolved(carol)) }
             stage.end("compose text -- carol", isKnown ? 0 : 66)
+            // What a line can name is read first.
+            for _ in 0..<3 { stage.wait() }
             #expect(texts(stage) == (isKnown ? ["compose text -- \(carol) | encrypt -q"] : []))
             #expect(stage.isEnded(66) == !isKnown)
         }
@@ -218,6 +220,8 @@ struct LossTests {
             stage.forgetCommands()
             stage.enter(line)
             #expect(!stage.commands.contains { $0.hasPrefix("compose") })
+            #expect(stage.state.lock != nil)
+            stage.press(.escape)
             #expect(stage.screen.contains("> an answer"))
             #expect(stage.state.subject == .reply(1))
             stage.press(.control("u"))

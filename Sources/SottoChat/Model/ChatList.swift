@@ -68,8 +68,8 @@ struct ChatList: Sendable {
     /// The items whose names contain a text.
     func items(_ filter: String) -> [Item] {
         let invitations = groups.filter { $0.standing == "invited" }
-        // What is waiting for an answer is above, and a deleted group is in no list.
-        let others = Set(groups.filter { $0.standing == "invited" || $0.isDeleted }.map(\.id))
+        // What is waiting for an answer is above. A group that ended for the user is in no list; /open shows it.
+        let others = Set(groups.filter { !$0.isShown }.map(\.id))
         var items = invitations.map(Item.invitation)
         let waiting = requests.filter { contact($0.id) == nil && $0.count > 0 }
         items += waiting.map(Item.request)
@@ -112,9 +112,10 @@ struct ChatList: Sendable {
 
     /// The unread messages of other conversations that are not muted, and the number of these conversations.
     func unread(besides key: ConversationKey?) -> (messages: Int, conversations: Int) {
-        let deleted = Set(groups.filter(\.isDeleted).map { ConversationKey.group($0.id) })
+        let silent = Set(groups.filter { !$0.isShown }.map { ConversationKey.group($0.id) })
+            .union(contacts.filter(\.isBlocked).map { .person($0.id) })
         let others = conversations.filter {
-            $0.key != key && !$0.isMuted && $0.unread > 0 && !deleted.contains($0.key)
+            $0.key != key && !$0.isMuted && $0.unread > 0 && !silent.contains($0.key)
         }
         return (others.reduce(0) { $0 + $1.unread }, others.count)
     }

@@ -8,6 +8,8 @@ struct Conversation: Sendable {
         case notice(Int)
         /// A text that was typed and is not in the history yet.
         case pending(Int)
+        /// A change of the group, by what it tells.
+        case change(String)
 
         /// The number of a message; `nil` for another entry.
         var message: Int64? { if case .message(let number) = self { number } else { nil } }
@@ -25,6 +27,7 @@ struct Conversation: Sendable {
             case message(ChatMessage)
             case notice(Notice)
             case pending(ChatState.Pending)
+            case change(GroupChangeLine)
         }
 
         var content: Content
@@ -36,6 +39,7 @@ struct Conversation: Sendable {
             case .message(let message): .message(message.number)
             case .notice(let notice): .notice(notice.number)
             case .pending(let text): .pending(text.number)
+            case .change(let change): .change(change.id)
             }
         }
 
@@ -48,6 +52,7 @@ struct Conversation: Sendable {
             case .message(let message): message.time
             case .notice(let notice): notice.time
             case .pending(let text): text.time
+            case .change(let change): change.time
             }
         }
 
@@ -55,7 +60,7 @@ struct Conversation: Sendable {
         var isSelectable: Bool {
             switch content {
             case .message: true
-            case .notice: false
+            case .notice, .change: false
             case .pending(let text): text.failure != nil
             }
         }
@@ -102,6 +107,13 @@ struct Conversation: Sendable {
     init(_ key: ConversationKey, name: String) { (self.key, self.name) = (key, name) }
 
     var messages: [ChatMessage] { entries.compactMap(\.message) }
+
+    /// The names of the authors by id, as their messages have them.
+    var names: [String: String] {
+        Dictionary(
+            messages.lazy.filter { $0.hasName && !$0.author.isEmpty }.map { ($0.author, $0.name) },
+            uniquingKeysWith: { $1 })
+    }
 
     var firstNumber: Int64? { entries.lazy.compactMap(\.message).first?.number }
 
@@ -161,6 +173,19 @@ struct Conversation: Sendable {
         insert(Entry(content: .pending(text), order: (text.time.seconds, .max, text.number)))
     }
 
+    /// Adds a change of the group, or replaces the words of the same one.
+    mutating func add(_ change: GroupChangeLine) {
+        if let index = index(of: .change(change.id)) {
+            entries[index].content = .change(change)
+            return
+        }
+        let entry = Entry(content: .change(change), order: (change.time.seconds, change.number, 0))
+        // The last message that is not detached tells what can follow.
+        if isDetached, let last = entries.last, entry.order > last.order { return }
+        insert(entry)
+        trim()
+    }
+
     /// Removes a typed text.
     mutating func remove(pending number: Int) {
         guard let index = index(of: .pending(number)) else { return }
@@ -180,9 +205,10 @@ struct Conversation: Sendable {
             var message = message
             // A record from before the marking must not take it back.
             if !old.isUnread { message.isUnread = false }
-            // The record of a deleted message has no author.
+            // The record of a deleted message can have no author, and has no time of writing.
             if message.isDeleted {
-                (message.author, message.name, message.time) = (old.author, old.name, old.time)
+                message.time = old.time
+                if !message.hasName { (message.author, message.name) = (old.author, old.name) }
             }
             if old.place == message.place { return replace(at: index, with: message) }
             remove(at: index)

@@ -22,6 +22,8 @@ enum Job: Sendable, Hashable {
     case requests
     case groups
     case members(String)
+    /// Lists what waits in the outbox.
+    case waiting
     case sync
     /// Makes and encrypts records.
     case making(Making)
@@ -33,6 +35,8 @@ enum Job: Sendable, Hashable {
     case fetch(Int64)
     case save(Int64)
     case overlay(String)
+    /// Reads a record whose facts are shown.
+    case facts(FactLines.Subject)
     /// Reads the text of a message for the clipboard.
     case copy(Int64)
     case marking(ConversationKey, Int64)
@@ -53,7 +57,8 @@ enum Job: Sendable, Hashable {
     /// Whether it reads a part of what is shown.
     var isReading: Bool {
         switch self {
-        case .conversations, .contacts, .requests, .groups, .members, .page, .refresh, .changed:
+        case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .refresh,
+            .changed:
             true
         default: false
         }
@@ -90,6 +95,8 @@ struct Making: Sendable, Hashable {
 /// A part of the state that can be read again.
 enum Refresh: Sendable, Hashable, CaseIterable {
     case conversations, contacts, requests, groups, members, newest, changed
+    /// What waits in the outbox.
+    case waiting
 }
 
 /// A pipeline that runs.

@@ -102,6 +102,8 @@ struct ChatGroup: Sendable, Hashable {
     var inviter: String
     var post: String
     var asksForGrants: Bool
+    /// The lifetime of messages in seconds.
+    var timer: Int64?
     var isUnconfirmed: Bool
     /// Whether an owner deleted the group for all.
     var isDeleted: Bool
@@ -122,9 +124,13 @@ struct ChatGroup: Sendable, Hashable {
         let policy = record["policy"]?.object
         post = Cells.line(policy?["post"]?.string ?? "member", limit: 20)
         asksForGrants = policy?["visibility"]?.string == "granted"
+        timer = record["timer"]?.integer.flatMap { $0 > 0 ? $0 : nil }
         isUnconfirmed = record["unconfirmed"]?.bool == true
         isDeleted = record["deleted"]?.bool == true
     }
+
+    /// Whether the list shows its conversation: not before an invitation is accepted, nor after the user left or it was deleted.
+    var isShown: Bool { standing == "member" && !isDeleted || standing == "unreadable" }
 
     /// Whether the own rank permits messages.
     var mayPost: Bool {
@@ -138,6 +144,7 @@ struct ChatGroup: Sendable, Hashable {
 struct ChatMember: Sendable, Hashable {
     var id: String
     var name: String
+    var role: String
     var isMe: Bool
     var seesMe: Bool
 
@@ -146,6 +153,7 @@ struct ChatMember: Sendable, Hashable {
             return nil
         }
         self.id = Cells.line(id, limit: 80)
+        role = Cells.line(record["role"]?.string ?? "", limit: 20)
         isMe = record["me"]?.bool == true
         seesMe = record["seesMe"]?.bool != false
         let known = record["name"]?.string ?? ""

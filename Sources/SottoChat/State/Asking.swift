@@ -97,7 +97,7 @@ extension ChatState {
         case .invitation(let id):
             if isYes {
                 make(
-                    "group", ["accept", id], success: "you join the group",
+                    "group", ["accept", id], success: "you joined",
                     reads: [.groups, .conversations])
             } else {
                 run(.change("declined"), "group", ["decline", id])
@@ -113,13 +113,15 @@ extension ChatState {
         case .leave(let id):
             if isYes {
                 make(
-                    "group", ["leave", "--yes", id], success: "you left the group", reads: [.groups]
+                    "group", ["leave", "--yes", id], success: "you left the group",
+                    reads: [.groups, .newest]
                 )
             }
         case .remove(let group, let id):
             if isYes {
                 make(
-                    "group", ["remove", group, id], success: "removed", reads: [.members, .groups])
+                    "group", ["remove", group, id], success: "\(name(of: id)) was removed",
+                    reads: [.members, .groups, .newest])
             }
         case .block(let id): if isYes { block(id) }
         }
@@ -127,8 +129,9 @@ extension ChatState {
 
     mutating func accept(_ id: String, name: String?) {
         let named = name.map { ["--name", $0] } ?? []
+        let claimed = list.requests.first { $0.id == id }?.claimedName
         run(
-            .change("accepted \(name ?? String(id.prefix(16)))"),
+            .change("accepted \(name ?? claimed ?? String(id.prefix(16)))"),
             [
                 Pipeline.Stage("contact", ["accept"] + named + [id]),
                 Pipeline.Stage("decrypt", ["-q"]),

@@ -120,8 +120,12 @@ package struct ChatState: Sendable {
     /// Whether the relay has taken a message since ``receptionTrouble``. Then recv only waits for its next attempt.
     var isReconnecting = false
     var mailTrouble: String?
+    /// The number of messages in the outbox, which the relay has not taken.
+    var waiting = 0
     var isReceivedElsewhere = false
     var isLocked = false
+    /// Whether the identity has a passphrase.
+    var hasPassphrase = true
 
     // Typed text and the screen.
     var lock: LockPrompt?
@@ -148,6 +152,10 @@ package struct ChatState: Sendable {
     /// The status of the first line that was not sent or not done, without a screen.
     private var failure: Int32?
     var isInputEnded = false
+    /// Whether the outbox was listed at the end.
+    private var isCounted = false
+    /// Whether everything was read that the lines without a screen can name, since the conversation was opened.
+    var isPrepared = false
     /// The times of the last signals that a text is typed.
     var typingSignals: [ConversationKey: Timestamp] = [:]
     var nextPresence: Timestamp?
@@ -207,6 +215,7 @@ package struct ChatState: Sendable {
     /// Starts what is due, and returns the effects.
     private mutating func finished() -> [ChatEffect] {
         if ending == nil {
+            if !isPreparing { isPrepared = true }
             takeWaitingLines()
             runRefreshes()
             runMakings()
@@ -224,12 +233,11 @@ package struct ChatState: Sendable {
 
     private mutating func takeWaitingLines() {
         guard options.form == .lines else { return }
-        if !isOpening, options.who == nil, !waitingLines.isEmpty {
-            let lines = waitingLines
-            waitingLines = []
-            for line in lines { enter(line) }
+        while !isPreparing, !waitingLines.isEmpty {
+            let line = waitingLines.removeFirst()
+            if line.contains(where: { !$0.isWhitespace }) { take(line: line) }
         }
-        if isInputEnded, !isOpening, options.who == nil, !isFinishing {
+        if isInputEnded, !isPreparing, !isFinishing {
             finish(0)
         }
     }
@@ -307,6 +315,7 @@ package struct ChatState: Sendable {
         for contact in presenceContacts {
             make("compose", ["presence", "--offline", contact.id], isQuiet: true)
         }
+        guard options.form == .screen else { return }
         say("ending, when everything is sent or in the outbox; Ctrl-C ends now")
     }
 
@@ -321,6 +330,12 @@ package struct ChatState: Sendable {
             }
             return
         }
+        if waiting > 0 || refreshes.contains(.waiting), !isCounted {
+            (isCounted, waiting) = (true, 0)
+            refreshes.remove(.waiting)
+            run(.waiting, "send", ["--list", "--json"])
+        }
+        if isRunning(.waiting) { return }
         if !outgoing.isEmpty {
             guard sender.attempts > Self.lastAttempts else {
                 startSender()
@@ -330,6 +345,13 @@ package struct ChatState: Sendable {
             let words = "not everything was sent: send ends with an error"
             if options.form == .screen { effects.append(.warn("sotto chat: \(words)")) }
             refuse(words)
+        }
+        if waiting > 0 {
+            let words =
+                waiting == 1
+                ? "1 message waits: it is sent by the next sotto chat or sotto send"
+                : "\(waiting) messages wait: they are sent by the next sotto chat or sotto send"
+            effects.append(.warn("sotto chat: \(words)"))
         }
         end(finishingStatus == 0 ? failure ?? 0 : finishingStatus)
     }

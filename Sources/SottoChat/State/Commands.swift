@@ -11,17 +11,19 @@ extension ChatState {
             if text.hasPrefix("//") { text.removeFirst() }
             remember(text)
             editor.set("")
-            self.subject = nil
+            (self.subject, status) = (nil, nil)
             return take(text, for: subject)
         }
         remember(text)
         editor.set("")
+        // A command ends the purpose of the text before it.
+        (subject, status) = (nil, nil)
         take(line: text)
     }
 
     /// Takes a line that was typed: a text or a command.
     mutating func take(line: String) {
-        if line.hasPrefix("/"), !line.hasPrefix("//"), !line.hasPrefix("/ ") {
+        if line.hasPrefix("/"), !line.hasPrefix("//") {
             return take(command: line)
         }
         say(text: line.hasPrefix("//") ? String(line.dropFirst()) : line)
@@ -40,12 +42,23 @@ extension ChatState {
     private var obstacle: String? {
         if isFinishing { return "not sent: the chat ends" }
         if isLocked { return "the identity is locked: /unlock" }
+        if case .person(let id)? = conversation?.key, list.contact(id)?.isBlocked == true {
+            return "\(name(of: id)) is blocked, and an answer is dropped; /unblock ends it"
+        }
         guard case .group(let id)? = conversation?.key, let group = list.group(id), !group.mayPost
         else { return nil }
+        if group.standing == "invited" { return "you have not joined; /questions asks" }
         if group.isDeleted { return "the group was deleted" }
         return group.standing == "member"
             ? "your rank here is \(group.rank); messages need the rank \(group.post)"
             : "you are not a member of the group"
+    }
+
+    /// Leaves a refused line as a draft. If the identity is locked, asks for the passphrase: it must not be typed after the draft.
+    private mutating func keep(_ text: String) {
+        guard options.form == .screen else { return }
+        editor.set(text)
+        if isLocked { askPassphrase() }
     }
 
     /// Makes a message with a typed text, which is shown until the history has it. A text that cannot be sent stays in the line.
@@ -54,7 +67,7 @@ extension ChatState {
     ) {
         guard let key = conversation?.key else { return }
         if let obstacle {
-            editor.set(text)
+            keep(text)
             self.subject = subject
             return refuse(obstacle)
         }
@@ -84,15 +97,45 @@ extension ChatState {
             make(
                 "compose", ["react", "--with", key.who, "--", "\(number)", String(emoji)],
                 reads: [.newest, .changed])
-        case .forward(let number): forward(number, to: text)
+        case .forward(let number):
+            guard knows(text) else {
+                // The text can be a message, which was not meant as a name.
+                editor.set(text)
+                self.subject = subject
+                return refuse("\(noName(text)); Esc ends forwarding")
+            }
+            forward(number, to: text)
         }
+    }
+
+    /// The words for a name that is not known.
+    func noName(_ name: String) -> String {
+        "no contact or group has the name \(Cells.line(whole(name), limit: 40))"
+    }
+
+    /// Whether a contact or a group can have a name. The beginning of an id can be one.
+    private func knows(_ name: String) -> Bool {
+        let wanted = whole(name).lowercased()
+        let names =
+            list.contacts.map(\.name) + list.groups.map(\.name) + list.conversations.map(\.name)
+        let isID = wanted.utf8.count >= 4 && wanted.allSatisfy(\.isHexDigit)
+        return isID || wanted == "me" || names.contains { $0.lowercased() == wanted }
     }
 
     private mutating func forward(_ number: Int64, to name: String) {
         guard let key = conversation?.key else { return }
+        guard knows(name) else { return refuse(noName(name)) }
         make(
             "compose", ["forward", "--with", key.who, "--to", whole(name), "--", "\(number)"],
             success: "forwarded to \(whole(name))", reads: [.conversations, .newest])
+    }
+
+    /// Returns a name without the quotation marks around it.
+    private func unquoted(_ name: String) -> String {
+        guard let mark = name.first, "\"'".contains(mark), name.last == mark, name.count > 2 else {
+            return name
+        }
+        return String(name.dropFirst().dropLast())
     }
 
     private func whole(_ name: String) -> String {
@@ -107,6 +150,10 @@ extension ChatState {
     private mutating func take(command line: String) {
         let name = line.dropFirst().prefix { !$0.isWhitespace }
         let rest = whole(String(line.dropFirst(name.count + 1)))
+        guard !name.isEmpty else {
+            editor.set(line)
+            return refuse("no command has a space after the slash; begin a text with //")
+        }
         guard let command = SlashCommand(rawValue: String(name)) else {
             editor.set(line)
             return refuse(
@@ -119,7 +166,11 @@ extension ChatState {
         if command.isForGroups, conversation?.key.isGroup != true {
             return refuse("/\(command.rawValue) is for groups")
         }
-        run(command, rest)
+        if command.usage.isEmpty, !rest.isEmpty {
+            editor.set(line)
+            return refuse("/\(command.rawValue) stands alone: nothing follows it")
+        }
+        run(command, command.takesName ? unquoted(rest) : rest)
     }
 
     private mutating func run(_ command: SlashCommand, _ rest: String) {
@@ -129,12 +180,15 @@ extension ChatState {
         case .list: close()
         case .open: rest.isEmpty ? refuse("/open needs a name") : resolve(rest)
         case .unlock: isLocked || isStarted ? askPassphrase() : ()
+        case .lock where !hasPassphrase:
+            refuse("the identity has no passphrase; to add one: sotto keygen passwd")
         case .lock:
             locking = .always
             finish(0)
         case .questions: askAgain()
         case .accept: acceptFirst(rest)
         case .block: blockFirst(rest)
+        case .unblock: unblock(rest)
         default:
             if let key = conversation?.key { run(command, rest, in: key) }
         }
@@ -145,13 +199,14 @@ extension ChatState {
         switch command {
         case .reply, .edit, .react, .delete, .pin, .unpin, .forward, .save, .copy, .info:
             runOnMessage(command, rest, in: key)
-        case .pins: show("pinned messages", "history", ["page", "--pinned", "--text", "--", who])
+        case .pins: show(Overlay.pins, "history", ["page", "--pinned", "--text", "--", who])
         case .search:
             if rest.isEmpty {
                 refuse("/search needs a text")
             } else {
                 show(
-                    "messages with “\(Cells.line(rest, limit: 40))”", "history",
+                    "messages with “\(Cells.line(rest, limit: 40))”; /info NUMBER shows one",
+                    "history",
                     ["search", "--text", "--", rest, who])
             }
         case .file: sendFile(rest, to: who)
@@ -162,9 +217,12 @@ extension ChatState {
         case .mute: run(.change("no bell for this conversation"), "history", ["mute", "--", who])
         case .unmute: run(.change("the bell rings again"), "history", ["mute", "--off", "--", who])
         case .rename:
-            if !rest.isEmpty { run(.change("renamed"), "history", ["rename", "--", who, rest]) }
+            guard !rest.isEmpty else { return refuse("/rename needs a name") }
+            run(.change("renamed"), "history", ["rename", "--", who, rest])
         case .verify: verify(rest, key)
-        case .members: show("members", "group", ["participants", "--text", "--", who])
+        case .members:
+            show(
+                "members: name, rank, nickname, id", "group", ["participants", "--text", "--", who])
         case .grant: named(rest) { $0.grant(who, $1) }
         case .invite:
             if rest.isEmpty {
@@ -183,6 +241,10 @@ extension ChatState {
                             "remove \(state.name(of: id)) from the group \(state.groupName(who))?",
                         yes: "removes", no: "does nothing"))
             }
+        case .leave where isOnlyOwner:
+            refuse(
+                "you are the only owner: sotto group role \(groupName(who)) WHO owner --send, or sotto group delete \(groupName(who)) --send"
+            )
         case .leave:
             ask(
                 Question(
@@ -190,6 +252,13 @@ extension ChatState {
                     yes: "leaves", no: "stays"))
         default: break
         }
+    }
+
+    /// Whether the group has other members and no other owner.
+    private var isOnlyOwner: Bool {
+        let others = members.filter { !$0.isMe }
+        return members.contains { $0.isMe && $0.role == "owner" } && !others.isEmpty
+            && !others.contains { $0.role == "owner" }
     }
 
     /// Runs an action on a member with a name or the beginning of an id.
@@ -221,11 +290,31 @@ extension ChatState {
     ) {
         let takesPlain = command.usage == "[-N | #N]"
         let (word, text) = target(rest, takesPlain: takesPlain)
+        // A word that could be meant as a message must not become a text, or the last message.
+        let isOdd =
+            takesPlain ? !text.isEmpty : word == nil && ["#", "-"].contains(String(rest.prefix(1)))
+        guard !isOdd else {
+            editor.set("/\(command.rawValue) \(rest)")
+            let odd = Cells.line(
+                String((takesPlain ? text : rest).prefix { !$0.isWhitespace }), limit: 20)
+            return refuse(
+                "\(odd) names no message: -2 is the last but one, #17 the one with this number")
+        }
         if command == .info, word == nil { return showInfo(about: key) }
+        // A search finds messages that are not loaded.
+        if command == .info, let number = word.flatMap({ Int64($0) }), number > 0 {
+            return showInfo(number)
+        }
         guard let message = message(word, for: command) else {
             return refuse(
-                word.map { "no message \($0) is loaded here" }
-                    ?? "no message is here for /\(command.rawValue)")
+                word.map {
+                    $0.hasPrefix("-")
+                        ? "fewer messages are here; /older shows more"
+                        : "no message that is shown here has the number \($0); /older shows more"
+                }
+                    ?? (command == .unpin
+                        ? "no message that is shown here is pinned"
+                        : "no message is here for /\(command.rawValue)"))
         }
         let number = message.number
         switch command {
@@ -234,6 +323,7 @@ extension ChatState {
         case .react: text.isEmpty ? (subject = .react(number)) : take(text, for: .react(number))
         case .forward: text.isEmpty ? (subject = .forward(number)) : forward(number, to: text)
         case .delete: askToDelete(message)
+        case .unpin where !message.isPinned: refuse("this message is not pinned")
         case .pin, .unpin:
             make(
                 "compose", [command.rawValue, "--with", key.who, "--", "\(number)"],
@@ -255,19 +345,20 @@ extension ChatState {
             if command == .save {
                 if case .file = message.content { return true } else { return false }
             }
+            if command == .unpin { return message.isPinned }
             return !isOwn || message.isOwn
         }
     }
 
     mutating func showInfo(_ number: Int64) {
         conversation?.selection = nil
-        show("message \(number)", "history", ["show", "--text", "--", "\(number)"])
+        showFacts(.message(number))
     }
 
     private mutating func showInfo(about key: ConversationKey) {
         switch key {
-        case .person(let id): show("contact", "contact", ["show", "--text", "--", id])
-        case .group(let id): show("group", "group", ["show", "--text", "--", id])
+        case .person(let id): show(Overlay.contact, "contact", ["show", "--text", "--", id])
+        case .group(let id): showFacts(.group(id))
         case .chat(let name): say("a chat with a phrase: \(name)")
         }
     }
@@ -275,11 +366,16 @@ extension ChatState {
     // MARK: Settings
 
     private mutating func setTimer(_ time: String, _ key: ConversationKey) {
-        guard !time.isEmpty else { return refuse("/timer needs a time such as 8h or 7d, or off") }
+        let digits = time.prefix { ("0"..."9").contains($0) }
+        let isTime =
+            !digits.isEmpty && ["s", "m", "h", "d", "w"].contains(time.dropFirst(digits.count))
+        guard isTime || time == "off" else {
+            return refuse("/timer needs a time such as 30m, 8h or 7d, or off")
+        }
         if case .group(let id) = key {
             make(
                 "group", ["timer", "--", id, time], success: "timer \(time)",
-                reads: [.groups, .conversations])
+                reads: [.groups, .conversations, .newest])
         } else {
             make(
                 "compose", ["timer", "--", key.who, time], success: "timer \(time)",
@@ -301,7 +397,7 @@ extension ChatState {
 
     private mutating func verify(_ number: String, _ key: ConversationKey) {
         guard case .person(let id) = key else { return refuse("/verify is for contacts") }
-        if number.isEmpty { return show("contact", "contact", ["show", "--text", "--", id]) }
+        if number.isEmpty { return show(Overlay.contact, "contact", ["show", "--text", "--", id]) }
         run(.change("verified: the numbers are equal"), "contact", ["verify", "--", id, number])
     }
 
@@ -309,12 +405,12 @@ extension ChatState {
         var words = ShellWords(rest)
         guard var path = words.next(), !path.isEmpty else { return refuse("/file needs a path") }
         if let obstacle {
-            editor.set("/file \(rest)")
+            keep("/file \(rest)")
             return refuse(obstacle)
         }
         if path.hasPrefix("~/"), !options.home.isEmpty { path = options.home + path.dropFirst() }
         let name = path.split(separator: "/").last.map(String.init) ?? path
-        say("sending \(name)")
+        if options.form == .screen { say("sending \(name)") }
         run(
             .delivery(Cells.line(name, limit: 40)),
             [
@@ -368,7 +464,23 @@ extension ChatState {
         askToBlock(id)
     }
 
+    private mutating func unblock(_ name: String) {
+        let wanted = name.lowercased()
+        let found =
+            name.isEmpty
+            ? conversation.flatMap { list.contact($0.key.who) }
+            : list.contacts.first { $0.name.lowercased() == wanted }
+        guard let contact = found else {
+            return refuse(name.isEmpty ? "/unblock needs a name" : noName(name))
+        }
+        guard contact.isBlocked else { return refuse("\(contact.name) is not blocked") }
+        run(.change("unblocked \(contact.name)"), "contact", ["unblock", contact.id])
+    }
+
     private mutating func askToBlock(_ id: String) {
+        if let contact = list.contact(id), contact.isBlocked {
+            return refuse("\(contact.name) is blocked; /unblock ends it")
+        }
         ask(
             Question(
                 subject: .block(id: id), text: "drop everything from \(name(of: id))?",

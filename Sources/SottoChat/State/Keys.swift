@@ -98,7 +98,8 @@ extension ChatState {
         case .tab:
             let isLast = list.place(in: items) == items.count - 1
             isLast ? (list.choice = .first) : choose(1, items)
-        case .text("q") where editor.isEmpty, .control("d") where editor.isEmpty: finish(0)
+        case .text("q") where editor.isEmpty && leavesByLetter, .control("d") where editor.isEmpty:
+            finish(0)
         case .text(let text):
             insert(text)
             openByNumber()
@@ -107,6 +108,9 @@ extension ChatState {
         default: if editor.take(key) { chooseTyped() }
         }
     }
+
+    /// Whether q ends the program: not if it can be the beginning of a name.
+    var leavesByLetter: Bool { !list.items("").contains { $0.name.lowercased().hasPrefix("q") } }
 
     /// Chooses the item some places after the chosen one, or the last in that direction.
     private mutating func choose(_ step: Int, _ items: [ChatList.Item]) {
@@ -373,10 +377,11 @@ extension ChatState {
         guard let key = conversation?.key else { return }
         let whose = message.isOwn ? "your message" : "the message of \(message.name)"
         let words = Cells.line(message.summary, limit: 40)
+        let place = key.isGroup ? "for all members" : "on both sides"
         ask(
             Question(
                 subject: .delete(key, number: message.number),
-                text: "delete \(whose) “\(words)” on both sides?", yes: "deletes", no: "keeps it"))
+                text: "delete \(whose) “\(words)” \(place)?", yes: "deletes", no: "keeps it"))
     }
 
     mutating func togglePin(_ message: ChatMessage) {
@@ -435,20 +440,45 @@ extension ChatState {
         overlay = Overlay(title: title, lines: lines)
     }
 
+    mutating func showFacts(_ subject: FactLines.Subject) {
+        overlay = Overlay(title: subject.title, lines: [], isLoading: true)
+        run(.facts(subject), subject.command[0], Array(subject.command.dropFirst()))
+    }
+
+    mutating func endFacts(_ subject: FactLines.Subject, _ run: Running, _ statuses: [Int32]) {
+        var lines = [run.cause(statuses)]
+        if statuses.allSatisfy({ $0 == 0 }),
+            let record = run.lines.first.flatMap({ try? JSON.object(parsing: $0) })
+        {
+            lines = FactLines(localTime: options.localTime, name: name(of:)).lines(of: record)
+        }
+        guard options.form == .screen else { return show(subject.title, lines) }
+        guard overlay?.title == subject.title else { return }
+        overlay = Overlay(title: subject.title, lines: Array(lines.prefix(Overlay.lineLimit)))
+    }
+
     mutating func endOverlay(_ run: Running, _ status: Int32) {
         guard case .overlay(let title) = run.job else { return }
-        var lines = run.lines.prefix(Overlay.lineLimit).flatMap {
+        // The header says it in other words.
+        let shown = run.lines.filter {
+            title != Overlay.contact || !$0.starts(with: Array("suite ".utf8))
+        }
+        var lines = shown.prefix(Overlay.lineLimit).flatMap {
             Cells.plain(String(decoding: $0.prefix(16 << 10), as: UTF8.self))
                 .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         }
         if status != 0, lines.isEmpty {
             lines = [
-                status == 1 ? "nothing was found" : Words.cause(run.errors) ?? "status \(status)"
+                status == 1 ? emptyOverlay(title) : Words.cause(run.errors) ?? "status \(status)"
             ]
         }
         guard options.form == .screen else { return show(title, lines) }
         guard overlay?.title == title else { return }
         overlay = Overlay(title: title, lines: lines)
+    }
+
+    private func emptyOverlay(_ title: String) -> String {
+        title == Overlay.pins ? "no message is pinned here" : "no message here has this text"
     }
 
     private mutating func takeInOverlay(_ key: Key) {

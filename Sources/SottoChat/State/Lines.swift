@@ -4,8 +4,8 @@ import Sotto
 extension ChatState {
     /// Takes a line of standard input.
     mutating func enter(_ line: String) {
-        guard !isOpening, options.who == nil else {
-            // The conversation is being opened; what was typed waits for it.
+        guard !isPreparing else {
+            // The conversation is being opened and read; what was typed waits for it.
             guard waitingLines.count < 10_000 else {
                 return refuse("a line was not sent: too many wait")
             }

@@ -14,6 +14,7 @@ extension ChatState {
             lock = LockPrompt()
             return
         }
+        hasPassphrase = word != "no passphrase"
         guard status == 0 else {
             for line in run.errors { effects.append(.warn(line)) }
             return end(status)

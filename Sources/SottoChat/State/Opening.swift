@@ -13,6 +13,7 @@ extension ChatState {
         questions.keep { !$0.isOfConversation }
         editor.set(drafts.removeValue(forKey: key) ?? "")
         (subject, overlay, members, recalled) = (nil, nil, [], nil)
+        (status, isPrepared) = (nil, false)
         previews = Previews()
         refreshes.formUnion([.conversations, .contacts, .members])
         loadPage()
@@ -25,12 +26,20 @@ extension ChatState {
         editor.set("")
         (conversation, subject, overlay, members) = (nil, nil, nil, [])
         (refreshes, list.choice) = (refreshes.union([.conversations, .contacts]), .first)
+        status = nil
         questions.keep { !$0.isOfConversation }
     }
 
     /// Whether a conversation that a command named is being opened. What is typed meanwhile is not for the present one.
     var isOpening: Bool {
         running.values.contains { if case .resolve = $0.job { true } else { false } }
+    }
+
+    /// Whether a line without a screen waits: a command can name a message, a member or a contact, which must be read.
+    var isPreparing: Bool {
+        guard isStarted, options.who == nil, !isOpening else { return true }
+        let isReading = running.values.contains { $0.job.isReading }
+        return !isPrepared && (isReading || !refreshes.isEmpty && !isLocked)
     }
 
     /// Takes a failure to open a conversation. Without a screen, the lines that follow are not for the conversation before.

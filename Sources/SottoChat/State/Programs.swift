@@ -22,7 +22,7 @@ extension ChatState {
         isComplete = true
         startNews()
         startMail()
-        refreshes.formUnion([.conversations, .contacts, .requests, .groups, .newest])
+        refreshes.formUnion([.conversations, .contacts, .requests, .groups, .newest, .waiting])
         nextPresence = now
     }
 
@@ -197,6 +197,7 @@ extension ChatState {
         case .contacts: return (.contacts, ["contact", "list", "--json"])
         case .requests: return (.requests, ["contact", "requests", "--json"])
         case .groups: return (.groups, ["group", "list", "--json"])
+        case .waiting: return (.waiting, ["send", "--list", "--json"])
         case .members:
             guard case .group(let id)? = conversation?.key else { return nil }
             return (.members(id), ["group", "participants", "--json", id])
@@ -258,8 +259,9 @@ extension ChatState {
         case .mail, .again:
             if let cause = Words.cause([line]), line.contains("error:") { complain(cause) }
         case .sender, .delivery:
-            if let cause = Words.cause([line]), line.contains("error:") || line.contains("warning:")
-            {
+            // The end of a delivery tells its error.
+            let isError = line.contains("error:") && job == .sender
+            if let cause = Words.cause([line]), isError || line.contains("warning:") {
                 complain(cause)
             }
         default: break
@@ -286,7 +288,15 @@ extension ChatState {
         case .sender: endSender(run, statuses)
         case .making(let making): endMaking(making, run, statuses)
         case .delivery(let name):
-            if status != 0 { refuse("\(name): \(run.cause(statuses))", status: status) }
+            if status == 0 {
+                say("sent \(name)")
+            } else {
+                var cause = run.cause(statuses)
+                if cause.hasSuffix("no such file or directory") || cause.hasSuffix("no such file") {
+                    cause += "; quote a name with spaces"
+                }
+                refuse(cause, status: status)
+            }
             refreshes.insert(.newest)
         case .change(let success):
             if status == 0 { say(success) } else { refuse(run.cause(statuses), status: status) }
@@ -298,6 +308,7 @@ extension ChatState {
             guard status == 0 else { return refuse(run.cause(statuses), status: status) }
             say("saved as \(String(decoding: run.lines.first ?? [], as: UTF8.self))")
         case .overlay: endOverlay(run, status)
+        case .facts(let subject): endFacts(subject, run, statuses)
         case .copy: endCopy(run, statuses)
         case .sync: break
         case .marking(let key, let number):
@@ -310,7 +321,8 @@ extension ChatState {
                 conversation?.forgetUnmarked()
             }
         case .previews(let numbers): previews.take(run.lines, of: numbers)
-        case .conversations, .contacts, .requests, .groups, .members, .page, .refresh, .changed:
+        case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .refresh,
+            .changed:
             endReading(run, statuses)
         }
         switch run.job {
@@ -365,10 +377,16 @@ extension ChatState {
     private mutating func endResolving(_ who: String, _ run: Running, _ status: Int32) {
         guard status == 0, let line = run.lines.first, let record = try? JSON.object(parsing: line)
         else {
-            let cause = Words.cause(run.errors) ?? "\(who) is not known"
+            let known = Words.cause(run.errors) ?? "\(who) is not known"
+            let isUnknown = known.hasPrefix("no contact, group or file has the name")
+            // compose knows similar names.
+            let similar =
+                known.firstRange(of: "; did you mean").map { known[$0.lowerBound...] } ?? ""
+            let cause = isUnknown ? noName(who) + similar : known
             guard !isLocked else { return }
             guard options.who == who else { return endOpening(cause, status == 0 ? 70 : status) }
-            for line in run.errors {
+            effects.append(.warn("sotto chat: error: \(cause)"))
+            for line in run.errors where line.contains("compose: hint: ") {
                 effects.append(.warn(line.replacingAll("compose: ", with: "sotto chat: ")))
             }
             return end(status == 0 ? 70 : status)

@@ -45,6 +45,7 @@ extension ChatState {
             members = Array(records.compactMap { ChatMember($0) }.prefix(ChatList.limit))
             if let me = members.first(where: \.isMe) { ownID = me.id }
             askGrants(id)
+        case .waiting: takeWaiting(records)
         case .page(let key, let before): endPage(key, before, records)
         case .refresh(let key), .changed(let key):
             guard conversation?.key == key else { return }
@@ -53,12 +54,24 @@ extension ChatState {
         }
     }
 
+    /// Takes the list of the outbox. What waited before the start is sent at once.
+    private mutating func takeWaiting(_ records: [JSONObject]) {
+        waiting =
+            Set(
+                records.filter { $0["type"]?.string == "queued" && $0["to"] != nil }.compactMap {
+                    $0["id"]?.string
+                }
+            ).count
+        if waiting > 0, sender.id == nil, sender.restart == nil, !isFinishing { startSender() }
+    }
+
     private mutating func endPage(_ key: ConversationKey, _ before: Int64?, _ records: [JSONObject])
     {
         guard conversation?.key == key else { return }
         let first = conversation?.firstNumber
         for record in records { add(record, in: key) }
-        if records.isEmpty { conversation?.isComplete = true }
+        let isEmpty = !records.contains { $0["type"]?.string == "message" }
+        if isEmpty { conversation?.isComplete = true }
         if before == nil {
             conversation?.isLoaded = true
             lastRefresh[.changed] = now
@@ -71,7 +84,7 @@ extension ChatState {
                 return placeUnreadLine()
             }
             seekUnread()
-        } else if before != nil, records.isEmpty {
+        } else if before != nil, isEmpty {
             say("this is the beginning of the conversation")
         }
     }
@@ -91,10 +104,19 @@ extension ChatState {
     }
 
     private mutating func add(_ record: JSONObject, in key: ConversationKey) {
+        if case .group(let id) = key, let change = GroupChangeLine(record, in: id, name(of:)) {
+            let isNew = conversation?.index(of: .change(change.id)) == nil
+            conversation?.add(change)
+            if options.form == .lines, isNew, conversation?.isLoaded == true { say(change.text) }
+            return
+        }
         guard var message = ChatMessage(record, in: key) else { return }
         // A deleted message has lost its author, but the other side of a conversation is known.
         if message.author.isEmpty, !message.isOwn, case .person(let id) = key {
-            (message.author, message.name) = (id, name(of: id))
+            message.author = id
+        }
+        if message.isDeleted, !message.hasName, !message.author.isEmpty {
+            message.name = name(of: message.author)
         }
         if message.isOwn, !message.author.isEmpty { ownID = message.author }
         preview(&message)
@@ -182,14 +204,15 @@ extension ChatState {
     private mutating func takeGroupNews(_ record: JSONObject) {
         refreshes.formUnion([.groups, .members, .requests])
         isSyncWanted = true
+        // The page has the changes, with the own ones.
+        refreshes.insert(.newest)
         guard let body = record["body"]?.object, case .group(let id)? = conversation?.key,
             record["group"]?.string == id || body["group"]?.string == id,
             record["direction"]?.string != "sent"
         else { return }
         for event in (body["events"]?.array ?? []).prefix(50) {
-            if let event = event.object.flatMap({ GroupEventWords($0, name(of:)).text }) {
-                tell(event)
-            }
+            guard let event = event.object, !GroupEventWords.isStored(event) else { continue }
+            if let words = GroupEventWords(event, name(of:)).text { tell(words) }
         }
     }
 
@@ -244,9 +267,11 @@ extension ChatState {
         switch record["status"]?.string {
         case "stored", "duplicate", "accepted":
             (sendTrouble, isReconnecting) = (nil, receptionTrouble != nil)
+            if waiting > 0 { refreshes.insert(.waiting) }
             conversation?.set(.stored, ofID: id)
         case "queued", "deferred":
             conversation?.set(.queued, ofID: id)
+            refreshes.insert(.waiting)
             sendTrouble =
                 record["reason"]?.string.map { Cells.line($0, limit: 200) }
                 ?? "the relay does not take messages now"

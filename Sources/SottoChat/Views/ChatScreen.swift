@@ -22,7 +22,7 @@ extension ChatState {
             let isWhole = question.isWhole && question.rows.count + input.rows.count <= height
             shown.question = isWhole ? questions.first : nil
             if conversation == nil, overlay == nil { shown.items = shownItems.map(\.id) }
-            if height > 3 { rows.append(statusRow) }
+            rows += statusRows
             if overlay == nil {
                 cursor = Screen.Place(
                     row: rows.count + input.cursor.row, column: input.cursor.column)
@@ -73,14 +73,15 @@ extension ChatState {
 
     /// The rows between the header and what is below the messages.
     var viewHeight: Int {
-        let below = inputRows.rows.count + questionRows.rows.count + (options.rows > 3 ? 1 : 0)
+        let below = inputRows.rows.count + questionRows.rows.count + statusRows.count
         return max(0, options.rows - 1 - below)
     }
 
     var layout: MessageRows {
         let people = Dictionary(
             (list.contacts.map { ($0.id, $0.name) } + members.map { ($0.id, $0.name) }),
-            uniquingKeysWith: { $1 })
+            uniquingKeysWith: { $1 }
+        ).merging(list.contacts.isEmpty ? conversation?.names ?? [:] : [:]) { known, _ in known }
         let own = ownID
         return MessageRows(
             width: options.columns, localTime: options.localTime,
@@ -111,9 +112,12 @@ extension ChatState {
     }
 
     private var headerOfList: [String] {
-        let online = Set(signals.keys.filter { $0.kind == .presence }.map(\.id)).compactMap {
-            list.contact($0)?.name
-        }
+        let online =
+            trouble != nil
+            ? []
+            : Set(signals.keys.filter { $0.kind == .presence }.map(\.id)).compactMap {
+                list.contact($0)?.name
+            }
         return online.isEmpty
             ? [] : ["online: " + online.sorted().prefix(5).joined(separator: ", ")]
     }
@@ -130,27 +134,21 @@ extension ChatState {
             if contact.hasChangedKey { facts.append("CHANGED KEY") }
             if contact.isBlocked { facts.append("blocked") }
             facts.append(contact.hasForwardSecrecy ? "forward secrecy" : "no forward secrecy yet")
-            if isOn(.presence, id, nil) { facts.append("online") }
+            if isOn(.presence, id, nil), trouble == nil { facts.append("online") }
         case .group(let id):
             name = "# " + name
             guard let group = list.group(id) else { break }
             if group.isDeleted { return (name, ["deleted for all"]) }
             facts.append(Words.count(group.members, "member"))
-            facts.append(group.standing == "member" ? "you: \(group.rank)" : "you: no member")
+            facts.append(group.standing == "member" ? "you: \(group.rank)" : "you are not a member")
             if group.isUnconfirmed { facts.append("unconfirmed") }
+            if let timer = group.timer { facts.append("messages end after \(Words.time(timer))") }
         case .chat: facts.append("a phrase; authors are not authenticated")
         }
         if let timer = list.conversation(open.key)?.timer {
-            facts.append("messages end after \(Self.time(timer))")
+            facts.append("messages end after \(Words.time(timer))")
         }
         return (name, facts)
-    }
-
-    private static func time(_ seconds: Int64) -> String {
-        for (unit, length) in [("w", 604_800), ("d", 86_400), ("h", 3_600), ("m", 60)]
-            as [(String, Int64)]
-        where seconds % length == 0 { return "\(seconds / length)\(unit)" }
-        return "\(seconds)s"
     }
 
     private func isOn(_ kind: Signal.Kind, _ id: String, _ key: ConversationKey?) -> Bool {
@@ -173,6 +171,10 @@ extension ChatState {
     private var presentMailTrouble: String? { mail.id == nil ? mailTrouble : nil }
 
     private var rightOfHeader: String {
+        (waiting > 0 ? " \(waiting) waiting " : "") + unreadElsewhere
+    }
+
+    private var unreadElsewhere: String {
         let (messages, conversations) = list.unread(besides: conversation?.key)
         guard messages > 0 else { return "" }
         if conversation == nil { return " \(messages) unread " }
@@ -190,16 +192,28 @@ extension ChatState {
         guard let open = conversation else { return (listRows(height), nil) }
         let view = open.view(layout, height: height)
         var rows = view.rows
-        if open.isLoaded, rows.isEmpty { rows = [[Screen.Span("no messages yet; type one", .dim)]] }
+        if open.isLoaded, rows.isEmpty { rows = [[Screen.Span(emptyWords(of: open.key), .dim)]] }
         rows = Array(repeating: [], count: max(0, height - rows.count)) + rows
         return (rows, Screen.Messages(key: open.key, numbers: view.numbers))
+    }
+
+    private func emptyWords(of key: ConversationKey) -> String {
+        guard case .group(let id) = key, let group = list.group(id), group.standing != "member"
+        else {
+            return "no messages yet; type one"
+        }
+        return group.standing == "invited"
+            ? "you are invited and have not joined; /questions asks"
+            : "you are not a member of the group"
     }
 
     func overlayRows(_ overlay: Overlay) -> [String] {
         let width = options.columns
         return overlay.lines.flatMap { line in
             // The rows after the first are below the last column of a table.
-            let indent = min(Self.lastColumn(line), width / 3)
+            // Where this leaves too little, they are below the first column.
+            let column = Self.lastColumn(line)
+            let indent = column <= width / 3 ? column : 2
             let rows = Cells.wrap(line, first: width, width: width - indent, limit: 500).rows
             return rows.prefix(1) + rows.dropFirst().map { MessageRows.spaces(indent) + $0 }
         }
@@ -305,9 +319,11 @@ extension ChatState {
         case .conversation(let conversation):
             let author = conversation.lastIsOwn ? "me: " : ""
             let draft = drafts[conversation.key].map { "[draft] \(Cells.line($0, limit: 60))" }
-            let muted = conversation.isMuted ? "[muted] " : ""
+            let isBlocked = list.contact(conversation.key.who)?.isBlocked == true
+            let muted = isBlocked ? "[blocked] " : conversation.isMuted ? "[muted] " : ""
             add(
-                conversation.name, conversation.unread, shortTime(conversation.time),
+                conversation.name, isBlocked ? 0 : conversation.unread,
+                shortTime(conversation.time),
                 mark(of: conversation.key),
                 muted + (draft ?? (conversation.last.isEmpty ? "" : author + conversation.last)),
                 .plain)
@@ -321,7 +337,7 @@ extension ChatState {
         case .group: return "#"
         case .chat: return "~"
         case .person(let id):
-            if isOn(.presence, id, nil) { return "●" }
+            if isOn(.presence, id, nil), trouble == nil { return "●" }
             return list.contact(id)?.isVerified == true ? "✓" : " "
         }
     }
@@ -333,8 +349,7 @@ extension ChatState {
         if (then.year, then.month, then.day) == (today.year, today.month, today.day) {
             return "\(Words.padded(then.hour)):\(Words.padded(then.minute))"
         }
-        let month = MessageRows.months.indices.contains(then.month - 1)
-        return "\(then.day) \(month ? MessageRows.months[then.month - 1].prefix(3) : "?")"
+        return Words.day(then)
     }
 
     // MARK: Below the messages
@@ -359,6 +374,14 @@ extension ChatState {
             rows.append([Screen.Span(Cells.width(keys) <= columns ? keys : short, .bold)])
         }
         return (rows, !wrapped.isCut)
+    }
+
+    /// The row of the status; an error gets as many as it needs, up to a third of the screen.
+    private var statusRows: [[Screen.Span]] {
+        guard options.rows > 3 else { return [] }
+        guard let status, status.isAlert else { return [statusRow] }
+        return Cells.wrap(status.text, width: options.columns, limit: max(1, options.rows / 3)).rows
+            .map { [Screen.Span($0, .alert)] }
     }
 
     private var statusRow: [Screen.Span] {
@@ -388,11 +411,13 @@ extension ChatState {
         return [
             Screen.Span(
                 options.columns < 60
-                    ? "Enter opens, q leaves, /help"
-                    : "arrows or a number and Enter open; typing filters; q leaves; /help",
+                    ? "Enter opens, \(leaving) leaves, /help"
+                    : "arrows or a number and Enter open; typing filters; \(leaving) leaves; /help",
                 .dim)
         ]
     }
+
+    private var leaving: String { leavesByLetter ? "q" : "Ctrl-D" }
 
     private func words(for subject: Subject) -> String {
         func message(_ number: Int64) -> String {

@@ -32,7 +32,8 @@ struct MessageRows {
             rows.append(rule(Self.words(day, today: today), .dim))
         }
         switch entry.content {
-        case .notice(let notice): rows += self.rows(of: notice)
+        case .notice(let notice): rows += self.rows(ofLine: notice.text)
+        case .change(let change): rows += self.rows(ofLine: change.text)
         case .pending(let text):
             rows += self.rows(of: text, isSelected: conversation.selection == entry.id)
         case .message(let message):
@@ -62,8 +63,8 @@ struct MessageRows {
         [Screen.Span(Cells.cut("── \(text) ──", to: width), style)]
     }
 
-    private func rows(of notice: Conversation.Notice) -> [Row] {
-        let wrapped = Cells.wrap(notice.text, width: room - 2, limit: 6).rows
+    private func rows(ofLine text: String) -> [Row] {
+        let wrapped = Cells.wrap(text, width: room - 2, limit: 6).rows
         return wrapped.enumerated().map { index, text in
             let head = index == 0 ? Self.padded("  *", indent) : Self.spaces(indent)
             return [Screen.Span(head + text, .dim)]
@@ -174,7 +175,7 @@ struct MessageRows {
         if message.isPinned { marks.append(("[pinned]", .dim)) }
         for mark in message.marks { marks.append(("[\(mark)]", .alert)) }
         if message.expires != nil { marks.append(("[ends]", .dim)) }
-        guard message.isOwn, !message.isDeleted else { return marks }
+        guard message.isOwn, !message.isDeleted, !message.isLocal else { return marks }
         switch message.fate {
         case .unsent, .queued: marks.append(("…", .dim))
         case .handedOn: marks.append(("[handed on]", .dim))

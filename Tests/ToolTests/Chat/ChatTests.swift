@@ -400,6 +400,6 @@ import Testing
         #expect(unknown.status == 66 && unknown.stderr.contains("nobody"), "\(unknown)")
         let terminal = try stage.chat(they.alice, with: "nobody")
         #expect(try terminal.waitFor("ended") == "ended 66")
-        try terminal.waitFor("sotto chat: error: nobody is neither a file nor a contact")
+        try terminal.waitFor("sotto chat: error: no contact or group has the name nobody")
     }
 }
