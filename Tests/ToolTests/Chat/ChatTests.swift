@@ -323,6 +323,46 @@ import Testing
         #expect(try stage.areEnded(they.alice))
     }
 
+    /// What recv gave to a decrypt that was killed is decrypted by the next one.
+    @Test func aKilledDecryptLosesNoMail() throws {
+        let terminal = try chat(they.alice, columns: 80)
+        try terminal.waitFor("no messages yet")
+        try tell(they.bob, "one")
+        try terminal.waitFor("bob  one")
+        let decrypt = try stage.process("decrypt", of: they.alice)
+        kill(decrypt, SIGSTOP)
+        try tell(they.bob, "two")
+        for _ in 0..<500 where try printed() == 0 { usleep(20_000) }
+        kill(decrypt, SIGKILL)
+        try terminal.waitFor("no mail is received: decrypt ended with status 137")
+        try terminal.waitFor("bob  two")
+        try tell(they.bob, "three")
+        try terminal.waitFor("bob  three")
+        try terminal.press("C-d")
+        #expect(try terminal.waitFor("ended") == "ended 0")
+    }
+
+    /// The number of envelopes of Alice that recv printed and decrypt has not finished.
+    private func printed() throws -> Int {
+        try they.alice.run("recv", ["--again", "-q"]).lines.count
+    }
+
+    /// A window learns what became of a message that another one sent.
+    @Test func aSecondWindowLearnsFates() throws {
+        let first = try chat(they.alice)
+        try first.waitFor("no messages yet")
+        let second = try chat(they.alice)
+        try second.waitFor("another recv receives the mail")
+        let address = stage.relay.address
+        stage.relay.end()
+        try first.enter("while down")
+        try first.waitFor("me  while down …")
+        try second.waitFor("me  while down …")
+        stage.relay = try #require(RelayProcess(stage.scratch, listen: address))
+        try first.waitFor("me  while down ✓")
+        try second.waitFor("me  while down ✓")
+    }
+
     /// A text cannot write to the terminal, and is not wider than it.
     @Test func textsAndNamesAreEscaped() throws {
         let terminal = try chat(they.alice)
