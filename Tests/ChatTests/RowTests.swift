@@ -76,7 +76,7 @@ struct RowTests {
             "doing: commands on messages and settings",
             [
                 "commands": [
-                    "/reply -3 yes", "/react 👍", "/edit three", "/pin -1", "/unpin #3", "/pins",
+                    "/reply -3 yes", "/react 👍", "/edit three", "/pin -1", "/unpin #1", "/pins",
                     "/forward -1 carol", "/file ~/a\\ b", "/save", "/search two words", "/timer 7d",
                     "/receipts on", "/info", "/verify 12345 67890", "//slash",
                 ]

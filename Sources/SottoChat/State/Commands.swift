@@ -1,4 +1,5 @@
 import Sotto
+import SottoBytes
 
 /// Typed lines and commands.
 extension ChatState {
@@ -243,7 +244,7 @@ extension ChatState {
             }
         case .leave where isOnlyOwner:
             refuse(
-                "you are the only owner: sotto group role \(groupName(who)) WHO owner --send, or sotto group delete \(groupName(who)) --send"
+                "you are the only owner: sotto group role \(shellWord(groupName(who))) WHO owner --send, or sotto group delete \(shellWord(groupName(who))) --send"
             )
         case .leave:
             ask(

@@ -98,6 +98,12 @@ struct HintTests {
         "sotto group grant … WHO | sotto encrypt | sotto send": "has a name to fill in",
         "sotto group grant … … | sotto encrypt | sotto send":
             "printed by a chat without a screen, with both ids; GroupToolTests run it",
+        "the identity has no passphrase; to add one: sotto keygen passwd":
+            "asks for a passphrase on the terminal",
+        "you are the only owner: sotto group role … WHO owner --send, or sotto group delete … --send":
+            "has a name to fill in; the tests of group role and group delete run them",
+        "A friend: sotto add FILE, or sotto meet. A group: sotto group create NAME WHO --send. Both in another terminal.":
+            "words of the chat",
         "sotto chat: hint: unlock it: sotto keygen unlock":
             "asks for a passphrase on the terminal; ChatLockTests print it",
         "unlock it: sotto keygen unlock":
