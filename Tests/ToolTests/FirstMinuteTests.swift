@@ -95,7 +95,7 @@ struct FirstMinuteTests {
         let step = "sotto keygen public --uri | sotto qr -o code.png"
         #expect(run.text.contains(step), "\(run.text)")
         let card = try alice.output("keygen", ["public", "--uri"])
-        #expect(try alice.run("qr", ["-o", "code.png"], stdin: card).status == 0)
+        #expect(try alice.run("qr", ["-o", "code.png"], stdin: .whole(card)).status == 0)
         #expect(alice.files.exists("code.png"))
     }
 
