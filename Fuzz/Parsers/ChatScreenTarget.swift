@@ -57,7 +57,7 @@ private struct ChatScreenStage {
             give(.resized(columns: Int(rest.first ?? 0), rows: Int(rest.last ?? 0) / 4))
         case UInt8(ascii: "t"):
             now += Int64(rest.count)
-            give(.ticked(Timestamp(seconds: now)))
+            give(.ticked(Timestamp(seconds: now), uptime: now * 1000))
         default: break
         }
     }
@@ -67,7 +67,10 @@ private struct ChatScreenStage {
         give(.ended(id, statuses: [status]))
     }
 
-    private mutating func give(_ event: ChatEvent) { perform(state.take(event)) }
+    private mutating func give(_ event: ChatEvent) {
+        perform(state.take(event))
+        perform(state.take(.shown(state.screen().shown)))
+    }
 
     private mutating func perform(_ effects: [ChatEffect]) {
         for case .start(let pipeline, _) in effects { running.append(pipeline.id) }

@@ -8,8 +8,11 @@ package enum ChatEvent: Sendable {
     case paste(String)
     /// The terminal has another size.
     case resized(columns: Int, rows: Int)
-    /// The time of the system clock. The loop gives it before each batch of events, and at the time of ``ChatEffect/wake(at:)``.
-    case ticked(Timestamp)
+    /// The time of the system clock, and of the monotonic clock in milliseconds. The loop gives them before each batch of events, and
+    /// at the time of ``ChatEffect/wake(at:)``.
+    case ticked(Timestamp, uptime: Int64)
+    /// The terminal has taken all bytes of a screen that shows this.
+    case shown(Screen.Shown)
     /// A line that was typed without a screen, or that came from a pipe; without its line feed.
     case entered(String)
     /// Standard input has ended, without a screen.
@@ -28,6 +31,10 @@ package enum ChatEvent: Sendable {
     case listed(folder: String, names: [String])
     /// The end of ``ChatEffect/unlock(_:)``: the status of `keygen unlock` and its first line of standard error.
     case unlocked(status: Int32, message: String)
+    /// Another window of this identity locks it at its end, unless this window is open then.
+    case otherWindowLocks
+    /// The command of --notify failed. The loop tells it once.
+    case notificationFailed(String)
     /// A signal asks the program to end: the number. The state ends when what was typed is sent or in the outbox; the loop does not
     /// wait longer than some seconds for this.
     case interrupted(Int32)

@@ -30,6 +30,9 @@ package struct Pipeline: Sendable, Hashable {
     /// ``ChatEvent/confirmed(_:line:)``. `nil` if no stage has it.
     package var confirmingStage: Int?
 
+    /// Whether the kernel ends the tools when this program is killed. Those that store what was typed go on.
+    package var endsWithChat = false
+
     /// A descriptor of ``confirmingStage``, which is none of the standard ones and not that of a passphrase.
     package static let confirmations: Int32 = ToolRun.secretSource == "@FD:3" ? 4 : 3
 

@@ -184,7 +184,7 @@ public final class AddressBook {
             }
             throw Failure(
                 .noInput,
-                "\(argument) is neither a file nor a contact"
+                "no contact, group or file has the name \(argument)"
                     + (lockTimeout == nil ? ", because --stateless has no contacts" : "")
                     + suggestion(for: argument, among: contactNames()),
                 hint: lockTimeout == nil

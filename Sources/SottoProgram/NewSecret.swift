@@ -8,14 +8,19 @@ public struct NewSecret {
     public let questions: (first: String, again: String)
     /// The name of the tool in its messages.
     public let tool: String
+    /// The option for doing without the secret, or `nil`.
+    public let alternative: String?
 
     /// The length below which a warning is printed, in characters.
     public static let shortLength = 10
 
-    /// Creates a secret called `noun`, for which `tool` asks.
-    public init(_ noun: String, tool: String, question: String? = nil) {
+    /// Creates a secret called `noun`, for which `tool` asks. `alternative` is the option for doing without it.
+    public init(
+        _ noun: String, tool: String, question: String? = nil, alternative: String? = nil
+    ) {
         self.noun = noun
         self.tool = tool
+        self.alternative = alternative
         questions = (question ?? "New \(noun): ", "Repeat the \(noun): ")
     }
 
@@ -38,7 +43,9 @@ public struct NewSecret {
             throw Failure(.usage, "the two \(noun)s differ; nothing was written")
         }
         guard secret.count > 0 else {
-            throw Failure(.usage, "the \(noun) is empty; nothing was written")
+            throw Failure(
+                .usage, "the \(noun) is empty; nothing was written",
+                hint: "type five random words" + (alternative.map { ", or give \($0)" } ?? ""))
         }
         return secret
     }

@@ -1,4 +1,5 @@
 public import Arguments
+import CLinux
 import Glibc
 public import SottoBytes
 
@@ -53,11 +54,22 @@ enum ProgramRuntime {
         where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", mode)
         }
+        endWithParent()
         ClosedPipe.prepare()
         umask(0o077)
         // Core dumps are disabled because they would contain keys.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    }
+
+    /// Lets the kernel end this program with its parent process, if that one asks for it. Child processes are not asked.
+    private static func endWithParent() {
+        guard let text = environmentVariable(ProgramStart.parentVariable) else { return }
+        unsetenv(ProgramStart.parentVariable)
+        guard let parent = pid_t(text) else { return }
+        _ = sotto_end_with_parent(SIGTERM)
+        // The parent process can have ended before the call.
+        if getppid() != parent { Glibc.exit(128 + SIGTERM) }
     }
 
     /// Refuses arguments that are not UTF-8. Each invalid byte would be read as U+FFFD, so two file names could become

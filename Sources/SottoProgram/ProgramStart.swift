@@ -45,6 +45,11 @@ package struct ProgramStart {
     /// The signals that get their default action. If there are any, no signal is blocked.
     package var defaultSignals: [Int32] = []
     package var group = Group.inherited
+    /// Whether a tool of this project gets SIGTERM when the thread that starts it ends, also by SIGKILL.
+    package var endsWithParent = false
+
+    /// The variable with the process id of the parent process, for ``endsWithParent``. The tool removes it.
+    static let parentVariable = "SOTTO_PARENT"
 
     /// A program with the words of its command line: first its name, then its arguments.
     package init(_ place: Place, _ words: [String]) {
@@ -62,7 +67,9 @@ package struct ProgramStart {
         defer { posix_spawnattr_destroy(&attributes) }
         set(&attributes)
         let arguments = words.map { strdup($0) } + [nil]
-        let variables = environment.map { $0.map { strdup($0) } + [nil] }
+        let variables = (endsWithParent ? environmentWithParent : environment).map {
+            $0.map { strdup($0) } + [nil]
+        }
         defer { for word in arguments + (variables ?? []) { free(word) } }
         var process: Int32 = 0
         func start(_ variables: UnsafePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
@@ -78,6 +85,18 @@ package struct ProgramStart {
             ?? start(environ)
         guard code == 0 else { throw NotStarted(code: code) }
         return process
+    }
+
+    private var environmentWithParent: [String] {
+        var variables = environment ?? []
+        if environment == nil {
+            var place = environ
+            while let variable = place.pointee {
+                variables.append(String(cString: variable))
+                place += 1
+            }
+        }
+        return variables + ["\(Self.parentVariable)=\(getpid())"]
     }
 
     private func add(to actions: inout posix_spawn_file_actions_t) {

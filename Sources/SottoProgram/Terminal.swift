@@ -99,12 +99,13 @@ public enum Terminal {
     }
 
     /// Asks for a secret twice, with the echo disabled from the first prompt to the second answer. Returns `nil` if the
-    /// answers differ.
+    /// answers differ. An empty first answer is returned at once.
     public static func askTwice(
         _ question: String, _ again: String
     ) throws(Failure) -> SecretBytes? {
         let conversation = try TerminalConversation(secret: true)
         let first = try conversation.ask(question)
+        guard first.count > 0 else { return first }
         let second = try conversation.ask(again)
         let isSame = first.withBytes { first in
             second.withBytes { constantTimeEqual(Array(first), Array($0)) }

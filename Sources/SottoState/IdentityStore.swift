@@ -121,7 +121,7 @@ public final class IdentityStore: Sendable {
             number INTEGER PRIMARY KEY AUTOINCREMENT, mark INTEGER NOT NULL UNIQUE,
             conversation INTEGER NOT NULL, sent INTEGER NOT NULL, kind INTEGER NOT NULL,
             state INTEGER NOT NULL, place INTEGER NOT NULL, time INTEGER, arrived INTEGER,
-            changed INTEGER, expires INTEGER, sealed BLOB, fetched INTEGER
+            changed INTEGER, expires INTEGER, sealed BLOB, author BLOB, fetched INTEGER
         );
         CREATE INDEX message_conversation ON message(conversation, kind, place);
         CREATE INDEX message_place ON message(place);

@@ -7,6 +7,7 @@ extension IdentityStore {
     /// The kind of an encrypted value. It is authenticated with the value, so that a row cannot replace another.
     enum Context {
         case message(mark: Int64, conversation: Int64)
+        case author(message: Int64)
         case conversation(number: Int64)
         case contact
         case session(tag: [UInt8])
@@ -46,6 +47,7 @@ extension IdentityStore {
                 // Short, because the table of messages is large.
                 Array("m".utf8) + UInt64(bitPattern: mark).bigEndianBytes
                     + UInt32(truncatingIfNeeded: conversation).bigEndianBytes
+            case .author(let message): Array("author \(message) ".utf8)
             case .conversation(let number): Array("conversation \(number) ".utf8)
             case .contact: Array("contact".utf8)
             case .session(let tag): Array("session".utf8) + tag

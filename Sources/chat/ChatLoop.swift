@@ -11,6 +11,7 @@ struct ChatLoop {
     private let signals: PipeEnds
     private var pipelines: [Pipeline.ID: RunningPipeline] = [:]
     private var notifier: Notifier?
+    private var windows = OpenWindows()
     private var input: any ChatInput
     private var view: ScreenView?
     /// The time of the next tick that the state wants.
@@ -48,7 +49,8 @@ struct ChatLoop {
     mutating func run() throws(Failure) -> Int32 {
         perform(state.start())
         while true {
-            view?.show(state)
+            compareWindows()
+            show()
             if let failure { throw failure }
             if let status { return status }
             if let interruption, interruption.deadline <= MonotonicTime.milliseconds() {
@@ -56,6 +58,14 @@ struct ChatLoop {
             }
             waitAndTake()
         }
+    }
+
+    /// Shows the screen, and tells the state what the terminal shows.
+    private mutating func show() {
+        view?.show(state)
+        guard let shown = view?.takeShown() else { return }
+        perform(state.take(.ticked(.now(), uptime: MonotonicTime.milliseconds())))
+        perform(state.take(.shown(shown)))
     }
 
     /// Restores the terminal, and ends the tools.
@@ -73,6 +83,26 @@ struct ChatLoop {
         for pipeline in pipelines.values { pipeline.signal(SIGTERM) }
         drain(milliseconds: 500)
         for pipeline in pipelines.values { pipeline.signal(SIGKILL) }
+        notifier?.stop()
+        lock()
+    }
+
+    /// Locks the identity if this window or another one has unlocked it.
+    private mutating func lock() {
+        let isLast = windows.end()
+        guard state.locking == .always || state.locking == .ifLast && isLast else { return }
+        let stage = Pipeline.Stage("keygen", ["lock", "-q"])
+        pipelines = [Self.unlocking: RunningPipeline(Pipeline(Self.unlocking, [stage]))]
+        drain(milliseconds: 2000)
+    }
+
+    /// Tells the other windows about this one, and the state about them.
+    private mutating func compareWindows() {
+        switch state.locking {
+        case .never: if windows.isOtherLocking { perform(state.take(.otherWindowLocks)) }
+        case .ifLast: windows.noteLocking()
+        case .always: break
+        }
     }
 
     /// Waits until all tools have ended, for at most this time. What they write has no reader any more.
@@ -104,6 +134,8 @@ struct ChatLoop {
         let count = poll(&polled, nfds_t(polled.count), isReady ? 0 : milliseconds())
         guard count >= 0 else { return }
         var events: [ChatEvent] = []
+        notifier?.reap()
+        if let cause = notifier?.takeFailure() { events.append(.notificationFailed(cause)) }
         if polled[0].revents != 0 { take(SignalPipe.numbers(from: signals), &events) }
         if input.take(isReadable: polled[1].revents != 0, &events) { interrupt(SIGHUP, &events) }
         give(events)
@@ -134,13 +166,13 @@ struct ChatLoop {
             shortest = min(
                 shortest, max(0, interruption.deadline - MonotonicTime.milliseconds()))
         }
+        if let wait = notifier?.milliseconds { shortest = min(shortest, wait) }
         if let wait = input.milliseconds { shortest = min(shortest, wait) }
         if let wait = view?.milliseconds { shortest = min(shortest, wait) }
         return Int32(shortest)
     }
 
     private mutating func take(_ numbers: Set<Int32>, _ events: inout [ChatEvent]) {
-        notifier?.reap()
         for pipeline in pipelines.values { pipeline.reap() }
         if numbers.contains(SIGTSTP) { suspend() }
         if view != nil, numbers.contains(SIGCONT) || numbers.contains(SIGWINCH) {
@@ -168,7 +200,7 @@ struct ChatLoop {
 
     /// Gives events to the state, after the time.
     private mutating func give(_ events: [ChatEvent]) {
-        perform(state.take(.ticked(.now())))
+        perform(state.take(.ticked(.now(), uptime: MonotonicTime.milliseconds())))
         for event in events where status == nil { perform(state.take(event)) }
         view?.isChanged = true
     }

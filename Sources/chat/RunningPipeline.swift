@@ -83,6 +83,7 @@ final class RunningPipeline {
                 (Pipeline.confirmations, .descriptor(confirmations.writing)))
         }
         start.group = .session
+        start.endsWithParent = pipeline.endsWithChat
         // Handlers are not inherited, and a signal that the parent process ignores stays ignored.
         let process = try start.startTool(stage.tool, secret: secret)
         children.append(Child(process: process, status: nil))
@@ -199,6 +200,15 @@ final class RunningPipeline {
             } else if ended < 0, errno != EINTR {
                 children[place].status = 127
             }
+        }
+        stopWithoutReader()
+    }
+
+    /// Ends the tools before one that has ended: nothing reads what they write.
+    private func stopWithoutReader() {
+        guard let last = children.lastIndex(where: { $0.status != nil }) else { return }
+        for child in children[..<last] where child.status == nil {
+            kill(-child.process, SIGTERM)
         }
     }
 }

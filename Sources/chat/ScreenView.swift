@@ -9,6 +9,8 @@ struct ScreenView {
     private var painter: Painter
     /// The bytes that the terminal has not taken.
     private var waiting: ArraySlice<UInt8> = []
+    /// What the last screen shows, until ``takeShown()`` returns it.
+    private var shown: Screen.Shown?
     private var painted: Int64 = 0
     /// Whether the state can have another screen than the one that is shown.
     var isChanged = true
@@ -33,7 +35,16 @@ struct ScreenView {
         guard milliseconds == 0 else { return }
         isChanged = false
         painted = MonotonicTime.milliseconds()
-        add(painter.paint(state.screen()))
+        let screen = state.screen()
+        shown = screen.shown
+        add(painter.paint(screen))
+    }
+
+    /// Returns what the last screen shows, once, after the terminal has taken the whole of it.
+    mutating func takeShown() -> Screen.Shown? {
+        guard waiting.isEmpty else { return nil }
+        defer { shown = nil }
+        return shown
     }
 
     /// Writes bytes to the terminal as soon as it takes them.
@@ -52,7 +63,7 @@ struct ScreenView {
         while !waiting.isEmpty {
             // A closed terminal takes nothing, and is reported by its input.
             guard let count = RawTerminal.writeSome(waiting) else {
-                waiting = []
+                (waiting, shown) = ([], nil)
                 return
             }
             guard count > 0 else { return }

@@ -112,7 +112,10 @@ struct VerifyCommand: Program {
                     .mismatch, "this is the safety number of the offered key of \(contact.name)",
                     hint: "accept the key: \(contact.acceptKeyCommand)")
             }
-            throw mismatch
+            throw Failure(
+                .mismatch,
+                "this is not the number of \(contact.name)'s key: an attacker may be between you; do not trust it",
+                hint: "read the number again, by telephone or in person; nothing was changed")
         }
         // The number covers only the ids.
         try checkCardIsBound(for: contact)

@@ -381,7 +381,8 @@ extension Tombstone {
             },
             state: try fields["state"].text { HistoryEntry.State(goneName: $0) },
             received: try fields["received"].optional?.time(),
-            place: try fields["place"].optional?.time())
+            place: try fields["place"].optional?.time(),
+            author: try fields["from"].optional?.text { KeyID($0) })
         guard let tombstone else { throw fields["state"].failure }
         self = tombstone
     }

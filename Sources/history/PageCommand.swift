@@ -207,16 +207,23 @@ struct PageCommand: Program {
         return try conversations.flatMap { try store.unread(in: $0) }
     }
 
-    /// Returns the changes of a group that stand among the messages of a page for people, or `nil`.
+    /// Returns the changes of a group that stand among the messages of a page, or `nil`.
     private func changes(
         among page: [HistoryEntry], in conversation: Conversation?, limit: Int,
         _ history: OpenHistory
     ) throws -> ShownChanges? {
-        guard form.isText, !raw, !pinned, !unread, !expiring, changedSince == nil, let conversation,
-            let first = page.first, let last = page.last
+        guard !raw, !pinned, !unread, !expiring, changedSince == nil, let conversation,
+            conversation.group != nil
         else { return nil }
+        guard let first = page.first, let last = page.last else {
+            return before == nil && after == nil ? try ShownChanges(history, conversation) : nil
+        }
         // A page without further messages in its direction has all changes there.
-        let isWhole = page.count < limit
+        let isWhole =
+            after == nil
+            ? try history.store.history(
+                conversation: conversation, before: first.place, limit: 1
+            ).isEmpty : page.count < limit
         let start: HistoryPlace = after == nil && isWhole ? .start : first.place
         var end = try before.map { try history.store.place(of: $0) } ?? .end
         if after != nil, !isWhole { end = last.place }
@@ -233,7 +240,7 @@ struct PageCommand: Program {
                 .prefix(limit))
     }
 
-    /// Prints messages, with the changes of their group. Returns the number of messages.
+    /// Prints messages, with the changes of their group. Returns the number of messages and changes.
     @discardableResult
     private func print(
         _ entries: [HistoryEntry], among changes: ShownChanges? = nil, _ showing: MessageShowing,
@@ -245,13 +252,14 @@ struct PageCommand: Program {
         }
         var views = try store.views(of: entries)
         if pinned { views.removeAll { $0.pin == nil } }
-        if var changes {
-            try showing.print(views, among: &changes)
-            try showing.print(changes.next(before: .end))
-        } else {
+        guard var changes else {
             try showing.print(views)
+            return views.count
         }
-        return views.count
+        let count = views.count + changes.count
+        try showing.print(views, among: &changes)
+        try showing.print(changes.next(before: .end))
+        return count
     }
 
     /// Prints new messages until the program is ended, each once. Events are printed only with `--raw`.

@@ -31,8 +31,10 @@ final class People {
     /// Returns the name of a message's author, or `nil` if they are not authenticated.
     func author(of entry: HistoryEntry) throws -> String? {
         if entry.direction == .sent { return "me" }
-        // A message without content has no author, but its conversation has a peer.
-        if entry.isGone, let peer = entry.peer { return try person(peer).name }
+        // A message without content has no author in its record.
+        if entry.isGone, let author = entry.peer ?? entry.formerAuthor {
+            return try person(author).name
+        }
         guard let author = entry.author(history.store.owner.id) else { return nil }
         let name = try person(author).name
         return name == author.description ? entry.record["name"]?.string ?? name : name
@@ -42,7 +44,9 @@ final class People {
     /// beginning of the id, because members choose their nicknames.
     func label(of entry: HistoryEntry) throws -> String? {
         guard let name = try author(of: entry) else { return nil }
-        guard let author = entry.author(history.store.owner.id), name == author.description else {
+        guard let author = entry.author(history.store.owner.id) ?? entry.formerAuthor,
+            name == author.description
+        else {
             return name
         }
         return Self.label(of: author, entry.nickname)

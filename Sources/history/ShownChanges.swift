@@ -5,6 +5,9 @@ import SottoState
 struct ShownChanges {
     private var rest: ArraySlice<ShownChange> = []
 
+    /// The number of changes that were not returned.
+    var count: Int { rest.count }
+
     /// Reads the changes of a conversation from a place on and before another one.
     init(
         _ history: OpenHistory, _ conversation: Conversation, from start: HistoryPlace = .start,

@@ -53,7 +53,7 @@ final class MessageShowing {
         if !output.isFile { try output.flush() }
     }
 
-    /// Prints messages as lines in this order, with the changes of their group before each of them.
+    /// Prints messages in this order, with the changes of their group before each of them.
     func print(_ views: [MessageView], among changes: inout ShownChanges) throws {
         text?.prepare([], numbers: views.map(\.entry.number))
         var part: [MessageView] = []
@@ -69,9 +69,16 @@ final class MessageShowing {
         if !part.isEmpty { try print(part) }
     }
 
-    /// Prints changes of a group as lines.
+    /// Prints changes of a group.
     func print(_ changes: [ShownChange]) throws {
-        for change in changes { try text?.print(change) }
+        for change in changes {
+            if text != nil {
+                try text?.print(change)
+            } else {
+                try output.writeRecord(change.record)
+            }
+        }
+        if !changes.isEmpty, !output.isFile { try output.flush() }
     }
 
     /// Returns the words for the message that a message is about.
@@ -143,11 +150,13 @@ final class MessageShowing {
                 let isSent = entry.direction == .sent
                 (record["from"], record["to"]) = (parties[isSent ? 0 : 1], parties[isSent ? 1 : 0])
             } else {
-                if entry.direction == .sent {
-                    record["from"] = .string(history.store.owner.id.description)
-                }
+                let isSent = entry.direction == .sent
+                let author = isSent ? history.store.owner.id : entry.formerAuthor
+                record["from"] = author.map { .string($0.description) }
                 record["group"] = entry.conversation.group.map { .string($0.description) }
             }
+            let isNamed = record["from"] != nil && record["from"]?.string != name
+            record["name"] = isNamed ? .string(name) : nil
         } else if let author = entry.author(history.store.owner.id) {
             record["name"] = name == author.description ? nil : .string(name)
             // The author of an imported message is only claimed.
@@ -264,6 +273,17 @@ final class MessageShowing {
                 try history.store.summary(of: entry.conversation)?.readPlace ?? .start
         }
         return entry.state != .claimed && entry.place > read[entry.conversation] ?? .start
+    }
+}
+
+extension ShownChange {
+    /// The record `change`.
+    fileprivate var record: JSONObject {
+        JSONObject([
+            ("v", .integer(1)), ("type", .string("change")), ("group", body["group"]),
+            ("number", number.map { .integer($0) }), ("time", .string(time.description)),
+            ("body", .object(body)),
+        ])
     }
 }
 

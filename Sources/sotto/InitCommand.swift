@@ -80,7 +80,10 @@ struct InitCommand: Program {
         switch outcome {
         case .sent(let status):
             try say([
-                ("sotto keygen public --uri | sotto qr", "show your code to a friend's camera"),
+                (
+                    "sotto keygen public --uri | sotto qr -o code.png",
+                    "draw your code, for a friend's camera"
+                ),
                 ("sotto add FRIEND", "add a friend from a picture, a card, a URI or an id"),
                 ("sotto say FRIEND hello", "write a message"),
             ])
@@ -108,14 +111,15 @@ struct InitCommand: Program {
     private func choosePassphrase() throws -> PassedSecret? {
         guard !noPassphrase else {
             Terminal.say(
-                "sotto: warning: without a passphrase a copy of the file is the identity; add one with: sotto keygen passwd"
+                "sotto: warning: without a passphrase, a copy of the file is enough to read your messages and to write as you; add one with: sotto keygen passwd"
             )
             return nil
         }
         do {
             return PassedSecret(
-                try NewSecret("passphrase", tool: SottoDispatcher.toolName).read(
-                    passphrase, warns: false))
+                try NewSecret(
+                    "passphrase", tool: SottoDispatcher.toolName, alternative: "--no-passphrase"
+                ).read(passphrase, warns: false))
         } catch let failure as Failure where failure.status == .configuration && passphrase == nil {
             throw Failure(
                 .configuration, failure.message,

@@ -21,11 +21,15 @@ struct ChatStage {
 
     private(set) var state: ChatState
     private(set) var now = Self.morning
+    private(set) var uptime: Int64 = 0
+    /// Whether the terminal takes what is painted.
+    var isPainted = true
     /// The answers by the beginning of `tool argument argument…`; the longest beginning counts.
     var answers: [String: Answer] = [
         "keygen unlock --status": (["no passphrase"], 0),
         "history list": ([], 1), "contact list": ([], 1), "contact requests": ([], 1),
         "group list": ([], 1), "history read": ([], 0), "history page": ([], 1),
+        "send --list": ([], 0),
     ]
     /// The pipelines that were started and have not ended.
     private(set) var running: [Pipeline] = []
@@ -61,11 +65,20 @@ struct ChatStage {
 
     // MARK: Events
 
-    mutating func start() { perform(state.start()) }
+    mutating func start() {
+        perform(state.start())
+        paint()
+    }
 
     mutating func give(_ events: ChatEvent...) {
-        perform(state.take(.ticked(Timestamp(seconds: now))))
+        perform(state.take(.ticked(Timestamp(seconds: now), uptime: uptime)))
         for event in events { perform(state.take(event)) }
+        paint()
+    }
+
+    /// Shows the screen in a terminal that takes it at once.
+    mutating func paint() {
+        if isPainted { perform(state.take(.shown(state.screen().shown))) }
     }
 
     mutating func type(_ text: String) { give(.key(.text(text))) }
@@ -78,7 +91,13 @@ struct ChatStage {
     }
 
     mutating func wait(_ seconds: Int64 = 1) {
-        now += seconds
+        (now, uptime) = (now + seconds, uptime + seconds * 1000)
+        give()
+    }
+
+    /// Lets some milliseconds pass, at the end of a second of the system clock.
+    mutating func waitOverSecond(milliseconds: Int64) {
+        (now, uptime) = (now + 1, uptime + milliseconds)
         give()
     }
 
@@ -107,8 +126,14 @@ struct ChatStage {
     /// Gives a record of a message that was stored.
     mutating func store(_ record: String) { print("history --follow", record) }
 
-    /// The records that were written to the sender.
-    var sent: String { pipeline("encrypt -q").flatMap { written[$0.id] } ?? "" }
+    /// The envelopes that were written to the sender.
+    var sent: String { pipeline("send").flatMap { written[$0.id] } ?? "" }
+
+    /// Ends the tool that makes a record, after `encrypt` has printed the envelope of the message with a number.
+    mutating func make(_ command: String, _ number: Int64) {
+        print(command, Self.envelope(number))
+        end(command, 0, 0)
+    }
 
     private func pipeline(_ command: String) -> Pipeline? {
         let found = running.last { Self.words($0).hasPrefix(command) }
@@ -169,9 +194,10 @@ struct ChatStage {
         }
     }
 
-    /// Adds the commands that were started since the last time.
-    mutating func showCommands(_ title: String) {
-        frames += "==== \(title)\n" + commands.map { "$ \($0)\n" }.joined()
+    /// Adds the commands that were started since the last time, or those that begin with a text.
+    mutating func showCommands(_ title: String, only beginning: String = "") {
+        let shown = commands.filter { $0.hasPrefix(beginning) }
+        frames += "==== \(title)\n" + shown.map { "$ \($0)\n" }.joined()
         commands = []
     }
 
@@ -226,6 +252,18 @@ extension ChatStage {
         "00000000-0000-4000-8000-" + String(String(1_000_000_000_000 + number).dropFirst())
     }
 
+    /// The envelope of an own message.
+    static func envelope(_ number: Int64) -> String {
+        #"{"v":1,"type":"envelope","id":"\#(id(number))","to":"\#(bob)","payload":"x"}"#
+    }
+
+    /// The result of send for an own message.
+    static func result(_ number: Int64, _ status: String, _ reason: String? = nil) -> String {
+        let reason = reason.map { #","reason":"\#($0)""# } ?? ""
+        return
+            #"{"v":1,"type":"result","id":"\#(id(number))","to":"\#(bob)","status":"\#(status)"\#(reason)}"#
+    }
+
     static func contact(_ id: String, _ name: String, _ more: String = "") -> String {
         #"{"v":1,"type":"contact-entry","name":"\#(name)","id":"\#(id)","trust":"trusted","blocked":false,"added":"\#(time(0))","card":"sotto:x","uses":"ratchet"\#(more.isEmpty ? "" : ",")\#(more)}"#
     }
@@ -246,10 +284,14 @@ extension ChatStage {
     }
 
     /// A stage with the contacts bob and carol, and the conversation with bob open.
-    static func withBob(columns: Int = 60, rows: Int = 16, unread: Int = 0, _ page: [String] = [])
-        -> ChatStage
-    {
+    static func withBob(
+        columns: Int = 60, rows: Int = 16, unread: Int = 0, _ page: [String] = [],
+        hasPassphrase: Bool = false
+    ) -> ChatStage {
         var stage = ChatStage(columns: columns, rows: rows)
+        if hasPassphrase {
+            stage.answers["keygen unlock --status"] = (["unlocked for 8 hours"], 0)
+        }
         stage.answers["contact list"] = ([contact(bob, "bob"), contact(carol, "carol")], 0)
         stage.answers["history list"] = ([conversation(bob, "bob", unread: unread)], 0)
         stage.answers["history page"] = (page, page.isEmpty ? 1 : 0)

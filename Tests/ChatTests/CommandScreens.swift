@@ -10,7 +10,8 @@ struct CommandScreens {
         var stage = ChatStage.withBob(
             rows: 10,
             [
-                ChatStage.message(1, "one"), ChatStage.message(2, from: ChatStage.alice, "two"),
+                ChatStage.message(1, "one", #""pinned":{"from":"\#(ChatStage.bob)"}"#),
+                ChatStage.message(2, from: ChatStage.alice, "two"),
                 ChatStage.message(
                     3,
                     body: #"{"type":"file","name":"a.pdf","contentType":"x","size":10,"key":"x"}"#),
@@ -22,12 +23,12 @@ struct CommandScreens {
         stage.answers["group"] = ([], 0)
         for line in [
             "/reply -3 yes", "/reply #1 yes", "/react 👍", "/react -2 👍", "/edit three", "/pin -1",
-            "/unpin #3", "/pins",
+            "/unpin #1", "/pins",
             "/forward -1 carol", "/file 'my file.txt' with a text", "/file ~/a\\ b", "/save",
             "/save 3", "/search two words",
             "/info", "/info 2", "/read", "/timer 7d", "/receipts on", "/typing off", "/presence on",
             "/mute", "/unmute",
-            "/verify", "/verify 12345 67890", "/rename bobby", "//slash", "/ not a command",
+            "/verify", "/verify 12345 67890", "/rename bobby", "//slash",
         ] {
             stage.forgetCommands()
             stage.press(.escape)
@@ -45,7 +46,7 @@ struct CommandScreens {
             ChatStage.message(
                 $0, from: $0 == 159 ? ChatStage.alice : ChatStage.bob, "message \($0)")
         }
-        var stage = ChatStage.withBob(rows: 9, page)
+        var stage = ChatStage.withBob(rows: 9, page, hasPassphrase: true)
         stage.answers["contact requests"] = (
             [
                 #"{"v":1,"type":"requests","from":"\#(Self.dave)","count":2,"firstSeen":"2026-11-26T09:00:00Z","claimedName":"dave"}"#
@@ -70,6 +71,9 @@ struct CommandScreens {
         }
         run("/delete", .control("y"))
         run("/delete -1", .control("n"))
+        stage.answers["history show --json -- 160"] = (
+            [ChatStage.message(160, "message 160\u{1B}" + String(repeating: "x", count: 20_000))], 0
+        )
         run("/copy -1")
         run("/older")
         run("/read")
@@ -78,17 +82,21 @@ struct CommandScreens {
         stage.wait(2)
         run("/block", .control("n"))
         run("/accept davy")
+        stage.press(.control("y"))
+        stage.show("Ctrl-Y accepts davy")
+        stage.wait()
+        stage.showCommands("commands of Ctrl-Y")
         run("/list")
         run("/open carol")
         run("/unlock")
         stage.press(.escape)
         run("/lock")
-        #expect(stage.commands.isEmpty)
+        #expect(stage.commands.isEmpty && stage.state.locking == .always)
         stage.compare("commands-shown")
         let copied = stage.effects.compactMap { effect -> String? in
             if case .copy(let text) = effect { text } else { nil }
         }
-        #expect(copied == ["message 160"])
+        #expect(copied == ["message 160\u{1B}" + String(repeating: "x", count: 20_000)])
     }
 
     private static let dave = "05" + String(repeating: "da", count: 32)
@@ -101,6 +109,7 @@ struct CommandScreens {
         ] {
             stage.enter(line)
             stage.show(line)
+            stage.press(.control("u"))
         }
         stage.compare("command-errors")
     }
@@ -145,17 +154,12 @@ struct CommandScreens {
             "compose text -- bob",
             #"{"v":1,"type":"message","to":"\#(ChatStage.bob)","body":{"type":"text","text":"-"}}"#)
         stage.end("compose text -- bob", 0)
-        for text in ["first", "second"] {
-            stage.print(
-                "compose text",
-                #"{"to":"\#(ChatStage.bob)","body":{"type":"text","text":"\#(text)"}}"#)
-            stage.end("compose text", 0)
-        }
+        for number in [2, 3] as [Int64] { stage.make("compose text", number) }
         #expect(stage.sent.split(separator: "\n").count == 2)
         #expect(!stage.isEnded(0))
         let closed = stage.effects.contains { if case .closeInput = $0 { true } else { false } }
         #expect(closed)
-        stage.end("encrypt", 0, 0)
+        stage.end("send", 0)
         #expect(stage.isEnded(0))
         let lines = stage.effects.compactMap { if case .print(let line) = $0 { line } else { nil } }
         #expect(lines.contains("08:31 bob  hi") && lines.contains(#"      there\u{1b}[2J"#))

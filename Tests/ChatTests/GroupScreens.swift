@@ -12,7 +12,7 @@ struct GroupScreens {
     private func participants(_ more: String = "") -> [String] {
         [
             #"{"v":1,"type":"participant","id":"\#(alice)","role":"owner","name":"me","me":true,"seesMe":true}"#,
-            #"{"v":1,"type":"participant","id":"\#(bob)","role":"member","nickname":"bobby","name":"bob","seesMe":true}"#,
+            #"{"v":1,"type":"participant","id":"\#(bob)","role":"owner","nickname":"bobby","name":"bob","seesMe":true}"#,
             #"{"v":1,"type":"participant","id":"\#(carol)","role":"member","nickname":"caro","name":"05cacacacacacaca","seesMe":true}"#,
         ]
     }
@@ -45,33 +45,73 @@ struct GroupScreens {
         )
     }
 
+    /// The changes of a group, each in a record of the history.
+    private func change(_ events: String...) -> [String] {
+        events.enumerated().map { index, event in
+            #"{"v":1,"type":"change","group":"\#(group)","number":\#(index + 2),"time":"\#(ChatStage.time(-20))","body":{"type":"group","group":"\#(group)","events":[\#(event)]}}"#
+        }
+    }
+
     @Test func eventsTellWhoDidWhat() {
         var stage = stage()
         let byBob = #""by":"\#(bob)","byName":"bob""#
         let byCarol = #""by":"\#(carol)","byNickname":"caro""#
+        let stored = change(
+            #"{"event":"renamed","name":"crew",\#(byBob)}"#,
+            #"{"event":"renamed","name":"alice removed you",\#(byCarol)}"#,
+            #"{"event":"renamed","name":"team","called":"team (6b6b6b6b)"}"#,
+            #"{"event":"joined","who":"\#(carol)","nickname":"caro"}"#,
+            #"{"event":"role","who":"\#(carol)","nickname":"caro","role":"admin",\#(byBob)}"#,
+            #"{"event":"role","who":"\#(alice)","name":"me","role":"reader",\#(byCarol)}"#,
+            #"{"event":"role","who":"\#(bob)","name":"bob","role":"owner","by":"\#(bob)","byName":"bob"}"#,
+            #"{"event":"changed","what":"policy","policy":{"post":"admin","relays":[]},\#(byBob)}"#,
+            #"{"event":"changed","what":"nickname",\#(byCarol)}"#,
+            #"{"event":"changed","what":"timer",\#(byBob)}"#,
+            #"{"event":"left","who":"\#(carol)","nickname":"caro",\#(byBob)}"#,
+            #"{"event":"left","who":"\#(carol)","nickname":"caro","by":"\#(carol)","byNickname":"caro"}"#,
+            #"{"event":"left","who":"\#(alice)","name":"me",\#(byBob)}"#,
+            #"{"event":"odd","who":7,"by":["x"]}"#)
+        // The history prints changes; other events are told once.
+        stage.answers["history page"] = (
+            [ChatStage.message(1, "friday?", minutes: -30, in: group)] + stored, 0
+        )
         stage.store(
             news(
-                2, #"{"event":"renamed","name":"crew",\#(byBob)}"#,
-                #"{"event":"renamed","name":"alice removed you",\#(byCarol)}"#,
-                #"{"event":"renamed","name":"team","called":"team (6b6b6b6b)"}"#,
-                #"{"event":"joined","who":"\#(carol)","nickname":"caro"}"#,
-                #"{"event":"role","who":"\#(carol)","nickname":"caro","role":"admin",\#(byBob)}"#,
-                #"{"event":"role","who":"\#(alice)","name":"me","role":"reader",\#(byCarol)}"#,
-                #"{"event":"role","who":"\#(bob)","name":"bob","role":"owner","by":"\#(bob)","byName":"bob"}"#,
-                #"{"event":"changed","what":"policy","policy":{"post":"admin","relays":[]},\#(byBob)}"#,
-                #"{"event":"changed","what":"nickname",\#(byCarol)}"#,
-                #"{"event":"changed","what":"timer",\#(byBob)}"#,
-                #"{"event":"left","who":"\#(carol)","nickname":"caro",\#(byBob)}"#,
-                #"{"event":"left","who":"\#(carol)","nickname":"caro","by":"\#(carol)","byNickname":"caro"}"#,
-                #"{"event":"left","who":"\#(alice)","name":"me",\#(byBob)}"#,
-                #"{"event":"history","who":"\#(bob)","name":"bob","count":12}"#,
+                30, #"{"event":"history","who":"\#(bob)","name":"bob","count":12}"#,
                 #"{"event":"fork","who":"\#(carol)","nickname":"caro"}"#,
                 #"{"event":"confirmed","who":"\#(bob)","name":"bob"}"#,
-                #"{"event":"question","who":"\#(bob)","name":"bob"}"#,
-                #"{"event":"odd","who":7,"by":["x"]}"#))
+                #"{"event":"joined","who":"\#(bob)","name":"bob"}"#,
+                #"{"event":"question","who":"\#(bob)","name":"bob"}"#))
         stage.wait()
         stage.show("who did what")
         stage.compare("group-events")
+    }
+
+    /// Another member names the group as if it were a verified contact.
+    @Test func aNameOfAGroupIsNoFact() {
+        for columns in [40, 80] {
+            var stage = ChatStage(columns: columns, rows: 10)
+            let name = "bob  verified · forward secrecy · online"
+            stage.answers["contact list"] = ([ChatStage.contact(bob, "bob")], 0)
+            stage.answers["history list"] = ([ChatStage.conversation(group, name)], 0)
+            stage.answers["group list"] = (
+                [
+                    ChatStage.groupRecord(name),
+                    ChatStage.groupRecord(
+                        "a group of climbers with a long name",
+                        #""standing":"invited","by":"\#(bob)""#
+                    ).replacing(group, String(repeating: "7c", count: 32)),
+                ], 0
+            )
+            stage.answers["group sync"] = ([], 1)
+            stage.answers["group participants"] = (participants(), 0)
+            stage.start()
+            stage.wait()
+            stage.press(.down, .enter)
+            stage.wait()
+            stage.show("\(columns) columns")
+            stage.compare("names-\(columns)")
+        }
     }
 
     @Test func aDeletedGroupLeavesTheListAndSaysSo() {
@@ -82,8 +122,9 @@ struct GroupScreens {
                     "climbing", #""standing":"left","rank":"nobody","deleted":true"#)
             ], 0
         )
-        stage.store(
-            news(2, #"{"event":"conversation_deleted","who":"\#(bob)","name":"bob"}"#))
+        let event = #"{"event":"conversation_deleted","who":"\#(bob)","name":"bob"}"#
+        stage.answers["history page"]?.lines += change(event)
+        stage.store(news(2, event))
         stage.wait()
         stage.show("the open one says so")
         stage.enter("hello?")
@@ -110,7 +151,7 @@ struct GroupScreens {
         }
         #expect(
             stage.commands.filter { $0.hasPrefix("compose typing") }
-                == Array(repeating: "compose typing \(group)", count: 3))
+                == Array(repeating: "compose typing \(group) | encrypt -q", count: 3))
     }
 
     @Test func typingIsNotToldWhereNobodyGetsIt() {

@@ -93,12 +93,16 @@ struct HostileTests {
         stage.wait()
         stage.type("4")
         stage.wait()
+        stage.answers["history page"] = (
+            [
+                #"{"v":1,"type":"change","group":"\#(ChatStage.group)","number":5,"time":"\#(ChatStage.time(-55))","body":{"type":"group","group":"\#(ChatStage.group)","events":[{"event":"renamed","name":"\#(name)","by":"\#(bob)","byName":"\#(name)"}]}}"#
+            ], 0
+        )
         stage.store(
             ChatStage.message(
                 5, in: ChatStage.group,
-                body:
-                    #"{"type":"group","group":"\#(ChatStage.group)","events":[{"event":"renamed","name":"\#(name)","by":"\#(bob)","byName":"\#(name)"}]}"#
-            ))
+                body: #"{"type":"group","group":"\#(ChatStage.group)","events":[]}"#))
+        for _ in 0..<2 { stage.wait() }
         stage.show("a group")
         stage.compare("hostile-names")
     }
@@ -214,6 +218,8 @@ struct HostileTests {
                 body:
                     #"{"type":"group","group":"\#(ChatStage.group)","events":[{"event":"joined","who":"x"}]}"#
             ),
+            #"{"v":1,"type":"change","group":"\#(ChatStage.group)","number":7,"time":"\#(ChatStage.time(0))","body":{"type":"group","events":[{"event":"joined","who":"x"}]}}"#,
+            #"{"v":1,"type":"queued","id":"x","to":"y"}"#,
             ChatStage.contact(ChatStage.bob, "bob"),
             ChatStage.conversation(ChatStage.bob, "bob", unread: 3),
             ChatStage.groupRecord("g"),

@@ -44,6 +44,23 @@ struct KeyDecoderTests {
             ])
     }
 
+    /// `ESC ]` and its like begin a string. Without an end it must not swallow what is typed afterwards.
+    @Test(arguments: ["]", "P", "_", "^"])
+    func aStringWithoutAnEndEnds(_ introducer: String) {
+        var decoder = KeyDecoder()
+        #expect(decoder.decode("\u{1B}\(introducer)x".utf8).isEmpty)
+        #expect(decoder.isPending)
+        #expect(decoder.flush() == [.key(.unknown)])
+        #expect(decoder.decode("a".utf8) == [.key(.text("a"))])
+        #expect(
+            decoder.decode("\u{1B}\(introducer)x\u{03}a".utf8)
+                == [.key(.unknown), .key(.control("c")), .key(.text("a"))])
+        let long = String(repeating: "x", count: 4 << 10)
+        #expect(
+            decoder.decode("\u{1B}\(introducer)\(long)xab".utf8)
+                == [.key(.unknown), .key(.text("ab"))])
+    }
+
     @Test func partsOfACharacterAndOfASequenceAreJoined() {
         var decoder = KeyDecoder()
         var inputs: [TerminalInput] = []

@@ -33,20 +33,34 @@ struct LockScreens {
         stage.show("the list")
         stage.press(.control("d"))
         #expect(stage.isEnded(0))
-        #expect(!stage.commands.contains("keygen lock -q"))
+        #expect(stage.state.locking == .never)
         stage.compare("locked")
     }
 
+    /// The loop locks the identity at each end, also at one that a signal or Ctrl-C forces.
     @Test func withoutTheWishItIsLockedAtTheEnd() {
         var stage = ChatStage(rows: 10)
         stage.answers["keygen unlock --status"] = (["locked"], 1)
-        stage.answers["keygen lock"] = ([], 0)
         stage.start()
+        stage.enter("wrong")
+        // The answer can come after the end.
+        #expect(stage.state.locking == .ifLast)
+        stage.give(.unlocked(status: 10, message: "keygen: error: wrong passphrase"))
+        #expect(stage.state.locking == .never)
         stage.enter("right")
         stage.give(.unlocked(status: 0, message: ""))
-        stage.press(.control("d"))
-        #expect(stage.commands.last == "keygen lock -q")
-        #expect(stage.isEnded(0))
+        stage.press(.control("c"), .control("c"))
+        #expect(stage.isEnded(130))
+        #expect(stage.state.locking == .ifLast)
+    }
+
+    @Test func theLastWindowLocks() {
+        var stage = ChatStage.withBob([ChatStage.message(1, "hi")], hasPassphrase: true)
+        #expect(stage.state.locking == .never)
+        stage.give(.otherWindowLocks)
+        #expect(stage.state.locking == .ifLast)
+        stage.enter("/lock")
+        #expect(stage.state.locking == .always)
     }
 
     @Test func aLaterLockTakesNothingThatIsTyped() {
@@ -60,10 +74,10 @@ struct LockScreens {
         stage.type(" goes on")
         stage.show("locked meanwhile")
         stage.press(.enter)
+        stage.show("the prompt, because the user wants to send")
+        stage.press(.escape)
         stage.show("the text is kept")
-        stage.press(.control("u"))
-        stage.enter("/unlock")
-        stage.show("the prompt, because the user asks for it")
+        stage.press(.enter)
         stage.enter("right")
         stage.give(.unlocked(status: 0, message: ""))
         stage.show("back")
@@ -89,6 +103,12 @@ struct LockScreens {
         stage.show("a wrong one")
         stage.enter("right")
         stage.give(.unlocked(status: 78, message: refusal))
+        // A failure of another kind proves nothing about the passphrase.
+        stage.say("history list", "history: error: the state cannot be opened: disk I/O error")
+        stage.end("history list", 74)
+        #expect(stage.state.passphrase == nil && stage.screen.contains("disk I/O error"))
+        stage.enter("right")
+        stage.give(.unlocked(status: 78, message: refusal))
         stage.answers["history list --identity-passphrase"] = ([], 1)
         stage.end("history list", 1)
         stage.show("the list")
@@ -96,7 +116,7 @@ struct LockScreens {
         stage.showCommands("the commands")
         stage.press(.control("d"))
         #expect(stage.isEnded(0))
-        #expect(!stage.commands.contains("keygen lock -q"))
+        #expect(stage.state.locking == .never)
         stage.compare("no-keyring")
     }
 }

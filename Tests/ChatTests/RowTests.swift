@@ -76,7 +76,7 @@ struct RowTests {
             "doing: commands on messages and settings",
             [
                 "commands": [
-                    "/reply -3 yes", "/react 👍", "/edit three", "/pin -1", "/unpin #3", "/pins",
+                    "/reply -3 yes", "/react 👍", "/edit three", "/pin -1", "/unpin #1", "/pins",
                     "/forward -1 carol", "/file ~/a\\ b", "/save", "/search two words", "/timer 7d",
                     "/receipts on", "/info", "/verify 12345 67890", "//slash",
                 ]
@@ -128,7 +128,7 @@ struct RowTests {
             ["locked-later": ["locked meanwhile", "the text is kept", "back"]]
         ),
         ("locked: without a keyring", ["no-keyring": ["a wrong one", "the list", "the commands"]]),
-        ("somebody else receives", ["elsewhere": ["one line, and the messages"]]),
+        ("another recv receives", ["elsewhere": ["one line, and the messages"]]),
         (
             "troubles: relay, disk, a message that cannot be opened",
             [
@@ -152,6 +152,19 @@ struct RowTests {
             ]
         ),
         ("children that die", ["restart": ["the header says it"]]),
+        (
+            "kill -9 of a stage",
+            ["killed": ["decrypt was killed", "its messages are decrypted again"]]
+        ),
+        ("a full disk", ["not-sent": ["back in the line"]]),
+        ("a wrong clock", ["clock": ["a day back", "a year ahead"]]),
+        ("a relay that hangs", ["silent": ["ten seconds", "send has given up"]]),
+        ("voice", ["conversation-80": ["80 columns"]]),
+        ("mute and unmute", ["commands": ["/mute", "/unmute"]]),
+        (
+            "a name of a group is no fact, and a question is whole",
+            ["names-40": ["40 columns"], "names-80": ["80 columns"]]
+        ),
     ]
 
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

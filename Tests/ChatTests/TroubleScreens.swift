@@ -54,20 +54,12 @@ struct TroubleScreens {
     @Test func theRelayRefusesAMessage() {
         var stage = ChatStage.withBob(rows: 8, [])
         stage.enter("x")
-        stage.print(
-            "compose text", #"{"v":1,"type":"message","to":"x","body":{"type":"text","text":"x"}}"#)
-        stage.end("compose text", 0)
+        stage.make("compose text", 2)
         stage.store(
             ChatStage.message(2, from: ChatStage.alice, "x", minutes: 0, #""status":"unsent""#))
-        stage.print(
-            "encrypt",
-            #"{"v":1,"type":"result","id":"\#(ChatStage.id(2))","status":"rejected","reason":"the mailbox does not exist"}"#
-        )
+        stage.print("send", ChatStage.result(2, "rejected", "the mailbox does not exist"))
         stage.show("refused")
-        stage.print(
-            "encrypt",
-            #"{"v":1,"type":"result","id":"\#(ChatStage.id(9))","status":"queued","reason":"connection refused"}"#
-        )
+        stage.print("send", ChatStage.result(9, "queued", "connection refused"))
         stage.wait(30)
         stage.show("later the relay is gone")
         stage.compare("refused")
@@ -76,12 +68,9 @@ struct TroubleScreens {
     @Test func aStoredMessageDoesNotHideThatNoMailComes() {
         var stage = ChatStage.withBob(columns: 80, rows: 6, [ChatStage.message(1, "hi")])
         stage.enter("x")
-        stage.print(
-            "compose text", #"{"v":1,"type":"message","to":"x","body":{"type":"text","text":"x"}}"#)
-        stage.end("compose text", 0)
+        stage.make("compose text", 2)
         stage.say("recv", "recv: note: cannot reach r: connection refused; trying again")
-        stage.print(
-            "encrypt", #"{"v":1,"type":"result","id":"\#(ChatStage.id(2))","status":"stored"}"#)
+        stage.print("send", ChatStage.result(2, "stored"))
         stage.show("send works, recv does not")
         stage.say("recv", "recv: note: reconnected to r")
         stage.show("recv works again")
@@ -96,6 +85,106 @@ struct TroubleScreens {
         )
         stage.show("an error record")
         stage.compare("error-record")
+    }
+
+    /// A tool before one that was killed is stopped, so its status is no cause.
+    @Test func aKilledDecryptIsNamed() {
+        var stage = ChatStage.withBob(columns: 80, rows: 6, [ChatStage.message(1, "hi")])
+        stage.say("recv", "recv: note: 1 dead after five failures; to decrypt: sotto recv --dead")
+        stage.end("recv", 143, 137)
+        stage.show("decrypt was killed")
+        stage.forgetCommands()
+        stage.wait()
+        stage.say(
+            "recv",
+            "recv: note: 2 printed before were not decrypted here; to decrypt: sotto recv --again | sotto decrypt"
+        )
+        stage.print("recv --again", #"{"v":1,"type":"error","line":1,"message":"it is too old"}"#)
+        stage.end("recv --again", 0, 11)
+        stage.show("its messages are decrypted again")
+        stage.showCommands("commands")
+        stage.compare("killed")
+    }
+
+    /// Another window sends what waits, and its result is not told here.
+    @Test func aFateThatAnotherWindowLearnsIsRead() {
+        let mine = ChatStage.message(
+            1, from: ChatStage.alice, "x", minutes: 0, #""status":"queued""#)
+        var stage = ChatStage.withBob(rows: 6, [mine])
+        for _ in 0..<3 { stage.wait() }
+        stage.forgetCommands()
+        for _ in 0..<300 { stage.wait() }
+        // After 6, 14, 30, 62 and 122 seconds, and then each minute.
+        #expect(stage.commands.filter { $0.hasPrefix("history page") }.count == 8)
+        stage.answers["history page"] = ([mine.replacing("queued", "stored")], 0)
+        stage.wait(60)
+        #expect(stage.screen.contains("me  x ✓"))
+        stage.forgetCommands()
+        stage.wait(600)
+        #expect(!stage.commands.contains { $0.hasPrefix("history page") })
+    }
+
+    @Test func aRelayThatDoesNotAnswerIsTold() {
+        var stage = ChatStage.withBob(rows: 6, [ChatStage.message(1, "hi")])
+        let mine = ChatStage.message(
+            2, from: ChatStage.alice, "x", minutes: 0, #""status":"unsent""#)
+        stage.answers["history page"] = ([mine], 0)
+        stage.store(mine)
+        stage.wait(8)
+        stage.show("nine seconds")
+        stage.wait()
+        stage.show("ten seconds")
+        stage.answers["history page"] = ([mine.replacing("unsent", "queued")], 0)
+        stage.wait(30)
+        stage.show("send has given up")
+        stage.compare("silent")
+    }
+
+    /// The clock of the system goes back by a day, and then a year ahead.
+    @Test func aClockThatJumpsStopsNothing() {
+        var stage = ChatStage.withBob(rows: 7, [ChatStage.message(1, "hi")])
+        stage.wait(-86_400)
+        stage.store(ChatStage.message(2, "yesterday", minutes: -1_440))
+        stage.wait()
+        stage.show("a day back")
+        stage.wait(86_400 * 366)
+        stage.store(ChatStage.message(3, "in a year", minutes: 1_440 * 365))
+        stage.wait()
+        stage.show("a year ahead")
+        stage.compare("clock")
+    }
+
+    @Test func theLockedIdentityIsToldInTheSameWords() {
+        var stage = ChatStage.withBob(rows: 6, [])
+        stage.enter("x")
+        stage.say(
+            "compose text",
+            "compose: error: the identity /home/a/identity is locked, and no terminal is available for its passphrase"
+        )
+        stage.end("compose text", 78)
+        #expect(stage.state.status?.text == "the identity is locked: /unlock")
+        #expect(stage.state.editor.text == "x")
+    }
+
+    @Test func aFailedNotificationIsTold() {
+        var stage = ChatStage.withBob(rows: 6, [])
+        stage.give(.notificationFailed("the command ended with status 127"))
+        #expect(stage.screen.contains("--notify: the command ended with status 127"))
+    }
+
+    @Test func aContactOfAnotherProgramIsRead() {
+        var stage = ChatStage(columns: 60, rows: 6)
+        stage.answers["contact list"] = ([ChatStage.contact(ChatStage.carol, "carol")], 0)
+        stage.answers["history list"] = ([ChatStage.conversation(ChatStage.bob, "bob")], 0)
+        stage.start()
+        stage.wait()
+        stage.press(.enter)
+        stage.wait()
+        #expect(stage.screen.contains("not a contact"))
+        stage.answers["contact list"] = ([ChatStage.contact(ChatStage.bob, "bob")], 0)
+        stage.store(ChatStage.message(2, "x"))
+        stage.wait()
+        #expect(stage.screen.contains(" bob  not verified"))
     }
 
     @Test func anUnknownNameEndsTheProgram() {

@@ -107,7 +107,7 @@ struct AttachmentTests {
         close(large)
         let run = try attach()
         #expect(run.status == 65 && run.stdout.isEmpty)
-        #expect(run.stderr.contains("file is longer than 104857600 bytes"), "\(run.stderr)")
+        #expect(run.stderr.contains("file is longer than 100 MiB"), "\(run.stderr)")
         #expect(!FileManager.default.fileExists(atPath: files("blob")))
     }
 

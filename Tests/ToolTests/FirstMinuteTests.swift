@@ -77,6 +77,28 @@ struct FirstMinuteTests {
         #expect(run.lines.count == 3, "\(run.text)")
     }
 
+    /// An empty passphrase is asked once, and the answer names the way without one.
+    @Test func anEmptyPassphraseHasAHint() throws {
+        let session = try TerminalSession(alice.command("sotto", ["init", "--name", "alice"]))
+        try session.expect("assphrase: ")
+        try session.type("\n")
+        let run = try session.finish()
+        #expect(run.status == 64 && !run.text.contains("Repeat"), "\(run.text)")
+        #expect(
+            run.text.contains("type five random words, or give --no-passphrase"), "\(run.text)")
+        #expect(!alice.files.exists(Self.identity))
+    }
+
+    /// The first next step works on a terminal of any size.
+    @Test func theFirstNextStepDrawsTheCode() throws {
+        let run = try alice.run("sotto", ["init", "--name", "alice", "--no-passphrase"])
+        let step = "sotto keygen public --uri | sotto qr -o code.png"
+        #expect(run.text.contains(step), "\(run.text)")
+        let card = try alice.output("keygen", ["public", "--uri"])
+        #expect(try alice.run("qr", ["-o", "code.png"], stdin: .whole(card)).status == 0)
+        #expect(alice.files.exists("code.png"))
+    }
+
     @Test func anExistingIdentityIsNotReplaced() throws {
         #expect(try alice.run("sotto", ["init", "--no-passphrase"]).status == 0)
         let before = try alice.files.read(Self.identity)

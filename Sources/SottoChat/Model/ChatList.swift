@@ -10,6 +10,22 @@ struct ChatList: Sendable {
         /// A contact or a group without messages.
         case silent(ConversationKey, name: String)
 
+        /// The item's identity, also after its other properties or its place have changed.
+        enum ID: Sendable, Hashable {
+            case invitation(String)
+            case request(String)
+            case conversation(ConversationKey)
+        }
+
+        var id: ID {
+            switch self {
+            case .invitation(let group): .invitation(group.id)
+            case .request(let request): .request(request.id)
+            case .conversation(let conversation): .conversation(conversation.key)
+            case .silent(let key, _): .conversation(key)
+            }
+        }
+
         var name: String {
             switch self {
             case .invitation(let group): group.name
@@ -20,13 +36,24 @@ struct ChatList: Sendable {
         }
     }
 
+    /// The item that Enter opens.
+    enum Choice: Sendable, Hashable {
+        case first
+        case item(Item.ID)
+        /// No item, because the typed number is that of none.
+        case nothing
+    }
+
     var conversations: [ChatConversation] = []
     var contacts: [ChatContact] = []
     var requests: [ChatRequest] = []
     var groups: [ChatGroup] = []
     /// Whether the conversations were read once.
     var isLoaded = false
-    var selection = 0
+    /// The chosen item. The first one is fixed as soon as the screen shows it.
+    var choice = Choice.first
+    /// The items that the screen shows, in their order.
+    var painted: [Item.ID] = []
     /// The most items of one kind that are kept.
     static let limit = 2_000
 
@@ -41,8 +68,8 @@ struct ChatList: Sendable {
     /// The items whose names contain a text.
     func items(_ filter: String) -> [Item] {
         let invitations = groups.filter { $0.standing == "invited" }
-        // What is waiting for an answer is above, and a deleted group is in no list.
-        let others = Set(groups.filter { $0.standing == "invited" || $0.isDeleted }.map(\.id))
+        // What is waiting for an answer is above. A group that ended for the user is in no list; /open shows it.
+        let others = Set(groups.filter { !$0.isShown }.map(\.id))
         var items = invitations.map(Item.invitation)
         let waiting = requests.filter { contact($0.id) == nil && $0.count > 0 }
         items += waiting.map(Item.request)
@@ -64,11 +91,31 @@ struct ChatList: Sendable {
         return items.filter { !$0.name.lowercased().pieces(between: wanted).dropFirst().isEmpty }
     }
 
+    /// Returns the place of the chosen item among items, or `nil` if it is not there.
+    func place(in items: [Item]) -> Int? {
+        switch choice {
+        case .first: items.isEmpty ? nil : 0
+        case .item(let id): items.firstIndex { $0.id == id }
+        case .nothing: nil
+        }
+    }
+
+    /// Notes what the screen shows. The first item stays chosen when other items come before it.
+    mutating func notePainted(_ ids: [Item.ID]) {
+        painted = ids
+        switch choice {
+        case .first: choice = ids.first.map(Choice.item) ?? .first
+        case .item(let id): if !ids.contains(id) { choice = ids.first.map(Choice.item) ?? .first }
+        case .nothing: break
+        }
+    }
+
     /// The unread messages of other conversations that are not muted, and the number of these conversations.
     func unread(besides key: ConversationKey?) -> (messages: Int, conversations: Int) {
-        let deleted = Set(groups.filter(\.isDeleted).map { ConversationKey.group($0.id) })
+        let silent = Set(groups.filter { !$0.isShown }.map { ConversationKey.group($0.id) })
+            .union(contacts.filter(\.isBlocked).map { .person($0.id) })
         let others = conversations.filter {
-            $0.key != key && !$0.isMuted && $0.unread > 0 && !deleted.contains($0.key)
+            $0.key != key && !$0.isMuted && $0.unread > 0 && !silent.contains($0.key)
         }
         return (others.reduce(0) { $0 + $1.unread }, others.count)
     }

@@ -8,6 +8,11 @@ struct Conversation: Sendable {
         case notice(Int)
         /// A text that was typed and is not in the history yet.
         case pending(Int)
+        /// A change of the group, by what it tells.
+        case change(String)
+
+        /// The number of a message; `nil` for another entry.
+        var message: Int64? { if case .message(let number) = self { number } else { nil } }
     }
 
     /// A line that is not in the history, such as that of a member who joined.
@@ -21,6 +26,8 @@ struct Conversation: Sendable {
         enum Content: Sendable {
             case message(ChatMessage)
             case notice(Notice)
+            case pending(ChatState.Pending)
+            case change(GroupChangeLine)
         }
 
         var content: Content
@@ -31,6 +38,8 @@ struct Conversation: Sendable {
             switch content {
             case .message(let message): .message(message.number)
             case .notice(let notice): .notice(notice.number)
+            case .pending(let text): .pending(text.number)
+            case .change(let change): .change(change.id)
             }
         }
 
@@ -42,6 +51,17 @@ struct Conversation: Sendable {
             switch content {
             case .message(let message): message.time
             case .notice(let notice): notice.time
+            case .pending(let text): text.time
+            case .change(let change): change.time
+            }
+        }
+
+        /// Whether it can be selected: a message, or a text that was not sent.
+        var isSelectable: Bool {
+            switch content {
+            case .message: true
+            case .notice, .change: false
+            case .pending(let text): text.failure != nil
             }
         }
     }
@@ -76,17 +96,24 @@ struct Conversation: Sendable {
     var seeksUnread = true
     /// `nil` if the end is shown.
     var anchor: Anchor?
-    var selection: Int64?
+    var selection: EntryID?
     /// The first message that was unread when the conversation was opened, and the number of unread ones then.
     var unreadLine: (number: Int64, count: Int)?
     /// The unread messages that were on the screen.
     var seen: Set<Int64> = []
-    /// Whether messages were seen that are not marked yet.
-    private var hasUnmarked = false
+    /// Whether messages were seen that are not marked yet, and can be marked.
+    private(set) var hasUnmarked = false
 
     init(_ key: ConversationKey, name: String) { (self.key, self.name) = (key, name) }
 
     var messages: [ChatMessage] { entries.compactMap(\.message) }
+
+    /// The names of the authors by id, as their messages have them.
+    var names: [String: String] {
+        Dictionary(
+            messages.lazy.filter { $0.hasName && !$0.author.isEmpty }.map { ($0.author, $0.name) },
+            uniquingKeysWith: { $1 })
+    }
 
     var firstNumber: Int64? { entries.lazy.compactMap(\.message).first?.number }
 
@@ -108,6 +135,13 @@ struct Conversation: Sendable {
         }
     }
 
+    /// The own messages among the newest whose fate is not known yet.
+    var waiting: [ChatMessage] {
+        entries.suffix(ChatState.pageSize).compactMap(\.message).filter {
+            $0.isOwn && !$0.isDeleted && ($0.fate == .unsent || $0.fate == .queued)
+        }
+    }
+
     /// The message that a number of a command means: a number of the history, or -1 for the last one.
     func message(named word: Substring) -> ChatMessage? {
         guard let number = Int64(word) else { return nil }
@@ -118,7 +152,49 @@ struct Conversation: Sendable {
         return named.first
     }
 
+    /// The typed text with a number.
+    func pending(_ number: Int) -> ChatState.Pending? {
+        guard let index = index(of: .pending(number)),
+            case .pending(let text) = entries[index].content
+        else { return nil }
+        return text
+    }
+
     // MARK: Changes
+
+    /// Whether an own message with the id of an envelope is loaded.
+    func hasOwn(_ id: String) -> Bool {
+        entries.lazy.reversed().compactMap(\.message).contains { $0.isOwn && $0.id == id }
+    }
+
+    /// Adds a typed text, or replaces the one of its number. Messages that come later stand below it.
+    mutating func add(_ text: ChatState.Pending) {
+        remove(pending: text.number)
+        insert(Entry(content: .pending(text), order: (text.time.seconds, .max, text.number)))
+    }
+
+    /// Adds a change of the group, or replaces the words of the same one.
+    mutating func add(_ change: GroupChangeLine) {
+        if let index = index(of: .change(change.id)) {
+            entries[index].content = .change(change)
+            return
+        }
+        let entry = Entry(content: .change(change), order: (change.time.seconds, change.number, 0))
+        // The last message that is not detached tells what can follow.
+        if isDetached, let last = entries.last, entry.order > last.order { return }
+        insert(entry)
+        trim()
+    }
+
+    /// Removes a typed text.
+    mutating func remove(pending number: Int) {
+        guard let index = index(of: .pending(number)) else { return }
+        if selection == .pending(number) { selection = nil }
+        if anchor?.id == .pending(number) {
+            anchor = index > 0 ? Anchor(id: entries[index - 1].id, hidden: 0) : nil
+        }
+        entries.remove(at: index)
+    }
 
     /// Whether the message with a number is loaded.
     func has(_ number: Int64) -> Bool { numbers.contains(number) }
@@ -129,9 +205,10 @@ struct Conversation: Sendable {
             var message = message
             // A record from before the marking must not take it back.
             if !old.isUnread { message.isUnread = false }
-            // The record of a deleted message has no author.
+            // The record of a deleted message can have no author, and has no time of writing.
             if message.isDeleted {
-                (message.author, message.name, message.time) = (old.author, old.name, old.time)
+                message.time = old.time
+                if !message.hasName { (message.author, message.name) = (old.author, old.name) }
             }
             if old.place == message.place { return replace(at: index, with: message) }
             remove(at: index)
@@ -228,26 +305,24 @@ struct Conversation: Sendable {
         replace(at: index, with: message)
     }
 
-    /// Whether unread messages can be before the first one that is loaded. Then none is marked, because a mark counts for all before
-    /// it.
-    var canLackUnread: Bool {
-        !isComplete && entries.lazy.compactMap(\.message).first?.isUnread == true
-    }
-
     /// Forgets that messages were seen that are not marked, because they cannot be marked now.
     mutating func forgetUnmarked() { hasUnmarked = false }
 
-    /// Notes that messages were on the screen. Returns the number up to which all are seen and not marked yet.
-    mutating func see(_ numbers: [Int64]) -> Int64? {
+    /// Notes that messages were on the screen.
+    mutating func see(_ numbers: [Int64]) {
         let new = numbers.filter { !seen.contains($0) && message($0)?.isUnread == true }
-        guard !new.isEmpty || hasUnmarked else { return nil }
+        guard !new.isEmpty else { return }
         seen.formUnion(new)
+        hasUnmarked = true
+    }
+
+    /// The number of the message up to which all unread ones were seen, or `nil`.
+    var lastSeen: Int64? {
         var last: Int64?
         for place in unreadPlaces.reversed() {
             guard let number = entries[place].message?.number, seen.contains(number) else { break }
             last = number
         }
-        hasUnmarked = last != nil
         return last
     }
 

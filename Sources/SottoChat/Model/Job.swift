@@ -1,7 +1,6 @@
 /// The purpose of a pipeline.
 enum Job: Sendable, Hashable {
     case lockStatus
-    case lock
     /// Tries a passphrase.
     case trial
     case resolve(String)
@@ -9,7 +8,9 @@ enum Job: Sendable, Hashable {
     case news
     /// Receives and decrypts.
     case mail
-    /// Encrypts and sends records.
+    /// Decrypts what was received before and is not decrypted.
+    case again
+    /// Sends envelopes.
     case sender
     case page(ConversationKey, before: Int64?)
     /// The newest messages again.
@@ -21,8 +22,10 @@ enum Job: Sendable, Hashable {
     case requests
     case groups
     case members(String)
+    /// Lists what waits in the outbox.
+    case waiting
     case sync
-    /// Makes records for the sender. The number is that of a pending text.
+    /// Makes and encrypts records.
     case making(Making)
     /// Uploads and sends a file.
     case delivery(String)
@@ -32,6 +35,10 @@ enum Job: Sendable, Hashable {
     case fetch(Int64)
     case save(Int64)
     case overlay(String)
+    /// Reads a record whose facts are shown.
+    case facts(FactLines.Subject)
+    /// Reads the text of a message for the clipboard.
+    case copy(Int64)
     case marking(ConversationKey, Int64)
     /// Decodes the small pictures of these messages.
     case previews([Int64])
@@ -44,10 +51,14 @@ enum Job: Sendable, Hashable {
         }
     }
 
+    /// Whether it has no end of its own.
+    var isEndless: Bool { self == .news || self == .mail }
+
     /// Whether it reads a part of what is shown.
     var isReading: Bool {
         switch self {
-        case .conversations, .contacts, .requests, .groups, .members, .page, .refresh, .changed:
+        case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .refresh,
+            .changed:
             true
         default: false
         }
@@ -56,16 +67,16 @@ enum Job: Sendable, Hashable {
     /// Whether its output is read as it comes.
     var isStream: Bool {
         switch self {
-        case .news, .mail, .sender, .delivery: true
+        case .news, .mail, .again, .sender, .delivery, .making, .sync, .marking: true
         default: false
         }
     }
 }
 
-/// A tool that makes message records.
+/// A tool that makes message records, or records that another tool has made. They are encrypted.
 struct Making: Sendable, Hashable {
-    var tool: String
-    var arguments: [String]
+    /// `nil` if ``input`` has the records.
+    var tool: Pipeline.Stage?
     var input: String?
     /// The number of the text that is shown until it is in the history.
     var pending: Int?
@@ -75,11 +86,17 @@ struct Making: Sendable, Hashable {
     var reads: Set<Refresh> = []
     /// Whether a failure is not told.
     var isQuiet = false
+
+    static let encryption = Pipeline.Stage("encrypt", ["-q"])
+
+    var stages: [Pipeline.Stage] { (tool.map { [$0] } ?? []) + [Self.encryption] }
 }
 
 /// A part of the state that can be read again.
 enum Refresh: Sendable, Hashable, CaseIterable {
     case conversations, contacts, requests, groups, members, newest, changed
+    /// What waits in the outbox.
+    case waiting
 }
 
 /// A pipeline that runs.
@@ -88,17 +105,32 @@ struct Running: Sendable {
     static let errorLimit = 20
 
     let job: Job
-    /// The first tool.
-    let tool: String
+    /// The tools.
+    let tools: [String]
+    /// Whether a line for the sender was printed.
+    var isMade = false
     var lines: [[UInt8]] = []
     var size = 0
     var errors: [String] = []
 
-    init(_ job: Job, tool: String) { (self.job, self.tool) = (job, tool) }
+    init(_ job: Job, tools: [String]) { (self.job, self.tools) = (job, tools) }
+
+    static let lockCause = "the identity is locked: /unlock"
+
+    /// Whether the tool found the identity locked.
+    var isOfLock: Bool { errors.contains { $0.contains("is locked, and no terminal") } }
 
     /// Returns the cause of a failure in words.
-    func cause(_ status: Int32) -> String {
-        Words.cause(errors) ?? "\(tool) ended with status \(status)"
+    func cause(_ statuses: [Int32]) -> String {
+        if isOfLock { return Self.lockCause }
+        // A tool before the one that failed ends because its reader is gone.
+        let place = statuses.lastIndex { $0 != 0 } ?? 0
+        guard tools.indices.contains(place), statuses.indices.contains(place) else {
+            return Words.cause(errors) ?? "a tool ended"
+        }
+        let others = tools.filter { $0 != tools[place] }
+        let lines = errors.filter { line in !others.contains { line.hasPrefix("\($0): ") } }
+        return Words.cause(lines) ?? "\(tools[place]) ended with status \(statuses[place])"
     }
 
     mutating func add(_ line: [UInt8]) {

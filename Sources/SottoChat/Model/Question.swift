@@ -32,33 +32,45 @@ struct Questions: Sendable {
     private(set) var waiting: [Question] = []
     /// The subjects that were put off until they are asked for again.
     private var later: Set<Question.Subject> = []
-    /// When the first question came to the screen.
-    private(set) var shownAt: Timestamp?
+    /// The question on the screen, and since when, in milliseconds of the monotonic clock.
+    private var painted: (question: Question, since: Int64)?
+    /// The question that the user asked last. It needs no time to be read.
+    private var asked: Question.Subject?
     private static let limit = 200
+    /// The time for which a question is on the screen before a chord answers it, in milliseconds.
+    private static let readingTime: Int64 = 1_000
 
     var first: Question? { waiting.first }
 
-    mutating func ask(_ question: Question, at now: Timestamp) {
-        guard waiting.count < Self.limit, !later.contains(question.subject) else { return }
-        if let index = waiting.firstIndex(where: { $0.subject == question.subject }) {
+    mutating func ask(_ question: Question) {
+        guard !later.contains(question.subject) else { return }
+        if question.isOwn {
+            waiting.removeAll { $0.subject == question.subject }
+            waiting.insert(question, at: 0)
+            asked = question.subject
+        } else if let index = waiting.firstIndex(where: { $0.subject == question.subject }) {
             waiting[index] = question
-            return
+        } else if waiting.count < Self.limit {
+            waiting.append(question)
         }
-        if question.isOwn { waiting.insert(question, at: 0) } else { waiting.append(question) }
-        if waiting.first == question { shownAt = now }
     }
 
-    /// Whether a chord now means the first question: it must have been on the screen in an earlier second, unless the user caused it.
-    func canAnswer(at now: Timestamp) -> Bool {
-        guard let first, let shownAt else { return false }
-        return first.isOwn || now.seconds != shownAt.seconds
+    /// Notes the question that the terminal shows, or that it shows none. A question with another text is another one.
+    mutating func notePainted(_ question: Question?, at milliseconds: Int64) {
+        guard question != painted?.question else { return }
+        painted = question.map { ($0, milliseconds) }
+    }
+
+    /// Whether a chord now means the first question: the user could read it, or has just asked it.
+    func canAnswer(at milliseconds: Int64) -> Bool {
+        guard let first, let painted, painted.question == first else { return false }
+        return first.subject == asked || milliseconds - painted.since >= Self.readingTime
     }
 
     /// Removes the first question, and returns it.
-    mutating func take(at now: Timestamp) -> Question? {
-        guard !waiting.isEmpty else { return nil }
-        shownAt = now
-        return waiting.removeFirst()
+    mutating func take() -> Question? {
+        asked = nil
+        return waiting.isEmpty ? nil : waiting.removeFirst()
     }
 
     /// Puts a question off, which is not asked again before ``reset()``.
@@ -67,10 +79,8 @@ struct Questions: Sendable {
     }
 
     /// Removes the questions of a kind whose subject does not wait any more.
-    mutating func keep(_ keeps: (Question.Subject) -> Bool, at now: Timestamp) {
-        let old = waiting.first
+    mutating func keep(_ keeps: (Question.Subject) -> Bool) {
         waiting.removeAll { !keeps($0.subject) }
-        if waiting.first != old { shownAt = now }
     }
 
     /// Asks those again that were put off.

@@ -20,11 +20,11 @@ extension Conversation {
         var reachesTop = false
         while count < height {
             var rows = layout.rows(of: self, at: index)
-            let isWhole = hidden == 0 || rows.count > height
+            let isEndShown = hidden == 0
             rows.removeLast(min(hidden, max(0, rows.count - 1)))
             hidden = 0
             let shown = rows.suffix(height - count)
-            if isWhole, let message = entries[index].message { numbers.append(message.number) }
+            if isEndShown, let message = entries[index].message { numbers.append(message.number) }
             blocks.append(Array(shown))
             count += shown.count
             if index == 0 {
@@ -101,15 +101,15 @@ extension Conversation {
         anchor = nil
     }
 
-    /// Moves the view as far as needed to show a message whole, or its beginning.
-    mutating func reveal(_ number: Int64, _ layout: MessageRows, height: Int) {
-        guard let target = index(of: .message(number)) else { return }
+    /// Moves the view as far as needed to show an entry whole, or its beginning.
+    mutating func reveal(_ id: EntryID, _ layout: MessageRows, height: Int) {
+        guard let target = index(of: id) else { return }
         let bottom = anchor.flatMap { index(of: $0.id) } ?? entries.count - 1
         let rows = layout.rows(of: self, at: target).count
         if target > bottom || (target == bottom && (anchor?.hidden ?? 0) > 0) {
             anchor =
                 target == entries.count - 1
-                ? nil : Anchor(id: .message(number), hidden: max(0, rows - height))
+                ? nil : Anchor(id: id, hidden: max(0, rows - height))
             return
         }
         var (count, place) = (-(anchor?.hidden ?? 0), bottom)

@@ -3,7 +3,7 @@ enum SlashCommand: String, CaseIterable, Sendable {
     case reply, react, edit, delete, pin, unpin, pins, forward, file, save, copy, search, older,
         info, read
     case timer, receipts, typing, presence, mute, unmute
-    case verify, block, accept, rename
+    case verify, block, unblock, accept, rename
     case members, grant, invite, remove, leave
     case questions, list, open, unlock, lock, help, quit
 
@@ -22,7 +22,7 @@ enum SlashCommand: String, CaseIterable, Sendable {
         case .timer: "TIME | off"
         case .receipts, .typing, .presence: "on | off"
         case .verify: "[NUMBER]"
-        case .block: "[NAME]"
+        case .block, .unblock: "[NAME]"
         case .accept: "[NAME]"
         case .rename, .open, .grant, .invite, .remove: "NAME"
         case .pins, .older, .read, .mute, .unmute, .members, .leave, .questions, .list, .unlock,
@@ -56,7 +56,8 @@ enum SlashCommand: String, CaseIterable, Sendable {
         case .unmute: "the bell again"
         case .verify: "show the safety number, or compare it with NUMBER"
         case .block: "drop everything from a contact, or from the sender of the open request"
-        case .accept: "accept the open invitation or request; NAME is the name of the new contact"
+        case .unblock: "take messages of a contact again"
+        case .accept: "the name for the sender of the request that is asked about; Ctrl-Y accepts"
         case .rename: "give the conversation another name here"
         case .members: "list the members of the group"
         case .grant: "show your messages to a member"
@@ -84,7 +85,8 @@ enum SlashCommand: String, CaseIterable, Sendable {
     /// Whether it needs an open conversation.
     var needsConversation: Bool {
         switch self {
-        case .questions, .list, .open, .unlock, .lock, .help, .quit, .accept, .block: false
+        case .questions, .list, .open, .unlock, .lock, .help, .quit, .accept, .block, .unblock:
+            false
         default: true
         }
     }
@@ -92,7 +94,7 @@ enum SlashCommand: String, CaseIterable, Sendable {
     /// The commands whose argument is a name.
     var takesName: Bool {
         switch self {
-        case .forward, .open, .grant, .invite, .remove, .block: true
+        case .forward, .open, .grant, .invite, .remove, .block, .unblock: true
         default: false
         }
     }
@@ -122,6 +124,10 @@ enum SlashCommand: String, CaseIterable, Sendable {
         let marks = [
             "",
             "Your messages: … waits, ✓ is stored by the relay, ✓✓ is delivered, ✓✓ read is read, [not sent] failed.",
+            "The list: ● online, ✓ verified, # a group, ~ a chat with a phrase, ? waits for your answer; 3 is the number of unread messages.",
+            "The header: +2 or 2 unread are messages in other conversations; 3 waiting are messages that the relay has not taken.",
+            "A friend: sotto add FILE, or sotto meet. A group: sotto group create NAME WHO --send. Both in another terminal.",
+            "A text that was not sent can be selected: e edits it, d removes it, c copies it.",
             "Names are those of your contacts. A name in “quotation marks” is only claimed.",
         ]
         return all.map { MessageRows.padded($0.0, 24) + ($0.1.isEmpty ? "" : "  " + $0.1) } + marks

@@ -68,12 +68,16 @@ struct ChatMessage: Sendable, Hashable {
     /// The id of the author, or an empty text.
     var author: String
     var name: String
+    /// Whether the record gives the name.
+    var hasName = false
     /// The claimed time, at most that of the arrival.
     var time: Timestamp
     var place: Timestamp
     var content: Content
     var isTextCut = false
     var fate: Fate?
+    /// Whether it is an event of this machine, which is sent to nobody.
+    var isLocal = false
     var isUnread = false
     var isDeleted = false
     var isEdited = false
@@ -125,6 +129,7 @@ struct ChatMessage: Sendable, Hashable {
         place = Self.time(record["place"]) ?? received
         time = min(Self.time(record["time"]) ?? received, received)
         name = Self.name(of: record, author: author, isOwn: isOwn)
+        hasName = isOwn || record["name"] != nil
         isDeleted = record["deleted"]?.bool == true
         content = .note("")
         guard readContent(record) else { return nil }
@@ -159,6 +164,8 @@ struct ChatMessage: Sendable, Hashable {
         if let name = record["name"]?.string, !name.isEmpty {
             return Cells.line(name, limit: nameLimit)
         }
+        // Nothing tells the author of some deleted messages of a group.
+        if author.isEmpty, record["deleted"]?.bool == true { return "a member" }
         let short = String(author.prefix(8))
         if let group = record["details"]?.object?["group"]?.object,
             let nickname = group["nickname"]?.string, !nickname.isEmpty
@@ -188,7 +195,7 @@ struct ChatMessage: Sendable, Hashable {
         case "file": readFile(body)
         case "system":
             content = .note(Self.systemWords(body))
-            name = "*"
+            (name, isLocal) = ("*", true)
         default:
             content = .note(
                 "a message of the type \(Cells.line(type, limit: 30)); this version cannot show it")

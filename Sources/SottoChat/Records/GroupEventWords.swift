@@ -10,10 +10,16 @@ struct GroupEventWords {
         (self.event, self.nameOf) = (event, nameOf)
     }
 
+    /// Whether the history prints the event among the messages.
+    static func isStored(_ event: JSONObject) -> Bool {
+        let stored = ["joined", "left", "role", "renamed", "changed", "conversation_deleted"]
+        return event["event"]?.string.map { stored.contains($0) } ?? false
+    }
+
     /// The words, or `nil` for an event that is a question and no news.
     var text: String? {
         let who = person("who", "name", "nickname") ?? "?"
-        // The member by whom it was done, if that is somebody else.
+        // The member who did it, if it is another one.
         let by = person("by", "byName", "byNickname")
         let other = event["by"]?.string == event["who"]?.string ? nil : by
         switch event["event"]?.string {

@@ -7,8 +7,6 @@ struct ChatConversation: Sendable, Hashable {
     var name: String
     var unread: Int
     var isMuted: Bool
-    var isFavourite: Bool
-    var members: Int?
     var time: Timestamp?
     /// The last message on one line.
     var last: String
@@ -31,8 +29,6 @@ struct ChatConversation: Sendable, Hashable {
         self.name = Cells.line(name, limit: 40)
         unread = Int(clamping: max(0, record["unread"]?.integer ?? 0))
         isMuted = record["muted"]?.bool == true
-        isFavourite = record["favourite"]?.bool == true
-        members = record["members"]?.integer.map { Int(clamping: $0) }
         time = record["time"]?.string.flatMap { Timestamp($0) }
         timer = record["timer"]?.integer
         let last = record["last"]?.object
@@ -60,8 +56,6 @@ struct ChatContact: Sendable, Hashable {
     var isVerified: Bool
     var isBlocked: Bool
     var hasChangedKey: Bool
-    var hasCard: Bool
-    var sendsReceipts: Bool
     var sendsTyping: Bool
     var sendsPresence: Bool
     /// Whether the next message has forward secrecy.
@@ -76,8 +70,6 @@ struct ChatContact: Sendable, Hashable {
         isVerified = record["trust"]?.string == "verified"
         isBlocked = record["blocked"]?.bool == true
         hasChangedKey = record["changed"] != nil
-        hasCard = record["card"] != nil
-        sendsReceipts = record["receipts"]?.bool == true
         sendsTyping = record["typing"]?.bool == true
         sendsPresence = record["presence"]?.bool == true
         hasForwardSecrecy = record["uses"]?.string == "ratchet"
@@ -110,6 +102,8 @@ struct ChatGroup: Sendable, Hashable {
     var inviter: String
     var post: String
     var asksForGrants: Bool
+    /// The lifetime of messages in seconds.
+    var timer: Int64?
     var isUnconfirmed: Bool
     /// Whether an owner deleted the group for all.
     var isDeleted: Bool
@@ -130,9 +124,13 @@ struct ChatGroup: Sendable, Hashable {
         let policy = record["policy"]?.object
         post = Cells.line(policy?["post"]?.string ?? "member", limit: 20)
         asksForGrants = policy?["visibility"]?.string == "granted"
+        timer = record["timer"]?.integer.flatMap { $0 > 0 ? $0 : nil }
         isUnconfirmed = record["unconfirmed"]?.bool == true
         isDeleted = record["deleted"]?.bool == true
     }
+
+    /// Whether the list shows its conversation: not before an invitation is accepted, nor after the user left or it was deleted.
+    var isShown: Bool { standing == "member" && !isDeleted || standing == "unreadable" }
 
     /// Whether the own rank permits messages.
     var mayPost: Bool {
@@ -146,6 +144,7 @@ struct ChatGroup: Sendable, Hashable {
 struct ChatMember: Sendable, Hashable {
     var id: String
     var name: String
+    var role: String
     var isMe: Bool
     var seesMe: Bool
 
@@ -154,6 +153,7 @@ struct ChatMember: Sendable, Hashable {
             return nil
         }
         self.id = Cells.line(id, limit: 80)
+        role = Cells.line(record["role"]?.string ?? "", limit: 20)
         isMe = record["me"]?.bool == true
         seesMe = record["seesMe"]?.bool != false
         let known = record["name"]?.string ?? ""

@@ -22,6 +22,26 @@ enum Words {
         "\(seconds / 60):\(padded(Int(seconds % 60)))"
     }
 
+    /// Returns a day as `26 Nov`.
+    static func day(_ time: ChatOptions.LocalTime) -> String {
+        let months = MessageRows.months
+        let month = months.indices.contains(time.month - 1) ? months[time.month - 1].prefix(3) : "?"
+        return "\(time.day) \(month)"
+    }
+
+    /// Returns a time as `26 Nov 09:30`.
+    static func moment(_ time: ChatOptions.LocalTime) -> String {
+        "\(day(time)) \(padded(time.hour)):\(padded(time.minute))"
+    }
+
+    /// Returns a lifetime as `7d`.
+    static func time(_ seconds: Int64) -> String {
+        for (unit, length) in [("w", 604_800), ("d", 86_400), ("h", 3_600), ("m", 60)]
+            as [(String, Int64)]
+        where seconds % length == 0 { return "\(seconds / length)\(unit)" }
+        return "\(seconds)s"
+    }
+
     /// Returns a number with at least two digits.
     static func padded(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 

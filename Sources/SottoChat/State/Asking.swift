@@ -5,15 +5,16 @@ extension ChatState {
     mutating func askRequests() {
         let ids = Set(list.requests.filter { list.contact($0.id) == nil && $0.count > 0 }.map(\.id))
         questions.keep(
-            { if case .request(let id) = $0 { ids.contains(id) } else { true } }, at: now)
+            { if case .request(let id) = $0 { ids.contains(id) } else { true } })
         for request in list.requests where ids.contains(request.id) {
+            let name = acceptedNames[request.id].map { ", named \($0) here" } ?? ""
             let claimed =
                 request.claimedName.map { "“\($0)” (claimed)" } ?? "a sender without a name"
             ask(
                 Question(
                     subject: .request(id: request.id),
                     text:
-                        "\(claimed), \(request.id.prefix(16))…: \(Words.count(request.count, "message"))",
+                        "\(claimed)\(name), \(request.id.prefix(16))…: \(Words.count(request.count, "message"))",
                     yes: "accepts", no: "drops"))
         }
     }
@@ -22,7 +23,7 @@ extension ChatState {
         let invited = list.groups.filter { $0.standing == "invited" }
         let ids = Set(invited.map(\.id))
         questions.keep(
-            { if case .invitation(let id) = $0 { ids.contains(id) } else { true } }, at: now)
+            { if case .invitation(let id) = $0 { ids.contains(id) } else { true } })
         for group in invited {
             ask(
                 Question(
@@ -39,22 +40,32 @@ extension ChatState {
         let wanting = isAsked ? members.filter { !$0.seesMe && !$0.isMe } : []
         let ids = Set(wanting.map(\.id))
         questions.keep(
-            { if case .grant(group, let id) = $0 { ids.contains(id) } else { true } }, at: now)
+            { if case .grant(group, let id) = $0 { ids.contains(id) } else { true } })
         for member in wanting.prefix(50) {
             ask(
                 Question(
                     subject: .grant(group: group, member: member.id),
-                    text: "show your messages to \(member.name)?", yes: "shows them",
-                    no: "asks no more now"))
+                    text:
+                        "show your messages in the group \(groupName(group)) to \(member.name)?",
+                    yes: "shows them", no: "asks no more now"))
         }
     }
 
     mutating func ask(_ question: Question) {
         let isNew = !questions.waiting.contains { $0.subject == question.subject }
-        questions.ask(question, at: now)
-        if options.form == .lines, isNew, let command = command(for: question.subject) {
-            say("\(question.text): \(command)")
-        }
+        questions.ask(question)
+        if options.form == .lines, isNew { say(words(for: question)) }
+    }
+
+    /// The words of a question without a screen.
+    func words(for question: Question) -> String {
+        question.text + (command(for: question.subject).map { ": \($0)" } ?? "")
+    }
+
+    /// The name of a group.
+    func groupName(_ id: String) -> String {
+        list.group(id)?.name
+            ?? (conversation?.key == .group(id) ? conversation?.name : nil) ?? String(id.prefix(16))
     }
 
     /// The command that answers yes, for the form without a screen.
@@ -71,17 +82,22 @@ extension ChatState {
     /// Answers the first question with a key chord.
     mutating func answer(_ isYes: Bool) {
         guard questions.first != nil else { return say("no question waits") }
-        guard questions.canAnswer(at: now) else {
-            return say("this question is new: read it, then press the key again")
+        guard questions.canAnswer(at: uptime) else {
+            let isShown = screen().shown.question != nil
+            return say(
+                isShown
+                    ? "this question is new: read it, then press the key again"
+                    : "the question does not fit on the screen")
         }
-        guard let question = questions.take(at: now) else { return }
+        guard let question = questions.take() else { return }
         switch question.subject {
         case .request(let id):
-            if isYes { accept(id, name: nil) } else { drop(id) }
+            let name = acceptedNames.removeValue(forKey: id)
+            if isYes { accept(id, name: name) } else { drop(id) }
         case .invitation(let id):
             if isYes {
                 make(
-                    "group", ["accept", id], success: "you join the group",
+                    "group", ["accept", id], success: "you joined",
                     reads: [.groups, .conversations])
             } else {
                 run(.change("declined"), "group", ["decline", id])
@@ -97,13 +113,15 @@ extension ChatState {
         case .leave(let id):
             if isYes {
                 make(
-                    "group", ["leave", "--yes", id], success: "you left the group", reads: [.groups]
+                    "group", ["leave", "--yes", id], success: "you left the group",
+                    reads: [.groups, .newest]
                 )
             }
         case .remove(let group, let id):
             if isYes {
                 make(
-                    "group", ["remove", group, id], success: "removed", reads: [.members, .groups])
+                    "group", ["remove", group, id], success: "\(name(of: id)) was removed",
+                    reads: [.members, .groups, .newest])
             }
         case .block(let id): if isYes { block(id) }
         }
@@ -111,8 +129,9 @@ extension ChatState {
 
     mutating func accept(_ id: String, name: String?) {
         let named = name.map { ["--name", $0] } ?? []
+        let claimed = list.requests.first { $0.id == id }?.claimedName
         run(
-            .change("accepted \(name ?? String(id.prefix(16)))"),
+            .change("accepted \(name ?? claimed ?? String(id.prefix(16)))"),
             [
                 Pipeline.Stage("contact", ["accept"] + named + [id]),
                 Pipeline.Stage("decrypt", ["-q"]),

@@ -12,6 +12,9 @@ package struct ChatState: Sendable {
         case edit(Int64)
         case react(Int64)
         case forward(Int64)
+
+        /// Whether it changes a message. Then the history gets no message with the id of its envelope.
+        var isEdit: Bool { if case .edit = self { true } else { false } }
     }
 
     /// A typed text that is not in the history yet.
@@ -20,8 +23,10 @@ package struct ChatState: Sendable {
         var key: ConversationKey
         var text: String
         var time: Timestamp
-        /// Whether its record was given to the sender.
-        var isMade = false
+        /// The purpose of the text, or `nil` for a new message.
+        var subject: Subject?
+        /// The ids of its envelopes. The history has the message with one of them.
+        var ids: Set<String> = []
         /// The reason why it was not sent.
         var failure: String?
     }
@@ -33,11 +38,30 @@ package struct ChatState: Sendable {
         var restart: Timestamp?
     }
 
+    /// When the identity is locked at the end of the program.
+    package enum Locking: Sendable, Hashable {
+        case never
+        /// If no other window of this identity is open.
+        case ifLast
+        case always
+    }
+
+    /// The repeated reading of the fates of own messages.
+    struct FateCheck: Sendable {
+        /// The number of messages that wait.
+        var count = 0
+        /// The seconds until the next reading.
+        var delay: Int64 = 0
+        var next: Timestamp?
+    }
+
     /// The prompt for the passphrase.
     struct LockPrompt: Sendable {
         var passphrase = TypedPassphrase()
         /// Whether the identity stays unlocked after the end.
         var stays = false
+        /// The value before the attempt.
+        var locking = Locking.never
         var isWaiting = false
         var message = ""
     }
@@ -47,6 +71,8 @@ package struct ChatState: Sendable {
 
     var options: ChatOptions
     var now: Timestamp
+    /// The monotonic clock, in milliseconds.
+    var uptime: Int64 = 0
     /// The time of the start.
     let started: Timestamp
     var effects: [ChatEffect] = []
@@ -57,12 +83,17 @@ package struct ChatState: Sendable {
     var news = Service()
     var mail = Service()
     var sender = Service()
+    /// Whether the sender reads no further lines.
+    private var isSenderClosing = false
+    /// The lines for the sender that it has not answered.
+    var outgoing = Outgoing()
     /// The tools that make records run one at a time, so that the order of typing is the order of sending.
     var makings: [Making] = []
     var isMaking = false
     /// The parts to read again, and the time when each was read last.
     var refreshes: Set<Refresh> = []
     var lastRefresh: [Refresh: Timestamp] = [:]
+    var fates = FateCheck()
     var nextSync: Timestamp?
     var isSyncWanted = false
 
@@ -74,6 +105,8 @@ package struct ChatState: Sendable {
     var signals: [Signal: Timestamp] = [:]
     var previews = Previews()
     var questions = Questions()
+    /// The names that message requests get when they are accepted, by their id.
+    var acceptedNames: [String: String] = [:]
     var pending: [Pending] = []
     var lastPending = 0
     /// The newest number of a message that was announced by a bell.
@@ -84,13 +117,20 @@ package struct ChatState: Sendable {
     var sendTrouble: String?
     /// The reason why recv does not reach the relay. recv tells it once, and tells when it is connected again.
     var receptionTrouble: String?
+    /// Whether the relay has taken a message since ``receptionTrouble``. Then recv only waits for its next attempt.
+    var isReconnecting = false
     var mailTrouble: String?
+    /// The number of messages in the outbox, which the relay has not taken.
+    var waiting = 0
     var isReceivedElsewhere = false
     var isLocked = false
+    /// Whether the identity has a passphrase.
+    var hasPassphrase = true
 
     // Typed text and the screen.
     var lock: LockPrompt?
-    var locksAtEnd = false
+    /// Whether the loop locks the identity at the end of the program, also at an end that the state does not know.
+    package internal(set) var locking = Locking.never
     var editor = LineEditor()
     var drafts: [ConversationKey: String] = [:]
     var typed: [String] = []
@@ -109,7 +149,13 @@ package struct ChatState: Sendable {
     var isFinishing = false
     /// The exit status after everything is sent.
     private var finishingStatus: Int32 = 0
+    /// The status of the first line that was not sent or not done, without a screen.
+    private var failure: Int32?
     var isInputEnded = false
+    /// Whether the outbox was listed at the end.
+    private var isCounted = false
+    /// Whether everything was read that the lines without a screen can name, since the conversation was opened.
+    var isPrepared = false
     /// The times of the last signals that a text is typed.
     var typingSignals: [ConversationKey: Timestamp] = [:]
     var nextPresence: Timestamp?
@@ -147,7 +193,10 @@ package struct ChatState: Sendable {
         case .paste(let text): paste(text)
         case .resized(let columns, let rows):
             (options.columns, options.rows) = (max(1, columns), max(1, rows))
-        case .ticked(let time): tick(time)
+        case .ticked(let time, let uptime):
+            self.uptime = uptime
+            tick(time)
+        case .shown(let shown): notePainted(shown)
         case .entered(let line): enter(line)
         case .inputEnded: isInputEnded = true
         case .printed(let id, let line): takeOutput(id, line)
@@ -155,6 +204,8 @@ package struct ChatState: Sendable {
         case .said(let id, let stage, let line): takeError(id, stage, line)
         case .ended(let id, let statuses): takeEnd(id, statuses)
         case .listed(let folder, let names): complete(folder, names)
+        case .notificationFailed(let cause): complain("--notify: \(cause)")
+        case .otherWindowLocks: if locking == .never { locking = .ifLast }
         case .unlocked(let status, let message): takeUnlocking(status, message)
         case .interrupted(let number): finish(128 + number)
         }
@@ -164,9 +215,11 @@ package struct ChatState: Sendable {
     /// Starts what is due, and returns the effects.
     private mutating func finished() -> [ChatEffect] {
         if ending == nil {
+            if !isPreparing { isPrepared = true }
             takeWaitingLines()
             runRefreshes()
             runMakings()
+            feedSender()
             runPreviews()
             endIfFinished()
         }
@@ -180,12 +233,13 @@ package struct ChatState: Sendable {
 
     private mutating func takeWaitingLines() {
         guard options.form == .lines else { return }
-        if conversation != nil, !waitingLines.isEmpty {
-            let lines = waitingLines
-            waitingLines = []
-            for line in lines { enter(line) }
+        while !isPreparing, !waitingLines.isEmpty {
+            let line = waitingLines.removeFirst()
+            if line.contains(where: { !$0.isWhitespace }) { take(line: line) }
         }
-        if isInputEnded, conversation != nil || options.who == nil, !isFinishing { finish(0) }
+        if isInputEnded, !isPreparing, !isFinishing {
+            finish(0)
+        }
     }
 
     // MARK: Programs
@@ -207,12 +261,11 @@ package struct ChatState: Sendable {
         lastID += 1
         let id = Pipeline.ID(lastID)
         let stages = passphrase == nil ? stages : stages.map(\.withPassphrase)
-        running[id] = Running(job, tool: stages.first?.tool ?? "")
-        effects.append(
-            .start(
-                Pipeline(
-                    id, stages, takesInput: input != nil || staysOpen,
-                    confirmingStage: confirmingStage), passphrase: passphrase))
+        running[id] = Running(job, tools: stages.map(\.tool))
+        var pipeline = Pipeline(
+            id, stages, takesInput: input != nil || staysOpen, confirmingStage: confirmingStage)
+        pipeline.endsWithChat = job.isEndless
+        effects.append(.start(pipeline, passphrase: passphrase))
         if let input, !input.isEmpty { effects.append(.write(id, input)) }
         if input != nil { effects.append(.closeInput(id)) }
         return id
@@ -233,6 +286,12 @@ package struct ChatState: Sendable {
     }
 
     mutating func complain(_ text: String) { say(text, isAlert: true) }
+
+    /// Tells why a typed line was not sent or not done. Without a screen the exit status tells it too.
+    mutating func refuse(_ text: String, status: Int32 = 1) {
+        if options.form == .lines { failure = failure ?? status }
+        complain(text)
+    }
 
     /// Adds a line to the open conversation.
     mutating func tell(_ text: String) {
@@ -256,6 +315,7 @@ package struct ChatState: Sendable {
         for contact in presenceContacts {
             make("compose", ["presence", "--offline", contact.id], isQuiet: true)
         }
+        guard options.form == .screen else { return }
         say("ending, when everything is sent or in the outbox; Ctrl-C ends now")
     }
 
@@ -264,19 +324,56 @@ package struct ChatState: Sendable {
             !running.values.contains(where: { $0.job.mustFinish })
         else { return }
         if let id = sender.id {
-            if running[id] != nil, sender.restart == nil {
-                // The restart that never comes marks that the input was closed.
-                sender.restart = Timestamp(seconds: .max)
+            if outgoing.isWritten, !isSenderClosing {
+                isSenderClosing = true
                 effects.append(.closeInput(id))
             }
             return
         }
-        if locksAtEnd {
-            locksAtEnd = false
-            run(.lock, "keygen", ["lock", "-q"])
-            return
+        if waiting > 0 || refreshes.contains(.waiting), !isCounted {
+            (isCounted, waiting) = (true, 0)
+            refreshes.remove(.waiting)
+            run(.waiting, "send", ["--list", "--json"])
         }
-        if isRunning(.lock) { return }
-        end(finishingStatus)
+        if isRunning(.waiting) { return }
+        if !outgoing.isEmpty {
+            guard sender.attempts > Self.lastAttempts else {
+                startSender()
+                return feedSender()
+            }
+            outgoing = Outgoing()
+            let words = "not everything was sent: send ends with an error"
+            if options.form == .screen { effects.append(.warn("sotto chat: \(words)")) }
+            refuse(words)
+        }
+        if waiting > 0 {
+            let words =
+                waiting == 1
+                ? "1 message waits: it is sent by the next sotto chat or sotto send"
+                : "\(waiting) messages wait: they are sent by the next sotto chat or sotto send"
+            effects.append(.warn("sotto chat: \(words)"))
+        }
+        end(finishingStatus == 0 ? failure ?? 0 : finishingStatus)
+    }
+
+    /// The times that a sender which fails at the end is started again.
+    private static let lastAttempts = 3
+
+    /// Starts `send`, which reads until its input is closed.
+    mutating func startSender() {
+        sender.id = run(.sender, [Pipeline.Stage("send", [])], staysOpen: true)
+        (sender.restart, isSenderClosing) = (nil, false)
+    }
+
+    /// Gives the sender what it has not got, and starts it if it does not run.
+    private mutating func feedSender() {
+        guard !outgoing.isEmpty, !isSenderClosing || sender.id == nil else { return }
+        if sender.id == nil {
+            guard sender.restart == nil, !isFinishing else { return }
+            startSender()
+        }
+        guard let id = sender.id else { return }
+        let bytes = outgoing.next()
+        if !bytes.isEmpty { effects.append(.write(id, bytes)) }
     }
 }

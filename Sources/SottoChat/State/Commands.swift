@@ -1,4 +1,5 @@
 import Sotto
+import SottoBytes
 
 /// Typed lines and commands.
 extension ChatState {
@@ -6,21 +7,24 @@ extension ChatState {
     mutating func submit() {
         var text = editor.text
         guard text.contains(where: { !$0.isWhitespace }) else { return }
+        guard !isFinishing else { return say("not sent: the chat ends; Ctrl-C ends it now") }
         if let subject, !text.hasPrefix("/") || text.hasPrefix("//") {
             if text.hasPrefix("//") { text.removeFirst() }
             remember(text)
             editor.set("")
-            self.subject = nil
+            (self.subject, status) = (nil, nil)
             return take(text, for: subject)
         }
         remember(text)
         editor.set("")
+        // A command ends the purpose of the text before it.
+        (subject, status) = (nil, nil)
         take(line: text)
     }
 
     /// Takes a line that was typed: a text or a command.
     mutating func take(line: String) {
-        if line.hasPrefix("/"), !line.hasPrefix("//"), !line.hasPrefix("/ ") {
+        if line.hasPrefix("/"), !line.hasPrefix("//") {
             return take(command: line)
         }
         say(text: line.hasPrefix("//") ? String(line.dropFirst()) : line)
@@ -28,25 +32,53 @@ extension ChatState {
 
     /// Sends a text to the open conversation.
     private mutating func say(text: String) {
-        guard let open = conversation else { return say("open a conversation first") }
-        if isLocked {
-            editor.set(text)
-            return complain("the identity is locked: /unlock")
+        guard let key = conversation?.key else {
+            return refuse("no conversation is open: /open NAME")
         }
-        if case .group(let id) = open.key, let group = list.group(id), !group.mayPost {
-            editor.set(text)
-            if group.isDeleted { return complain("the group was deleted") }
-            return complain(
-                group.standing == "member"
-                    ? "your rank here is \(group.rank); messages need the rank \(group.post)"
-                    : "you are not a member of the group")
-        }
-        lastPending += 1
-        pending.append(Pending(number: lastPending, key: open.key, text: text, time: now))
-        if pending.count > 200 { pending.removeFirst() }
-        make("compose", ["text", "--", open.key.who], input: text, pending: lastPending)
+        make(text, nil, ["text", "--", key.who])
         conversation?.unreadLine = nil
-        goToEnd()
+    }
+
+    /// The reason why nothing can be sent to the open conversation now.
+    private var obstacle: String? {
+        if isFinishing { return "not sent: the chat ends" }
+        if isLocked { return "the identity is locked: /unlock" }
+        if case .person(let id)? = conversation?.key, list.contact(id)?.isBlocked == true {
+            return "\(name(of: id)) is blocked, and an answer is dropped; /unblock ends it"
+        }
+        guard case .group(let id)? = conversation?.key, let group = list.group(id), !group.mayPost
+        else { return nil }
+        if group.standing == "invited" { return "you have not joined; /questions asks" }
+        if group.isDeleted { return "the group was deleted" }
+        return group.standing == "member"
+            ? "your rank here is \(group.rank); messages need the rank \(group.post)"
+            : "you are not a member of the group"
+    }
+
+    /// Leaves a refused line as a draft. If the identity is locked, asks for the passphrase: it must not be typed after the draft.
+    private mutating func keep(_ text: String) {
+        guard options.form == .screen else { return }
+        editor.set(text)
+        if isLocked { askPassphrase() }
+    }
+
+    /// Makes a message with a typed text, which is shown until the history has it. A text that cannot be sent stays in the line.
+    private mutating func make(
+        _ text: String, _ subject: Subject?, _ arguments: [String], reads: Set<Refresh> = []
+    ) {
+        guard let key = conversation?.key else { return }
+        if let obstacle {
+            keep(text)
+            self.subject = subject
+            return refuse(obstacle)
+        }
+        if !(subject?.isEdit ?? false) { goToEnd() }
+        lastPending += 1
+        let typed = Pending(
+            number: lastPending, key: key, text: text, time: now, subject: subject)
+        pending.append(typed)
+        conversation?.add(typed)
+        make("compose", arguments, input: text, pending: lastPending, reads: reads)
     }
 
     private mutating func take(_ text: String, for subject: Subject) {
@@ -55,28 +87,56 @@ extension ChatState {
         switch subject {
         case .reply(let number):
             make(
-                "compose", ["reply", "--with", key.who, "--", "\(number)"], input: text,
-                reads: [.newest])
-            goToEnd()
+                text, subject, ["reply", "--with", key.who, "--", "\(number)"], reads: [.newest])
         case .edit(let number):
             guard conversation?.message(number)?.plainText != text else { return }
             make(
-                "compose", ["edit", "--with", key.who, "--", "\(number)"], input: text,
+                text, subject, ["edit", "--with", key.who, "--", "\(number)"],
                 reads: [.newest, .changed])
         case .react(let number):
             guard let emoji = words.first else { return }
             make(
                 "compose", ["react", "--with", key.who, "--", "\(number)", String(emoji)],
                 reads: [.newest, .changed])
-        case .forward(let number): forward(number, to: text)
+        case .forward(let number):
+            guard knows(text) else {
+                // The text can be a message, which was not meant as a name.
+                editor.set(text)
+                self.subject = subject
+                return refuse("\(noName(text)); Esc ends forwarding")
+            }
+            forward(number, to: text)
         }
+    }
+
+    /// The words for a name that is not known.
+    func noName(_ name: String) -> String {
+        "no contact or group has the name \(Cells.line(whole(name), limit: 40))"
+    }
+
+    /// Whether a contact or a group can have a name. The beginning of an id can be one.
+    private func knows(_ name: String) -> Bool {
+        let wanted = whole(name).lowercased()
+        let names =
+            list.contacts.map(\.name) + list.groups.map(\.name) + list.conversations.map(\.name)
+        let isID = wanted.utf8.count >= 4 && wanted.allSatisfy(\.isHexDigit)
+        return isID || wanted == "me" || names.contains { $0.lowercased() == wanted }
     }
 
     private mutating func forward(_ number: Int64, to name: String) {
         guard let key = conversation?.key else { return }
+        guard knows(name) else { return refuse(noName(name)) }
         make(
             "compose", ["forward", "--with", key.who, "--to", whole(name), "--", "\(number)"],
             success: "forwarded to \(whole(name))", reads: [.conversations, .newest])
+    }
+
+    /// Returns a name without the quotation marks around it.
+    private func unquoted(_ name: String) -> String {
+        guard let mark = name.first, "\"'".contains(mark), name.last == mark, name.count > 2 else {
+            return name
+        }
+        return String(name.dropFirst().dropLast())
     }
 
     private func whole(_ name: String) -> String {
@@ -91,17 +151,27 @@ extension ChatState {
     private mutating func take(command line: String) {
         let name = line.dropFirst().prefix { !$0.isWhitespace }
         let rest = whole(String(line.dropFirst(name.count + 1)))
+        guard !name.isEmpty else {
+            editor.set(line)
+            return refuse("no command has a space after the slash; begin a text with //")
+        }
         guard let command = SlashCommand(rawValue: String(name)) else {
-            return complain(
-                "unknown command /\(Cells.line(String(name), limit: 20)); /help lists the commands")
+            editor.set(line)
+            return refuse(
+                "no command /\(Cells.line(String(name), limit: 20)); begin a text with //, see /help"
+            )
         }
         if command.needsConversation, conversation == nil {
-            return say("/\(command.rawValue) needs an open conversation")
+            return refuse("/\(command.rawValue) needs an open conversation")
         }
         if command.isForGroups, conversation?.key.isGroup != true {
-            return say("/\(command.rawValue) is for groups")
+            return refuse("/\(command.rawValue) is for groups")
         }
-        run(command, rest)
+        if command.usage.isEmpty, !rest.isEmpty {
+            editor.set(line)
+            return refuse("/\(command.rawValue) stands alone: nothing follows it")
+        }
+        run(command, command.takesName ? unquoted(rest) : rest)
     }
 
     private mutating func run(_ command: SlashCommand, _ rest: String) {
@@ -109,14 +179,17 @@ extension ChatState {
         case .help: show("help", SlashCommand.helpLines(isGroup: conversation?.key.isGroup ?? true))
         case .quit: finish(0)
         case .list: close()
-        case .open: rest.isEmpty ? say("/open needs a name") : resolve(rest)
+        case .open: rest.isEmpty ? refuse("/open needs a name") : resolve(rest)
         case .unlock: isLocked || isStarted ? askPassphrase() : ()
+        case .lock where !hasPassphrase:
+            refuse("the identity has no passphrase; to add one: sotto keygen passwd")
         case .lock:
-            locksAtEnd = true
+            locking = .always
             finish(0)
         case .questions: askAgain()
         case .accept: acceptFirst(rest)
         case .block: blockFirst(rest)
+        case .unblock: unblock(rest)
         default:
             if let key = conversation?.key { run(command, rest, in: key) }
         }
@@ -127,13 +200,14 @@ extension ChatState {
         switch command {
         case .reply, .edit, .react, .delete, .pin, .unpin, .forward, .save, .copy, .info:
             runOnMessage(command, rest, in: key)
-        case .pins: show("pinned messages", "history", ["page", "--pinned", "--text", "--", who])
+        case .pins: show(Overlay.pins, "history", ["page", "--pinned", "--text", "--", who])
         case .search:
             if rest.isEmpty {
-                say("/search needs a text")
+                refuse("/search needs a text")
             } else {
                 show(
-                    "messages with “\(Cells.line(rest, limit: 40))”", "history",
+                    "messages with “\(Cells.line(rest, limit: 40))”; /info NUMBER shows one",
+                    "history",
                     ["search", "--text", "--", rest, who])
             }
         case .file: sendFile(rest, to: who)
@@ -144,13 +218,16 @@ extension ChatState {
         case .mute: run(.change("no bell for this conversation"), "history", ["mute", "--", who])
         case .unmute: run(.change("the bell rings again"), "history", ["mute", "--off", "--", who])
         case .rename:
-            if !rest.isEmpty { run(.change("renamed"), "history", ["rename", "--", who, rest]) }
+            guard !rest.isEmpty else { return refuse("/rename needs a name") }
+            run(.change("renamed"), "history", ["rename", "--", who, rest])
         case .verify: verify(rest, key)
-        case .members: show("members", "group", ["participants", "--text", "--", who])
+        case .members:
+            show(
+                "members: name, rank, nickname, id", "group", ["participants", "--text", "--", who])
         case .grant: named(rest) { $0.grant(who, $1) }
         case .invite:
             if rest.isEmpty {
-                say("/invite needs the name of a contact")
+                refuse("/invite needs the name of a contact")
             } else {
                 make(
                     "group", ["invite", "--", who, rest], success: "invited \(rest)",
@@ -161,17 +238,28 @@ extension ChatState {
                 state.ask(
                     Question(
                         subject: .remove(group: who, member: id),
-                        text: "remove \(state.name(of: id)) from the group?", yes: "removes",
-                        no: "does nothing"))
+                        text:
+                            "remove \(state.name(of: id)) from the group \(state.groupName(who))?",
+                        yes: "removes", no: "does nothing"))
             }
+        case .leave where isOnlyOwner:
+            refuse(
+                "you are the only owner: sotto group role \(shellWord(groupName(who))) WHO owner --send, or sotto group delete \(shellWord(groupName(who))) --send"
+            )
         case .leave:
-            let name = conversation?.name ?? "?"
             ask(
                 Question(
-                    subject: .leave(group: who), text: "leave the group \(name)?", yes: "leaves",
-                    no: "stays"))
+                    subject: .leave(group: who), text: "leave the group \(groupName(who))?",
+                    yes: "leaves", no: "stays"))
         default: break
         }
+    }
+
+    /// Whether the group has other members and no other owner.
+    private var isOnlyOwner: Bool {
+        let others = members.filter { !$0.isMe }
+        return members.contains { $0.isMe && $0.role == "owner" } && !others.isEmpty
+            && !others.contains { $0.role == "owner" }
     }
 
     /// Runs an action on a member with a name or the beginning of an id.
@@ -181,7 +269,7 @@ extension ChatState {
             $0.name.lowercased() == wanted || (name.count >= 8 && $0.id.hasPrefix(wanted))
         }
         guard !name.isEmpty, let member = found.first, found.count == 1 else {
-            return say("the name or the id of one member is needed; /members lists them")
+            return refuse("the name or the id of one member is needed; /members lists them")
         }
         action(&self, member.id)
     }
@@ -203,11 +291,31 @@ extension ChatState {
     ) {
         let takesPlain = command.usage == "[-N | #N]"
         let (word, text) = target(rest, takesPlain: takesPlain)
+        // A word that could be meant as a message must not become a text, or the last message.
+        let isOdd =
+            takesPlain ? !text.isEmpty : word == nil && ["#", "-"].contains(String(rest.prefix(1)))
+        guard !isOdd else {
+            editor.set("/\(command.rawValue) \(rest)")
+            let odd = Cells.line(
+                String((takesPlain ? text : rest).prefix { !$0.isWhitespace }), limit: 20)
+            return refuse(
+                "\(odd) names no message: -2 is the last but one, #17 the one with this number")
+        }
         if command == .info, word == nil { return showInfo(about: key) }
+        // A search finds messages that are not loaded.
+        if command == .info, let number = word.flatMap({ Int64($0) }), number > 0 {
+            return showInfo(number)
+        }
         guard let message = message(word, for: command) else {
-            return say(
-                word.map { "no message \($0) is loaded here" }
-                    ?? "no message is here for /\(command.rawValue)")
+            return refuse(
+                word.map {
+                    $0.hasPrefix("-")
+                        ? "fewer messages are here; /older shows more"
+                        : "no message that is shown here has the number \($0); /older shows more"
+                }
+                    ?? (command == .unpin
+                        ? "no message that is shown here is pinned"
+                        : "no message is here for /\(command.rawValue)"))
         }
         let number = message.number
         switch command {
@@ -216,6 +324,7 @@ extension ChatState {
         case .react: text.isEmpty ? (subject = .react(number)) : take(text, for: .react(number))
         case .forward: text.isEmpty ? (subject = .forward(number)) : forward(number, to: text)
         case .delete: askToDelete(message)
+        case .unpin where !message.isPinned: refuse("this message is not pinned")
         case .pin, .unpin:
             make(
                 "compose", [command.rawValue, "--with", key.who, "--", "\(number)"],
@@ -237,19 +346,20 @@ extension ChatState {
             if command == .save {
                 if case .file = message.content { return true } else { return false }
             }
+            if command == .unpin { return message.isPinned }
             return !isOwn || message.isOwn
         }
     }
 
     mutating func showInfo(_ number: Int64) {
         conversation?.selection = nil
-        show("message \(number)", "history", ["show", "--text", "--", "\(number)"])
+        showFacts(.message(number))
     }
 
     private mutating func showInfo(about key: ConversationKey) {
         switch key {
-        case .person(let id): show("contact", "contact", ["show", "--text", "--", id])
-        case .group(let id): show("group", "group", ["show", "--text", "--", id])
+        case .person(let id): show(Overlay.contact, "contact", ["show", "--text", "--", id])
+        case .group(let id): showFacts(.group(id))
         case .chat(let name): say("a chat with a phrase: \(name)")
         }
     }
@@ -257,11 +367,16 @@ extension ChatState {
     // MARK: Settings
 
     private mutating func setTimer(_ time: String, _ key: ConversationKey) {
-        guard !time.isEmpty else { return say("/timer needs a time such as 8h or 7d, or off") }
+        let digits = time.prefix { ("0"..."9").contains($0) }
+        let isTime =
+            !digits.isEmpty && ["s", "m", "h", "d", "w"].contains(time.dropFirst(digits.count))
+        guard isTime || time == "off" else {
+            return refuse("/timer needs a time such as 30m, 8h or 7d, or off")
+        }
         if case .group(let id) = key {
             make(
                 "group", ["timer", "--", id, time], success: "timer \(time)",
-                reads: [.groups, .conversations])
+                reads: [.groups, .conversations, .newest])
         } else {
             make(
                 "compose", ["timer", "--", key.who, time], success: "timer \(time)",
@@ -270,9 +385,11 @@ extension ChatState {
     }
 
     private mutating func set(_ command: SlashCommand, _ value: String, _ key: ConversationKey) {
-        guard case .person(let id) = key else { return say("/\(command.rawValue) is for contacts") }
+        guard case .person(let id) = key else {
+            return refuse("/\(command.rawValue) is for contacts")
+        }
         guard ["on", "off"].contains(value) else {
-            return say("/\(command.rawValue) needs on or off")
+            return refuse("/\(command.rawValue) needs on or off")
         }
         run(
             .change("\(command.rawValue) \(value)"), "contact",
@@ -280,17 +397,21 @@ extension ChatState {
     }
 
     private mutating func verify(_ number: String, _ key: ConversationKey) {
-        guard case .person(let id) = key else { return say("/verify is for contacts") }
-        if number.isEmpty { return show("contact", "contact", ["show", "--text", "--", id]) }
+        guard case .person(let id) = key else { return refuse("/verify is for contacts") }
+        if number.isEmpty { return show(Overlay.contact, "contact", ["show", "--text", "--", id]) }
         run(.change("verified: the numbers are equal"), "contact", ["verify", "--", id, number])
     }
 
     private mutating func sendFile(_ rest: String, to who: String) {
         var words = ShellWords(rest)
-        guard var path = words.next(), !path.isEmpty else { return say("/file needs a path") }
+        guard var path = words.next(), !path.isEmpty else { return refuse("/file needs a path") }
+        if let obstacle {
+            keep("/file \(rest)")
+            return refuse(obstacle)
+        }
         if path.hasPrefix("~/"), !options.home.isEmpty { path = options.home + path.dropFirst() }
         let name = path.split(separator: "/").last.map(String.init) ?? path
-        say("sending \(name)")
+        if options.form == .screen { say("sending \(name)") }
         run(
             .delivery(Cells.line(name, limit: 40)),
             [
@@ -310,15 +431,18 @@ extension ChatState {
         if questions.first == nil { say("no question waits") }
     }
 
+    /// Sets the name that the sender of the first request gets. Only the chord accepts it.
     private mutating func acceptFirst(_ name: String) {
         guard let question = questions.first, case .request(let id) = question.subject else {
-            return questions.first == nil ? say("no request waits") : answer(true)
+            return refuse("no message request is asked about")
         }
-        guard questions.canAnswer(at: now) else {
-            return say("this question is new: read it first")
+        if options.form == .lines { return say(words(for: question)) }
+        if !name.isEmpty {
+            acceptedNames[id] = Cells.line(name, limit: 40) == name ? name : nil
+            guard acceptedNames[id] != nil else { return refuse("the name cannot be used") }
+            askRequests()
         }
-        _ = questions.take(at: now)
-        accept(id, name: name.isEmpty ? nil : name)
+        say("Ctrl-Y accepts the request")
     }
 
     private mutating func blockFirst(_ name: String) {
@@ -328,18 +452,36 @@ extension ChatState {
                     $0.name.lowercased() == name.lowercased()
                 })
             else {
-                return say("no contact has the name \(Cells.line(name, limit: 40))")
+                return refuse("no contact has the name \(Cells.line(name, limit: 40))")
             }
             return askToBlock(contact.id)
         }
         if let question = questions.first, case .request(let id) = question.subject {
             return askToBlock(id)
         }
-        guard case .person(let id)? = conversation?.key else { return say("/block needs a name") }
+        guard case .person(let id)? = conversation?.key else {
+            return refuse("/block needs a name")
+        }
         askToBlock(id)
     }
 
+    private mutating func unblock(_ name: String) {
+        let wanted = name.lowercased()
+        let found =
+            name.isEmpty
+            ? conversation.flatMap { list.contact($0.key.who) }
+            : list.contacts.first { $0.name.lowercased() == wanted }
+        guard let contact = found else {
+            return refuse(name.isEmpty ? "/unblock needs a name" : noName(name))
+        }
+        guard contact.isBlocked else { return refuse("\(contact.name) is not blocked") }
+        run(.change("unblocked \(contact.name)"), "contact", ["unblock", contact.id])
+    }
+
     private mutating func askToBlock(_ id: String) {
+        if let contact = list.contact(id), contact.isBlocked {
+            return refuse("\(contact.name) is blocked; /unblock ends it")
+        }
         ask(
             Question(
                 subject: .block(id: id), text: "drop everything from \(name(of: id))?",

@@ -1,4 +1,5 @@
 import Sotto
+import SottoBytes
 
 /// Keys and pastes.
 extension ChatState {
@@ -19,7 +20,7 @@ extension ChatState {
         case .control("y"): return answer(true)
         case .control("n"): return answer(false)
         case .control("o"):
-            if let question = questions.take(at: now) {
+            if let question = questions.take() {
                 questions.putOff(question)
                 say("asked again with /questions")
             }
@@ -27,12 +28,10 @@ extension ChatState {
         case .control("c"): return interrupt()
         default: break
         }
-        // An escape and a character at once come as one key. The list has keys of Alt with a digit.
-        if case .alt(let character) = key, conversation != nil || !character.isNumber {
-            take(.escape)
-            return take(.text(String(character)))
-        }
+        // Only the list has keys of Alt.
+        if case .alt = key, conversation != nil { return }
         if overlay != nil { return takeInOverlay(key) }
+        if isOpening { return takeWhileOpening(key) }
         if conversation?.selection != nil, takeInSelection(key) { return }
         if conversation != nil { takeInConversation(key) } else { takeInList(key) }
     }
@@ -47,12 +46,21 @@ extension ChatState {
         insert(conversation == nil ? String(text.prefix { !$0.isNewline }) : text)
     }
 
+    /// Takes a key while a named conversation is being opened: the text is for that one, and waits.
+    private mutating func takeWhileOpening(_ key: Key) {
+        switch key {
+        case .enter: say("not sent: the conversation is being opened")
+        case .text(let text): insert(text)
+        default: _ = editor.take(key)
+        }
+    }
+
     mutating func insert(_ text: String) {
         if !editor.insert(text) {
             complain("the text is too long: at most \(LineEditor.limit / 1024) KiB")
         }
-        list.selection = 0
-        signalTyping()
+        if conversation == nil, !isOpening { chooseTyped() }
+        if !isOpening { signalTyping() }
     }
 
     private mutating func interrupt() {
@@ -76,50 +84,74 @@ extension ChatState {
         let isCommand = editor.text.hasPrefix("/")
         let items = list.items(isCommand ? "" : filter)
         switch key {
-        case .up, .selectUp: list.selection = max(0, list.selection - 1)
-        case .down, .selectDown: list.selection = min(max(0, items.count - 1), list.selection + 1)
-        case .pageUp: list.selection = max(0, list.selection - viewHeight)
-        case .pageDown: list.selection = min(max(0, items.count - 1), list.selection + viewHeight)
+        case .up, .selectUp: choose(-1, items)
+        case .down, .selectDown: choose(1, items)
+        case .pageUp: choose(-viewHeight, items)
+        case .pageDown: choose(viewHeight, items)
         case .enter:
             if isCommand { return submit() }
-            if items.indices.contains(chosen) { open(items[chosen]) }
+            if let place = list.place(in: items) { open(items[place]) }
         case .escape:
             editor.set("")
-            list.selection = 0
+            list.choice = .first
         case .tab where isCommand: complete()
-        case .tab: list.selection = items.isEmpty ? 0 : (list.selection + 1) % items.count
-        case .text("q") where editor.isEmpty, .control("d") where editor.isEmpty: finish(0)
+        case .tab:
+            let isLast = list.place(in: items) == items.count - 1
+            isLast ? (list.choice = .first) : choose(1, items)
+        case .text("q") where editor.isEmpty && leavesByLetter, .control("d") where editor.isEmpty:
+            finish(0)
         case .text(let text):
             insert(text)
             openByNumber()
-        case .alt(let digit):
-            if let number = digit.wholeNumberValue, items.indices.contains(number - 1) {
-                open(items[number - 1])
-            }
+        case .alt(let digit): if let number = digit.wholeNumberValue { open(number: number) }
         case .lineBreak: break
-        default:
-            if editor.take(key) { list.selection = 0 }
+        default: if editor.take(key) { chooseTyped() }
         }
     }
 
-    /// The text by which the list is filtered: none while a number is typed.
-    var filter: String {
-        let text = editor.text
-        return !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? "" : text
+    /// Whether q ends the program: not if it can be the beginning of a name.
+    var leavesByLetter: Bool { !list.items("").contains { $0.name.lowercased().hasPrefix("q") } }
+
+    /// Chooses the item some places after the chosen one, or the last in that direction.
+    private mutating func choose(_ step: Int, _ items: [ChatList.Item]) {
+        guard !items.isEmpty else { return }
+        let place = max(0, min(items.count - 1, (list.place(in: items) ?? 0) + step))
+        list.choice = .item(items[place].id)
     }
 
-    /// The index of the chosen item: that of the typed number, or of the arrows.
-    var chosen: Int {
-        filter.isEmpty && !editor.isEmpty ? (Int(editor.text) ?? 0) - 1 : list.selection
+    /// The number that is typed in the list.
+    private var typedNumber: Int? {
+        let text = editor.text
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int(text) ?? .max
+    }
+
+    /// The text by which the list is filtered: none while a number is typed.
+    var filter: String { typedNumber == nil ? editor.text : "" }
+
+    /// Chooses the item of the typed number, or the first one with the typed text.
+    private mutating func chooseTyped() {
+        guard let number = typedNumber else {
+            list.choice = .first
+            return
+        }
+        let isThere = list.painted.indices.contains(number - 1)
+        list.choice = isThere ? .item(list.painted[number - 1]) : .nothing
     }
 
     /// Opens the item of a typed number, if no longer number begins with it.
     private mutating func openByNumber() {
-        let items = list.items("")
-        guard filter.isEmpty, let number = Int(editor.text), number > 0, number <= items.count,
-            number > items.count / 10
-        else { return }
-        open(items[number - 1])
+        guard let number = typedNumber, number > list.painted.count / 10 else { return }
+        open(number: number)
+    }
+
+    /// Opens the item that has a number on the screen.
+    private mutating func open(number: Int) {
+        guard list.painted.indices.contains(number - 1) else { return }
+        let id = list.painted[number - 1]
+        if let item = list.items("").first(where: { $0.id == id }) { open(item) }
     }
 
     mutating func open(_ item: ChatList.Item) {
@@ -202,9 +234,11 @@ extension ChatState {
 
     mutating func remember(_ text: String) {
         recalled = nil
-        guard !text.isEmpty, text.utf8.count <= 4096, typed.last != text else { return }
+        guard !text.isEmpty, typed.last != text else { return }
         typed.append(text)
-        if typed.count > 200 { typed.removeFirst() }
+        while typed.count > 200 || typed.reduce(0, { $0 + $1.utf8.count }) > 1 << 20 {
+            typed.removeFirst()
+        }
     }
 
     // MARK: Scrolling
@@ -243,6 +277,7 @@ extension ChatState {
             return
         }
         conversation?.reset()
+        addPending()
         conversation?.seeksUnread = false
         loadPage()
     }
@@ -251,22 +286,19 @@ extension ChatState {
 
     mutating func select(_ step: Int) {
         guard let open = conversation else { return }
-        let messages = open.messages
-        guard !messages.isEmpty else { return say("no message is here") }
+        let ids = open.entries.filter(\.isSelectable).map(\.id)
+        guard !ids.isEmpty else { return say("no message is here") }
         let (layout, height) = (layout, viewHeight)
         var index: Int
-        if let number = open.selection,
-            let place = messages.firstIndex(where: { $0.number == number })
-        {
+        if let id = open.selection, let place = ids.firstIndex(of: id) {
             index = place + step
         } else {
             guard step < 0 else { return }
-            let shown = open.view(layout, height: height).numbers.max { a, b in
-                (open.message(a)?.order ?? (0, 0)) < (open.message(b)?.order ?? (0, 0))
-            }
-            index = messages.firstIndex { $0.number == shown } ?? messages.count - 1
+            // At the end the newest, else the last one that is shown.
+            let shown = open.anchor == nil ? nil : open.view(layout, height: height).numbers.first
+            index = shown.flatMap { ids.firstIndex(of: .message($0)) } ?? ids.count - 1
         }
-        if index >= messages.count {
+        if index >= ids.count {
             conversation?.selection = nil
             return
         }
@@ -274,13 +306,17 @@ extension ChatState {
             loadOlder()
             index = 0
         }
-        conversation?.selection = messages[index].number
-        conversation?.reveal(messages[index].number, layout, height: height)
+        conversation?.selection = ids[index]
+        conversation?.reveal(ids[index], layout, height: height)
     }
 
     /// Takes a key while a message is selected. Returns `false` if it is for the text.
     private mutating func takeInSelection(_ key: Key) -> Bool {
-        guard let number = conversation?.selection, let message = conversation?.message(number)
+        if case .pending(let number)? = conversation?.selection {
+            return takeInSelection(key, ofPending: number)
+        }
+        guard let number = conversation?.selection?.message,
+            let message = conversation?.message(number)
         else {
             conversation?.selection = nil
             return false
@@ -307,6 +343,31 @@ extension ChatState {
         return true
     }
 
+    /// Takes a key while a text is selected that was not sent.
+    private mutating func takeInSelection(_ key: Key, ofPending number: Int) -> Bool {
+        switch key {
+        case .up, .selectUp, .tab: select(-1)
+        case .down, .selectDown, .backTab: select(1)
+        case .escape: conversation?.selection = nil
+        case .pageUp, .pageDown: return false
+        case .enter, .text("e"):
+            guard editor.isEmpty, subject == nil else {
+                say("the line is not empty: Ctrl-U clears it")
+                return true
+            }
+            takeBack(number)
+        case .text("d"), .delete: removePending(number)
+        case .text("c"), .text("y"):
+            if let text = conversation?.pending(number)?.text { copy(text) }
+            conversation?.selection = nil
+        default: say(Self.pendingKeys)
+        }
+        return true
+    }
+
+    /// The keys for a text that was not sent.
+    static let pendingKeys = "not sent:  e edit and send again  d remove  c copy  Esc back"
+
     private mutating func begin(_ subject: Subject) {
         conversation?.selection = nil
         self.subject = subject
@@ -316,10 +377,11 @@ extension ChatState {
         guard let key = conversation?.key else { return }
         let whose = message.isOwn ? "your message" : "the message of \(message.name)"
         let words = Cells.line(message.summary, limit: 40)
+        let place = key.isGroup ? "for all members" : "on both sides"
         ask(
             Question(
                 subject: .delete(key, number: message.number),
-                text: "delete \(whose) “\(words)” on both sides?", yes: "deletes", no: "keeps it"))
+                text: "delete \(whose) “\(words)” \(place)?", yes: "deletes", no: "keeps it"))
     }
 
     mutating func togglePin(_ message: ChatMessage) {
@@ -341,10 +403,26 @@ extension ChatState {
     }
 
     mutating func copy(_ message: ChatMessage) {
-        guard let text = message.plainText else { return say("this message has no text") }
-        effects.append(.copy(text))
+        guard message.plainText != nil else { return say("this message has no text") }
         conversation?.selection = nil
-        say("copied, if the terminal permits it")
+        run(.copy(message.number), "history", ["show", "--json", "--", "\(message.number)"])
+    }
+
+    /// Copies the text of a message from its record: what is loaded of it can be cut, and has escapes.
+    mutating func endCopy(_ run: Running, _ statuses: [Int32]) {
+        guard statuses == [0] else { return refuse(run.cause(statuses)) }
+        let record = run.lines.first.flatMap { try? JSON.object(parsing: $0) }
+        guard let text = record?["body"]?.object?["text"]?.string else {
+            return refuse("not copied: the text cannot be read")
+        }
+        copy(text)
+    }
+
+    private mutating func copy(_ text: String) {
+        effects.append(.copy(text))
+        say(
+            "copied, if the terminal permits it: "
+                + Words.count(text.unicodeScalars.count, "character"))
     }
 
     // MARK: Overlays
@@ -362,20 +440,45 @@ extension ChatState {
         overlay = Overlay(title: title, lines: lines)
     }
 
+    mutating func showFacts(_ subject: FactLines.Subject) {
+        overlay = Overlay(title: subject.title, lines: [], isLoading: true)
+        run(.facts(subject), subject.command[0], Array(subject.command.dropFirst()))
+    }
+
+    mutating func endFacts(_ subject: FactLines.Subject, _ run: Running, _ statuses: [Int32]) {
+        var lines = [run.cause(statuses)]
+        if statuses.allSatisfy({ $0 == 0 }),
+            let record = run.lines.first.flatMap({ try? JSON.object(parsing: $0) })
+        {
+            lines = FactLines(localTime: options.localTime, name: name(of:)).lines(of: record)
+        }
+        guard options.form == .screen else { return show(subject.title, lines) }
+        guard overlay?.title == subject.title else { return }
+        overlay = Overlay(title: subject.title, lines: Array(lines.prefix(Overlay.lineLimit)))
+    }
+
     mutating func endOverlay(_ run: Running, _ status: Int32) {
         guard case .overlay(let title) = run.job else { return }
-        var lines = run.lines.prefix(Overlay.lineLimit).flatMap {
+        // The header says it in other words.
+        let shown = run.lines.filter {
+            title != Overlay.contact || !$0.starts(with: Array("suite ".utf8))
+        }
+        var lines = shown.prefix(Overlay.lineLimit).flatMap {
             Cells.plain(String(decoding: $0.prefix(16 << 10), as: UTF8.self))
                 .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         }
         if status != 0, lines.isEmpty {
             lines = [
-                status == 1 ? "nothing was found" : Words.cause(run.errors) ?? "status \(status)"
+                status == 1 ? emptyOverlay(title) : Words.cause(run.errors) ?? "status \(status)"
             ]
         }
         guard options.form == .screen else { return show(title, lines) }
         guard overlay?.title == title else { return }
         overlay = Overlay(title: title, lines: lines)
+    }
+
+    private func emptyOverlay(_ title: String) -> String {
+        title == Overlay.pins ? "no message is pinned here" : "no message here has this text"
     }
 
     private mutating func takeInOverlay(_ key: Key) {

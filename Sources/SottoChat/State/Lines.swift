@@ -4,11 +4,12 @@ import Sotto
 extension ChatState {
     /// Takes a line of standard input.
     mutating func enter(_ line: String) {
-        guard conversation != nil || line.hasPrefix("/") else {
-            // The conversation is being opened; what was typed waits for it.
-            waitingLines.append(line)
-            if waitingLines.count > 10_000 { waitingLines.removeFirst() }
-            return
+        guard !isPreparing else {
+            // The conversation is being opened and read; what was typed waits for it.
+            guard waitingLines.count < 10_000 else {
+                return refuse("a line was not sent: too many wait")
+            }
+            return waitingLines.append(line)
         }
         if line.contains(where: { !$0.isWhitespace }) { take(line: line) }
     }

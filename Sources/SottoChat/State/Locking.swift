@@ -14,6 +14,7 @@ extension ChatState {
             lock = LockPrompt()
             return
         }
+        hasPassphrase = word != "no passphrase"
         guard status == 0 else {
             for line in run.errors { effects.append(.warn(line)) }
             return end(status)
@@ -25,7 +26,7 @@ extension ChatState {
     mutating func noteLock() {
         guard !isLocked else { return }
         isLocked = true
-        complain("the identity is locked: /unlock")
+        complain(Running.lockCause)
     }
 
     mutating func askPassphrase() {
@@ -45,6 +46,9 @@ extension ChatState {
         case .tab: lock?.stays.toggle()
         case .enter where prompt.passphrase.count > 0:
             lock?.isWaiting = true
+            // Also an end of the program before the answer must not leave the identity unlocked.
+            lock?.locking = locking
+            locking = prompt.stays ? locking : .ifLast
             effects.append(.unlock(prompt.passphrase))
         case .escape where isStarted: lock = nil
         case .control("c"), .control("d"):
@@ -56,6 +60,7 @@ extension ChatState {
 
     mutating func takeUnlocking(_ status: Int32, _ message: String) {
         guard let prompt = lock else { return }
+        if status != 0 { locking = prompt.locking }
         if status != 0, message.contains("kernel's keyring") {
             // The chat keeps the passphrase, if it is right, and gives it to each tool.
             passphrase = prompt.passphrase
@@ -64,16 +69,18 @@ extension ChatState {
         }
         prompt.passphrase.removeAll()
         guard status == 0 else { return askPassphraseAgain(message) }
-        locksAtEnd = !prompt.stays
+        if prompt.stays { locking = .never }
         unlocked("unlocked")
     }
 
     /// Takes the end of a tool that needed the passphrase.
-    mutating func endTrial(_ run: Running) {
-        if let error = run.errors.first(where: { $0.contains("passphrase") }) {
+    mutating func endTrial(_ run: Running, _ statuses: [Int32]) {
+        let status = statuses.last { $0 != 0 } ?? 0
+        // Status 1: the history is empty.
+        guard status == 0 || status == 1 else {
             passphrase?.removeAll()
             passphrase = nil
-            return askPassphraseAgain(error)
+            return askPassphraseAgain(run.cause(statuses))
         }
         unlocked("the kernel keeps no keys here: the chat keeps the passphrase until its end")
     }

@@ -5,13 +5,17 @@ extension ChatState {
     mutating func open(_ key: ConversationKey, name: String) {
         if let old = conversation {
             guard old.key != key else { return goToEnd() }
-            drafts[old.key] = editor.text
+            drafts[old.key] = editor.isEmpty ? nil : editor.text
         }
         conversation = Conversation(key, name: Cells.line(name, limit: 40))
+        conversation?.seeksUnread = options.form == .screen
+        addPending()
+        questions.keep { !$0.isOfConversation }
         editor.set(drafts.removeValue(forKey: key) ?? "")
         (subject, overlay, members, recalled) = (nil, nil, [], nil)
+        (status, isPrepared) = (nil, false)
         previews = Previews()
-        refreshes.formUnion([.conversations, .members])
+        refreshes.formUnion([.conversations, .contacts, .members])
         loadPage()
     }
 
@@ -21,8 +25,32 @@ extension ChatState {
         drafts[old.key] = editor.isEmpty ? nil : editor.text
         editor.set("")
         (conversation, subject, overlay, members) = (nil, nil, nil, [])
-        (refreshes, list.selection) = (refreshes.union([.conversations]), 0)
-        questions.keep({ !$0.isOfConversation }, at: now)
+        (refreshes, list.choice) = (refreshes.union([.conversations, .contacts]), .first)
+        status = nil
+        questions.keep { !$0.isOfConversation }
+    }
+
+    /// Whether a conversation that a command named is being opened. What is typed meanwhile is not for the present one.
+    var isOpening: Bool {
+        running.values.contains { if case .resolve = $0.job { true } else { false } }
+    }
+
+    /// Whether a line without a screen waits: a command can name a message, a member or a contact, which must be read.
+    var isPreparing: Bool {
+        guard isStarted, options.who == nil, !isOpening else { return true }
+        let isReading = running.values.contains { $0.job.isReading }
+        return !isPrepared && (isReading || !refreshes.isEmpty && !isLocked)
+    }
+
+    /// Takes a failure to open a conversation. Without a screen, the lines that follow are not for the conversation before.
+    mutating func endOpening(_ cause: String, _ status: Int32) {
+        refuse(cause, status: status)
+        if options.form == .lines { close() }
+    }
+
+    /// Adds the typed texts that wait to the open conversation.
+    mutating func addPending() {
+        for text in pending where text.key == conversation?.key { conversation?.add(text) }
     }
 
     /// Reads the newest messages: all that are unread, and a page before them, as far as the limit.
@@ -36,13 +64,44 @@ extension ChatState {
             ["page", "--limit", "\(limit)", "--json", "--", key.who])
     }
 
+    /// Notes the messages that the terminal has taken.
+    mutating func noteSeen(_ shown: Screen.Messages) {
+        guard conversation?.key == shown.key, conversation?.isLoaded == true else { return }
+        conversation?.see(shown.numbers)
+        markSeen()
+    }
+
     /// Marks the unread messages that were on the screen, as far as all before them were there too.
-    mutating func noteSeen() {
-        guard options.form == .screen, lock == nil, overlay == nil, let open = conversation,
-            open.isLoaded, open.unread > 0, !open.canLackUnread
-        else { return }
-        let shown = open.view(layout, height: viewHeight).numbers
-        if let number = conversation?.see(shown) { markRead(upTo: number) }
+    mutating func markSeen() {
+        guard let open = conversation, open.hasUnmarked, !canLackUnread else { return }
+        if let number = conversation?.lastSeen { markRead(upTo: number) }
+    }
+
+    /// Whether unread messages can be before the first one that is loaded. Then none is marked, because a mark counts for all before
+    /// it.
+    var canLackUnread: Bool {
+        guard let open = conversation, !open.isComplete else { return false }
+        guard list.isLoaded else { return true }
+        let isFirstUnread = open.messages.first?.isUnread == true
+        return isFirstUnread || open.unread < list.conversation(open.key)?.unread ?? 0
+    }
+
+    /// Reads earlier pages until all unread messages are loaded, and shows the first of them.
+    mutating func seekUnread() {
+        guard let open = conversation, open.isLoaded, open.seeksUnread, list.isLoaded else {
+            return
+        }
+        if canLackUnread { return loadOlder() }
+        conversation?.seeksUnread = false
+        placeUnreadLine()
+        markSeen()
+    }
+
+    /// Notes what the user can see.
+    mutating func notePainted(_ shown: Screen.Shown) {
+        questions.notePainted(shown.question, at: uptime)
+        if conversation == nil, let items = shown.items { list.notePainted(items) }
+        if let messages = shown.messages { noteSeen(messages) }
     }
 
     mutating func markRead(upTo number: Int64) {

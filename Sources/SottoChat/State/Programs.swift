@@ -22,7 +22,7 @@ extension ChatState {
         isComplete = true
         startNews()
         startMail()
-        refreshes.formUnion([.conversations, .contacts, .requests, .groups, .newest])
+        refreshes.formUnion([.conversations, .contacts, .requests, .groups, .newest, .waiting])
         nextPresence = now
     }
 
@@ -33,71 +33,125 @@ extension ChatState {
 
     mutating func startMail() {
         mail.restart = nil
-        mail.id = run(
-            .mail,
+        mail.id = receive(.mail, ["--follow"])
+    }
+
+    private mutating func receive(_ job: Job, _ arguments: [String]) -> Pipeline.ID {
+        run(
+            job,
             [
-                Pipeline.Stage("recv", ["--follow"]),
+                Pipeline.Stage("recv", arguments),
                 Pipeline.Stage(
                     "decrypt", ["-q", "--receipts", "/dev/fd/\(Pipeline.confirmations)"]),
             ], confirmingStage: 1)
     }
 
-    /// Gives a record to the sender, which is started if needed.
-    mutating func send(_ line: [UInt8]) {
-        guard !line.isEmpty else { return }
-        if sender.id == nil {
-            sender.id = run(
-                .sender, [Pipeline.Stage("encrypt", ["-q"]), Pipeline.Stage("send", [])],
-                staysOpen: true)
-            sender.restart = nil
-        }
-        if let id = sender.id { effects.append(.write(id, line + [UInt8(ascii: "\n")])) }
+    /// Decrypts what an earlier `decrypt` did not finish, such as one that was killed.
+    private mutating func receiveAgain() {
+        if !isRunning(.again) { _ = receive(.again, ["--again", "-q"]) }
     }
 
     // MARK: Records that are made
 
-    /// Makes message records and sends them, after those that were asked for before.
+    /// Encrypts a record that a tool printed, and sends it.
+    mutating func send(_ record: [UInt8]) {
+        guard !record.isEmpty else { return }
+        let line = String(decoding: record, as: UTF8.self) + "\n"
+        // Those that wait are encrypted together.
+        if let last = makings.last, last.tool == nil, let input = last.input,
+            input.utf8.count < 256 << 10
+        {
+            makings[makings.count - 1].input = input + line
+        } else {
+            makings.append(Making(tool: nil, input: line))
+        }
+    }
+
+    /// Makes message records, encrypts and sends them, after those that were asked for before.
     mutating func make(
         _ tool: String, _ arguments: [String], input: String? = nil, pending: Int? = nil,
         success: String? = nil, reads: Set<Refresh> = [], isQuiet: Bool = false
     ) {
         makings.append(
             Making(
-                tool: tool, arguments: arguments, input: input, pending: pending, success: success,
-                reads: reads, isQuiet: isQuiet))
+                tool: Pipeline.Stage(tool, arguments), input: input, pending: pending,
+                success: success, reads: reads, isQuiet: isQuiet))
     }
 
     mutating func runMakings() {
         guard isStarted, !isMaking, !makings.isEmpty else { return }
         let making = makings.removeFirst()
         isMaking = true
-        run(.making(making), making.tool, making.arguments, input: making.input)
+        run(.making(making), making.stages, input: making.input.map { Array($0.utf8) })
     }
 
-    private mutating func endMaking(_ making: Making, _ run: Running, _ status: Int32) {
-        isMaking = false
-        guard status == 0 else {
-            let cause = run.cause(status)
-            if let number = making.pending { fail(number, cause) }
-            if !making.isQuiet { complain(cause) }
+    /// Takes a line of a pipeline that ends with `encrypt`.
+    private mutating func takeMade(_ id: Pipeline.ID, _ line: [UInt8], _ record: JSONObject) {
+        guard record["type"]?.string != "error" else {
+            let cause = record["message"]?.string ?? "a message was not encrypted"
+            running[id]?.say("encrypt: error: \(cause)")
             return
         }
-        for line in run.lines { send(line) }
-        if let index = pending.firstIndex(where: { $0.number == making.pending }) {
-            pending[index].isMade = true
+        running[id]?.isMade = true
+        outgoing.add(line, record)
+        guard case .making(let making)? = running[id]?.job, record["type"]?.string == "envelope",
+            let name = record["id"]?.string,
+            let index = pending.firstIndex(where: { $0.number == making.pending }),
+            pending[index].ids.insert(name).inserted
+        else { return }
+        // The history can have told about the message before.
+        if conversation?.hasOwn(name) == true { removePending(making.pending) }
+    }
+
+    private mutating func endMaking(_ making: Making, _ run: Running, _ statuses: [Int32]) {
+        isMaking = false
+        let isDone = statuses.allSatisfy { $0 == 0 }
+        if !isDone {
+            let cause = run.cause(statuses)
+            if let number = making.pending, !run.isMade { fail(number, cause) }
+            if !making.isQuiet {
+                let typed = options.form == .lines && making.pending != nil ? making.input : nil
+                let words = typed.map { "not sent: “\(Cells.line($0, limit: 40))”: " } ?? ""
+                refuse(words + cause, status: statuses.last { $0 != 0 } ?? 1)
+            }
+            // A program that was killed can have stored the message.
+            refreshes.insert(.newest)
         }
-        if let success = making.success { say(success) }
+        guard isDone || run.isMade else { return }
+        if let text = pending.first(where: { $0.number == making.pending }) {
+            let isAwaited =
+                text.key == conversation?.key && !text.ids.isEmpty
+                && text.subject?.isEdit != true
+            if !isAwaited { removePending(text.number) }
+        }
+        if isDone, let success = making.success { say(success) }
         refreshes.formUnion(making.reads)
     }
 
     /// Marks a typed text as not sent, and gives it back for another attempt.
-    mutating func fail(_ number: Int, _ cause: String) {
+    private mutating func fail(_ number: Int, _ cause: String) {
         guard let index = pending.firstIndex(where: { $0.number == number }) else { return }
-        if editor.isEmpty, conversation?.key == pending[index].key, options.form == .screen {
-            editor.set(pending.remove(at: index).text)
-        } else {
-            pending[index].failure = cause
+        pending[index].failure = cause
+        let isOpen = conversation?.key == pending[index].key
+        if editor.isEmpty, subject == nil, isOpen, options.form == .screen {
+            takeBack(number)
+        } else if isOpen {
+            conversation?.add(pending[index])
         }
+    }
+
+    /// Puts a text that was not sent into the line again.
+    mutating func takeBack(_ number: Int) {
+        guard let text = pending.first(where: { $0.number == number }) else { return }
+        removePending(number)
+        editor.set(text.text)
+        subject = text.subject
+    }
+
+    mutating func removePending(_ number: Int?) {
+        guard let number else { return }
+        pending.removeAll { $0.number == number }
+        conversation?.remove(pending: number)
     }
 
     // MARK: Pictures
@@ -143,6 +197,7 @@ extension ChatState {
         case .contacts: return (.contacts, ["contact", "list", "--json"])
         case .requests: return (.requests, ["contact", "requests", "--json"])
         case .groups: return (.groups, ["group", "list", "--json"])
+        case .waiting: return (.waiting, ["send", "--list", "--json"])
         case .members:
             guard case .group(let id)? = conversation?.key else { return nil }
             return (.members(id), ["group", "participants", "--json", id])
@@ -178,8 +233,13 @@ extension ChatState {
         }
         switch job {
         case .news: takeNews(record)
-        case .mail: takeMail(record)
-        default: takeResult(record)
+        case .mail:
+            mail.attempts = 0
+            (mailTrouble, receptionTrouble, isReceivedElsewhere) = (nil, nil, false)
+            takeMail(record)
+        case .again: takeMail(record)
+        case .making, .sync, .marking: takeMade(id, line, record)
+        default: takeResult(record, of: job)
         }
     }
 
@@ -189,15 +249,19 @@ extension ChatState {
         switch job {
         case .mail where stage == 0:
             if line.hasSuffix("; trying again") {
-                receptionTrouble = Words.cause([line])
+                (receptionTrouble, isReconnecting) = (Words.cause([line]), false)
             } else if line.contains("reconnected to") {
                 (receptionTrouble, sendTrouble) = (nil, nil)
+            } else if line.contains("not decrypted here") {
+                receiveAgain()
             }
-        case .mail:
+        case .again where stage == 0: break
+        case .mail, .again:
             if let cause = Words.cause([line]), line.contains("error:") { complain(cause) }
         case .sender, .delivery:
-            if let cause = Words.cause([line]), line.contains("error:") || line.contains("warning:")
-            {
+            // The end of a delivery tells its error.
+            let isError = line.contains("error:") && job == .sender
+            if let cause = Words.cause([line]), isError || line.contains("warning:") {
                 complain(cause)
             }
         default: break
@@ -209,47 +273,57 @@ extension ChatState {
     mutating func takeEnd(_ id: Pipeline.ID, _ statuses: [Int32]) {
         guard let run = running.removeValue(forKey: id) else { return }
         let status = statuses.last { $0 != 0 } ?? 0
-        if status != 0, run.errors.contains(where: { $0.contains("is locked, and no terminal") }) {
-            noteLock()
-        }
+        if status != 0, run.isOfLock { noteLock() }
         switch run.job {
         case .lockStatus: endLockStatus(run, status)
-        case .lock: break
-        case .trial: endTrial(run)
+        case .trial: endTrial(run, statuses)
         case .resolve(let who): endResolving(who, run, status)
         case .news:
             news.id = nil
             // Status 1: there is no message yet.
-            if status > 1, !isLocked, !isFinishing { complain(run, status) }
+            if status > 1, !isLocked, !isFinishing { complain(run.cause(statuses)) }
             restart(\.news, after: run.errors)
         case .mail: endMail(run, statuses)
+        case .again: refreshes.formUnion([.newest, .requests])
         case .sender: endSender(run, statuses)
-        case .making(let making): endMaking(making, run, status)
+        case .making(let making): endMaking(making, run, statuses)
         case .delivery(let name):
-            if status != 0, let cause = Words.cause(run.errors) { complain("\(name): \(cause)") }
+            if status == 0 {
+                say("sent \(name)")
+            } else {
+                var cause = run.cause(statuses)
+                if cause.hasSuffix("no such file or directory") || cause.hasSuffix("no such file") {
+                    cause += "; quote a name with spaces"
+                }
+                refuse(cause, status: status)
+            }
             refreshes.insert(.newest)
         case .change(let success):
-            if status == 0 { say(success) } else { complain(run, status) }
+            if status == 0 { say(success) } else { refuse(run.cause(statuses), status: status) }
             refreshes.formUnion([.contacts, .conversations, .requests, .groups, .newest])
         case .fetch(let number):
-            guard status == 0 else { return complain(run, status) }
+            guard status == 0 else { return refuse(run.cause(statuses), status: status) }
             self.run(.save(number), "history", ["save", "-q", "\(number)"])
         case .save:
-            guard status == 0 else { return complain(run, status) }
+            guard status == 0 else { return refuse(run.cause(statuses), status: status) }
             say("saved as \(String(decoding: run.lines.first ?? [], as: UTF8.self))")
         case .overlay: endOverlay(run, status)
-        case .sync: if status == 0 { for line in run.lines { send(line) } }
-        case .marking(_, let number):
-            for line in run.lines { send(line) }
-            if status == 0 {
-                conversation?.mark(upTo: number)
+        case .facts(let subject): endFacts(subject, run, statuses)
+        case .copy: endCopy(run, statuses)
+        case .sync: break
+        case .marking(let key, let number):
+            // The messages are marked also if a receipt was not encrypted.
+            if statuses.first == 0 {
+                if conversation?.key == key { conversation?.mark(upTo: number) }
                 refreshes.insert(.conversations)
+                markSeen()
             } else {
                 conversation?.forgetUnmarked()
             }
         case .previews(let numbers): previews.take(run.lines, of: numbers)
-        case .conversations, .contacts, .requests, .groups, .members, .page, .refresh, .changed:
-            endReading(run, status)
+        case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .refresh,
+            .changed:
+            endReading(run, statuses)
         }
         switch run.job {
         case .conversations, .page: beginRest()
@@ -257,15 +331,11 @@ extension ChatState {
         }
     }
 
-    private mutating func complain(_ run: Running, _ status: Int32) {
-        complain(run.cause(status))
-    }
-
     /// Starts a service again, later after each attempt.
     private mutating func restart(
         _ service: WritableKeyPath<ChatState, Service>, after errors: [String], least: Int64 = 1
     ) {
-        guard ending == nil, !isFinishing else { return }
+        guard ending == nil else { return }
         let delay = max(least, Int64(1) << min(self[keyPath: service].attempts, 6))
         self[keyPath: service].attempts += 1
         self[keyPath: service].restart = Timestamp(seconds: now.seconds + min(delay, 60))
@@ -286,7 +356,7 @@ extension ChatState {
             return restart(\.mail, after: [], least: 30)
         }
         isReceivedElsewhere = false
-        let cause = run.cause(statuses.first { $0 != 0 } ?? 0)
+        let cause = run.cause(statuses)
         if mailTrouble == nil, !isFinishing, ending == nil {
             complain("no mail is received: \(cause)")
         }
@@ -295,26 +365,40 @@ extension ChatState {
     }
 
     private mutating func endSender(_ run: Running, _ statuses: [Int32]) {
-        (sender.id, sender.restart) = (nil, nil)
-        if statuses.contains(where: { $0 != 0 }), let cause = Words.cause(run.errors), !isFinishing
-        {
-            complain(cause)
-        }
+        sender.id = nil
+        let status = statuses.last ?? 0
+        if status != 0, !isFinishing { complain(run.cause(statuses)) }
+        // With these, the outbox has what was not sent.
+        outgoing.end(isDone: [0, 15, 75].contains(status))
+        if !outgoing.isEmpty { restart(\.sender, after: run.errors) }
         refreshes.insert(.newest)
     }
 
     private mutating func endResolving(_ who: String, _ run: Running, _ status: Int32) {
         guard status == 0, let line = run.lines.first, let record = try? JSON.object(parsing: line)
         else {
-            let cause = Words.cause(run.errors) ?? "\(who) is not known"
+            let known = Words.cause(run.errors) ?? "\(who) is not known"
+            let isUnknown = known.hasPrefix("no contact, group or file has the name")
+            // compose knows similar names.
+            let similar =
+                known.firstRange(of: "; did you mean").map { known[$0.lowerBound...] } ?? ""
+            let cause = isUnknown ? noName(who) + similar : known
             guard !isLocked else { return }
-            guard conversation == nil, options.who == who else { return complain(cause) }
-            for line in run.errors {
+            guard options.who == who else { return endOpening(cause, status == 0 ? 70 : status) }
+            effects.append(.warn("sotto chat: error: \(cause)"))
+            for line in run.errors where line.contains("compose: hint: ") {
                 effects.append(.warn(line.replacingAll("compose: ", with: "sotto chat: ")))
             }
             return end(status == 0 ? 70 : status)
         }
         options.who = nil
+        // What was typed meanwhile is for the conversation that was named.
+        let typed = editor.text
+        editor.set("")
+        defer {
+            let draft = editor.isEmpty || typed.isEmpty ? editor.text : editor.text + " "
+            editor.set(draft + typed)
+        }
         if let group = record["group"]?.string {
             open(.group(group), name: who)
         } else if let id = record["to"]?.string {

@@ -8,11 +8,12 @@ extension ChatState {
 
     // MARK: Pages
 
-    mutating func endReading(_ run: Running, _ status: Int32) {
+    mutating func endReading(_ run: Running, _ statuses: [Int32]) {
+        let status = statuses.last { $0 != 0 } ?? 0
         // Status 1 is a negative result, such as no messages.
         guard status == 0 || status == 1 else {
             if !isLocked {
-                complain(run.cause(status))
+                complain(run.cause(statuses))
             }
             return
         }
@@ -23,6 +24,8 @@ extension ChatState {
                 records.compactMap { ChatConversation($0) }.prefix(ChatList.limit))
             list.isLoaded = true
             nameConversation()
+            seekUnread()
+            markSeen()
         case .contacts:
             list.contacts = Array(records.compactMap { ChatContact($0) }.prefix(ChatList.limit))
             nameConversation()
@@ -42,6 +45,7 @@ extension ChatState {
             members = Array(records.compactMap { ChatMember($0) }.prefix(ChatList.limit))
             if let me = members.first(where: \.isMe) { ownID = me.id }
             askGrants(id)
+        case .waiting: takeWaiting(records)
         case .page(let key, let before): endPage(key, before, records)
         case .refresh(let key), .changed(let key):
             guard conversation?.key == key else { return }
@@ -50,44 +54,69 @@ extension ChatState {
         }
     }
 
+    /// Takes the list of the outbox. What waited before the start is sent at once.
+    private mutating func takeWaiting(_ records: [JSONObject]) {
+        waiting =
+            Set(
+                records.filter { $0["type"]?.string == "queued" && $0["to"] != nil }.compactMap {
+                    $0["id"]?.string
+                }
+            ).count
+        if waiting > 0, sender.id == nil, sender.restart == nil, !isFinishing { startSender() }
+    }
+
     private mutating func endPage(_ key: ConversationKey, _ before: Int64?, _ records: [JSONObject])
     {
         guard conversation?.key == key else { return }
         let first = conversation?.firstNumber
         for record in records { add(record, in: key) }
-        if records.isEmpty { conversation?.isComplete = true }
+        let isEmpty = !records.contains { $0["type"]?.string == "message" }
+        if isEmpty { conversation?.isComplete = true }
         if before == nil {
             conversation?.isLoaded = true
             lastRefresh[.changed] = now
         }
         if conversation?.seeksUnread == true {
-            // A page that brings nothing earlier ends the search.
-            let isEarlier = conversation?.firstNumber != first
-            if conversation?.canLackUnread == true, isEarlier { return loadOlder() }
-            conversation?.seeksUnread = false
-            placeUnreadLine()
-        } else if before != nil, records.isEmpty {
+            // A page that brings nothing earlier, or that is too much to keep, ends the search.
+            let isEarlier = first.map { conversation?.has($0) == true } ?? true
+            guard isEarlier, conversation?.firstNumber != first else {
+                conversation?.seeksUnread = false
+                return placeUnreadLine()
+            }
+            seekUnread()
+        } else if before != nil, isEmpty {
             say("this is the beginning of the conversation")
         }
     }
 
     /// Puts the line of unread messages before the first of them, and shows it.
-    private mutating func placeUnreadLine() {
+    mutating func placeUnreadLine() {
         guard var open = conversation, let first = open.messages.first(where: \.isUnread) else {
             return
         }
         open.unreadLine = (first.number, max(list.conversation(open.key)?.unread ?? 0, open.unread))
-        if options.form == .screen, let index = open.index(of: .message(first.number)) {
+        if options.form == .screen, open.anchor == nil,
+            let index = open.index(of: .message(first.number))
+        {
             open.showAtTop(index, layout, height: viewHeight)
         }
         conversation = open
     }
 
     private mutating func add(_ record: JSONObject, in key: ConversationKey) {
+        if case .group(let id) = key, let change = GroupChangeLine(record, in: id, name(of:)) {
+            let isNew = conversation?.index(of: .change(change.id)) == nil
+            conversation?.add(change)
+            if options.form == .lines, isNew, conversation?.isLoaded == true { say(change.text) }
+            return
+        }
         guard var message = ChatMessage(record, in: key) else { return }
         // A deleted message has lost its author, but the other side of a conversation is known.
         if message.author.isEmpty, !message.isOwn, case .person(let id) = key {
-            (message.author, message.name) = (id, name(of: id))
+            message.author = id
+        }
+        if message.isDeleted, !message.hasName, !message.author.isEmpty {
+            message.name = name(of: message.author)
         }
         if message.isOwn, !message.author.isEmpty { ownID = message.author }
         preview(&message)
@@ -96,33 +125,17 @@ extension ChatState {
         if options.form == .lines { printLine(message) }
     }
 
+    /// Removes the typed text that a message of the history has.
+    private mutating func settle(_ message: ChatMessage) {
+        removePending(pending.first { $0.ids.contains(message.id) }?.number)
+    }
+
     /// Gives the small picture of a message to the helper, and forgets it.
     private mutating func preview(_ message: inout ChatMessage) {
         if options.showsPictures, let file = message.thumbnail {
             previews.ask(message.number, file)
         }
         message.thumbnail = nil
-    }
-
-    /// Removes the typed text that a message of the history has.
-    private mutating func settle(_ message: ChatMessage) {
-        guard case .text(let text) = message.content else { return }
-        let same = pending.firstIndex {
-            $0.key == message.key && Self.isShown($0.text, as: text)
-                && message.place.seconds >= $0.time.seconds - 2
-        }
-        // Records are stored in the order in which they are made, also if compose has changed the text.
-        let made = pending.firstIndex {
-            $0.key == message.key && $0.isMade && message.place.seconds > $0.time.seconds
-        }
-        if let index = same ?? made { pending.remove(at: index) }
-    }
-
-    private static func isShown(_ typed: String, as text: String) -> Bool {
-        var plain = Cells.plain(typed)
-        while plain.hasSuffix("\n") { plain.removeLast() }
-        return plain.unicodeScalars.elementsEqual(text.unicodeScalars)
-            || plain.unicodeScalars.count > ChatMessage.textLimit && plain.hasPrefix(text)
     }
 
     private mutating func nameConversation() {
@@ -145,6 +158,10 @@ extension ChatState {
         refreshes.insert(.conversations)
         if type == "group" { return takeGroupNews(record) }
         if type == "system" || type == "profile" { refreshes.insert(.contacts) }
+        // Another program can have added the contact.
+        if case .person(let id)? = conversation?.key, id != ownID, list.contact(id) == nil {
+            refreshes.insert(.contacts)
+        }
         guard var message = ChatMessage(record) else {
             refreshes.formUnion([.newest, .changed])
             return
@@ -187,14 +204,15 @@ extension ChatState {
     private mutating func takeGroupNews(_ record: JSONObject) {
         refreshes.formUnion([.groups, .members, .requests])
         isSyncWanted = true
+        // The page has the changes, with the own ones.
+        refreshes.insert(.newest)
         guard let body = record["body"]?.object, case .group(let id)? = conversation?.key,
             record["group"]?.string == id || body["group"]?.string == id,
             record["direction"]?.string != "sent"
         else { return }
         for event in (body["events"]?.array ?? []).prefix(50) {
-            if let event = event.object.flatMap({ GroupEventWords($0, name(of:)).text }) {
-                tell(event)
-            }
+            guard let event = event.object, !GroupEventWords.isStored(event) else { continue }
+            if let words = GroupEventWords(event, name(of:)).text { tell(words) }
         }
     }
 
@@ -202,8 +220,6 @@ extension ChatState {
 
     /// Takes a record of decrypt: only what is not stored.
     mutating func takeMail(_ record: JSONObject) {
-        mail.attempts = 0
-        (mailTrouble, receptionTrouble, isReceivedElsewhere) = (nil, nil, false)
         switch record["type"]?.string {
         case "error":
             complain(
@@ -230,33 +246,38 @@ extension ChatState {
             isOn ? Timestamp(seconds: now.seconds + (Self.signalSeconds[kind] ?? 15)) : nil
     }
 
-    /// Takes a result of send, or an error record of encrypt.
-    mutating func takeResult(_ record: JSONObject) {
+    /// Takes a result or an error record of send.
+    mutating func takeResult(_ record: JSONObject, of job: Job) {
         guard record["type"]?.string == "result" else {
             if record["type"]?.string == "error" {
-                let cause = Cells.line(
-                    record["message"]?.string ?? "a message was not encrypted", limit: 300)
-                if let made = pending.first(where: { $0.isMade && $0.failure == nil }) {
-                    fail(made.number, cause)
+                if job == .sender, let line = record["line"]?.integer {
+                    outgoing.refuse(line: line)
                 }
-                complain(cause)
+                refuse(
+                    Cells.line(record["message"]?.string ?? "a message was not sent", limit: 300))
                 refreshes.insert(.newest)
             }
             return
         }
+        if job == .sender {
+            sender.attempts = 0
+            outgoing.answer(record)
+        }
         let id = record["id"]?.string ?? ""
         switch record["status"]?.string {
         case "stored", "duplicate", "accepted":
-            sendTrouble = nil
+            (sendTrouble, isReconnecting) = (nil, receptionTrouble != nil)
+            if waiting > 0 { refreshes.insert(.waiting) }
             conversation?.set(.stored, ofID: id)
         case "queued", "deferred":
             conversation?.set(.queued, ofID: id)
+            refreshes.insert(.waiting)
             sendTrouble =
                 record["reason"]?.string.map { Cells.line($0, limit: 200) }
                 ?? "the relay does not take messages now"
         case "rejected", "expired", "dropped":
             conversation?.set(.failed, ofID: id)
-            complain("not sent: \(record["reason"]?.string ?? "the relay refused the message")")
+            refuse("not sent: \(record["reason"]?.string ?? "the relay refused the message")")
         default: break
         }
         refreshes.insert(.newest)
@@ -266,10 +287,14 @@ extension ChatState {
 
     /// Returns the name of a person.
     func name(of id: String) -> String {
-        if id == ownID, !id.isEmpty { return "me" }
-        if let member = members.first(where: { $0.id == id }) { return member.name }
-        if let contact = list.contact(id) { return contact.name }
-        if id.isEmpty { return "?" }
-        return String(id.prefix(16)) + (id.count > 16 ? "…" : "")
+        let member = members.first { $0.id == id }
+        return Self.name(of: id, own: ownID, known: member?.name ?? list.contact(id)?.name)
+    }
+
+    /// Returns the name of a person, from the name that a list has.
+    static func name(of id: String, own: String, known: String?) -> String {
+        if id == own, !id.isEmpty { return "me" }
+        if let known { return known }
+        return id.isEmpty ? "?" : String(id.prefix(16)) + (id.count > 16 ? "…" : "")
     }
 }

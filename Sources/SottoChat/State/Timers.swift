@@ -9,7 +9,6 @@ extension ChatState {
 
     mutating func tick(_ time: Timestamp) {
         now = time
-        noteSeen()
         if let status, status.until <= now { self.status = nil }
         for (signal, end) in signals where end <= now { signals[signal] = nil }
         guard isComplete, !isLocked, ending == nil, !isFinishing else { return }
@@ -18,8 +17,32 @@ extension ChatState {
             refreshes.formUnion([.conversations, .newest, .changed])
         }
         if let restart = mail.restart, restart <= now { startMail() }
+        if let restart = sender.restart, restart <= now { startSender() }
+        checkFates()
         synchronise()
         tellPresence()
+    }
+
+    /// Reads the newest messages again while own ones wait, because another program can send them and the history tells nothing then:
+    /// first after two seconds, later once a minute.
+    private mutating func checkFates() {
+        let count = conversation?.waiting.count ?? 0
+        if count != fates.count {
+            let next = count > 0 ? Timestamp(seconds: now.seconds + 2) : nil
+            fates = FateCheck(count: count, delay: 2, next: next)
+        }
+        guard let next = fates.next, next <= now else { return }
+        refreshes.insert(.newest)
+        fates.delay = min(60, fates.delay * 2)
+        fates.next = Timestamp(seconds: now.seconds + fates.delay)
+    }
+
+    /// Whether the relay has not answered for a while to a message of this run. `send` tells later that it gives up.
+    var isRelaySilent: Bool {
+        conversation?.waiting.contains { message in
+            message.fate == .unsent && message.place >= started
+                && (10...120).contains(now.seconds - message.place.seconds)
+        } ?? false
     }
 
     /// Sends missing changes to the members of groups, and asks for those that are missing here.
@@ -70,14 +93,15 @@ extension ChatState {
         var times = signals.values.map { $0 }
         if let status { times.append(status.until) }
         if !isFinishing {
-            for restart in [news.restart, mail.restart, nextPresence, nextSync] {
+            for restart in [news.restart, mail.restart, sender.restart, nextPresence, nextSync] {
                 if let restart { times.append(restart) }
             }
         }
-        let hasUnseen =
-            conversation.map { $0.isLoaded && $0.unread > 0 && $0.anchor == nil } ?? false
+        if isComplete, !isLocked, let next = fates.next { times.append(next) }
+        // A message that has begun to wait is counted at the next tick.
+        let isFateNew = (conversation?.waiting.count ?? 0) != fates.count && isComplete && !isLocked
         let isSyncDue = isSyncWanted && !list.groups.isEmpty
-        if !refreshes.isEmpty && isStarted && !isLocked || hasUnseen || isSyncDue {
+        if !refreshes.isEmpty && isStarted && !isLocked || isSyncDue || isFateNew {
             times.append(soon)
         }
         return times.min().map { max($0, soon) }

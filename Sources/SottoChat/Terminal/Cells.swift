@@ -127,7 +127,7 @@ private struct Wrapping {
         if character == " " {
             end(row.count)
             row = []
-        } else if space > 0 {
+        } else if space > 0, row[space...].reduce(columns, { $0 + $1.width }) <= width {
             end(space - 1)
             row.removeFirst(space)
         } else if rows.isEmpty, first < width, used + columns <= width {

@@ -7,6 +7,9 @@ package struct KeyDecoder: Sendable {
     package static let pasteLimit = 256 << 10
     /// The greatest length of a control sequence.
     private static let sequenceLimit = 64
+    /// The greatest length of a string, such as the answer to a query.
+    private static let stringLimit = 4 << 10
+    private static let interrupt: UInt8 = 0x03
     private static let escape: UInt8 = 0x1B
 
     private enum State: Sendable {
@@ -32,11 +35,11 @@ package struct KeyDecoder: Sendable {
     /// Creates a decoder.
     package init() {}
 
-    /// Whether an escape is pending. It is a separate key if nothing follows within 50 ms.
+    /// Whether a sequence is pending. It ends if nothing follows within 50 ms, and an escape is then a separate key.
     package var isPending: Bool {
         switch state {
-        case .escape, .control, .shift: true
-        case .ground, .string, .paste: false
+        case .escape, .control, .shift, .string: true
+        case .ground, .paste: false
         }
     }
 
@@ -87,7 +90,12 @@ package struct KeyDecoder: Sendable {
         case .string:
             // BEL, or ST as ESC \; the byte after an escape ends the string in any case.
             if byte == 0x07 || bytes.last == Self.escape { return enter(.ground) }
+            length += 1
             bytes = [byte]
+            guard byte == Self.interrupt || length > Self.stringLimit else { return }
+            enter(.ground)
+            add(.unknown)
+            if byte == Self.interrupt { takePlain(byte) }
         case .paste: takePasted(byte)
         }
     }

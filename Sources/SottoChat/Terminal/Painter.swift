@@ -3,7 +3,7 @@
 /// Each row is written from its first column after it was erased, and the terminal does not wrap, so that a character whose width the
 /// terminal sees differently displaces nothing in another row.
 package struct Painter: Sendable {
-    /// Whether colours are used. Without them bold, dim, reversed and underlined text remains.
+    /// Whether colours are used. Without them bold, dim and reversed text remains.
     package var hasColor: Bool
     private var shown: Screen?
 
@@ -16,14 +16,6 @@ package struct Painter: Sendable {
     /// Returns the bytes that end it, and show the cursor.
     package static var ending: [UInt8] {
         Array("\u{1B}[0m\u{1B}[?7h\u{1B}[?2004l\u{1B}[?25h\u{1B}[?1049l".utf8)
-    }
-
-    /// Returns the bytes that ring the bell.
-    package static var bell: [UInt8] { [0x07] }
-
-    /// Returns the bytes that put a text into the terminal's clipboard (OSC 52), from its Base64.
-    package static func copying(base64: String) -> [UInt8] {
-        Array("\u{1B}]52;c;\(base64)\u{07}".utf8)
     }
 
     /// Forgets what is shown; the next screen is painted whole.
@@ -53,7 +45,6 @@ package struct Painter: Sendable {
         var codes: [String] = []
         if span.style.isBold { codes.append("1") }
         if span.style.isDim { codes.append("2") }
-        if span.style.isUnderlined { codes.append("4") }
         if span.style.isReversed { codes.append("7") }
         if hasColor, let color = span.style.color { codes.append("3\(color.rawValue)") }
         if let halves = span.style.halves {

@@ -15,7 +15,6 @@ package struct Screen: Sendable, Equatable {
             case red = 1
             case green = 2
             case yellow = 3
-            case blue = 4
             case magenta = 5
             case cyan = 6
         }
@@ -26,7 +25,6 @@ package struct Screen: Sendable, Equatable {
         package var isBold = false
         package var isDim = false
         package var isReversed = false
-        package var isUnderlined = false
 
         package init() {}
 
@@ -51,7 +49,24 @@ package struct Screen: Sendable, Equatable {
         package init(row: Int, column: Int) { (self.row, self.column) = (row, column) }
     }
 
+    /// The parts of the state that a screen shows. The loop gives it back as soon as the user can see it.
+    package struct Shown: Sendable, Equatable {
+        /// The question, if the whole of it is shown.
+        var question: Question?
+        /// The items of the list in their order, or `nil` if the list is not shown.
+        var items: [ChatList.Item.ID]?
+        /// The messages whose last row is shown, or `nil` if no conversation is shown.
+        var messages: Messages?
+    }
+
+    /// Messages of a conversation.
+    struct Messages: Sendable, Equatable {
+        let key: ConversationKey
+        let numbers: [Int64]
+    }
+
     package var columns: Int
+    package var shown = Shown()
     /// The rows of the terminal. None is wider than ``columns``.
     package var rows: [[Span]]
     /// The place of the cursor, or `nil` if it is hidden.

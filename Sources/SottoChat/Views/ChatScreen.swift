@@ -9,19 +9,29 @@ extension ChatState {
         let (columns, height) = (options.columns, options.rows)
         var rows: [[Screen.Span]]
         var cursor: Screen.Place?
+        var shown = Screen.Shown()
         if let lock {
             (rows, cursor) = lockRows(lock)
         } else {
-            let input = inputRows
+            let (input, question) = (inputRows, questionRows)
             rows = [header]
-            rows += middleRows(viewHeight)
-            if let question = questionRow { rows.append(question) }
-            if height > 3 { rows.append(statusRow) }
+            let middle = middleRows(viewHeight)
+            rows += middle.rows
+            shown.messages = middle.messages
+            rows += question.rows
+            let isWhole = question.isWhole && question.rows.count + input.rows.count <= height
+            shown.question = isWhole ? questions.first : nil
+            if conversation == nil, overlay == nil { shown.items = shownItems.map(\.id) }
+            rows += statusRows
             if overlay == nil {
                 cursor = Screen.Place(
                     row: rows.count + input.cursor.row, column: input.cursor.column)
             }
             rows += input.rows
+            // What is typed and asked is shown before the rest.
+            let excess = max(0, rows.count - height)
+            rows.removeFirst(excess)
+            if let place = cursor { cursor?.row = max(0, place.row - excess) }
         }
         rows = Array(rows.prefix(height)).map { fit($0, columns) }
         rows += Array(repeating: [], count: max(0, height - rows.count))
@@ -29,7 +39,9 @@ extension ChatState {
             cursor = Screen.Place(
                 row: min(place.row, height - 1), column: min(place.column, columns - 1))
         }
-        return Screen(columns: columns, rows: rows, cursor: cursor)
+        var screen = Screen(columns: columns, rows: rows, cursor: cursor)
+        screen.shown = shown
+        return screen
     }
 
     /// Cuts a row that is too wide.
@@ -61,22 +73,20 @@ extension ChatState {
 
     /// The rows between the header and what is below the messages.
     var viewHeight: Int {
-        let below = inputRows.rows.count + (questionRow == nil ? 0 : 1) + (options.rows > 3 ? 1 : 0)
+        let below = inputRows.rows.count + questionRows.rows.count + statusRows.count
         return max(0, options.rows - 1 - below)
     }
 
     var layout: MessageRows {
         let people = Dictionary(
             (list.contacts.map { ($0.id, $0.name) } + members.map { ($0.id, $0.name) }),
-            uniquingKeysWith: { $1 })
+            uniquingKeysWith: { $1 }
+        ).merging(list.contacts.isEmpty ? conversation?.names ?? [:] : [:]) { known, _ in known }
         let own = ownID
         return MessageRows(
             width: options.columns, localTime: options.localTime,
-            name: { id in
-                if id == own, !id.isEmpty { return "me" }
-                return people[id]
-                    ?? (id.isEmpty ? "?" : String(id.prefix(16)) + (id.count > 16 ? "…" : ""))
-            }, today: options.localTime(now), pictures: previews.pictures)
+            name: { Self.name(of: $0, own: own, known: people[$0]) },
+            today: options.localTime(now), pictures: previews.pictures)
     }
 
     // MARK: The header
@@ -87,55 +97,58 @@ extension ChatState {
         style.isBold = true
         let trouble = self.trouble
         let right = rightOfHeader
-        let text = " " + left + (facts.isEmpty ? "" : "  " + facts.joined(separator: " · "))
         let end = trouble.map { " \($0) " } ?? ""
         let room = options.columns - Cells.width(right) - Cells.width(end)
-        let shown = MessageRows.padded(Cells.cut(text, to: max(8, room)), max(0, room))
+        // Another person chooses the name of a group. The name has no two spaces before words that look like facts, and leaves room
+        // for the facts.
+        let words = facts.isEmpty ? "" : "  " + facts.joined(separator: " · ")
+        let name = " " + left.split(separator: " ").joined(separator: " ")
+        let nameRoom = max(8, min(room / 3, Cells.width(name)), room - Cells.width(words))
+        let text = Cells.cut(Cells.cut(name, to: nameRoom) + words, to: max(8, room))
+        let shown = MessageRows.padded(text, max(0, room))
         var alert = Screen.Style.alert
         alert.isReversed = true
         return [Screen.Span(shown, style), Screen.Span(end, alert), Screen.Span(right, style)]
     }
 
     private var headerOfList: [String] {
-        let online = Set(signals.keys.filter { $0.kind == .presence }.map(\.id)).compactMap {
-            list.contact($0)?.name
-        }
+        let online =
+            trouble != nil
+            ? []
+            : Set(signals.keys.filter { $0.kind == .presence }.map(\.id)).compactMap {
+                list.contact($0)?.name
+            }
         return online.isEmpty
             ? [] : ["online: " + online.sorted().prefix(5).joined(separator: ", ")]
     }
 
     private func headerOfConversation(_ open: Conversation) -> (String, [String]) {
-        var facts: [String] = []
+        var (name, facts) = (open.name, [String]())
         switch open.key {
         case .person(let id):
-            if id == ownID { return (open.name, ["notes to yourself"]) }
+            if id == ownID { return (name, ["notes to yourself"]) }
             guard let contact = list.contact(id) else {
-                return (open.name, list.contacts.isEmpty ? [] : ["not a contact"])
+                return (name, list.contacts.isEmpty ? [] : ["not a contact"])
             }
             facts.append(contact.isVerified ? "verified" : "not verified")
             if contact.hasChangedKey { facts.append("CHANGED KEY") }
             if contact.isBlocked { facts.append("blocked") }
             facts.append(contact.hasForwardSecrecy ? "forward secrecy" : "no forward secrecy yet")
-            if isOn(.presence, id, nil) { facts.append("online") }
+            if isOn(.presence, id, nil), trouble == nil { facts.append("online") }
         case .group(let id):
+            name = "# " + name
             guard let group = list.group(id) else { break }
-            if group.isDeleted { return (open.name, ["deleted for all"]) }
+            if group.isDeleted { return (name, ["deleted for all"]) }
             facts.append(Words.count(group.members, "member"))
-            facts.append(group.standing == "member" ? "you: \(group.rank)" : "you: no member")
+            facts.append(group.standing == "member" ? "you: \(group.rank)" : "you are not a member")
             if group.isUnconfirmed { facts.append("unconfirmed") }
+            if let timer = group.timer { facts.append("messages end after \(Words.time(timer))") }
         case .chat: facts.append("a phrase; authors are not authenticated")
         }
         if let timer = list.conversation(open.key)?.timer {
-            facts.append("messages end after \(Self.time(timer))")
+            facts.append("messages end after \(Words.time(timer))")
         }
-        return (open.name, facts)
-    }
-
-    private static func time(_ seconds: Int64) -> String {
-        for (unit, length) in [("w", 604_800), ("d", 86_400), ("h", 3_600), ("m", 60)]
-            as [(String, Int64)]
-        where seconds % length == 0 { return "\(seconds / length)\(unit)" }
-        return "\(seconds)s"
+        return (name, facts)
     }
 
     private func isOn(_ kind: Signal.Kind, _ id: String, _ key: ConversationKey?) -> Bool {
@@ -146,12 +159,22 @@ extension ChatState {
     private var trouble: String? {
         if isLocked { return "locked" }
         if news.restart != nil { return "history starts again" }
+        if receptionTrouble != nil, isReconnecting { return "reconnecting" }
         if receptionTrouble ?? sendTrouble != nil { return "relay not reached" }
-        if mailTrouble != nil { return "no mail is received" }
+        if presentMailTrouble != nil { return "no mail is received" }
+        if sender.restart != nil { return "send starts again" }
+        if isRelaySilent { return "relay does not answer" }
         return nil
     }
 
+    /// The reason why recv and decrypt do not run now.
+    private var presentMailTrouble: String? { mail.id == nil ? mailTrouble : nil }
+
     private var rightOfHeader: String {
+        (waiting > 0 ? " \(waiting) waiting " : "") + unreadElsewhere
+    }
+
+    private var unreadElsewhere: String {
         let (messages, conversations) = list.unread(besides: conversation?.key)
         guard messages > 0 else { return "" }
         if conversation == nil { return " \(messages) unread " }
@@ -161,44 +184,36 @@ extension ChatState {
 
     // MARK: The middle
 
-    private func middleRows(_ height: Int) -> [[Screen.Span]] {
-        if let overlay { return rows(of: overlay, height) }
-        guard let open = conversation else { return listRows(height) }
-        var view = open.view(layout, height: height).rows
-        if open.anchor == nil {
-            view += pendingRows
-            view = Array(view.suffix(height))
-        }
-        if open.isLoaded, view.isEmpty { view = [[Screen.Span("no messages yet; type one", .dim)]] }
-        return Array(repeating: [], count: max(0, height - view.count)) + view
+    /// The rows of the middle, and the messages that they show.
+    private func middleRows(_ height: Int) -> (
+        rows: [[Screen.Span]], messages: Screen.Messages?
+    ) {
+        if let overlay { return (rows(of: overlay, height), nil) }
+        guard let open = conversation else { return (listRows(height), nil) }
+        let view = open.view(layout, height: height)
+        var rows = view.rows
+        if open.isLoaded, rows.isEmpty { rows = [[Screen.Span(emptyWords(of: open.key), .dim)]] }
+        rows = Array(repeating: [], count: max(0, height - rows.count)) + rows
+        return (rows, Screen.Messages(key: open.key, numbers: view.numbers))
     }
 
-    /// The typed texts that are not in the history yet.
-    private var pendingRows: [[Screen.Span]] {
-        pending.filter { $0.key == conversation?.key }.suffix(20).flatMap { text in
-            let mark = text.failure.map { "[not sent: \($0)]" } ?? "…"
-            let room = max(4, options.columns - 12)
-            let rows = Cells.wrap(Cells.plain(text.text), width: room, limit: 6).rows
-            let shown = rows.enumerated().map { index, row in
-                [
-                    Screen.Span(index == 0 ? "      " : MessageRows.spaces(10)),
-                    Screen.Span(index == 0 ? "me  " : "", .own), Screen.Span(row),
-                ]
-            }
-            return shown.dropLast()
-                + [
-                    (shown.last ?? []) + [
-                        Screen.Span(" "), Screen.Span(mark, text.failure == nil ? .dim : .alert),
-                    ]
-                ]
+    private func emptyWords(of key: ConversationKey) -> String {
+        guard case .group(let id) = key, let group = list.group(id), group.standing != "member"
+        else {
+            return "no messages yet; type one"
         }
+        return group.standing == "invited"
+            ? "you are invited and have not joined; /questions asks"
+            : "you are not a member of the group"
     }
 
     func overlayRows(_ overlay: Overlay) -> [String] {
         let width = options.columns
         return overlay.lines.flatMap { line in
             // The rows after the first are below the last column of a table.
-            let indent = min(Self.lastColumn(line), width / 3)
+            // Where this leaves too little, they are below the first column.
+            let column = Self.lastColumn(line)
+            let indent = column <= width / 3 ? column : 2
             let rows = Cells.wrap(line, first: width, width: width - indent, limit: 500).rows
             return rows.prefix(1) + rows.dropFirst().map { MessageRows.spaces(indent) + $0 }
         }
@@ -230,9 +245,11 @@ extension ChatState {
 
     // MARK: The list
 
+    /// The items of the list that the typed text leaves.
+    var shownItems: [ChatList.Item] { list.items(editor.text.hasPrefix("/") ? "" : filter) }
+
     private func listRows(_ height: Int) -> [[Screen.Span]] {
-        let isCommand = editor.text.hasPrefix("/")
-        let items = list.items(isCommand ? "" : filter)
+        let items = shownItems
         guard !items.isEmpty else {
             guard list.isLoaded else { return padded([[Screen.Span("reading…", .dim)]], height) }
             let words =
@@ -244,6 +261,8 @@ extension ChatState {
                     [Screen.Span($0, .dim)]
                 }, height)
         }
+        // The first one is chosen at the next key if the chosen one has gone.
+        let chosen = list.place(in: items) ?? (list.choice == .nothing ? -1 : 0)
         let first = max(0, min(chosen - height / 2, items.count - height))
         let shown = items[first..<min(items.count, first + height)]
         let digits = "\(items.count)".count
@@ -300,9 +319,11 @@ extension ChatState {
         case .conversation(let conversation):
             let author = conversation.lastIsOwn ? "me: " : ""
             let draft = drafts[conversation.key].map { "[draft] \(Cells.line($0, limit: 60))" }
-            let muted = conversation.isMuted ? "[muted] " : ""
+            let isBlocked = list.contact(conversation.key.who)?.isBlocked == true
+            let muted = isBlocked ? "[blocked] " : conversation.isMuted ? "[muted] " : ""
             add(
-                conversation.name, conversation.unread, shortTime(conversation.time),
+                conversation.name, isBlocked ? 0 : conversation.unread,
+                shortTime(conversation.time),
                 mark(of: conversation.key),
                 muted + (draft ?? (conversation.last.isEmpty ? "" : author + conversation.last)),
                 .plain)
@@ -316,7 +337,7 @@ extension ChatState {
         case .group: return "#"
         case .chat: return "~"
         case .person(let id):
-            if isOn(.presence, id, nil) { return "●" }
+            if isOn(.presence, id, nil), trouble == nil { return "●" }
             return list.contact(id)?.isVerified == true ? "✓" : " "
         }
     }
@@ -328,34 +349,46 @@ extension ChatState {
         if (then.year, then.month, then.day) == (today.year, today.month, today.day) {
             return "\(Words.padded(then.hour)):\(Words.padded(then.minute))"
         }
-        let months = [
-            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-        ]
-        return
-            "\(then.day) \(months.indices.contains(then.month - 1) ? months[then.month - 1] : "?")"
+        return Words.day(then)
     }
 
     // MARK: Below the messages
 
-    private var questionRow: [Screen.Span]? {
-        guard let question = questions.first else { return nil }
+    /// The rows of the first question, and whether they have the whole of it.
+    private var questionRows: (rows: [[Screen.Span]], isWhole: Bool) {
+        guard let question = questions.first else { return ([], false) }
         let count = questions.waiting.count > 1 ? "(1 of \(questions.waiting.count)) " : ""
         let later = question.isOwn ? "" : "  ^O later"
-        let keys = "  ^Y \(question.yes)  ^N \(question.no)\(later)"
-        let short = "  ^Y ^N" + (question.isOwn ? "" : " ^O")
-        let text = "? \(count)\(question.text)"
-        let end = Cells.width(text) + Cells.width(keys) > options.columns ? short : keys
-        let room = options.columns - Cells.width(end)
+        let keys = "^Y \(question.yes)  ^N \(question.no)\(later)"
+        let short = "^Y ^N" + (question.isOwn ? "" : " ^O")
+        let columns = options.columns
+        let wrapped = Cells.wrap(
+            "? \(count)\(question.text)", width: columns, limit: max(1, options.rows - 2))
         var style = Screen.Style.alert
         style.color = .magenta
-        return [
-            Screen.Span(Cells.cut(text, to: max(4, room)), style),
-            Screen.Span(end, .bold),
-        ]
+        var rows = wrapped.rows.map { [Screen.Span($0, style)] }
+        let room = columns - Cells.width(wrapped.rows.last ?? "") - 2
+        if let end = [keys, short].first(where: { Cells.width($0) <= room }) {
+            rows[rows.count - 1] += [Screen.Span("  "), Screen.Span(end, .bold)]
+        } else {
+            rows.append([Screen.Span(Cells.width(keys) <= columns ? keys : short, .bold)])
+        }
+        return (rows, !wrapped.isCut)
+    }
+
+    /// The row of the status; an error gets as many as it needs, up to a third of the screen.
+    private var statusRows: [[Screen.Span]] {
+        guard options.rows > 3 else { return [] }
+        guard let status, status.isAlert else { return [statusRow] }
+        return Cells.wrap(status.text, width: options.columns, limit: max(1, options.rows / 3)).rows
+            .map { [Screen.Span($0, .alert)] }
     }
 
     private var statusRow: [Screen.Span] {
         if let status { return [Screen.Span(status.text, status.isAlert ? .alert : .plain)] }
+        if case .pending? = conversation?.selection {
+            return [Screen.Span(Self.pendingKeys, .bold)]
+        }
         if conversation?.selection != nil {
             return [
                 Screen.Span(
@@ -370,7 +403,7 @@ extension ChatState {
                 let unread = open.unread > 0 ? "\(open.unread) unread, " : ""
                 return [Screen.Span("── \(unread)newer messages are below: PageDown, Esc ──", .dim)]
             }
-            if let trouble = receptionTrouble ?? sendTrouble ?? mailTrouble {
+            if let trouble = receptionTrouble ?? sendTrouble ?? presentMailTrouble {
                 return [Screen.Span(trouble, .dim)]
             }
             return open.isLoaded ? [] : [Screen.Span("reading…", .dim)]
@@ -378,11 +411,13 @@ extension ChatState {
         return [
             Screen.Span(
                 options.columns < 60
-                    ? "Enter opens, q leaves, /help"
-                    : "arrows or a number and Enter open; typing filters; q leaves; /help",
+                    ? "Enter opens, \(leaving) leaves, /help"
+                    : "arrows or a number and Enter open; typing filters; \(leaving) leaves; /help",
                 .dim)
         ]
     }
+
+    private var leaving: String { leavesByLetter ? "q" : "Ctrl-D" }
 
     private func words(for subject: Subject) -> String {
         func message(_ number: Int64) -> String {

@@ -32,23 +32,27 @@ struct MessageRows {
             rows.append(rule(Self.words(day, today: today), .dim))
         }
         switch entry.content {
-        case .notice(let notice): rows += self.rows(of: notice)
+        case .notice(let notice): rows += self.rows(ofLine: notice.text)
+        case .change(let change): rows += self.rows(ofLine: change.text)
+        case .pending(let text):
+            rows += self.rows(of: text, isSelected: conversation.selection == entry.id)
         case .message(let message):
             if let line = conversation.unreadLine, line.number == message.number {
                 rows.append(rule("\(line.count) unread", .alert))
             }
-            rows += self.rows(of: message, isSelected: conversation.selection == message.number)
+            rows += self.rows(of: message, isSelected: conversation.selection == entry.id)
         }
         return rows
     }
 
+    static let months = [
+        "January", "February", "March", "April", "May", "June", "July", "August", "September",
+        "October", "November", "December",
+    ]
+
     /// Returns the words for a day.
     static func words(_ day: ChatOptions.LocalTime, today: ChatOptions.LocalTime) -> String {
         let days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
-        let months = [
-            "January", "February", "March", "April", "May", "June", "July", "August", "September",
-            "October", "November", "December",
-        ]
         let weekday = days.indices.contains(day.weekday) ? days[day.weekday] : ""
         let month = (1...12).contains(day.month) ? months[day.month - 1] : "\(day.month)"
         let year = day.year == today.year ? "" : " \(day.year)"
@@ -59,12 +63,37 @@ struct MessageRows {
         [Screen.Span(Cells.cut("── \(text) ──", to: width), style)]
     }
 
-    private func rows(of notice: Conversation.Notice) -> [Row] {
-        let wrapped = Cells.wrap(notice.text, width: room - 2, limit: 6).rows
+    private func rows(ofLine text: String) -> [Row] {
+        let wrapped = Cells.wrap(text, width: room - 2, limit: 6).rows
         return wrapped.enumerated().map { index, text in
             let head = index == 0 ? Self.padded("  *", indent) : Self.spaces(indent)
             return [Screen.Span(head + text, .dim)]
         }
+    }
+
+    // MARK: Typed texts
+
+    /// The most rows of a typed text, and of the reason why it was not sent.
+    private static let (pendingLimit, failureLimit) = (6, 3)
+
+    private func rows(of text: ChatState.Pending, isSelected: Bool) -> [Row] {
+        var style = Screen.Style.own
+        style.isReversed = isSelected
+        let wrapped = Cells.wrap(
+            Cells.plain(text.text), width: max(4, width - 12), limit: Self.pendingLimit
+        ).rows
+        var rows = wrapped.enumerated().map { index, row in
+            [
+                Screen.Span(Self.spaces(index == 0 ? 6 : 10)),
+                Screen.Span(index == 0 ? "me  " : "", style), Screen.Span(row),
+            ]
+        }
+        guard let failure = text.failure else {
+            append([("…", .dim)], to: &rows)
+            return rows
+        }
+        let words = Cells.wrap("[not sent: \(failure)]", width: room, limit: Self.failureLimit).rows
+        return rows + words.map { [Screen.Span(Self.spaces(indent)), Screen.Span($0, .alert)] }
     }
 
     // MARK: Messages
@@ -146,7 +175,7 @@ struct MessageRows {
         if message.isPinned { marks.append(("[pinned]", .dim)) }
         for mark in message.marks { marks.append(("[\(mark)]", .alert)) }
         if message.expires != nil { marks.append(("[ends]", .dim)) }
-        guard message.isOwn, !message.isDeleted else { return marks }
+        guard message.isOwn, !message.isDeleted, !message.isLocal else { return marks }
         switch message.fate {
         case .unsent, .queued: marks.append(("…", .dim))
         case .handedOn: marks.append(("[handed on]", .dim))

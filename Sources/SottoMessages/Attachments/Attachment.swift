@@ -179,7 +179,7 @@ package final class Attachment {
 
     private func tooLong(_ limit: Int) -> Failure {
         Failure(
-            .malformed, "\(path) is longer than \(limit) bytes",
+            .malformed, "\(path) is longer than \(limit >> 20) MiB",
             hint: "a longer file can be encrypted as a file, with sotto encrypt -r")
     }
 

@@ -5,6 +5,8 @@ import SottoDatabase
 package struct ShownChange: Sendable {
     /// The place among the messages.
     package let place: HistoryPlace
+    /// The number of the message that brought it, or `nil` for a change of the owner.
+    package var number: Int64?
     /// When the change arrived, or when the owner made it.
     package let time: Timestamp
     /// A body of the type `group` with the events.
@@ -30,7 +32,7 @@ extension IdentityStore {
             let own = ownChanges(in: group).filter { $0.place >= start && $0.place < end }
             return try (received + own).sorted { $0.place < $1.place }.map { change in
                 ShownChange(
-                    place: change.place, time: change.time,
+                    place: change.place, number: change.number, time: change.time,
                     body: try transaction.named(change.body, in: group))
             }
         }
@@ -95,7 +97,8 @@ extension HistoryEntry {
         else { return nil }
         let events = IdentityStore.shownEvents(in: body)
         guard !events.isEmpty else { return nil }
-        return ShownChange(place: place, time: time, body: .events(events, of: group))
+        return ShownChange(
+            place: place, number: number, time: time, body: .events(events, of: group))
     }
 }
 

@@ -277,14 +277,28 @@ extension IdentityStore {
         var state = HistoryEntry.State(rawValue: row.state) ?? .damaged
         if isExpired { state = .expired }
         if sealed != nil, opened == nil { state = .damaged }
-        let entry = HistoryEntry(
+        var entry = HistoryEntry(
             number: row.number, conversation: conversation ?? .unknown,
             direction: HistoryEntry.Direction(rawValue: row.sent) ?? .received,
             kind: HistoryEntry.Kind(rawValue: row.kind) ?? .content,
             state: state, placed: row.place, received: row.time.map { Timestamp(seconds: $0) },
             expires: opened == nil ? nil : row.expires.map { Timestamp(seconds: $0) },
             record: opened?.record ?? JSONObject([]))
+        if isExpired, let conversation, let sealed = row.sealed {
+            // The row is erased soon, and has its author until then.
+            entry.formerAuthor = try? record(sealed, row, conversation).record.memberAuthor
+        } else if let author = row.author {
+            entry.formerAuthor = formerAuthor(author, of: row.number)
+        }
         return (entry, opened?.digest)
+    }
+
+    /// Decrypts the column `author`. Returns `nil` if it cannot be read.
+    private func formerAuthor(_ sealed: [UInt8], of number: Int64) -> KeyID? {
+        guard let key = try? unseal(sealed, .author(message: number)), key.count == 32 else {
+            return nil
+        }
+        return KeyID(publicKey: key)
     }
 
     /// Decrypts the column `sealed` of a row.
@@ -305,7 +319,7 @@ struct StoredMessage {
     /// The length in bytes of the envelope's digest in the encrypted content: SHA-256, truncated.
     static let digestLength = 16
     static let columns =
-        "number, mark, conversation, sent, kind, state, time, sealed, expires, place"
+        "number, mark, conversation, sent, kind, state, time, sealed, expires, place, author"
 
     let number: Int64
     let mark: Int64
@@ -317,6 +331,8 @@ struct StoredMessage {
     let sealed: [UInt8]?
     let expires: Int64?
     let place: Int64
+    /// The encrypted id of the author, if the record is gone.
+    let author: [UInt8]?
 
     /// Reads a row of ``columns``.
     init(_ row: PreparedStatement<StateError>) {
@@ -330,6 +346,7 @@ struct StoredMessage {
         sealed = row.isNull(7) ? nil : row.bytes(7)
         expires = row.isNull(8) ? nil : row.integer(8)
         place = row.integer(9)
+        author = row.isNull(10) ? nil : row.bytes(10)
     }
 
     var context: IdentityStore.Context { .message(mark: mark, conversation: conversation) }

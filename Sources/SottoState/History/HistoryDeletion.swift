@@ -10,7 +10,8 @@ extension StateTransaction {
     public func delete(
         _ entry: HistoryEntry, _ state: HistoryEntry.State = .deleted, at time: Timestamp = .now()
     ) throws(StateError) -> Bool {
-        guard try erase(entry.number, state, at: time) else { return false }
+        let author = entry.direction == .received ? entry.record.memberAuthor : nil
+        guard try erase(entry.number, state, author: author, at: time) else { return false }
         eraseBlob(of: entry)
         if entry.direction == .received, let id = entry.id { try forgetRequest(id: id) }
         var row = try row(of: entry.conversation)
@@ -89,17 +90,28 @@ extension StateTransaction {
     /// not an authentic message with the id.
     static func erasedClaim(_ mark: Int64) -> Int64 { ~mark }
 
+    /// Erases the content of a message. `author` is the member who wrote it, if it is another person's message of a group: nothing
+    /// else tells that then.
     @discardableResult
     func erase(
-        _ number: Int64, _ state: HistoryEntry.State, at time: Timestamp
+        _ number: Int64, _ state: HistoryEntry.State, author: KeyID? = nil, at time: Timestamp
     ) throws(StateError) -> Bool {
+        let sealed = author.map { store.seal($0.publicKey, .author(message: number)) }
         try connection.run(
             """
-            UPDATE message SET sealed = NULL, state = ?, changed = ?, expires = NULL, \(Self.erasedMark)
-            WHERE number = ? AND sealed IS NOT NULL
-            """, state.rawValue, time.seconds, number)
+            UPDATE message SET sealed = NULL, author = ?, state = ?, changed = ?, expires = NULL,
+            \(Self.erasedMark) WHERE number = ? AND sealed IS NOT NULL
+            """, sealed, state.rawValue, time.seconds, number)
         erased += connection.changes
         return connection.changes > 0
+    }
+}
+
+extension JSONObject {
+    /// The author of the record of a message to a group, or `nil` if it is another message or the author is only claimed.
+    var memberAuthor: KeyID? {
+        guard self["group"] != nil, self["imported"]?.bool != true else { return nil }
+        return self["from"]?.string.flatMap { KeyID($0) }
     }
 }
 

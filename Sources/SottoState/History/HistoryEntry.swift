@@ -66,6 +66,9 @@ public struct HistoryEntry: Sendable, Hashable {
     /// The record, as `decrypt` printed it. For a sent message, the record that its recipient's `decrypt` prints, with
     /// the owner as `from`. Empty if the message was deleted.
     public let record: JSONObject
+    /// The member who wrote a message of a group that has no record any more, if this is known. The conversation and
+    /// ``direction`` tell the author of other messages.
+    public internal(set) var formerAuthor: KeyID?
 
     /// The place in the history.
     public var place: HistoryPlace { HistoryPlace(rank: placed, number: number) }

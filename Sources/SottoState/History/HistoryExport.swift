@@ -47,7 +47,7 @@ extension IdentityStore {
                     mark: stored.mark, number: stored.number, conversation: entry.conversation,
                     direction: entry.direction,
                     kind: entry.kind, state: entry.state, received: entry.received,
-                    place: entry.otherPlace)
+                    place: entry.otherPlace, author: entry.formerAuthor)
                 guard let tombstone else { throw .unsealable(path: database.path) }
                 return (stored.number, .tombstone(tombstone))
             }

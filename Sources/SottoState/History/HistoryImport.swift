@@ -62,12 +62,14 @@ public struct Tombstone: Sendable, Hashable {
     public let received: Timestamp?
     /// The time of its place in the history from which it comes, or `nil` for ``received``.
     public let place: Timestamp?
+    /// ``HistoryEntry/formerAuthor``.
+    public let author: KeyID?
 
     /// Creates a tombstone. Returns `nil` if the state is another one.
     public init?(
         mark: Int64, number: Int64, conversation: Conversation,
         direction: HistoryEntry.Direction, kind: HistoryEntry.Kind, state: HistoryEntry.State,
-        received: Timestamp?, place: Timestamp? = nil
+        received: Timestamp?, place: Timestamp? = nil, author: KeyID? = nil
     ) {
         guard state.rawValue >= HistoryEntry.State.deleted.rawValue else { return nil }
         self.mark = mark
@@ -78,6 +80,7 @@ public struct Tombstone: Sendable, Hashable {
         self.state = state
         self.received = received
         self.place = place
+        self.author = author
     }
 }
 
@@ -217,6 +220,11 @@ extension StateTransaction {
             """, tombstone.mark, row.number, tombstone.direction.rawValue, tombstone.kind.rawValue,
             tombstone.state.rawValue, rank, tombstone.received?.seconds, now.seconds)
         let place = HistoryPlace(rank: rank, number: connection.lastRow)
+        if let author = tombstone.author {
+            let sealed = store.seal(author.publicKey, .author(message: place.number))
+            try connection.run(
+                "UPDATE message SET author = ? WHERE number = ?", sealed, place.number)
+        }
         newestPlace = try max(rank, lastPlace())
         readers.note(tombstone.number, is: place.number)
         if tombstone.kind == .content, place > row.last {

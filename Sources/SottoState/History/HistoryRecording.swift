@@ -90,12 +90,15 @@ extension StateTransaction {
                 deletions = try earlyDeletions(
                     of: id, in: row, by: author, at: time, isImported: message.isClaimed)
             }
+            let member =
+                direction == .received && row.conversation.group != nil && !message.isClaimed
+                ? author : nil
             if !deletions.isEmpty {
                 // Members know the ids of messages before these are written, so a moderator can delete a message before it arrives.
                 if deletions.contains(where: { $0 == author }) { deletedOnArrival.insert(number) }
-                try erase(number, .deleted, at: time)
+                try erase(number, .deleted, author: member, at: time)
             } else if isOver {
-                try erase(number, .expired, at: time)
+                try erase(number, .expired, author: member, at: time)
             } else if direction == .received, message.state == .new, place > row.read {
                 row.unread += 1
             }

@@ -191,6 +191,7 @@ extension Tombstone {
         record["state"] = state.goneName.map { .string($0) }
         record["received"] = received.map { .string($0.description) }
         record["place"] = place.map { .string($0.description) }
+        record["from"] = author.map { .string($0.description) }
         return record
     }
 }

@@ -31,6 +31,35 @@ import Testing
         #expect(try !terminal.lines().contains { $0.contains("no messages yet") })
     }
 
+    /// The kernel ends the tools that wait for mail and messages.
+    @Test func aKilledChatLeavesNoTool() throws {
+        let terminal = try stage.chat(they.alice, with: "bob")
+        try terminal.waitFor("no messages yet")
+        try terminal.enter("hello")
+        try terminal.waitFor("me  hello ✓")
+        kill(try stage.chatProcess(of: they.alice), SIGKILL)
+        try terminal.waitFor("ended 137")
+        terminal.end()
+        #expect(try stage.areEnded(they.alice))
+    }
+
+    /// A command that hangs ends, with what it started, and the next one runs.
+    @Test func aNotificationThatHangsEnds() throws {
+        let terminal = try stage.chat(
+            they.alice, with: "--notify 'echo x >> notes; sleep 1000; :'", columns: 80)
+        try terminal.waitFor("bob")
+        try stage.must(they.bob, "echo one | encrypt -q --to alice | send -q")
+        try terminal.waitFor("one")
+        try stage.must(they.bob, "echo two | encrypt -q --to alice | send -q")
+        try terminal.waitFor("--notify: the command took more than 10 seconds")
+        for _ in 0..<500 where try terminal.scratch.read("notes").count < 4 { usleep(20_000) }
+        #expect(try terminal.scratch.read("notes").count == 4)
+        try terminal.press("C-d")
+        #expect(try terminal.waitFor("ended") == "ended 0")
+        terminal.end()
+        #expect(try stage.areEnded(they.alice))
+    }
+
     /// When the terminal is closed, all programs end.
     @Test func aClosedTerminalEndsAllPrograms() throws {
         let terminal = try stage.chat(they.alice, with: "bob")

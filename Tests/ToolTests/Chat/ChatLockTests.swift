@@ -35,6 +35,40 @@ import Testing
         #expect(try they.alice.run("keygen", ["unlock", "--status"]).status == 1)
     }
 
+    private func isUnlocked() throws -> Bool {
+        try they.alice.run("keygen", ["unlock", "--status"]).status == 0
+    }
+
+    /// An end that waits for nothing locks the identity too.
+    @Test func ctrlCTwiceLocks() throws {
+        let terminal = try stage.chat(they.alice, with: "bob")
+        try terminal.waitFor("The identity is locked.")
+        try terminal.enter("correct horse battery")
+        try terminal.waitFor("no messages yet")
+        #expect(try isUnlocked())
+        try terminal.press("C-c", "C-c")
+        #expect(try terminal.waitFor("ended") == "ended 130")
+        #expect(try !isUnlocked())
+    }
+
+    /// The second window finds the identity unlocked, and uses it after the end of the first one.
+    @Test func theLastWindowLocksTheIdentity() throws {
+        let first = try stage.chat(they.alice, with: "bob")
+        try first.waitFor("The identity is locked.")
+        try first.enter("correct horse battery")
+        try first.waitFor("no messages yet")
+        let second = try stage.chat(they.alice, with: "bob")
+        try second.waitFor("another recv receives the mail")
+        try first.press("C-d")
+        #expect(try first.waitFor("ended") == "ended 0")
+        #expect(try isUnlocked())
+        try second.enter("still here")
+        try second.waitFor("me  still here ✓")
+        try second.press("C-d")
+        #expect(try second.waitFor("ended") == "ended 0")
+        #expect(try !isUnlocked())
+    }
+
     /// In a container that forbids keys, the chat keeps the passphrase for its tools. A wrong one is asked for again.
     @Test(.needs(.compiler)) func withoutAKeyringTheToolsGetThePassphrase() throws {
         let terminal = try stage.chat(

@@ -61,12 +61,15 @@ final class ChatStage {
     }
 
     /// The process of `chat` itself.
-    func chatProcess(of party: Party) throws -> pid_t {
+    func chatProcess(of party: Party) throws -> pid_t { try process("chat", of: party) }
+
+    /// The process of a tool.
+    func process(_ tool: String, of party: Party) throws -> pid_t {
         try #require(
             try processes(of: party).first {
                 let path = try? FileManager.default.destinationOfSymbolicLink(
                     atPath: "/proc/\($0)/exe")
-                return path?.hasSuffix("/chat") == true
+                return path?.hasSuffix("/\(tool)") == true
             })
     }
 

@@ -60,7 +60,10 @@ import Testing
         try right.answer("C-y", until: "me  [deleted]")
         try left.waitFor("bob  [deleted]")
         try right.enter("/silly")
-        try right.waitFor("unknown command /silly; /help lists the commands")
+        try right.waitFor("no command /silly; begin a text with //, see /help")
+        // It stays in the line.
+        try right.waitFor("> /silly")
+        try right.press("C-u")
         try right.enter("//reply is a command")
         #expect(try left.waitFor("is a command").hasSuffix("bob  /reply is a command"))
         try right.enter("/help")
@@ -268,6 +271,35 @@ import Testing
         #expect(try they.alice.run("send", ["--list"]).status == 0)
     }
 
+    /// What a killed `send` had not taken is sent by the next one, once.
+    @Test func aKilledSendLosesNothing() throws {
+        let terminal = try chat(they.alice)
+        try terminal.waitFor("no messages yet")
+        try terminal.enter("first")
+        try terminal.waitFor("me  first ✓")
+        let send = try stage.process("send", of: they.alice)
+        kill(send, SIGSTOP)
+        try terminal.enter("second")
+        try terminal.waitFor("me  second …")
+        kill(send, SIGKILL)
+        try terminal.waitFor("me  second ✓")
+        let other = try chat(they.bob)
+        try other.waitFor("alice  second")
+        #expect(try they.view().map { $0.body["text"]?.string } == ["first", "second"])
+    }
+
+    /// What is typed while a conversation is opened is for that one.
+    @Test func aTextAfterOpenGoesToTheNamedPerson() throws {
+        let terminal = try chat(they.alice)
+        try terminal.waitFor("no messages yet")
+        try terminal.type("/open me")
+        try terminal.press("Enter", "n", "o", "t", "e", "Enter")
+        try terminal.waitFor("notes to yourself")
+        if try terminal.lines().contains("> note") { try terminal.press("Enter") }
+        try terminal.waitFor("me  note")
+        #expect(try they.alice.history("me").map { $0.body["text"]?.string } == ["note"])
+    }
+
     /// Two chats of one person: one receives the mail, and both show it.
     @Test func twoChatsShowTheSame() throws {
         let first = try chat(they.alice)
@@ -289,6 +321,46 @@ import Testing
             terminal.end()
         }
         #expect(try stage.areEnded(they.alice))
+    }
+
+    /// What recv gave to a decrypt that was killed is decrypted by the next one.
+    @Test func aKilledDecryptLosesNoMail() throws {
+        let terminal = try chat(they.alice, columns: 80)
+        try terminal.waitFor("no messages yet")
+        try tell(they.bob, "one")
+        try terminal.waitFor("bob  one")
+        let decrypt = try stage.process("decrypt", of: they.alice)
+        kill(decrypt, SIGSTOP)
+        try tell(they.bob, "two")
+        for _ in 0..<500 where try printed() == 0 { usleep(20_000) }
+        kill(decrypt, SIGKILL)
+        try terminal.waitFor("no mail is received: decrypt ended with status 137")
+        try terminal.waitFor("bob  two")
+        try tell(they.bob, "three")
+        try terminal.waitFor("bob  three")
+        try terminal.press("C-d")
+        #expect(try terminal.waitFor("ended") == "ended 0")
+    }
+
+    /// The number of envelopes of Alice that recv printed and decrypt has not finished.
+    private func printed() throws -> Int {
+        try they.alice.run("recv", ["--again", "-q"]).lines.count
+    }
+
+    /// A window learns what became of a message that another one sent.
+    @Test func aSecondWindowLearnsFates() throws {
+        let first = try chat(they.alice)
+        try first.waitFor("no messages yet")
+        let second = try chat(they.alice)
+        try second.waitFor("another recv receives the mail")
+        let address = stage.relay.address
+        stage.relay.end()
+        try first.enter("while down")
+        try first.waitFor("me  while down …")
+        try second.waitFor("me  while down …")
+        stage.relay = try #require(RelayProcess(stage.scratch, listen: address))
+        try first.waitFor("me  while down ✓")
+        try second.waitFor("me  while down ✓")
     }
 
     /// A text cannot write to the terminal, and is not wider than it.
@@ -328,6 +400,6 @@ import Testing
         #expect(unknown.status == 66 && unknown.stderr.contains("nobody"), "\(unknown)")
         let terminal = try stage.chat(they.alice, with: "nobody")
         #expect(try terminal.waitFor("ended") == "ended 66")
-        try terminal.waitFor("sotto chat: error: nobody is neither a file nor a contact")
+        try terminal.waitFor("sotto chat: error: no contact or group has the name nobody")
     }
 }

@@ -327,7 +327,8 @@ struct ComposeTests {
             let run = try bob.run("compose", arguments)
             #expect(run.status == 64 && run.stdout.isEmpty, "\(arguments): \(run.stderr)")
         }
-        try refuse(bob, ["text", "nobody"], status: 66, "neither a file nor a contact")
+        try refuse(
+            bob, ["text", "nobody"], status: 66, "no contact, group or file has the name nobody")
         let carol = try Party("carol", in: they.home)
         try refuse(carol, ["reply", id], status: 66, "the history is empty")
         #expect(try carol.compose(["text", "bob.card"], text: "x").records.count == 1)

@@ -85,11 +85,11 @@ extension Party {
         return run
     }
 
-    /// Returns the records of `history` with these arguments.
+    /// Returns the records of `history` with these arguments, without changes of groups.
     func history(_ arguments: String...) throws -> [JSONObject] {
         let run = try run("history", arguments)
         guard [0, 1].contains(run.status) else { throw Unexpected(run) }
-        return try run.records
+        return try run.records.filter { $0["type"]?.string != "change" }
     }
 }
 

@@ -98,6 +98,12 @@ struct HintTests {
         "sotto group grant … WHO | sotto encrypt | sotto send": "has a name to fill in",
         "sotto group grant … … | sotto encrypt | sotto send":
             "printed by a chat without a screen, with both ids; GroupToolTests run it",
+        "the identity has no passphrase; to add one: sotto keygen passwd":
+            "asks for a passphrase on the terminal",
+        "you are the only owner: sotto group role … WHO owner --send, or sotto group delete … --send":
+            "has a name to fill in; the tests of group role and group delete run them",
+        "A friend: sotto add FILE, or sotto meet. A group: sotto group create NAME WHO --send. Both in another terminal.":
+            "words of the chat",
         "sotto chat: hint: unlock it: sotto keygen unlock":
             "asks for a passphrase on the terminal; ChatLockTests print it",
         "unlock it: sotto keygen unlock":
@@ -140,7 +146,8 @@ struct HintTests {
         "sotto keygen lock --all": "needs a full keyring",
         "sotto relay check --store … --accept-clock":
             "needs another clock; the relay's tests run it",
-        "sotto keygen public --uri | sotto qr": "printed by sotto init, for a terminal",
+        "sotto keygen public --uri | sotto qr -o code.png":
+            "printed by sotto init; FirstMinuteTests run it",
         "sotto add FRIEND": "printed by sotto init, with a name to fill in",
         "sotto say FRIEND hello": "printed by sotto init, with a name to fill in",
         "none; to set it: sotto keygen set… --relay URL": "has an address to fill in",
@@ -169,7 +176,7 @@ struct HintTests {
         "receive it: sotto recv | sotto decrypt": "needs a relay; WaitTests print it",
         "  sotto keygen words": "printed by sotto init; FirstMinuteTests run it",
         "  sotto keygen unlock": "asks for a passphrase on the terminal; UnlockTests run it",
-        "sotto: warning: without a passphrase a copy of the file is the identity; add one with: sotto keygen passwd":
+        "sotto: warning: without a passphrase, a copy of the file is enough to read your messages and to write as you; add one with: sotto keygen passwd":
             "asks for a passphrase on the terminal",
         "sotto: left out, because the folder has a file with this name and length: …; to save one: sotto save NUMBER":
             "has a number to fill in; saveFetchesAndSaves saves one",

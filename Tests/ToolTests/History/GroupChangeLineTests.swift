@@ -63,6 +63,37 @@ struct GroupChangeLineTests {
         #expect(html.components(separatedBy: "<article").count == 2)
     }
 
+    /// The page of records has the same changes, each as a record of its own, with who did what.
+    @Test(arguments: ["alice", "bob", "carol"])
+    func changesStandInRecords(_ who: String) throws {
+        let records = try circle.must(who, "history", ["crew", "--json"]).records
+        let changes = records.filter { $0["type"]?.string == "change" }
+        #expect(changes.count == Self.shown[who]?.count)
+        let events = changes.flatMap { $0.body["events"]?.array ?? [] }.compactMap(\.object)
+        #expect(events.count == changes.count)
+        for change in changes {
+            let isOwn = change["number"] == nil
+            let event = change.body["events"]?.array?.first?.object ?? [:]
+            let author = event["by"]?.string ?? event["who"]?.string
+            #expect(isOwn == (author == "\(circle[who].identity.id)"), "\(change)")
+        }
+        // A page with the first message has all of them, also if its limit is reached.
+        let newest = try circle.must(who, "history", ["crew", "--json", "--limit", "1"]).records
+        #expect(newest == records)
+    }
+
+    /// A deleted message of another member keeps its author, and a group without a message has a page with its changes.
+    @Test func deletedMessagesHaveTheirAuthors() throws {
+        let number = try #require(circle["carol"].history("crew")[0]["number"]?.integer)
+        try circle.must("carol", "history", ["delete", "\(number)"])
+        let page = try circle.must("carol", "history", ["crew", "--json"]).records
+        let authors = page.filter { $0["deleted"] != nil }.map { $0["name"]?.string }
+        #expect(authors == ["bob"])
+        try circle.must("alice", "group", ["create", "empty", "carol"])
+        let empty = try circle.must("alice", "history", ["empty", "--json"]).records
+        #expect(empty.map { $0["type"]?.string } == ["change"])
+    }
+
     /// A page without messages, and the other selections, have no changes.
     @Test func onlyAPageOfMessagesHasTheChanges() throws {
         let number = try #require(circle["bob"].history("crew")[0]["number"]?.integer)

@@ -19,10 +19,10 @@ struct DecryptModeTests {
             takes: "\(keys) --verify --passphrase --hold --from --output --time --null"),
         ModeCase(
             "decrypt", "-i bob.key --text", "messages",
-            takes: "\(keys) --chat --preview --receipts --stateless \(reading) --output"),
+            takes: "\(keys) --chat --events --preview --receipts --stateless \(reading) --output"),
         ModeCase(
             "decrypt", "-i bob.key --text --stateless", "messages",
-            takes: "\(identity) --chat --stateless \(reading) --output"),
+            takes: "\(identity) --chat --events --stateless \(reading) --output"),
         ModeCase(
             "decrypt", "--again -i bob.key",
             takes: "--again --since \(reading) --json \(keys) --output"),
