@@ -34,7 +34,7 @@ struct EncryptTool: CoreProgram {
 
             \(SuiteTraits.table.joined(separator: "\n"))
 
-            phrase is as strong as its phrase. In ratchet only the beginning of a session is post-quantum.
+            phrase is as strong as its phrase. A session that began with an X3DH bundle (--classic) has no post-quantum part.
 
             To write to someone who uses another messenger: sotto bridge seal --help
             """,
