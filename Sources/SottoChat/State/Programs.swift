@@ -119,8 +119,9 @@ extension ChatState {
         }
         guard isDone || run.isMade else { return }
         if let text = pending.first(where: { $0.number == making.pending }) {
+            // The envelopes for the members of a group have other ids than the message.
             let isAwaited =
-                text.key == conversation?.key && !text.ids.isEmpty
+                text.key == conversation?.key && !text.key.isGroup && !text.ids.isEmpty
                 && text.subject?.isEdit != true
             if !isAwaited { removePending(text.number) }
         }
