@@ -381,9 +381,9 @@ extension ChatState {
             let known = Words.cause(run.errors) ?? "\(who) is not known"
             let isUnknown = known.hasPrefix("no contact, group or file has the name")
             // compose knows similar names.
-            let similar =
-                known.firstRange(of: "; did you mean").map { known[$0.lowerBound...] } ?? ""
-            let cause = isUnknown ? noName(who) + similar : known
+            let suggestion = "; did you mean"
+            let similar = known.pieces(between: suggestion).dropFirst().map { suggestion + $0 }
+            let cause = isUnknown ? noName(who) + similar.joined() : known
             guard !isLocked else { return }
             guard options.who == who else { return endOpening(cause, status == 0 ? 70 : status) }
             effects.append(.warn("sotto chat: error: \(cause)"))
