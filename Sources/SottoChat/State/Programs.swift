@@ -403,6 +403,8 @@ extension ChatState {
         if let group = record["group"]?.string {
             open(.group(group), name: who)
         } else if let id = record["to"]?.string {
+            // No contact has the name of the owner.
+            if who.lowercased() == "me" { ownID = id }
             open(.person(id), name: who)
         }
     }
