@@ -231,7 +231,7 @@ import Testing
 
     /// The sandboxed helper decodes the small picture of a message.
     @Test func aPictureHasAPreview() throws {
-        try stage.must(they.bob, "qr -t png -o code.png", "x")
+        try stage.must(they.bob, "printf x | qr -t png -o code.png")
         try stage.must(
             they.bob, "compose file -q code.png alice < /dev/null | encrypt -q | send -q")
         let colors = ["NO_COLOR": "", "COLORTERM": "truecolor"]
