@@ -297,6 +297,7 @@ import Testing
         try terminal.waitFor("notes to yourself")
         if try terminal.lines().contains("> note") { try terminal.press("Enter") }
         try terminal.waitFor("me  note")
+        for _ in 0..<500 where try they.alice.history("me").isEmpty { usleep(20_000) }
         #expect(try they.alice.history("me").map { $0.body["text"]?.string } == ["note"])
     }
 
