@@ -306,7 +306,7 @@ struct UnreadTests {
         stage.show("the first unread message is at the top")
         stage.wait()
         let marks = stage.commands.filter { $0.hasPrefix("history read") }
-        #expect(marks == ["history read -q --json --upto 49 -- \(ChatStage.bob)"])
+        #expect(marks == ["history read -q --json --upto 49 -- \(ChatStage.bob) | encrypt -q"])
         stage.compare("unread-many")
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import SottoChat
@@ -85,6 +86,20 @@ struct GroupScreens {
         stage.wait()
         stage.show("who did what")
         stage.compare("group-events")
+    }
+
+    /// The envelopes for the members have other ids than the message: its typed text does not wait for it.
+    @Test func aTextToAGroupStandsOnce() {
+        var stage = stage(rows: 10)
+        stage.enter("hello")
+        #expect(stage.state.pending.map(\.text) == ["hello"])
+        stage.make("compose text", 9)
+        #expect(stage.state.pending.isEmpty)
+        let mine = ChatStage.message(2, from: alice, "hello", minutes: 0, in: group)
+        stage.answers["history page"]?.lines.append(mine)
+        stage.store(mine)
+        stage.wait()
+        #expect(stage.screen.components(separatedBy: "hello").count == 2)
     }
 
     /// Another member names the group as if it were a verified contact.

@@ -440,7 +440,7 @@ struct SeenTests {
         #expect(marks(stage) == [])
         stage.isPainted = true
         stage.wait()
-        #expect(marks(stage) == ["history read -q --json --upto 2 -- \(bob)"])
+        #expect(marks(stage) == ["history read -q --json --upto 2 -- \(bob) | encrypt -q"])
     }
 
     /// The number of unread messages is not known when the conversation opens, and an own message is between them.
@@ -459,7 +459,7 @@ struct SeenTests {
         stage.wait()
         #expect(stage.screen.contains("── 99 unread ──"))
         #expect(stage.screen.contains("message 101"))
-        #expect(marks(stage) == ["history read -q --json --upto 105 -- \(bob)"])
+        #expect(marks(stage) == ["history read -q --json --upto 105 -- \(bob) | encrypt -q"])
     }
 
     /// A typed text that waits takes rows of the screen.
@@ -487,6 +487,6 @@ struct SeenTests {
         stage.wait()
         #expect(marks(stage) == [])
         while !stage.screen.contains("row 38") { stage.press(.pageDown) }
-        #expect(marks(stage) == ["history read -q --json --upto 2 -- \(bob)"])
+        #expect(marks(stage) == ["history read -q --json --upto 2 -- \(bob) | encrypt -q"])
     }
 }

@@ -66,7 +66,9 @@ extension ChatState {
 
     /// Notes the messages that the terminal has taken.
     mutating func noteSeen(_ shown: Screen.Messages) {
-        guard conversation?.key == shown.key, conversation?.isLoaded == true else { return }
+        // Before the first unread message is found, the newest ones are on the screen for a moment.
+        guard let open = conversation, open.key == shown.key, open.isLoaded, !open.seeksUnread
+        else { return }
         conversation?.see(shown.numbers)
         markSeen()
     }
@@ -109,8 +111,12 @@ extension ChatState {
             !running.values.contains(where: { if case .marking = $0.job { true } else { false } })
         else { return }
         run(
-            .marking(key, number), "history",
-            ["read", "-q", "--json", "--upto", "\(number)", "--", key.who])
+            .marking(key, number),
+            [
+                Pipeline.Stage(
+                    "history", ["read", "-q", "--json", "--upto", "\(number)", "--", key.who]),
+                Making.encryption,
+            ])
     }
 }
 

@@ -119,8 +119,9 @@ extension ChatState {
         }
         guard isDone || run.isMade else { return }
         if let text = pending.first(where: { $0.number == making.pending }) {
+            // The envelopes for the members of a group have other ids than the message.
             let isAwaited =
-                text.key == conversation?.key && !text.ids.isEmpty
+                text.key == conversation?.key && !text.key.isGroup && !text.ids.isEmpty
                 && text.subject?.isEdit != true
             if !isAwaited { removePending(text.number) }
         }
@@ -380,9 +381,9 @@ extension ChatState {
             let known = Words.cause(run.errors) ?? "\(who) is not known"
             let isUnknown = known.hasPrefix("no contact, group or file has the name")
             // compose knows similar names.
-            let similar =
-                known.firstRange(of: "; did you mean").map { known[$0.lowerBound...] } ?? ""
-            let cause = isUnknown ? noName(who) + similar : known
+            let suggestion = "; did you mean"
+            let similar = known.pieces(between: suggestion).dropFirst().map { suggestion + $0 }
+            let cause = isUnknown ? noName(who) + similar.joined() : known
             guard !isLocked else { return }
             guard options.who == who else { return endOpening(cause, status == 0 ? 70 : status) }
             effects.append(.warn("sotto chat: error: \(cause)"))
@@ -402,6 +403,8 @@ extension ChatState {
         if let group = record["group"]?.string {
             open(.group(group), name: who)
         } else if let id = record["to"]?.string {
+            // No contact has the name of the owner.
+            if who.lowercased() == "me" { ownID = id }
             open(.person(id), name: who)
         }
     }

@@ -51,7 +51,7 @@ extension ChatState {
         guard isDue || isSyncWanted, !list.groups.isEmpty, !isRunning(.sync) else { return }
         isSyncWanted = false
         nextSync = Timestamp(seconds: now.seconds + Self.syncSeconds)
-        run(.sync, "group", ["sync", "-q", "--json"])
+        run(.sync, [Pipeline.Stage("group", ["sync", "-q", "--json"]), Making.encryption])
     }
 
     var presenceContacts: [ChatContact] {

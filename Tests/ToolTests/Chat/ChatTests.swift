@@ -231,7 +231,7 @@ import Testing
 
     /// The sandboxed helper decodes the small picture of a message.
     @Test func aPictureHasAPreview() throws {
-        try stage.must(they.bob, "qr -t png -o code.png", "x")
+        try stage.must(they.bob, "printf x | qr -t png -o code.png")
         try stage.must(
             they.bob, "compose file -q code.png alice < /dev/null | encrypt -q | send -q")
         let colors = ["NO_COLOR": "", "COLORTERM": "truecolor"]
@@ -297,6 +297,7 @@ import Testing
         try terminal.waitFor("notes to yourself")
         if try terminal.lines().contains("> note") { try terminal.press("Enter") }
         try terminal.waitFor("me  note")
+        for _ in 0..<500 where try they.alice.history("me").isEmpty { usleep(20_000) }
         #expect(try they.alice.history("me").map { $0.body["text"]?.string } == ["note"])
     }
 

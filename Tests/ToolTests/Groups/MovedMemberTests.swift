@@ -6,16 +6,20 @@ import Testing
 /// A member who moves to another relay: Bob and Carol are contacts of Alice, and not of each other.
 struct MovedMemberTests {
     private let circle: Circle
+    private let clock: MovedClock
     private static let old = "tls://old.example.org:1"
     private static let new = "tls://new.example.org:2"
 
     init() throws {
-        circle = try Circle("alice", "bob", "carol")
+        clock = try MovedClock()
+        circle = try Circle("alice", "bob", "carol", clock: clock)
         for who in ["alice", "bob", "carol"] { try Self.move(who, to: Self.old, in: circle) }
         try circle.team("alice", "bob", "carol")
         // Bob and Carol tell each other of their joins, with the cards of then.
         for who in ["bob", "carol"] { try circle.group(who, "sync") }
         try circle.settle()
+        // A card of the same second is no later one.
+        clock.set(60)
     }
 
     private static func move(_ who: String, to relay: String, in circle: Circle) throws {
@@ -46,7 +50,7 @@ struct MovedMemberTests {
     }
 
     private static func later(_ seconds: Int64) -> Timestamp {
-        Timestamp(seconds: Timestamp.now().seconds + seconds)
+        Timestamp(seconds: Timestamp.now().seconds + 60 + seconds)
     }
 
     /// Every member gets the card once, with the next `group sync`, and mail goes to the new relay after the group lists it.

@@ -110,6 +110,10 @@ struct HintTests {
             "asks for a passphrase on the terminal; UnlockTests run it",
         "sotto chat": "the header of the chat", " sotto chat": "the header of the chat",
         "relay not reached": "words of the chat", "history starts again": "words of the chat",
+        "send starts again": "words of the chat", "relay does not answer": "words of the chat",
+        "not everything was sent: send ends with an error": "words of the chat",
+        "sotto group accept … | sotto encrypt | sotto send":
+            "the chat runs it; GroupChatTests accept invitations",
         "send a file; quote a path with spaces": "words of the chat",
         "send a text that begins with a slash": "words of the chat",
         "send: note: if this relay is no longer used, give up what waits for it: sotto send --drop …":
