@@ -290,3 +290,23 @@ struct ChatMessage: Sendable, Hashable {
         }
     }
 }
+
+extension ChatMessage {
+    /// The text, or the text with a file; `nil` for other content.
+    var plainText: String? {
+        switch content {
+        case .text(let text): text
+        case .file(_, _, let text): text.isEmpty ? nil : text
+        case .note: nil
+        }
+    }
+
+    /// The content on one line.
+    var summary: String {
+        switch content {
+        case .text(let text): Cells.line(text, limit: 80)
+        case .file(let name, _, _): name
+        case .note(let note): "[\(note)]"
+        }
+    }
+}

@@ -1,4 +1,4 @@
-import Sotto
+import SottoBytes
 
 /// Opening and closing conversations.
 extension ChatState {
@@ -40,6 +40,44 @@ extension ChatState {
         guard isStarted, options.who == nil, !isOpening else { return true }
         let isReading = running.values.contains { $0.job.isReading }
         return !isPrepared && (isReading || !refreshes.isEmpty && !isLocked)
+    }
+
+    mutating func resolve(_ name: String) {
+        run(.resolve(name), "compose", ["text", "--", name], input: "-")
+    }
+
+    mutating func endResolving(_ who: String, _ run: Running, _ status: Int32) {
+        guard status == 0, let line = run.lines.first, let record = try? JSON.object(parsing: line)
+        else {
+            let known = Words.cause(run.errors) ?? "\(who) is not known"
+            let isUnknown = known.hasPrefix("no contact, group or file has the name")
+            // compose knows similar names.
+            let suggestion = "; did you mean"
+            let similar = known.pieces(between: suggestion).dropFirst().map { suggestion + $0 }
+            let cause = isUnknown ? noName(who) + similar.joined() : known
+            guard !isLocked else { return }
+            guard options.who == who else { return endOpening(cause, status == 0 ? 70 : status) }
+            effects.append(.warn("sotto chat: error: \(cause)"))
+            for line in run.errors where line.contains("compose: hint: ") {
+                effects.append(.warn(line.replacingAll("compose: ", with: "sotto chat: ")))
+            }
+            return end(status == 0 ? 70 : status)
+        }
+        options.who = nil
+        // What was typed meanwhile is for the conversation that was named.
+        let typed = editor.text
+        editor.set("")
+        defer {
+            let draft = editor.isEmpty || typed.isEmpty ? editor.text : editor.text + " "
+            editor.set(draft + typed)
+        }
+        if let group = record["group"]?.string {
+            open(.group(group), name: who)
+        } else if let id = record["to"]?.string {
+            // No contact has the name of the owner.
+            if who.lowercased() == "me" { ownID = id }
+            open(.person(id), name: who)
+        }
     }
 
     /// Takes a failure to open a conversation. Without a screen, the lines that follow are not for the conversation before.
