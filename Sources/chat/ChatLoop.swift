@@ -75,7 +75,7 @@ struct ChatLoop {
     mutating func end() {
         RawTerminal.end()
         view = nil
-        for line in warnings { Terminal.say(line) }
+        for line in warnings + state.unsentLines { Terminal.say(line) }
         for pipeline in pipelines.values {
             if pipeline.takesInput { pipeline.closeInput() } else { pipeline.signal(SIGTERM) }
         }

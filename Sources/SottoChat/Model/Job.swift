@@ -112,6 +112,8 @@ struct Running: Sendable {
     var lines: [[UInt8]] = []
     var size = 0
     var errors: [String] = []
+    /// The statuses of the tools, once all have ended.
+    var statuses: [Int32] = []
 
     init(_ job: Job, tools: [String]) { (self.job, self.tools) = (job, tools) }
 
@@ -120,8 +122,11 @@ struct Running: Sendable {
     /// Whether the tool found the identity locked.
     var isOfLock: Bool { errors.contains { $0.contains("is locked, and no terminal") } }
 
-    /// Returns the cause of a failure in words.
-    func cause(_ statuses: [Int32]) -> String {
+    /// The status of the last tool that failed, or 0.
+    var status: Int32 { statuses.last { $0 != 0 } ?? 0 }
+
+    /// The cause of a failure in words.
+    var cause: String {
         if isOfLock { return Self.lockCause }
         // A tool before the one that failed ends because its reader is gone.
         let place = statuses.lastIndex { $0 != 0 } ?? 0

@@ -84,12 +84,11 @@ package struct ChatState: Sendable {
     var mail = Service()
     var sender = Service()
     /// Whether the sender reads no further lines.
-    private var isSenderClosing = false
+    var isSenderClosing = false
     /// The lines for the sender that it has not answered.
     var outgoing = Outgoing()
     /// The tools that make records run one at a time, so that the order of typing is the order of sending.
     var makings: [Making] = []
-    var isMaking = false
     /// The parts to read again, and the time when each was read last.
     var refreshes: Set<Refresh> = []
     var lastRefresh: [Refresh: Timestamp] = [:]
@@ -134,8 +133,8 @@ package struct ChatState: Sendable {
     var editor = LineEditor()
     var drafts: [ConversationKey: String] = [:]
     var typed: [String] = []
-    var recalled: Int?
-    var draftBeforeRecall = ""
+    /// The place of the line in ``typed`` that is shown again, and the text that was typed before.
+    var recalled: (place: Int, draft: String)?
     var subject: Subject?
     var overlay: Overlay?
     var status: (text: String, isAlert: Bool, until: Timestamp)?
@@ -146,14 +145,14 @@ package struct ChatState: Sendable {
     var isComplete = false
     /// The exit status, once the program is to end.
     var ending: Int32?
-    var isFinishing = false
-    /// The exit status after everything is sent.
-    private var finishingStatus: Int32 = 0
+    /// The exit status after everything is sent, once the program ends then.
+    var finishing: Int32?
+    var isFinishing: Bool { finishing != nil }
     /// The status of the first line that was not sent or not done, without a screen.
-    private var failure: Int32?
+    var failure: Int32?
     var isInputEnded = false
     /// Whether the outbox was listed at the end.
-    private var isCounted = false
+    var isCounted = false
     /// Whether everything was read that the lines without a screen can name, since the conversation was opened.
     var isPrepared = false
     /// The times of the last signals that a text is typed.
@@ -287,9 +286,14 @@ package struct ChatState: Sendable {
 
     mutating func complain(_ text: String) { say(text, isAlert: true) }
 
-    /// Tells why a typed line was not sent or not done. Without a screen the exit status tells it too.
+    /// Tells why a typed line was not sent or not done: also after the end of the screen, and without one by the exit status.
     mutating func refuse(_ text: String, status: Int32 = 1) {
-        if options.form == .lines { failure = failure ?? status }
+        if options.form == .lines {
+            failure = failure ?? status
+        } else if isFinishing {
+            // The screen ends before it can be read.
+            effects.append(.warn("sotto chat: \(Cells.line(text, limit: 500))"))
+        }
         complain(text)
     }
 

@@ -50,6 +50,7 @@ extension ChatState {
             return say("only your own texts can be changed")
         }
         guard !message.isTextCut else { return say("this text is too long to be changed here") }
+        guard editor.isEmpty else { return say(Self.fullLine) }
         conversation?.selection = nil
         subject = .edit(message.number)
         editor.set(text)
@@ -57,17 +58,19 @@ extension ChatState {
 
     /// Shows an earlier or later typed line.
     private mutating func recall(_ step: Int) {
-        if recalled == nil { draftBeforeRecall = editor.text }
-        let place = (recalled ?? typed.count) + step
+        let draft = recalled?.draft ?? editor.text
+        let place = (recalled?.place ?? typed.count) + step
         guard place >= 0, place <= typed.count else { return }
-        recalled = place == typed.count ? nil : place
-        editor.set(recalled.map { typed[$0] } ?? draftBeforeRecall)
+        let isDraft = place == typed.count
+        recalled = isDraft ? nil : (place, draft)
+        editor.set(isDraft ? draft : typed[place])
     }
 
+    /// Keeps a line to be shown again, and the one that was typed before an earlier line was shown.
     mutating func remember(_ text: String) {
+        let draft = recalled?.draft ?? ""
         recalled = nil
-        guard !text.isEmpty, typed.last != text else { return }
-        typed.append(text)
+        for line in [draft, text] where !line.isEmpty && typed.last != line { typed.append(line) }
         while typed.count > 200 || typed.reduce(0, { $0 + $1.utf8.count }) > 1 << 20 {
             typed.removeFirst()
         }

@@ -10,7 +10,7 @@ extension ChatState {
     /// Ends when what was typed is sent or in the outbox.
     mutating func finish(_ status: Int32) {
         guard !isFinishing else { return end(status) }
-        (isFinishing, finishingStatus) = (true, status)
+        finishing = status
         for contact in presenceContacts {
             make("compose", ["presence", "--offline", contact.id], isQuiet: true)
         }
@@ -19,7 +19,7 @@ extension ChatState {
     }
 
     mutating func endIfFinished() {
-        guard isFinishing, makings.isEmpty, !isMaking,
+        guard let finishing, makings.isEmpty,
             !running.values.contains(where: { $0.job.mustFinish })
         else { return }
         if let id = sender.id {
@@ -41,9 +41,7 @@ extension ChatState {
                 return feedSender()
             }
             outgoing = Outgoing()
-            let words = "not everything was sent: send ends with an error"
-            if options.form == .screen { effects.append(.warn("sotto chat: \(words)")) }
-            refuse(words)
+            refuse("not everything was sent: send ends with an error")
         }
         if waiting > 0 {
             let words =
@@ -52,9 +50,47 @@ extension ChatState {
                 : "\(waiting) messages wait: they are sent by the next sotto chat or sotto send"
             effects.append(.warn("sotto chat: \(words)"))
         }
-        end(finishingStatus == 0 ? failure ?? 0 : finishingStatus)
+        end(finishing == 0 ? failure ?? 0 : finishing)
     }
 
     /// The times that a sender which fails at the end is started again.
     private static let lastAttempts = 3
+
+    // MARK: Texts that were not sent
+
+    /// The lines that give back what was typed and not sent, for the terminal after the end of the screen. Without a screen, the
+    /// terminal or the file has it still.
+    package var unsentLines: [String] {
+        guard options.form == .screen else { return [] }
+        var texts: [(title: String, text: String)] = []
+        // The history has the others.
+        for text in pending where text.ids.isEmpty {
+            let verb = isMaking(text.number) ? "may not be sent" : "not sent"
+            texts.append(("\(verb) to \(conversationName(text.key))", text.text))
+        }
+        let named = drafts.map { key, draft in
+            (title: "not sent to \(conversationName(key))", text: draft)
+        }
+        texts += named.sorted { $0.title < $1.title }
+        let name = (openingName ?? options.who).map { Cells.line($0, limit: 40) }
+        let place = name ?? conversation.map { $0.name }
+        texts.append(("not sent" + (place.map { " to \($0)" } ?? ""), unsentLine))
+        return texts.filter { $0.text.contains { !$0.isWhitespace } }.flatMap { each -> [String] in
+            let lines = Cells.plain(each.text)
+                .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+            return ["sotto chat: \(each.title):"] + lines
+        }
+    }
+
+    /// What was typed in the line and not sent: the text from before an earlier line was shown again, and the present one, unless it
+    /// is that line or a message that is not changed yet.
+    var unsentLine: String {
+        let text = editor.text
+        var isKnown = recalled.map { typed[$0.place] == text } ?? false
+        if case .edit(let number)? = subject, conversation?.message(number)?.plainText == text {
+            isKnown = true
+        }
+        return [recalled?.draft ?? "", isKnown ? "" : text].filter { !$0.isEmpty }
+            .joined(separator: "\n")
+    }
 }

@@ -27,10 +27,18 @@ extension ChatState {
                 success: success, reads: reads, isQuiet: isQuiet))
     }
 
+    /// The tool that runs now.
+    private var presentMaking: Making? {
+        for run in running.values { if case .making(let making) = run.job { return making } }
+        return nil
+    }
+
+    /// Whether the message of a typed text is made now.
+    func isMaking(_ number: Int) -> Bool { presentMaking?.pending == number }
+
     mutating func runMakings() {
-        guard isStarted, !isMaking, !makings.isEmpty else { return }
+        guard isStarted, presentMaking == nil, !makings.isEmpty else { return }
         let making = makings.removeFirst()
-        isMaking = true
         run(.making(making), making.stages, input: making.input.map { Array($0.utf8) })
     }
 
@@ -52,16 +60,15 @@ extension ChatState {
         if conversation?.hasOwn(name) == true { removePending(making.pending) }
     }
 
-    mutating func endMaking(_ making: Making, _ run: Running, _ statuses: [Int32]) {
-        isMaking = false
-        let isDone = statuses.allSatisfy { $0 == 0 }
+    mutating func endMaking(_ making: Making, _ run: Running) {
+        let isDone = run.status == 0
         if !isDone {
-            let cause = run.cause(statuses)
+            let cause = run.cause
             if let number = making.pending, !run.isMade { fail(number, cause) }
             if !making.isQuiet {
                 let typed = options.form == .lines && making.pending != nil ? making.input : nil
                 let words = typed.map { "not sent: “\(Cells.line($0, limit: 40))”: " } ?? ""
-                refuse(words + cause, status: statuses.last { $0 != 0 } ?? 1)
+                refuse(words + cause, status: run.status)
             }
             // A program that was killed can have stored the message.
             refreshes.insert(.newest)

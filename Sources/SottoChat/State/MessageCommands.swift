@@ -126,8 +126,8 @@ extension ChatState {
     }
 
     /// Copies the text of a message from its record: what is loaded of it can be cut, and has escapes.
-    mutating func endCopy(_ run: Running, _ statuses: [Int32]) {
-        guard statuses == [0] else { return refuse(run.cause(statuses)) }
+    mutating func endCopy(_ run: Running) {
+        guard run.status == 0 else { return refuse(run.cause) }
         let record = run.lines.first.flatMap { try? JSON.object(parsing: $0) }
         guard let text = record?["body"]?.object?["text"]?.string else {
             return refuse("not copied: the text cannot be read")

@@ -20,9 +20,9 @@ extension ChatState {
         run(.facts(subject), subject.command[0], Array(subject.command.dropFirst()))
     }
 
-    mutating func endFacts(_ subject: FactLines.Subject, _ run: Running, _ statuses: [Int32]) {
-        var lines = [run.cause(statuses)]
-        if statuses.allSatisfy({ $0 == 0 }),
+    mutating func endFacts(_ subject: FactLines.Subject, _ run: Running) {
+        var lines = [run.cause]
+        if run.status == 0,
             let record = run.lines.first.flatMap({ try? JSON.object(parsing: $0) })
         {
             lines = FactLines(localTime: options.localTime, name: name(of:)).lines(of: record)
@@ -32,8 +32,7 @@ extension ChatState {
         overlay = Overlay(title: subject.title, lines: Array(lines.prefix(Overlay.lineLimit)))
     }
 
-    mutating func endOverlay(_ run: Running, _ status: Int32) {
-        guard case .overlay(let title) = run.job else { return }
+    mutating func endOverlay(_ title: String, _ run: Running) {
         // The header says it in other words.
         let shown = run.lines.filter {
             title != Overlay.contact || !$0.starts(with: Array("suite ".utf8))
@@ -42,9 +41,10 @@ extension ChatState {
             Cells.plain(String(decoding: $0.prefix(16 << 10), as: UTF8.self))
                 .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         }
-        if status != 0, lines.isEmpty {
+        if run.status != 0, lines.isEmpty {
             lines = [
-                status == 1 ? emptyOverlay(title) : Words.cause(run.errors) ?? "status \(status)"
+                run.status == 1
+                    ? emptyOverlay(title) : Words.cause(run.errors) ?? "status \(run.status)"
             ]
         }
         guard options.form == .screen else { return show(title, lines) }

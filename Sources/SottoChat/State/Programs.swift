@@ -119,69 +119,85 @@ extension ChatState {
     // MARK: Ends
 
     mutating func takeEnd(_ id: Pipeline.ID, _ statuses: [Int32]) {
-        guard let run = running.removeValue(forKey: id) else { return }
-        let status = statuses.last { $0 != 0 } ?? 0
-        if status != 0, run.isOfLock { noteLock() }
+        guard var run = running.removeValue(forKey: id) else { return }
+        run.statuses = statuses
+        if run.status != 0, run.isOfLock { noteLock() }
         switch run.job {
-        case .lockStatus: endLockStatus(run, status)
-        case .trial: endTrial(run, statuses)
-        case .resolve(let who): endResolving(who, run, status)
-        case .news:
-            news.id = nil
-            // Status 1: there is no message yet.
-            if status > 1, !isLocked, !isFinishing { complain(run.cause(statuses)) }
-            restart(\.news, after: run.errors)
-        case .mail: endMail(run, statuses)
+        case .lockStatus: endLockStatus(run)
+        case .trial: endTrial(run)
+        case .resolve(let who): endResolving(who, run)
+        case .news: endNews(run)
+        case .mail: endMail(run)
         case .again: refreshes.formUnion([.newest, .requests])
-        case .sender: endSender(run, statuses)
-        case .making(let making): endMaking(making, run, statuses)
-        case .delivery(let name):
-            if status == 0 {
-                say("sent \(name)")
-            } else {
-                var cause = run.cause(statuses)
-                if cause.hasSuffix("no such file or directory") || cause.hasSuffix("no such file") {
-                    cause += "; quote a name with spaces"
-                }
-                refuse(cause, status: status)
-            }
-            refreshes.insert(.newest)
-        case .change(let success):
-            if status == 0 { say(success) } else { refuse(run.cause(statuses), status: status) }
-            refreshes.formUnion([.contacts, .conversations, .requests, .groups, .newest])
-        case .fetch(let number):
-            guard status == 0 else { return refuse(run.cause(statuses), status: status) }
-            self.run(.save(number), "history", ["save", "-q", "\(number)"])
-        case .save:
-            guard status == 0 else { return refuse(run.cause(statuses), status: status) }
-            say("saved as \(String(decoding: run.lines.first ?? [], as: UTF8.self))")
-        case .overlay: endOverlay(run, status)
-        case .facts(let subject): endFacts(subject, run, statuses)
-        case .copy: endCopy(run, statuses)
+        case .sender: endSender(run)
+        case .making(let making): endMaking(making, run)
+        case .delivery(let name): endDelivery(name, run)
+        case .change(let success): endChange(success, run)
+        case .fetch(let number): endFetching(number, run)
+        case .save: endSaving(run)
+        case .overlay(let title): endOverlay(title, run)
+        case .facts(let subject): endFacts(subject, run)
+        case .copy: endCopy(run)
         case .sync: break
-        case .marking(let key, let number):
-            // The messages are marked also if a receipt was not encrypted.
-            if statuses.first == 0 {
-                if conversation?.key == key { conversation?.mark(upTo: number) }
-                refreshes.insert(.conversations)
-                markSeen()
-            } else {
-                conversation?.forgetUnmarked()
-            }
+        case .marking(let key, let number): endMarking(key, number, run)
         case .previews(let numbers): previews.take(run.lines, of: numbers)
-        case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .refresh,
-            .changed:
-            endReading(run, statuses)
+        case .conversations, .page:
+            endReading(run)
+            beginRest()
+        case .contacts, .requests, .groups, .members, .waiting, .refresh, .changed:
+            endReading(run)
         }
-        switch run.job {
-        case .conversations, .page: beginRest()
-        default: break
+    }
+
+    private mutating func endDelivery(_ name: String, _ run: Running) {
+        if run.status == 0 {
+            say("sent \(name)")
+        } else {
+            let isMissing = ["no such file or directory", "no such file"].contains {
+                run.cause.hasSuffix($0)
+            }
+            let hint = isMissing ? "; quote a name with spaces" : ""
+            refuse(run.cause + hint, status: run.status)
         }
+        refreshes.insert(.newest)
+    }
+
+    private mutating func endChange(_ success: String, _ run: Running) {
+        if run.status == 0 { say(success) } else { refuse(run.cause, status: run.status) }
+        refreshes.formUnion([.contacts, .conversations, .requests, .groups, .newest])
+    }
+
+    private mutating func endFetching(_ number: Int64, _ run: Running) {
+        guard run.status == 0 else { return refuse(run.cause, status: run.status) }
+        self.run(.save(number), "history", ["save", "-q", "\(number)"])
+    }
+
+    private mutating func endSaving(_ run: Running) {
+        guard run.status == 0 else { return refuse(run.cause, status: run.status) }
+        say("saved as \(String(decoding: run.lines.first ?? [], as: UTF8.self))")
+    }
+
+    private mutating func endMarking(_ key: ConversationKey, _ number: Int64, _ run: Running) {
+        // The messages are marked also if a receipt was not encrypted.
+        guard run.statuses.first == 0 else {
+            conversation?.forgetUnmarked()
+            return
+        }
+        if conversation?.key == key { conversation?.mark(upTo: number) }
+        refreshes.insert(.conversations)
+        markSeen()
+    }
+
+    private mutating func endNews(_ run: Running) {
+        news.id = nil
+        // Status 1: there is no message yet.
+        if run.status > 1, !isLocked, !isFinishing { complain(run.cause) }
+        restart(\.news)
     }
 
     /// Starts a service again, later after each attempt.
     private mutating func restart(
-        _ service: WritableKeyPath<ChatState, Service>, after errors: [String], least: Int64 = 1
+        _ service: WritableKeyPath<ChatState, Service>, least: Int64 = 1
     ) {
         guard ending == nil else { return }
         let delay = max(least, Int64(1) << min(self[keyPath: service].attempts, 6))
@@ -189,7 +205,7 @@ extension ChatState {
         self[keyPath: service].restart = Timestamp(seconds: now.seconds + min(delay, 60))
     }
 
-    private mutating func endMail(_ run: Running, _ statuses: [Int32]) {
+    private mutating func endMail(_ run: Running) {
         (mail.id, receptionTrouble) = (nil, nil)
         guard !isLocked else { return }
         let isOther = run.errors.contains {
@@ -201,24 +217,22 @@ extension ChatState {
             }
             isReceivedElsewhere = true
             mailTrouble = nil
-            return restart(\.mail, after: [], least: 30)
+            return restart(\.mail, least: 30)
         }
         isReceivedElsewhere = false
-        let cause = run.cause(statuses)
         if mailTrouble == nil, !isFinishing, ending == nil {
-            complain("no mail is received: \(cause)")
+            complain("no mail is received: \(run.cause)")
         }
-        mailTrouble = cause
-        restart(\.mail, after: run.errors)
+        mailTrouble = run.cause
+        restart(\.mail)
     }
 
-    private mutating func endSender(_ run: Running, _ statuses: [Int32]) {
+    private mutating func endSender(_ run: Running) {
         sender.id = nil
-        let status = statuses.last ?? 0
-        if status != 0, !isFinishing { complain(run.cause(statuses)) }
+        if run.status != 0, !isFinishing { complain(run.cause) }
         // With these, the outbox has what was not sent.
-        outgoing.end(isDone: [0, 15, 75].contains(status))
-        if !outgoing.isEmpty { restart(\.sender, after: run.errors) }
+        outgoing.end(isDone: [0, 15, 75].contains(run.status))
+        if !outgoing.isEmpty { restart(\.sender) }
         refreshes.insert(.newest)
     }
 }

@@ -8,13 +8,10 @@ extension ChatState {
 
     // MARK: Pages
 
-    mutating func endReading(_ run: Running, _ statuses: [Int32]) {
-        let status = statuses.last { $0 != 0 } ?? 0
+    mutating func endReading(_ run: Running) {
         // Status 1 is a negative result, such as no messages.
-        guard status == 0 || status == 1 else {
-            if !isLocked {
-                complain(run.cause(statuses))
-            }
+        guard run.status == 0 || run.status == 1 else {
+            if !isLocked { complain(run.cause) }
             return
         }
         let records = run.lines.compactMap { try? JSON.object(parsing: $0) }
@@ -289,6 +286,17 @@ extension ChatState {
     func name(of id: String) -> String {
         let member = members.first { $0.id == id }
         return Self.name(of: id, own: ownID, known: member?.name ?? list.contact(id)?.name)
+    }
+
+    /// Returns the name of a conversation.
+    func conversationName(_ key: ConversationKey) -> String {
+        if let open = conversation, open.key == key { return open.name }
+        if let known = list.conversation(key) { return known.name }
+        switch key {
+        case .person(let id): return name(of: id)
+        case .group(let id): return groupName(id)
+        case .chat(let name): return Cells.line(name, limit: 40)
+        }
     }
 
     /// Returns the name of a person, from the name that a list has.

@@ -68,7 +68,7 @@ extension ChatState {
         case .pageUp, .pageDown: return false
         case .enter, .text("e"):
             guard editor.isEmpty, subject == nil else {
-                say("the line is not empty: Ctrl-U clears it")
+                say(Self.fullLine)
                 return true
             }
             takeBack(number)
@@ -81,6 +81,8 @@ extension ChatState {
         return true
     }
 
+    /// The reason why a text is not put into the line.
+    static let fullLine = "the line is not empty: Ctrl-U clears it"
     /// The keys for a text that was not sent.
     static let pendingKeys = "not sent:  e edit and send again  d remove  c copy  Esc back"
 

@@ -122,6 +122,19 @@ import Testing
         #expect(history.first?["status"]?.string == "queued")
     }
 
+    /// What was typed and not sent stays on the terminal.
+    @Test func anUnsentLineIsPrinted() throws {
+        let terminal = try stage.chat(they.alice, with: "bob")
+        try terminal.waitFor("no messages yet")
+        try terminal.type("half a line")
+        try terminal.waitFor("> half a line")
+        kill(try stage.chatProcess(of: they.alice), SIGTERM)
+        #expect(try terminal.waitFor("ended") == "ended 143")
+        let lines = try terminal.lines()
+        let place = try #require(lines.firstIndex(of: "sotto chat: not sent to bob:"))
+        #expect(lines[place + 1] == "half a line")
+    }
+
     /// The command gets the name and the number of unread messages, and no word of a message.
     @Test func newMessagesRunTheCommand() throws {
         let terminal = try stage.chat(
