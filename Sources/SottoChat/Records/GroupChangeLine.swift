@@ -16,9 +16,8 @@ struct GroupChangeLine: Sendable, Hashable {
 
     /// Reads a record. Returns `nil` if it is no change of `group`, or tells nothing. `nameOf` returns the name of a person with an id.
     init?(_ record: JSONObject, in group: String, _ nameOf: @escaping (String) -> String) {
-        guard record["type"]?.string == "change", record["group"]?.string == group,
-            let time = record["time"]?.string.flatMap({ $0.utf8.count < 64 ? Timestamp($0) : nil }),
-            let body = record["body"]?.object
+        guard record.isA("change"), record["group"]?.string == group,
+            let time = record.time("time"), let body = record["body"]?.object
         else { return nil }
         let events = (body["events"]?.array ?? []).prefix(50).compactMap(\.object)
         let words = events.compactMap { GroupEventWords($0, nameOf).text }

@@ -51,7 +51,7 @@ extension ChatState {
         }
         running[id]?.isMade = true
         outgoing.add(line, record)
-        guard case .making(let making)? = running[id]?.job, record["type"]?.string == "envelope",
+        guard case .making(let making)? = running[id]?.job, record.isA("envelope"),
             let name = record["id"]?.string,
             let index = pending.firstIndex(where: { $0.number == making.pending }),
             pending[index].ids.insert(name).inserted

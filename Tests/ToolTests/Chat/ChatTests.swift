@@ -249,12 +249,11 @@ import Testing
         try terminal.waitFor("no messages yet")
         try terminal.enter("now")
         try terminal.waitFor("me  now ✓")
-        let address = stage.relay.address
-        stage.relay.end()
-        try terminal.waitFor("relay not reached")
-        try terminal.enter("for later")
-        try terminal.waitFor("me  for later …")
-        stage.relay = try #require(RelayProcess(stage.scratch, listen: address))
+        try stage.withoutRelay {
+            try terminal.waitFor("relay not reached")
+            try terminal.enter("for later")
+            try terminal.waitFor("me  for later …")
+        }
         try terminal.waitFor("me  for later ✓")
         try terminal.waitForEnd(of: "relay not reached")
         let other = try chat(they.bob)
@@ -354,12 +353,11 @@ import Testing
         try first.waitFor("no messages yet")
         let second = try chat(they.alice)
         try second.waitFor("another recv receives the mail")
-        let address = stage.relay.address
-        stage.relay.end()
-        try first.enter("while down")
-        try first.waitFor("me  while down …")
-        try second.waitFor("me  while down …")
-        stage.relay = try #require(RelayProcess(stage.scratch, listen: address))
+        try stage.withoutRelay {
+            try first.enter("while down")
+            try first.waitFor("me  while down …")
+            try second.waitFor("me  while down …")
+        }
         try first.waitFor("me  while down ✓")
         try second.waitFor("me  while down ✓")
     }
