@@ -58,7 +58,8 @@ struct FactLines {
         for receipt in (record["receipts"]?.array ?? []).prefix(Self.limit).compactMap(\.object) {
             let who = name(receipt.line("from") ?? "")
             let what = receipt["status"]?.string == "read" ? "read it" : "got it"
-            lines += line("", "\(who) \(what)" + (words(receipt.time("time")).map { ", \($0)" } ?? ""))
+            let time = words(receipt.time("time")).map { ", \($0)" } ?? ""
+            lines += line("", "\(who) \(what)\(time)")
         }
         for reaction in (record["reactions"]?.array ?? []).prefix(Self.limit).compactMap(\.object) {
             let emoji = reaction.line("emoji", limit: 8) ?? ""
