@@ -64,6 +64,14 @@ enum Job: Sendable, Hashable {
         }
     }
 
+    /// Whether it reads a page of messages, the newest at its end.
+    var isPage: Bool {
+        switch self {
+        case .page, .refresh: true
+        default: false
+        }
+    }
+
     /// Whether its output is read as it comes.
     var isStream: Bool {
         switch self {
@@ -140,9 +148,11 @@ struct Running: Sendable {
 
     mutating func add(_ line: [UInt8]) {
         let line = job.isReading ? RecordLine.mended(line) : line
-        guard size + line.count <= Self.outputLimit else { return }
+        guard job.isPage || size + line.count < Self.outputLimit else { return }
         size += line.count + 1
         lines.append(line)
+        // A page loses its earliest messages: they are read when the user scrolls there.
+        while size > Self.outputLimit { size -= lines.removeFirst().count + 1 }
     }
 
     mutating func say(_ line: String) {
