@@ -62,7 +62,7 @@ extension ChatState {
         let place = (recalled?.place ?? typed.count) + step
         guard place >= 0, place <= typed.count else { return }
         let isDraft = place == typed.count
-        recalled = isDraft ? nil : (place, draft)
+        recalled = isDraft ? nil : (place: place, draft: draft)
         editor.set(isDraft ? draft : typed[place])
     }
 

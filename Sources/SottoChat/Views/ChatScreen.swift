@@ -13,16 +13,17 @@ extension ChatState {
         if let lock {
             (rows, cursor) = lockRows(lock)
         } else {
-            let (input, question) = (inputRows, questionRows)
+            let (input, question, below) = (inputRows, questionRows, statusRows)
             rows = [header]
-            let middle = middleRows(viewHeight)
+            let middle = middleRows(
+                viewHeight(above: input.rows.count + question.rows.count + below.count))
             rows += middle.rows
             shown.messages = middle.messages
             rows += question.rows
             let isWhole = question.isWhole && question.rows.count + input.rows.count <= height
             shown.question = isWhole ? questions.first : nil
             if conversation == nil, overlay == nil { shown.items = shownItems.map(\.id) }
-            rows += statusRows
+            rows += below
             if overlay == nil {
                 cursor = Screen.Place(
                     row: rows.count + input.cursor.row, column: input.cursor.column)
@@ -73,9 +74,10 @@ extension ChatState {
 
     /// The rows between the header and what is below the messages.
     var viewHeight: Int {
-        let below = inputRows.rows.count + questionRows.rows.count + statusRows.count
-        return max(0, options.rows - 1 - below)
+        viewHeight(above: inputRows.rows.count + questionRows.rows.count + statusRows.count)
     }
+
+    private func viewHeight(above rows: Int) -> Int { max(0, options.rows - 1 - rows) }
 
     var layout: MessageRows {
         let people = Dictionary(
