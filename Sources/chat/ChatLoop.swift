@@ -68,7 +68,7 @@ struct ChatLoop {
         perform(state.take(.shown(shown)))
     }
 
-    /// Restores the terminal, gives back what was typed and not sent, and ends the tools.
+    /// Restores the terminal, prints the texts that were not sent, and ends the tools.
     ///
     /// Those that read what was typed get time to store it. ``ChatState`` has waited for them already, unless a signal ends the
     /// program.

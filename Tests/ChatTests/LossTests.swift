@@ -242,7 +242,7 @@ struct LossTests {
         #expect(stage.state.unsentLines == ["sotto chat: not sent to bob:", "hi!"])
     }
 
-    /// A person who is not known gets no text, and what was typed for them is given back.
+    /// A text for a contact that does not exist is not sent, and is printed.
     @Test func aTextForAnUnknownPersonIsPrinted() {
         var stage = ChatStage(who: "zoe")
         stage.start()
@@ -277,7 +277,7 @@ struct LossTests {
         #expect(stage.screen.contains("> sent"))
         stage.press(.escape, .enter)
         #expect(stage.screen.contains("> draft"))
-        // Also if the earlier line is sent again.
+        // The same if the earlier line is sent again.
         stage.press(.up, .enter)
         stage.type("y")
         stage.press(.up, .up)

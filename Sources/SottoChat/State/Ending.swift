@@ -58,8 +58,8 @@ extension ChatState {
 
     // MARK: Texts that were not sent
 
-    /// The lines that give back what was typed and not sent, for the terminal after the end of the screen. Without a screen, the
-    /// terminal or the file has it still.
+    /// The texts that were typed and not sent, as lines for the terminal after the end of the screen. Without a screen, the terminal
+    /// or the file still has them.
     package var unsentLines: [String] {
         guard options.form == .screen else { return [] }
         var texts: [(title: String, text: String)] = []
@@ -82,8 +82,8 @@ extension ChatState {
         }
     }
 
-    /// What was typed in the line and not sent: the text from before an earlier line was shown again, and the present one, unless it
-    /// is that line or a message that is not changed yet.
+    /// The unsent text of the line: the text from before an earlier line was shown again, and the present one, unless it is that
+    /// earlier line or a message that is not changed yet.
     var unsentLine: String {
         let text = editor.text
         var isKnown = recalled.map { typed[$0.place] == text } ?? false

@@ -122,7 +122,7 @@ import Testing
         #expect(history.first?["status"]?.string == "queued")
     }
 
-    /// What was typed and not sent stays on the terminal.
+    /// A line that was not sent stays on the terminal.
     @Test func anUnsentLineIsPrinted() throws {
         let terminal = try stage.chat(they.alice, with: "bob")
         try terminal.waitFor("no messages yet")
