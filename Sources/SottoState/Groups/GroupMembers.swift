@@ -353,14 +353,16 @@ extension StateTransaction {
         _ cards: [Card], from sender: KeyID, in group: StoredGroup
     ) throws(StateError) {
         guard !cards.isEmpty else { return }
-        for card in cards where group.log.names(card.id) { try note(card, in: group) }
+        for card in cards where group.log.names(card.id) {
+            try note(card, from: sender, in: group)
+        }
         let others = cards.filter { !group.log.names($0.id) }
         guard !others.isEmpty else { return }
         let waiting = try Set(waitingChanges(of: group).map(\.by))
         let isTrusted = group.state.ranks[sender] != nil || !group.log.hasEntered(owner.id)
         for card in others where isTrusted || waiting.contains(card.id) {
             guard try hasSpace(forUnnamedIn: group, except: waiting) else { return }
-            try note(card, in: group)
+            try note(card, from: sender, in: group)
         }
     }
 
@@ -385,12 +387,19 @@ extension StateTransaction {
     }
 
     /// Stores the signed card of a member, or of an invited person. An older card does not replace a newer one, and none
-    /// replaces a card with a relay that mail may not leave for the new relay.
-    package func note(_ card: Card, in group: StoredGroup) throws(StateError) {
+    /// replaces a card with a relay that mail may not leave for the new relay. Of two cards with one date, the last one that the
+    /// member sent is kept: a card from another `sender` can be the former one.
+    package func note(
+        _ card: Card, from sender: KeyID? = nil, in group: StoredGroup
+    ) throws(StateError) {
         guard let record = card.record, card.id != owner.id else { return }
         var note = try note(of: card.id, in: group)
         if let known = note.card {
-            if let issued = known.issued, card.issued.map({ $0 <= issued }) ?? true { return }
+            if let before = known.issued {
+                guard let date = card.issued,
+                    date > before || date == before && card.id == sender
+                else { return }
+            }
             guard mayFollow(card, from: known) else { return }
         }
         note.cardBytes = record.serialized()
