@@ -132,6 +132,7 @@ extension StateTransaction {
     package func noteOwed(
         _ message: String, to members: [KeyID], in group: StoredGroup
     ) throws(StateError) {
+        guard !members.isEmpty else { return }
         try noteWaiting(members, in: group)
         let serial = try chainSerial(of: group)
         for member in members {
