@@ -91,7 +91,8 @@ enum RecvPlan {
                 try tool.records.check(decryptedWith: tool.identity.identityOption)
                 return true
             } catch {
-                guard tool.invitation != nil else { throw error }
+                // Dead letters are envelopes too.
+                guard tool.invitation != nil, !tool.dead else { throw error }
                 return false
             }
         case .bundle, .card, .room, .blob, .meeting: return true

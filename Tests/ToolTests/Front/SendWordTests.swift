@@ -172,6 +172,8 @@ struct SendWordTests {
         #expect(record["name"] == .string("team") && record["called"] == .string("crew"))
         let refused = try front.world.paste("sotto group grant team --newcomers")
         #expect(refused.stderr.contains("in crew the rules decide"), "\(refused.stderr)")
+        let typing = try front.world.paste("sotto compose typing team")
+        #expect(typing.stderr.contains("no member of crew gets typing"), "\(typing.stderr)")
     }
 
     /// Without `--send`, `encrypt` tells a person to whom the messages go; with it, the line at the end does.
