@@ -82,7 +82,7 @@ enum RecvPlan {
     }
 
     /// Returns whether mail is received: not if envelopes would be lost on a terminal. Throws a failure with status 64 then, unless an
-    /// invitation is to be redeemed.
+    /// invitation was given.
     private static func takesMail(_ tool: RecvTool) throws(Failure) -> Bool {
         switch tool.mode {
         case .mail, .stateless, .loginKey, .again, .dead:

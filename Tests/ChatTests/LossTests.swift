@@ -73,7 +73,7 @@ struct LossTests {
             stage.forgetCommands()
             if isKnown { stage.print("compose text -- carol", resolved(carol)) }
             stage.end("compose text -- carol", isKnown ? 0 : 66)
-            // What a line can name is read first.
+            // The records that a line can name are read first.
             for _ in 0..<3 { stage.wait() }
             #expect(texts(stage) == (isKnown ? ["compose text -- \(carol) | encrypt -q"] : []))
             #expect(stage.isEnded(66) == !isKnown)
@@ -433,7 +433,7 @@ struct ChordTests {
         #"{"v":1,"type":"participant","id":"\#(id)","role":"member","nickname":"\#(name)","name":"\#(id.prefix(16))",\#(more)}"#
     }
 
-    /// A stage with two groups, the first of which is open and asks for a grant.
+    /// A stage with two groups; the first one is open and asks for a grant.
     private func groups() -> ChatStage {
         var stage = ChatStage(columns: 100, rows: 14)
         let group = ChatStage.groupRecord("climbing", visibility: "granted")

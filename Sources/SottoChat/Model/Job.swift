@@ -51,10 +51,10 @@ enum Job: Sendable, Hashable {
         }
     }
 
-    /// Whether it has no end of its own.
+    /// Whether it runs until the chat ends.
     var isEndless: Bool { self == .news || self == .mail }
 
-    /// Whether it reads a part of what is shown.
+    /// Whether it reads content for the screen.
     var isReading: Bool {
         switch self {
         case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .refresh,
@@ -103,7 +103,7 @@ struct Making: Sendable, Hashable {
 /// A part of the state that can be read again.
 enum Refresh: Sendable, Hashable, CaseIterable {
     case conversations, contacts, requests, groups, members, newest, changed
-    /// What waits in the outbox.
+    /// The items that wait in the outbox.
     case waiting
 }
 

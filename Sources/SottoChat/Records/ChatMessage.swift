@@ -76,7 +76,7 @@ struct ChatMessage: Sendable, Hashable {
     var content: Content
     var isTextCut = false
     var fate: Fate?
-    /// Whether it is an event of this machine, which is sent to nobody.
+    /// Whether it is an event of this machine, which is not sent.
     var isLocal = false
     var isUnread = false
     var isDeleted = false

@@ -3,7 +3,7 @@ import SottoBytes
 
 /// The lines of `/info`, from the record of a message or of a group.
 struct FactLines {
-    /// What they are about.
+    /// The subject of the lines.
     enum Subject: Sendable, Hashable {
         case message(Int64)
         case group(String)

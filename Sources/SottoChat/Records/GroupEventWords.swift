@@ -49,7 +49,7 @@ struct GroupEventWords {
         }
     }
 
-    /// What was changed.
+    /// The words for the part that was changed.
     private var subject: String {
         switch event["what"]?.string {
         case "policy":

@@ -46,7 +46,7 @@ extension ChatState {
         case .tab: lock?.stays.toggle()
         case .enter where prompt.passphrase.count > 0:
             lock?.isWaiting = true
-            // Also an end of the program before the answer must not leave the identity unlocked.
+            // If the program ends before the answer, the identity must not stay unlocked.
             lock?.locking = locking
             locking = prompt.stays ? locking : .ifLast
             effects.append(.unlock(prompt.passphrase))

@@ -76,7 +76,7 @@ extension ChatState {
             return end(status)
         }
         options.who = nil
-        // What was typed meanwhile is for the conversation that was named.
+        // Text that was typed meanwhile is for the named conversation.
         let typed = editor.text
         editor.set("")
         defer {

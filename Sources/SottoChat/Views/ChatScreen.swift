@@ -29,7 +29,7 @@ extension ChatState {
                     row: rows.count + input.cursor.row, column: input.cursor.column)
             }
             rows += input.rows
-            // What is typed and asked is shown before the rest.
+            // The typed text and the question have precedence over the rest.
             let excess = max(0, rows.count - height)
             rows.removeFirst(excess)
             if let place = cursor { cursor?.row = max(0, place.row - excess) }
@@ -120,7 +120,7 @@ extension ChatState {
         let width = options.columns
         return overlay.lines.flatMap { line in
             // The rows after the first are below the last column of a table.
-            // Where this leaves too little, they are below the first column.
+            // If this leaves too little room, they are below the first column.
             let column = Self.lastColumn(line)
             let indent = column <= width / 3 ? column : 2
             let rows = Cells.wrap(line, first: width, width: width - indent, limit: 500).rows

@@ -22,7 +22,7 @@ extension ChatState {
         return (rows, !wrapped.isCut)
     }
 
-    /// The row of the status; an error gets as many as it needs, up to a third of the screen.
+    /// The row of the status; an error is wrapped to at most a third of the screen.
     var statusRows: [[Screen.Span]] {
         guard options.rows > 3 else { return [] }
         guard let status, status.isAlert else { return [statusRow] }

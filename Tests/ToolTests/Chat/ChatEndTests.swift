@@ -4,7 +4,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// How `sotto chat` ends and stops: the terminal is as before, and no program is left.
+/// The ends and stops of `sotto chat`: the terminal is as before, and no program is left.
 @Suite(.needs(.tmux, .bash), .timeLimit(.minutes(60))) struct ChatEndTests {
     private let they: Conversing
     private let stage: ChatStage
@@ -106,7 +106,7 @@ import Testing
         #expect(try they.alice.history("bob").count == 1)
     }
 
-    /// What was typed before a signal reaches the outbox.
+    /// A text that was typed before a signal reaches the outbox.
     @Test func aTypedLineIsNotLost() throws {
         let terminal = try stage.chat(they.alice, with: "bob")
         try terminal.waitFor("no messages yet")

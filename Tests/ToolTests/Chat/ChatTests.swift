@@ -270,7 +270,7 @@ import Testing
         #expect(try they.alice.run("send", ["--list"]).status == 0)
     }
 
-    /// What a killed `send` had not taken is sent by the next one, once.
+    /// Envelopes that a killed `send` had not taken are sent by the next one, once.
     @Test func aKilledSendLosesNothing() throws {
         let terminal = try chat(they.alice)
         try terminal.waitFor("no messages yet")
@@ -287,7 +287,7 @@ import Testing
         #expect(try they.view().map { $0.body["text"]?.string } == ["first", "second"])
     }
 
-    /// What is typed while a conversation is opened is for that one.
+    /// Text that is typed while a conversation is opened is for that conversation.
     @Test func aTextAfterOpenGoesToTheNamedPerson() throws {
         let terminal = try chat(they.alice)
         try terminal.waitFor("no messages yet")
@@ -323,7 +323,7 @@ import Testing
         #expect(try stage.areEnded(they.alice))
     }
 
-    /// What recv gave to a decrypt that was killed is decrypted by the next one.
+    /// Envelopes that recv gave to a killed decrypt are decrypted by the next one.
     @Test func aKilledDecryptLosesNoMail() throws {
         let terminal = try chat(they.alice, columns: 80)
         try terminal.waitFor("no messages yet")
