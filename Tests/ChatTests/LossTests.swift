@@ -412,6 +412,16 @@ struct LossTests {
         #expect(stage.isEnded(1))
     }
 
+    /// Without a screen nothing can answer a question about an own command.
+    @Test func aCommandThatAsksIsRefusedWithoutAScreen() {
+        var stage = ChatStage(who: "bob", form: .lines)
+        stage.start()
+        stage.print("compose text -- bob", resolved(bob))
+        stage.end("compose text -- bob", 0)
+        stage.give(.entered("/block"), .inputEnded)
+        #expect(stage.state.questions.first == nil && stage.isEnded(1))
+    }
+
     @Test func aTextThatIsTooLongGivesTheStatusOfItsTool() {
         var stage = ChatStage(who: "bob", form: .lines)
         stage.start()

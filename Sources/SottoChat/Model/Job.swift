@@ -130,14 +130,18 @@ struct Running: Sendable {
     /// Whether the tool found the identity locked.
     var isOfLock: Bool { errors.contains { $0.contains("is locked, and no terminal") } }
 
-    /// The status of the last tool that failed, or 0.
-    var status: Int32 { statuses.last { $0 != 0 } ?? 0 }
+    /// The place of the tool that failed; of several the last one with a status above 1: 1 is a negative result, as of a tool
+    /// without input.
+    private var failed: Int? { statuses.lastIndex { $0 > 1 } ?? statuses.lastIndex { $0 != 0 } }
+
+    /// The status of the tool that failed, or 0.
+    var status: Int32 { failed.map { statuses[$0] } ?? 0 }
 
     /// The cause of a failure in words.
     var cause: String {
         if isOfLock { return Self.lockCause }
         // A tool before the one that failed ends because its reader is gone.
-        let place = statuses.lastIndex { $0 != 0 } ?? 0
+        let place = failed ?? 0
         guard tools.indices.contains(place), statuses.indices.contains(place) else {
             return Words.cause(errors) ?? "a tool ended"
         }

@@ -112,7 +112,8 @@ struct ChatGroup: Sendable, Hashable {
         guard record.isA("group"), let id = record.line("id"),
             let name = record.line("name", limit: 40)
         else { return nil }
-        (self.id, self.name) = (id, name)
+        // The owner can have given it another name.
+        (self.id, self.name) = (id, record.line("called", limit: 40) ?? name)
         standing = record.line("standing", limit: 20) ?? ""
         rank = record.line("rank", limit: 20) ?? "nobody"
         members = record.count("members")

@@ -52,6 +52,9 @@ extension ChatState {
     }
 
     mutating func ask(_ question: Question) {
+        if options.form == .lines, question.isOwn {
+            return refuse("\(question.text) Only a key answers, on a screen: nothing was done")
+        }
         let isNew = !questions.waiting.contains { $0.subject == question.subject }
         questions.ask(question)
         if options.form == .lines, isNew { say(words(for: question)) }
