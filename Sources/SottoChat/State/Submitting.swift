@@ -128,7 +128,7 @@ extension ChatState {
             success: "forwarded to \(whole(name))", reads: [.conversations, .newest])
     }
 
-    private mutating func sendFile(_ rest: String, to who: String) {
+    mutating func sendFile(_ rest: String, to who: String) {
         var words = ShellWords(rest)
         guard var path = words.next(), !path.isEmpty else { return refuse("/file needs a path") }
         if let obstacle {
