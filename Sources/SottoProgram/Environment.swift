@@ -6,6 +6,17 @@ public func environmentVariable(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
 }
 
+/// Returns the variables of the environment, each as `NAME=value`.
+package func environmentVariables() -> [String] {
+    var variables: [String] = []
+    var place = environ
+    while let variable = place.pointee {
+        variables.append(String(cString: variable))
+        place += 1
+    }
+    return variables
+}
+
 /// Returns a path in a variable of the environment, or `nil` if it is not set or empty.
 ///
 /// Throws a failure with status 78 for a value that is not UTF-8: with its bytes replaced it would name another file.

@@ -88,15 +88,7 @@ package struct ProgramStart {
     }
 
     private var environmentWithParent: [String] {
-        var variables = environment ?? []
-        if environment == nil {
-            var place = environ
-            while let variable = place.pointee {
-                variables.append(String(cString: variable))
-                place += 1
-            }
-        }
-        return variables + ["\(Self.parentVariable)=\(getpid())"]
+        (environment ?? environmentVariables()) + ["\(Self.parentVariable)=\(getpid())"]
     }
 
     private func add(to actions: inout posix_spawn_file_actions_t) {

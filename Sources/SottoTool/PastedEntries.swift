@@ -1,3 +1,5 @@
+import SottoBytes
+
 /// The entries of a text with one on each line: without white space around them, without empty lines, and without
 /// comments, which begin with `#`.
 ///
@@ -46,21 +48,9 @@ public struct PastedEntries {
 
     /// Returns the end of the JSON object at the beginning of ``rest``, or `nil` if it is not closed.
     private func objectEnd() -> Int? {
-        var (depth, isText, isEscaped) = (0, false, false)
-        for place in rest.indices {
-            let byte = rest[place]
-            if isText {
-                if isEscaped {
-                    isEscaped = false
-                } else if byte == UInt8(ascii: "\\") {
-                    isEscaped = true
-                } else if byte == UInt8(ascii: "\"") {
-                    isText = false
-                }
-                continue
-            }
-            switch byte {
-            case UInt8(ascii: "\""): isText = true
+        var (strings, depth) = (JSONStrings(), 0)
+        for place in rest.indices where strings.isOutside(rest[place]) {
+            switch rest[place] {
             case UInt8(ascii: "{"): depth += 1
             case UInt8(ascii: "}"):
                 depth -= 1

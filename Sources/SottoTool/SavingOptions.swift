@@ -29,7 +29,7 @@ public struct SavingOptions: ArgumentGroup {
     public var passphrase: SecretSource?
 
     /// Whether only warnings and the words are printed.
-    @Flag("-q", "--quiet", help: "Print only warnings and the words on stderr.")
+    @Flag("-q", "--quiet", help: "Print only warnings on stderr, and on a terminal the words.")
     public var quiet = false
 
     /// The path of the new file for the argument of another command, or `nil` if it is the default or unknown.

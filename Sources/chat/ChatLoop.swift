@@ -68,14 +68,14 @@ struct ChatLoop {
         perform(state.take(.shown(shown)))
     }
 
-    /// Restores the terminal, and ends the tools.
+    /// Restores the terminal, prints the texts that were not sent, and ends the tools.
     ///
     /// Those that read what was typed get time to store it. ``ChatState`` has waited for them already, unless a signal ends the
     /// program.
     mutating func end() {
         RawTerminal.end()
         view = nil
-        for line in warnings { Terminal.say(line) }
+        for line in warnings + state.unsentLines { Terminal.say(line) }
         for pipeline in pipelines.values {
             if pipeline.takesInput { pipeline.closeInput() } else { pipeline.signal(SIGTERM) }
         }

@@ -18,7 +18,7 @@ struct ChatTool: Program {
             The arrow keys select a message, and /help explains the keys and the commands. Mail of all conversations is \
             received while chat runs.
 
-            If standard input or output is no terminal, or if TERM is dumb, chat needs WHO: each line of the input is sent, \
+            If standard input or output is no terminal, or if TERM is dumb or not set, chat needs WHO: each line of the input is sent, \
             and messages are printed as lines.
 
             EXAMPLES

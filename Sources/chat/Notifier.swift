@@ -59,7 +59,7 @@ struct Notifier {
         }
     }
 
-    /// Ends the running command, and what it started.
+    /// Ends the running command and the processes that it started.
     mutating func stop() {
         guard let (process, _) = running else { return }
         kill(-process, SIGKILL)

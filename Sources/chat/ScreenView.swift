@@ -9,7 +9,7 @@ struct ScreenView {
     private var painter: Painter
     /// The bytes that the terminal has not taken.
     private var waiting: ArraySlice<UInt8> = []
-    /// What the last screen shows, until ``takeShown()`` returns it.
+    /// The content of the last screen, until ``takeShown()`` returns it.
     private var shown: Screen.Shown?
     private var painted: Int64 = 0
     /// Whether the state can have another screen than the one that is shown.

@@ -155,7 +155,7 @@ extension ComposeContext {
             return contact.getsTyping && !contact.isBlocked
         }
         guard !readers.isEmpty else {
-            let name = group.name.isEmpty ? group.id.short : group.name
+            let name = try store.preview { try $0.shownName(of: group.id) }
             throw Failure(.no, "no member of \(name) gets typing signals")
         }
         try print(readers.map { ComposedMessage(to: $0, body) })

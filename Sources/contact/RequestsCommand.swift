@@ -108,8 +108,10 @@ struct RequestsCommand: Program {
         try output.writeText(table.text)
         try output.finish()
         let option = options.identity.identityOption
+        // The beginning of an id names only a contact and a sender in the list.
+        let id = request == nil ? person.id.description : person.id.short
         options.note(
-            "to read before you decide: sotto contact requests \(person.id.short)\(option) | sotto decrypt --preview --text\(option)"
+            "to read before you decide: sotto contact requests \(id)\(option) | sotto decrypt --preview --text\(option)"
         )
         if let request { try noteAcceptance(of: [request], open) }
     }

@@ -44,7 +44,7 @@ struct CreateCommand: Program {
 
             A room has a phrase, and whoever knows it can enter with group join. Its visibility is granted. Its record \
             is kept by a relay, which cannot read it, and which can try phrases. Without --phrase \
-            the phrase is made of nine random words, and shown once on stderr. --phrase makes a room with any preset.
+            the phrase is made of nine random words, and shown once on stderr, which must be a terminal. --phrase makes a room with any preset.
             """)
 
     @Option(

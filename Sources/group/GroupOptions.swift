@@ -25,7 +25,7 @@ struct RecentMail: ArgumentGroup {
     @Flag(
         "--anyway",
         help:
-            "Also if the mail was last received more than an hour ago, or no member confirmed the restored group."
+            "Continue although the mail was last received more than an hour ago, or no member confirmed the restored group."
     )
     var anyway = false
 
@@ -62,7 +62,7 @@ struct Confirmation: ArgumentGroup {
 
 /// The use of a group that was restored from a backup, before a member has confirmed it.
 struct UnconfirmedUse: ArgumentGroup {
-    @Flag("--anyway", help: "Also if no member has confirmed the restored group.")
+    @Flag("--anyway", help: "Continue although no member has confirmed the restored group.")
     var anyway = false
 }
 

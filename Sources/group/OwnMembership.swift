@@ -114,11 +114,11 @@ struct ForgetCommand: Program {
         name: "forget", abstract: "Delete a group that you left, declined or did not enter.",
         usage: "sotto group forget [--anyway] GROUP",
         discussion: """
-            The messages stay in the history; history delete erases them. A later invitation begins the group anew. It is \
-            refused while members do not know of your changes, such as your leaving.
+            The messages stay in the history; history delete erases them. A later invitation begins the group anew. The \
+            command is refused while members do not know of your changes, such as your leaving.
             """)
 
-    @Flag("--anyway", help: "Also if your changes were not told to all members.")
+    @Flag("--anyway", help: "Continue although your changes were not told to all members.")
     var anyway = false
 
     @OptionGroup var group: GroupArgument
@@ -166,7 +166,7 @@ struct LeaveCommand: Program {
 
     @Flag(
         "--anyway",
-        help: "Also as the only owner, or if no member has confirmed the restored group.")
+        help: "Continue as the only owner, or if no member has confirmed the restored group.")
     var anyway = false
 
     @OptionGroup var group: GroupArgument

@@ -109,7 +109,7 @@ struct NewDoor {
     static let wordCount = 9
 
     let door: RoomDoor
-    /// The phrase that was made, which nobody knows yet, or `nil` if the user gave it.
+    /// The phrase that was made and is not shown yet, or `nil` if the user gave it.
     let words: String?
 
     /// Shows a phrase that was made on stderr, also with `--quiet`: nothing stores it. Throws a failure with status 74 if it cannot

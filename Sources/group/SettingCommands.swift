@@ -241,7 +241,7 @@ struct SyncCommand: Program {
 
     @Flag(
         "--keys",
-        help: "Also ask members for the keys of messages that wait for them.")
+        help: "Ask members for the keys of waiting messages too.")
     var keys = false
 
     @OptionGroup var use: UnconfirmedUse

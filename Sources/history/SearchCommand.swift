@@ -67,69 +67,19 @@ struct SearchCommand: Program {
         let output = try Output(path: "-", content: .text)
         let showing = MessageShowing(
             history, output, text: form.isText, isMixed: conversation == nil)
-        var found: Set<Int64> = []
-        var printed: Set<Int64> = []
         let store = history.store
-        // A message is found at its own place, as it stands now. An edit is behind the message that it changes, so what
-        // matches only with an edit waits until the search comes to its place.
-        var edited: [HistoryEntry] = []
-        let first = try after.map { try store.place(after: $0) }
-        let end = try before.map { try store.place(of: $0) } ?? .end
-        /// Prints a message if it matches. Returns whether the search goes on.
-        func take(_ entry: HistoryEntry) throws -> Bool {
-            guard entry.place >= first ?? .start, entry.place < end,
-                !found.contains(entry.number)
-            else { return true }
-            let view = try store.views(of: [entry])[0]
-            guard let body = view.body, SearchText(wanted).occurs(in: body) else { return true }
-            found.insert(entry.number)
-            let page = try around(entry, store)
-            let new = page.filter { printed.insert($0.number).inserted }
+        var search = try MessageSearch(
+            wanted, in: conversation, after: after, before: before, store)
+        var count = 0
+        var printed: Set<Int64> = []
+        try search.run { entry in
+            count += 1
+            let new = try around(entry, store).filter { printed.insert($0.number).inserted }
             try showing.print(store.views(of: new))
-            return found.count < limit
+            return count < limit
         }
-        /// Prints the edited messages whose places the search has passed.
-        func takeEdited(passedAt place: HistoryPlace?) throws -> Bool {
-            func isPassed(_ entry: HistoryEntry) -> Bool {
-                guard let place else { return true }
-                return first == nil ? entry.place > place : entry.place < place
-            }
-            let passed = edited.filter(isPassed).sorted { a, b in
-                first == nil ? a.place > b.place : a.place < b.place
-            }
-            edited.removeAll(where: isPassed)
-            return try passed.allSatisfy(take)
-        }
-        func note(_ edit: HistoryEntry) throws {
-            if let entry = try target(of: edit, store) { edited.append(entry) }
-        }
-        if let first {
-            try store.search(wanted, in: conversation, .from(first), of: .events) {
-                try note($0)
-                return true
-            }
-        } else if before != nil {
-            try store.search(wanted, in: conversation, of: .events) {
-                guard $0.place >= end else { return false }
-                try note($0)
-                return true
-            }
-        }
-        var goesOn = true
-        try store.search(
-            wanted, in: conversation, first.map { SearchStart.from($0) } ?? .before(end),
-            of: first == nil ? .all : .contents
-        ) { candidate in
-            guard candidate.kind == .content else {
-                try note(candidate)
-                return true
-            }
-            goesOn = try takeEdited(passedAt: candidate.place) && take(candidate)
-            return goesOn
-        }
-        if goesOn { _ = try takeEdited(passedAt: nil) }
         try output.finish()
-        guard !found.isEmpty else { throw history.nothing("no message contains the text") }
+        guard count > 0 else { throw history.nothing("no message contains the text") }
     }
 
     /// Returns a message with those before and after it.
@@ -140,14 +90,5 @@ struct SearchCommand: Program {
         let after = try store.history(
             conversation: entry.conversation, after: entry.place, limit: context)
         return before + [entry] + after
-    }
-
-    /// Returns the message that an edit changes.
-    private func target(of edit: HistoryEntry, _ store: IdentityStore) throws -> HistoryEntry? {
-        guard let id = edit.body?.target?.id else { return nil }
-        let author = edit.author(store.owner.id)
-        return try store.historyEntries(id: id, in: edit.conversation).first {
-            $0.author(store.owner.id) == author
-        }
     }
 }

@@ -1,7 +1,7 @@
 import Sotto
 import SottoState
 
-/// The changes of a group between its messages. A conversation with a person has none.
+/// The changes of a group between its messages; empty for a conversation with a person.
 struct ShownChanges {
     private var rest: ArraySlice<ShownChange> = []
 

@@ -72,7 +72,7 @@ struct SetCommand: Program {
         try output.finish()
     }
 
-    /// Says what was changed, and what contacts see.
+    /// Prints notes about the changes and their effect on contacts.
     private func describe(
         _ path: String, _ address: RelayURL?, from former: String?, isPrinted: Bool
     ) {

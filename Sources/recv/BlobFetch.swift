@@ -38,7 +38,7 @@ struct BlobFetch {
                 .usage, "refusing to write an encrypted file to the terminal",
                 hint: file.savingCommand(
                     shellWord(record),
-                    identity: identity.identities.map { " -i " + shellWord($0) }.joined()))
+                    identity: identity.identityOption))
         }
         let address = try address(place.relay, file.group, book)
         let folder = try BlobFolder(directory: .standard())

@@ -82,7 +82,7 @@ enum RecvPlan {
     }
 
     /// Returns whether mail is received: not if envelopes would be lost on a terminal. Throws a failure with status 64 then, unless an
-    /// invitation is to be redeemed.
+    /// invitation was given.
     private static func takesMail(_ tool: RecvTool) throws(Failure) -> Bool {
         switch tool.mode {
         case .mail, .stateless, .loginKey, .again, .dead:
@@ -91,7 +91,8 @@ enum RecvPlan {
                 try tool.records.check(decryptedWith: tool.identity.identityOption)
                 return true
             } catch {
-                guard tool.invitation != nil else { throw error }
+                // Dead letters are envelopes too.
+                guard tool.invitation != nil, !tool.dead else { throw error }
                 return false
             }
         case .bundle, .card, .room, .blob, .meeting: return true

@@ -72,7 +72,7 @@ struct Delivery {
     }
 }
 
-/// What became of the envelopes and publications of a pipe, by the records of `send`.
+/// The outcome of the envelopes and publications of a pipe, from the records of `send`.
 struct DeliverySummary {
     private enum Place { case sent, queued, refused }
 

@@ -100,7 +100,7 @@ struct InitCommand: Program {
         }
     }
 
-    /// What became of the card and the prekeys at the relay.
+    /// The outcome of publishing the card and the prekeys at the relay.
     private enum Publication {
         /// `send` ended with this status, or `recv` accepted a code.
         case sent(Int32)

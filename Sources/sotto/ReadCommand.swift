@@ -39,7 +39,7 @@ struct ReadCommand: Program {
         for conversation in conversations {
             shown += try show(conversation, isAlone: conversations.count == 1, identity) ? 1 : 0
         }
-        // What was shown hides no failure.
+        // A failure is reported although messages were shown.
         try Delivery.end(failed)
         guard shown == 0, !hasNews else { return }
         throw Failure(.no, quiet ? "" : "nothing is unread")

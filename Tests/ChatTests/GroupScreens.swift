@@ -3,7 +3,7 @@ import Testing
 
 @testable import SottoChat
 
-/// Groups: what happens in them, who types, and what their commands do.
+/// Groups: their events, typing signals and commands.
 struct GroupScreens {
     private let alice = ChatStage.alice
     private let bob = ChatStage.bob

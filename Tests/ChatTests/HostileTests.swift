@@ -60,6 +60,15 @@ struct HostileTests {
         stage.compare("hostile-million")
     }
 
+    /// A page that is too much to keep loses its earliest messages, not its newest.
+    @Test func aPageThatIsTooLongHasItsNewestMessages() {
+        let long = String(repeating: "x", count: 900_000)
+        let page = (1...12).map { ChatStage.message($0, "\($0) \(long)") }
+        let stage = ChatStage.withBob(page)
+        #expect(stage.state.conversation?.messages.map(\.number) == Array(4...12))
+        #expect(stage.state.conversation?.isComplete == false)
+    }
+
     @Test func longNamesAreCutEverywhere() {
         let name = String(repeating: "n", count: 1 << 20)
         var stage = ChatStage(columns: 60, rows: 12)

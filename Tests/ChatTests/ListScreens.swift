@@ -22,7 +22,9 @@ struct ListScreens {
         )
         stage.answers["group list"] = (
             [
-                ChatStage.groupRecord("climbing"),
+                // The owner calls it so.
+                ChatStage.groupRecord(
+                    "team", #""called":"climbing","standing":"member","rank":"owner""#),
                 ChatStage.groupRecord(
                     "book club", #""standing":"invited","by":"\#(ChatStage.carol)""#
                 )

@@ -73,7 +73,7 @@ struct LossTests {
             stage.forgetCommands()
             if isKnown { stage.print("compose text -- carol", resolved(carol)) }
             stage.end("compose text -- carol", isKnown ? 0 : 66)
-            // What a line can name is read first.
+            // The records that a line can name are read first.
             for _ in 0..<3 { stage.wait() }
             #expect(texts(stage) == (isKnown ? ["compose text -- \(carol) | encrypt -q"] : []))
             #expect(stage.isEnded(66) == !isKnown)
@@ -192,6 +192,104 @@ struct LossTests {
         #expect(stage.screen.contains("> late"))
         #expect(stage.screen.contains("not sent: the chat ends"))
         #expect(texts(stage) == [])
+    }
+
+    private func warnings(_ stage: ChatStage) -> [String] {
+        stage.effects.compactMap { if case .warn(let line) = $0 { line } else { nil } }
+    }
+
+    @Test func whatWasNotSentIsPrintedAfterTheEnd() {
+        var stage = stage()
+        stage.give(.paste("one\n\n\u{202E}two"))
+        stage.press(.escape, .down, .enter)
+        #expect(stage.screen.hasPrefix(" carol"))
+        stage.enter("failed")
+        stage.type("x")
+        stage.end("compose text", 65, 0)
+        stage.give(.interrupted(15))
+        #expect(stage.isEnded(143))
+        let lines = stage.state.unsentLines
+        #expect(
+            lines.prefix(5) == [
+                "sotto chat: not sent to carol:", "failed", "sotto chat: not sent to bob:", "one",
+                "",
+            ])
+        #expect(lines.dropFirst(6) == ["sotto chat: not sent to carol:", "x"])
+        #expect(lines[5].hasSuffix("two") && !lines[5].contains("\u{202E}"))
+    }
+
+    @Test func anEndAtOnceNamesTheTextsThatItStops() {
+        var stage = stage()
+        stage.enter("first")
+        stage.enter("second")
+        stage.press(.control("c"), .control("c"))
+        #expect(stage.isEnded(130))
+        #expect(
+            stage.state.unsentLines == [
+                "sotto chat: may not be sent to bob:", "first", "sotto chat: not sent to bob:",
+                "second",
+            ])
+    }
+
+    @Test func whatIsSentOrNotChangedIsNotPrinted() {
+        var stage = ChatStage.withBob(rows: 12, [ChatStage.message(1, from: alice, "hi")])
+        stage.enter("sent")
+        stage.make("compose text", 2)
+        stage.press(.up)
+        #expect(stage.screen.contains("> hi"))
+        #expect(stage.state.unsentLines == [])
+        stage.type("!")
+        #expect(stage.state.unsentLines == ["sotto chat: not sent to bob:", "hi!"])
+    }
+
+    /// A text for a contact that does not exist is not sent, and is printed.
+    @Test func aTextForAnUnknownPersonIsPrinted() {
+        var stage = ChatStage(who: "zoe")
+        stage.start()
+        stage.type("hello")
+        stage.say("compose text", "compose: error: no contact has the name zoe")
+        stage.end("compose text", 66)
+        #expect(stage.isEnded(66))
+        #expect(stage.state.unsentLines == ["sotto chat: not sent to zoe:", "hello"])
+    }
+
+    @Test func aFileThatIsNotSentAtTheEndIsTold() {
+        var stage = stage()
+        stage.enter("/file a.jpg")
+        stage.press(.control("d"))
+        stage.say("compose file", "compose: error: a.jpg: no such file or directory")
+        stage.end("compose file", 66, 0, 0)
+        #expect(stage.isEnded(0))
+        #expect(
+            warnings(stage) == [
+                "sotto chat: a.jpg: no such file or directory; quote a name with spaces"
+            ])
+    }
+
+    // MARK: The typed line
+
+    @Test func aDraftStaysBehindAnEarlierLine() {
+        var stage = stage()
+        stage.enter("sent")
+        stage.make("compose text", 2)
+        stage.type("draft")
+        stage.press(.up)
+        #expect(stage.screen.contains("> sent"))
+        stage.press(.escape, .enter)
+        #expect(stage.screen.contains("> draft"))
+        // The same if the earlier line is sent again.
+        stage.press(.up, .enter)
+        stage.type("y")
+        stage.press(.up, .up)
+        #expect(stage.screen.contains("> draft"))
+    }
+
+    @Test func anEditKeepsTheTypedLine() {
+        var stage = ChatStage.withBob(rows: 12, [ChatStage.message(1, from: alice, "hi")])
+        stage.type("draft")
+        stage.press(.selectUp, .text("e"))
+        #expect(stage.screen.contains("> draft"))
+        #expect(stage.screen.contains("the line is not empty: Ctrl-U clears it"))
     }
 
     // MARK: Replies and edits
@@ -314,6 +412,16 @@ struct LossTests {
         #expect(stage.isEnded(1))
     }
 
+    /// Without a screen nothing can answer a question about an own command.
+    @Test func aCommandThatAsksIsRefusedWithoutAScreen() {
+        var stage = ChatStage(who: "bob", form: .lines)
+        stage.start()
+        stage.print("compose text -- bob", resolved(bob))
+        stage.end("compose text -- bob", 0)
+        stage.give(.entered("/block"), .inputEnded)
+        #expect(stage.state.questions.first == nil && stage.isEnded(1))
+    }
+
     @Test func aTextThatIsTooLongGivesTheStatusOfItsTool() {
         var stage = ChatStage(who: "bob", form: .lines)
         stage.start()
@@ -335,7 +443,7 @@ struct ChordTests {
         #"{"v":1,"type":"participant","id":"\#(id)","role":"member","nickname":"\#(name)","name":"\#(id.prefix(16))",\#(more)}"#
     }
 
-    /// A stage with two groups, the first of which is open and asks for a grant.
+    /// A stage with two groups; the first one is open and asks for a grant.
     private func groups() -> ChatStage {
         var stage = ChatStage(columns: 100, rows: 14)
         let group = ChatStage.groupRecord("climbing", visibility: "granted")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SottoChat
 
-/// What a person meets in the first half hour with the chat.
+/// The first half hour of a new user with the chat.
 struct NewcomerTests {
     private let alice = ChatStage.alice
     private let bob = ChatStage.bob

@@ -87,6 +87,15 @@ struct TroubleScreens {
         stage.compare("error-record")
     }
 
+    /// The status 1 of a tool that got no input is no cause.
+    @Test func theToolThatFailedIsNamed() {
+        var stage = ChatStage.withBob(columns: 80, rows: 6, [ChatStage.message(1, "hi")])
+        stage.say("recv", "recv: error: the relay presents another certificate")
+        stage.end("recv", 77, 1)
+        let line = "no mail is received: the relay presents another certificate"
+        #expect(stage.screen.contains(line), "\(stage.screen)")
+    }
+
     /// A tool before one that was killed is stopped, so its status is no cause.
     @Test func aKilledDecryptIsNamed() {
         var stage = ChatStage.withBob(columns: 80, rows: 6, [ChatStage.message(1, "hi")])

@@ -117,7 +117,7 @@ struct SchemaTests {
 private struct Schema {
     private let node: [String: Any]
 
-    /// The types with a schema of their own.
+    /// The types that have a schema.
     static var types: [String] {
         get throws {
             try Repository.names(in: "share/schema").map { String($0.dropLast(".json".count)) }

@@ -87,7 +87,7 @@ import Testing
         #expect(status == (reason == nil ? 1 : 12), "\(errors)")
         guard let reason else { return }
         #expect(errors.contains(reason), "\(errors)")
-        // Neither an expired nor a foreign certificate is to be pinned.
+        // The message must not suggest a pin for an expired or a foreign certificate.
         let mayTrust = reason.hasPrefix("its ")
         #expect(errors.contains("--ca FILE") == mayTrust && errors.contains("pin") == mayTrust)
         // The pin is the operator's to give: the key that was seen is not printed.
@@ -95,7 +95,7 @@ import Testing
         #expect(errors.contains(command) == mayTrust, "\(errors)")
     }
 
-    /// What waits for a relay whose certificate is not trusted can be given up, by the address of the relay.
+    /// The items for a relay with an untrusted certificate can be dropped by the address of the relay.
     @Test func whatWaitsForAnUntrustedRelayIsGivenUp() throws {
         _ = chmod(scratch("chain.key"), 0o600)
         let relay = try #require(

@@ -3,7 +3,7 @@ import SottoWire
 import TestSupport
 import Testing
 
-/// The first answer: a message carries the sender's card until its recipient answers, and what waits follows a later card.
+/// The first answer: a message carries the sender's card until its recipient answers, and waiting mail follows a later card.
 @Suite struct FirstAnswerTests {
     /// Alice and Bob at two relays, with Bob as a contact of Alice. Each has a relay in the identity and none in the
     /// environment.
@@ -98,7 +98,7 @@ import Testing
         try two.expect("bob", "echo y | encrypt -q --to alice | send")
         try two.expect("alice", "recv | decrypt -q")
         #expect(try length() < 4_000)
-        // A file or a signal of nobody changes that; another relay does.
+        // Another relay of the sender makes the messages carry the card again.
         try two.move("alice", to: two.other)
         #expect(try length() == first)
     }
@@ -139,7 +139,7 @@ import Testing
         #expect(try two.texts("bob", "recv | decrypt") == ["one", "two"])
     }
 
-    /// A contact who moved writes: the message carries the new card, and what waits goes to the new relay.
+    /// A contact who moved writes: the message carries the new card, and waiting mail goes to the new relay.
     @Test func aMessageTellsTheNewRelay() throws {
         let two = try Two()
         defer { two.stop() }

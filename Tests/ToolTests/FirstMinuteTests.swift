@@ -66,7 +66,7 @@ struct FirstMinuteTests {
         #expect(lines.count == 3 && lines.allSatisfy { $0.contains("sotto ") }, "\(lines)")
     }
 
-    /// In a log, the command that shows the words stands in their place.
+    /// A log gets the command that shows the words, and not the words.
     @Test func withoutATerminalTheWordsAreNotShown() throws {
         let run = try alice.run("sotto", ["init", "--name", "alice", "--no-passphrase"])
         #expect(run.status == 0 && words(in: run.stderr).isEmpty, "\(run.stderr)")

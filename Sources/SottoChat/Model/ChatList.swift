@@ -68,7 +68,7 @@ struct ChatList: Sendable {
     /// The items whose names contain a text.
     func items(_ filter: String) -> [Item] {
         let invitations = groups.filter { $0.standing == "invited" }
-        // What is waiting for an answer is above. A group that ended for the user is in no list; /open shows it.
+        // Items that wait for an answer come first. A group that ended for the user is in no list; /open shows it.
         let others = Set(groups.filter { !$0.isShown }.map(\.id))
         var items = invitations.map(Item.invitation)
         let waiting = requests.filter { contact($0.id) == nil && $0.count > 0 }

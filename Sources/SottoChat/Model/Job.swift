@@ -51,15 +51,23 @@ enum Job: Sendable, Hashable {
         }
     }
 
-    /// Whether it has no end of its own.
+    /// Whether it runs until the chat ends.
     var isEndless: Bool { self == .news || self == .mail }
 
-    /// Whether it reads a part of what is shown.
+    /// Whether it reads content for the screen.
     var isReading: Bool {
         switch self {
         case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .refresh,
             .changed:
             true
+        default: false
+        }
+    }
+
+    /// Whether it reads a page of messages, the newest at its end.
+    var isPage: Bool {
+        switch self {
+        case .page, .refresh: true
         default: false
         }
     }
@@ -95,7 +103,7 @@ struct Making: Sendable, Hashable {
 /// A part of the state that can be read again.
 enum Refresh: Sendable, Hashable, CaseIterable {
     case conversations, contacts, requests, groups, members, newest, changed
-    /// What waits in the outbox.
+    /// The items that wait in the outbox.
     case waiting
 }
 
@@ -112,6 +120,8 @@ struct Running: Sendable {
     var lines: [[UInt8]] = []
     var size = 0
     var errors: [String] = []
+    /// The statuses of the tools, once all have ended.
+    var statuses: [Int32] = []
 
     init(_ job: Job, tools: [String]) { (self.job, self.tools) = (job, tools) }
 
@@ -120,11 +130,18 @@ struct Running: Sendable {
     /// Whether the tool found the identity locked.
     var isOfLock: Bool { errors.contains { $0.contains("is locked, and no terminal") } }
 
-    /// Returns the cause of a failure in words.
-    func cause(_ statuses: [Int32]) -> String {
+    /// The place of the tool that failed; of several the last one with a status above 1: 1 is a negative result, as of a tool
+    /// without input.
+    private var failed: Int? { statuses.lastIndex { $0 > 1 } ?? statuses.lastIndex { $0 != 0 } }
+
+    /// The status of the tool that failed, or 0.
+    var status: Int32 { failed.map { statuses[$0] } ?? 0 }
+
+    /// The cause of a failure in words.
+    var cause: String {
         if isOfLock { return Self.lockCause }
         // A tool before the one that failed ends because its reader is gone.
-        let place = statuses.lastIndex { $0 != 0 } ?? 0
+        let place = failed ?? 0
         guard tools.indices.contains(place), statuses.indices.contains(place) else {
             return Words.cause(errors) ?? "a tool ended"
         }
@@ -135,9 +152,11 @@ struct Running: Sendable {
 
     mutating func add(_ line: [UInt8]) {
         let line = job.isReading ? RecordLine.mended(line) : line
-        guard size + line.count <= Self.outputLimit else { return }
+        guard job.isPage || size + line.count < Self.outputLimit else { return }
         size += line.count + 1
         lines.append(line)
+        // A page loses its earliest messages: they are read when the user scrolls there.
+        while size > Self.outputLimit { size -= lines.removeFirst().count + 1 }
     }
 
     mutating func say(_ line: String) {

@@ -34,7 +34,7 @@ struct Outgoing: Sendable {
 
     /// Adds a line that `encrypt` printed, with its record.
     mutating func add(_ bytes: [UInt8], _ record: JSONObject) {
-        let isEnvelope = record["type"]?.string == "envelope"
+        let isEnvelope = record.isA("envelope")
         let id = isEnvelope ? record["id"]?.string : nil
         lines.append(
             Line(bytes: bytes, name: id.map { Name(id: $0, to: record["to"]?.string) }))

@@ -12,13 +12,10 @@ enum SlashCommand: String, CaseIterable, Sendable {
         switch self {
         case .reply, .edit: "[-N | #N] TEXT"
         case .react: "[-N | #N] EMOJI"
-        case .delete, .pin, .unpin: "[-N | #N]"
+        case .delete, .pin, .unpin, .save, .copy, .info: "[-N | #N]"
         case .forward: "[-N | #N] NAME"
         case .file: "PATH [TEXT]"
-        case .save: "[-N | #N]"
-        case .copy: "[-N | #N]"
         case .search: "TEXT"
-        case .info: "[-N | #N]"
         case .timer: "TIME | off"
         case .receipts, .typing, .presence: "on | off"
         case .verify: "[NUMBER]"
@@ -112,7 +109,7 @@ enum SlashCommand: String, CaseIterable, Sendable {
             ("Tab", "complete a command, a name or a path"),
             ("PageUp, PageDown", "scroll; End on an empty line goes to the newest message"),
             ("Ctrl-Y, Ctrl-N, Ctrl-O", "answer a question: yes, no, later"),
-            ("Esc", "back; on an empty line to the list"),
+            ("Esc", "back to the newest message, then to the list"),
             ("Ctrl-L, Ctrl-Z", "paint the screen again; suspend"),
             ("Ctrl-C", "clear the line; twice on an empty line ends"),
         ]

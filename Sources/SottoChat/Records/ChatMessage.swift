@@ -76,7 +76,7 @@ struct ChatMessage: Sendable, Hashable {
     var content: Content
     var isTextCut = false
     var fate: Fate?
-    /// Whether it is an event of this machine, which is sent to nobody.
+    /// Whether it is an event of this machine, which is not sent.
     var isLocal = false
     var isUnread = false
     var isDeleted = false
@@ -108,55 +108,47 @@ struct ChatMessage: Sendable, Hashable {
 
     /// Reads a record of the conversation `known`, or of the one that the record names. Returns `nil` if it is no message with content.
     init?(_ record: JSONObject, in known: ConversationKey? = nil) {
-        guard record["type"]?.string == "message", let number = record["number"]?.integer,
-            number > 0
-        else { return nil }
+        guard record.isA("message"), let number = record["number"]?.integer, number > 0 else {
+            return nil
+        }
         self.number = number
-        id = Self.word(record["id"])
-        author = Self.word(record["from"])
+        id = record.line("id") ?? ""
+        author = record.line("from") ?? ""
         isOwn = record["direction"]?.string == "sent"
-        let other = isOwn ? Self.word(record["to"]) : author
+        let other = isOwn ? record.line("to") ?? "" : author
         if let known {
             key = known
-        } else if let group = record["group"]?.string {
-            key = .group(Cells.line(group, limit: 80))
+        } else if let group = record.line("group") {
+            key = .group(group)
         } else if let details = record["details"]?.object, let chat = details["chat"]?.string {
             key = .chat(chat)
         } else {
             key = .person(other)
         }
-        let received = Self.time(record["received"]) ?? Timestamp(seconds: 0)
-        place = Self.time(record["place"]) ?? received
-        time = min(Self.time(record["time"]) ?? received, received)
+        let received = record.time("received") ?? Timestamp(seconds: 0)
+        place = record.time("place") ?? received
+        time = min(record.time("time") ?? received, received)
         name = Self.name(of: record, author: author, isOwn: isOwn)
         hasName = isOwn || record["name"] != nil
-        isDeleted = record["deleted"]?.bool == true
+        isDeleted = record.isTrue("deleted")
         content = .note("")
         guard readContent(record) else { return nil }
         fate = record["status"]?.string.flatMap(Fate.init)
-        isUnread = record["unread"]?.bool == true
+        isUnread = record.isTrue("unread")
         isEdited = record["edited"] != nil
         isPinned = record["pinned"] != nil
-        expires = Self.time(record["expires"])
+        expires = record.time("expires")
         readReactions(record["reactions"]?.array ?? [])
         readReceipts(record)
-        if record["cut"]?.bool == true { marks.append("too much for the screen: /info \(number)") }
-        if record["fileExpired"]?.bool == true { marks.append("the relay has deleted the file") }
-        if record["imported"]?.bool == true { marks.append("imported: the author is only claimed") }
-        if record["details"]?.object?["group"]?.object?["late"]?.bool == true {
+        if record.isTrue("cut") { marks.append("too much for the screen: /info \(number)") }
+        if record.isTrue("fileExpired") { marks.append("the relay has deleted the file") }
+        if record.isTrue("imported") { marks.append("imported: the author is only claimed") }
+        if record["details"]?.object?["group"]?.object?.isTrue("late") == true {
             marks.append("late: the author is no member any more")
         }
         if case .person = key, !isOwn, record["authenticated"]?.bool == false, !isDeleted {
             marks.append("not authenticated")
         }
-    }
-
-    private static func word(_ value: JSON?) -> String {
-        Cells.line(value?.string ?? "", limit: 80)
-    }
-
-    private static func time(_ value: JSON?) -> Timestamp? {
-        value?.string.flatMap { $0.utf8.count < 64 ? Timestamp($0) : nil }
     }
 
     private static func name(of record: JSONObject, author: String, isOwn: Bool) -> String {
@@ -165,7 +157,7 @@ struct ChatMessage: Sendable, Hashable {
             return Cells.line(name, limit: nameLimit)
         }
         // Nothing tells the author of some deleted messages of a group.
-        if author.isEmpty, record["deleted"]?.bool == true { return "a member" }
+        if author.isEmpty, record.isTrue("deleted") { return "a member" }
         let short = String(author.prefix(8))
         if let group = record["details"]?.object?["group"]?.object,
             let nickname = group["nickname"]?.string, !nickname.isEmpty
@@ -179,10 +171,10 @@ struct ChatMessage: Sendable, Hashable {
 
     private mutating func readContent(_ record: JSONObject) -> Bool {
         if isDeleted {
-            content = .note(record["expired"]?.bool == true ? "expired" : "deleted")
+            content = .note(record.isTrue("expired") ? "expired" : "deleted")
             return true
         }
-        if record["damaged"]?.bool == true {
+        if record.isTrue("damaged") {
             content = .note("damaged: the message cannot be read")
             return true
         }
@@ -201,7 +193,7 @@ struct ChatMessage: Sendable, Hashable {
                 "a message of the type \(Cells.line(type, limit: 30)); this version cannot show it")
         }
         if let reply = body["reply"]?.object { readQuote(reply, record["quotation"]?.string) }
-        if let forward = body["forwarded"]?.object { forwarded = Self.word(forward["from"]) }
+        if let forward = body["forwarded"]?.object { forwarded = forward.line("from") ?? "" }
         return true
     }
 
@@ -215,9 +207,9 @@ struct ChatMessage: Sendable, Hashable {
     }
 
     private mutating func readFile(_ body: JSONObject) {
-        let name = Cells.line(body["name"]?.string ?? "?", limit: 60)
+        let name = body.line("name", limit: 60) ?? "?"
         var about: [String] = []
-        if body["voice"]?.bool == true { about.append("voice") }
+        if body.isTrue("voice") { about.append("voice") }
         if let seconds = body["duration"]?.integer, (0...31_536_000).contains(seconds) {
             about.append(Words.duration(seconds))
         }
@@ -250,8 +242,8 @@ struct ChatMessage: Sendable, Hashable {
             default: nil
             }
         quote = Quote(
-            id: Self.word(reply["id"]), from: Self.word(reply["from"]),
-            text: reply["text"]?.string.map { Cells.line($0, limit: 160) }, doubt: doubt)
+            id: reply.line("id") ?? "", from: reply.line("from") ?? "",
+            text: reply.line("text", limit: 160), doubt: doubt)
     }
 
     private mutating func readReactions(_ values: [JSON]) {
@@ -260,7 +252,7 @@ struct ChatMessage: Sendable, Hashable {
             guard let reaction = value.object, let emoji = reaction["emoji"]?.string, !emoji.isEmpty
             else { continue }
             let shown = Cells.line(emoji, limit: 8)
-            let from = Self.word(reaction["from"])
+            let from = reaction.line("from") ?? ""
             if let index = reactions.firstIndex(where: { $0.emoji == shown }) {
                 if !reactions[index].people.contains(from) { reactions[index].people.append(from) }
             } else if reactions.count < 20 {
@@ -287,6 +279,26 @@ struct ChatMessage: Sendable, Hashable {
         case .text(let text): 400 + text.utf8.count
         case .file(_, _, let text): 500 + text.utf8.count
         case .note: 400
+        }
+    }
+}
+
+extension ChatMessage {
+    /// The text, or the text with a file; `nil` for other content.
+    var plainText: String? {
+        switch content {
+        case .text(let text): text
+        case .file(_, _, let text): text.isEmpty ? nil : text
+        case .note: nil
+        }
+    }
+
+    /// The content on one line.
+    var summary: String {
+        switch content {
+        case .text(let text): Cells.line(text, limit: 80)
+        case .file(let name, _, _): name
+        case .note(let note): "[\(note)]"
         }
     }
 }

@@ -3,7 +3,7 @@ import SottoBytes
 
 /// The lines of `/info`, from the record of a message or of a group.
 struct FactLines {
-    /// What they are about.
+    /// The subject of the lines.
     enum Subject: Sendable, Hashable {
         case message(Int64)
         case group(String)
@@ -34,40 +34,36 @@ struct FactLines {
     let name: (String) -> String
 
     func lines(of record: JSONObject) -> [String] {
-        record["type"]?.string == "group" ? lines(ofGroup: record) : lines(ofMessage: record)
+        record.isA("group") ? lines(ofGroup: record) : lines(ofMessage: record)
     }
 
     private func line(_ title: String, _ fact: String?) -> [String] {
         fact.map { [MessageRows.padded(title, Self.column) + $0] } ?? []
     }
 
-    private func time(_ value: JSON?) -> String? {
-        guard let text = value?.string, text.utf8.count < 64, let time = Timestamp(text) else {
-            return nil
-        }
-        return Words.moment(localTime(time))
-    }
+    private func words(_ time: Timestamp?) -> String? { time.map { Words.moment(localTime($0)) } }
 
     // MARK: Messages
 
     private func lines(ofMessage record: JSONObject) -> [String] {
         let isOwn = record["direction"]?.string == "sent"
-        let author = Cells.line(record["from"]?.string ?? "", limit: 80)
+        let author = record.line("from") ?? ""
         let body = record["body"]?.object
         var lines = line("from", isOwn ? "me" : name(author))
-        lines += line("written", time(record["time"]) ?? time(record["received"]))
-        lines += line("ends", time(record["expires"]))
+        lines += line("written", words(record.time("time") ?? record.time("received")))
+        lines += line("ends", words(record.time("expires")))
         let versions = record["edited"]?.object?["versions"]?.integer
         lines += line("edited", versions.map { Words.count(Int(clamping: $0 - 1), "time") })
         if isOwn { lines += line("status", status(record)) }
         for receipt in (record["receipts"]?.array ?? []).prefix(Self.limit).compactMap(\.object) {
-            let who = name(Cells.line(receipt["from"]?.string ?? "", limit: 80))
+            let who = name(receipt.line("from") ?? "")
             let what = receipt["status"]?.string == "read" ? "read it" : "got it"
-            lines += line("", "\(who) \(what)" + (time(receipt["time"]).map { ", \($0)" } ?? ""))
+            let time = words(receipt.time("time")).map { ", \($0)" } ?? ""
+            lines += line("", "\(who) \(what)\(time)")
         }
         for reaction in (record["reactions"]?.array ?? []).prefix(Self.limit).compactMap(\.object) {
-            let emoji = Cells.line(reaction["emoji"]?.string ?? "", limit: 8)
-            let who = name(Cells.line(reaction["from"]?.string ?? "", limit: 80))
+            let emoji = reaction.line("emoji", limit: 8) ?? ""
+            let who = name(reaction.line("from") ?? "")
             lines += line("reaction", "\(emoji) \(who)")
         }
         lines += line("file", body?["name"]?.string.map { Cells.line($0, limit: 200) })
@@ -103,20 +99,20 @@ struct FactLines {
                     ? "all" : shown == "owner" ? "owners" : "\(shown)s and above"
             }
         }
-        let about = record["about"]?.string.map { Cells.line($0, limit: 400) }
+        let about = record.line("about", limit: 400)
         let timer = record["timer"]?.integer.flatMap { $0 > 0 ? $0 : nil }
         let members = record["members"]?.integer.map { "\($0), you: \(ownRank(record))" }
-        return line("name", record["name"]?.string.map { Cells.line($0, limit: 40) })
+        return line("name", record.line("name", limit: 40))
             + line("about", about) + line("members", members)
             + line("write", rank("post")) + line("invite", rank("add"))
             + line("change", rank("edit")) + line("pin", rank("pin"))
             + line("timer", timer.map { "messages end after \(Words.time($0))" })
-            + line("id", record["id"]?.string.map { Cells.line($0, limit: 80) })
+            + line("id", record.line("id"))
     }
 
     private func ownRank(_ record: JSONObject) -> String {
         switch record["standing"]?.string {
-        case "member": Cells.line(record["rank"]?.string ?? "member", limit: 20)
+        case "member": record.line("rank", limit: 20) ?? "member"
         case "invited": "invited"
         default: "not a member"
         }

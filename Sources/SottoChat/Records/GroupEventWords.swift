@@ -29,7 +29,7 @@ struct GroupEventWords {
             let isOver = who == "you" && by == nil
             return isOver ? "you are no longer a member of the group" : "\(who) left the group"
         case "role":
-            let rank = "the rank \(Cells.line(event["role"]?.string ?? "?", limit: 20))"
+            let rank = "the rank \(event.line("role", limit: 20) ?? "?")"
             if let other { return "\(other) gave \(who) \(rank)" }
             return "\(who) \(who == "you" ? "have" : "has") \(rank)"
         case "renamed":
@@ -49,7 +49,7 @@ struct GroupEventWords {
         }
     }
 
-    /// What was changed.
+    /// The words for the part that was changed.
     private var subject: String {
         switch event["what"]?.string {
         case "policy":

@@ -14,22 +14,22 @@ struct ChatConversation: Sendable, Hashable {
     var timer: Int64?
 
     init?(_ record: JSONObject) {
-        guard record["type"]?.string == "conversation", let name = record["name"]?.string else {
+        guard record.isA("conversation"), let name = record.line("name", limit: 40) else {
             return nil
         }
-        if let id = record["with"]?.string {
-            key = .person(Cells.line(id, limit: 80))
-        } else if let id = record["group"]?.string {
-            key = .group(Cells.line(id, limit: 80))
+        self.name = name
+        if let id = record.line("with") {
+            key = .person(id)
+        } else if let id = record.line("group") {
+            key = .group(id)
         } else if let chat = record["chat"]?.string {
             key = .chat(chat)
         } else {
             return nil
         }
-        self.name = Cells.line(name, limit: 40)
-        unread = Int(clamping: max(0, record["unread"]?.integer ?? 0))
-        isMuted = record["muted"]?.bool == true
-        time = record["time"]?.string.flatMap { Timestamp($0) }
+        unread = record.count("unread")
+        isMuted = record.isTrue("muted")
+        time = record.time("time")
         timer = record["timer"]?.integer
         let last = record["last"]?.object
         lastIsOwn = last?["direction"]?.string == "sent"
@@ -37,12 +37,12 @@ struct ChatConversation: Sendable, Hashable {
     }
 
     private static func words(_ last: JSONObject) -> String {
-        if last["deleted"]?.bool == true { return "[deleted]" }
+        if last.isTrue("deleted") { return "[deleted]" }
         guard let body = last["body"]?.object else { return "" }
         switch body["type"]?.string {
-        case "text": return Cells.line(body["text"]?.string ?? "", limit: 200)
-        case "file": return "[file \(Cells.line(body["name"]?.string ?? "?", limit: 40))]"
-        case "system": return "[\(Cells.line(body["event"]?.string ?? "event", limit: 40))]"
+        case "text": return body.line("text", limit: 200) ?? ""
+        case "file": return "[file \(body.line("name", limit: 40) ?? "?")]"
+        case "system": return "[\(body.line("event", limit: 40) ?? "event")]"
         case let type?: return "[\(Cells.line(type, limit: 30))]"
         case nil: return ""
         }
@@ -62,16 +62,15 @@ struct ChatContact: Sendable, Hashable {
     var hasForwardSecrecy: Bool
 
     init?(_ record: JSONObject) {
-        guard record["type"]?.string == "contact-entry", let id = record["id"]?.string,
-            let name = record["name"]?.string, !name.isEmpty
+        guard record.isA("contact-entry"), let id = record.line("id"),
+            let name = record.line("name", limit: 40), record["name"] != .string("")
         else { return nil }
-        self.id = Cells.line(id, limit: 80)
-        self.name = Cells.line(name, limit: 40)
+        (self.id, self.name) = (id, name)
         isVerified = record["trust"]?.string == "verified"
-        isBlocked = record["blocked"]?.bool == true
+        isBlocked = record.isTrue("blocked")
         hasChangedKey = record["changed"] != nil
-        sendsTyping = record["typing"]?.bool == true
-        sendsPresence = record["presence"]?.bool == true
+        sendsTyping = record.isTrue("typing")
+        sendsPresence = record.isTrue("presence")
         hasForwardSecrecy = record["uses"]?.string == "ratchet"
     }
 }
@@ -83,12 +82,10 @@ struct ChatRequest: Sendable, Hashable {
     var claimedName: String?
 
     init?(_ record: JSONObject) {
-        guard record["type"]?.string == "requests", let id = record["from"]?.string else {
-            return nil
-        }
-        self.id = Cells.line(id, limit: 80)
-        count = Int(clamping: record["count"]?.integer ?? 0)
-        claimedName = record["claimedName"]?.string.map { Cells.line($0, limit: 40) }
+        guard record.isA("requests"), let id = record.line("from") else { return nil }
+        self.id = id
+        count = record.count("count")
+        claimedName = record.line("claimedName", limit: 40)
     }
 }
 
@@ -112,21 +109,21 @@ struct ChatGroup: Sendable, Hashable {
     static let ranks = ["nobody", "reader", "member", "moderator", "admin", "owner"]
 
     init?(_ record: JSONObject) {
-        guard record["type"]?.string == "group", let id = record["id"]?.string,
-            let name = record["name"]?.string
+        guard record.isA("group"), let id = record.line("id"),
+            let name = record.line("name", limit: 40)
         else { return nil }
-        self.id = Cells.line(id, limit: 80)
-        self.name = Cells.line(name, limit: 40)
-        standing = Cells.line(record["standing"]?.string ?? "", limit: 20)
-        rank = Cells.line(record["rank"]?.string ?? "nobody", limit: 20)
-        members = Int(clamping: record["members"]?.integer ?? 0)
-        inviter = Cells.line(record["by"]?.string ?? "", limit: 80)
+        // The owner can have given it another name.
+        (self.id, self.name) = (id, record.line("called", limit: 40) ?? name)
+        standing = record.line("standing", limit: 20) ?? ""
+        rank = record.line("rank", limit: 20) ?? "nobody"
+        members = record.count("members")
+        inviter = record.line("by") ?? ""
         let policy = record["policy"]?.object
-        post = Cells.line(policy?["post"]?.string ?? "member", limit: 20)
+        post = policy?.line("post", limit: 20) ?? "member"
         asksForGrants = policy?["visibility"]?.string == "granted"
         timer = record["timer"]?.integer.flatMap { $0 > 0 ? $0 : nil }
-        isUnconfirmed = record["unconfirmed"]?.bool == true
-        isDeleted = record["deleted"]?.bool == true
+        isUnconfirmed = record.isTrue("unconfirmed")
+        isDeleted = record.isTrue("deleted")
     }
 
     /// Whether the list shows its conversation: not before an invitation is accepted, nor after the user left or it was deleted.
@@ -149,17 +146,15 @@ struct ChatMember: Sendable, Hashable {
     var seesMe: Bool
 
     init?(_ record: JSONObject) {
-        guard record["type"]?.string == "participant", let id = record["id"]?.string else {
-            return nil
-        }
-        self.id = Cells.line(id, limit: 80)
-        role = Cells.line(record["role"]?.string ?? "", limit: 20)
-        isMe = record["me"]?.bool == true
+        guard record.isA("participant"), let id = record.line("id") else { return nil }
+        self.id = id
+        role = record.line("role", limit: 20) ?? ""
+        isMe = record.isTrue("me")
         seesMe = record["seesMe"]?.bool != false
         let known = record["name"]?.string ?? ""
         let isContact = !known.isEmpty && !known.hasPrefix(String(id.prefix(16)))
         if !isContact, let nickname = record["nickname"]?.string, !nickname.isEmpty {
-            name = Cells.line(nickname, limit: 31) + " " + String(self.id.prefix(8))
+            name = Cells.line(nickname, limit: 31) + " " + String(id.prefix(8))
         } else {
             name = Cells.line(known.isEmpty ? String(id.prefix(16)) : known, limit: 40)
         }

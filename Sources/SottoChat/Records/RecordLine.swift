@@ -1,3 +1,5 @@
+import SottoBytes
+
 /// A line with a record of a tool, of which only the beginning arrived.
 enum RecordLine {
     /// The length from which a line is cut.
@@ -12,20 +14,9 @@ enum RecordLine {
 
     /// Returns the place of the last comma between members of the record itself.
     private static func lastMemberEnd(_ line: [UInt8]) -> Int? {
-        var (depth, isText, isEscaped, end) = (0, false, false, Int?.none)
-        for (place, byte) in line.enumerated() {
-            if isText {
-                if isEscaped {
-                    isEscaped = false
-                } else if byte == UInt8(ascii: "\\") {
-                    isEscaped = true
-                } else if byte == UInt8(ascii: "\"") {
-                    isText = false
-                }
-                continue
-            }
+        var (strings, depth, end) = (JSONStrings(), 0, Int?.none)
+        for (place, byte) in line.enumerated() where strings.isOutside(byte) {
             switch byte {
-            case UInt8(ascii: "\""): isText = true
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
                 depth -= 1

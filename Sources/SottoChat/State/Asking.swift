@@ -52,6 +52,9 @@ extension ChatState {
     }
 
     mutating func ask(_ question: Question) {
+        if options.form == .lines, question.isOwn {
+            return refuse("\(question.text) Only a key answers, on a screen: nothing was done")
+        }
         let isNew = !questions.waiting.contains { $0.subject == question.subject }
         questions.ask(question)
         if options.form == .lines, isNew { say(words(for: question)) }
@@ -153,5 +156,73 @@ extension ChatState {
         make(
             "group", ["grant", group, id], success: "\(name(of: id)) sees your messages",
             reads: [.members])
+    }
+
+    // MARK: Commands
+
+    mutating func askAgain() {
+        questions.reset()
+        askRequests()
+        askInvitations()
+        if case .group(let id)? = conversation?.key { askGrants(id) }
+        if questions.first == nil { say("no question waits") }
+    }
+
+    /// Sets the name that the sender of the first request gets. Only the chord accepts it.
+    mutating func acceptFirst(_ name: String) {
+        guard let question = questions.first, case .request(let id) = question.subject else {
+            return refuse("no message request is asked about")
+        }
+        if options.form == .lines { return say(words(for: question)) }
+        if !name.isEmpty {
+            acceptedNames[id] = Cells.line(name, limit: 40) == name ? name : nil
+            guard acceptedNames[id] != nil else { return refuse("the name cannot be used") }
+            askRequests()
+        }
+        say("Ctrl-Y accepts the request")
+    }
+
+    mutating func blockFirst(_ name: String) {
+        if !name.isEmpty {
+            guard
+                let contact = list.contacts.first(where: {
+                    $0.name.lowercased() == name.lowercased()
+                })
+            else {
+                return refuse("no contact has the name \(Cells.line(name, limit: 40))")
+            }
+            return askToBlock(contact.id)
+        }
+        if let question = questions.first, case .request(let id) = question.subject {
+            return askToBlock(id)
+        }
+        guard case .person(let id)? = conversation?.key else {
+            return refuse("/block needs a name")
+        }
+        askToBlock(id)
+    }
+
+    mutating func unblock(_ name: String) {
+        let wanted = name.lowercased()
+        let found =
+            name.isEmpty
+            ? conversation.flatMap { list.contact($0.key.who) }
+            : list.contacts.first { $0.name.lowercased() == wanted }
+        guard let contact = found else {
+            return refuse(name.isEmpty ? "/unblock needs a name" : noName(name))
+        }
+        guard contact.isBlocked else { return refuse("\(contact.name) is not blocked") }
+        run(.change("unblocked \(contact.name)"), "contact", ["unblock", contact.id])
+    }
+
+    private mutating func askToBlock(_ id: String) {
+        if let contact = list.contact(id), contact.isBlocked {
+            return refuse("\(contact.name) is blocked; /unblock ends it")
+        }
+        ask(
+            Question(
+                subject: .block(id: id), text: "drop everything from \(name(of: id))?",
+                yes: "blocks",
+                no: "does nothing"))
     }
 }

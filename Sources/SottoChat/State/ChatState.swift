@@ -84,12 +84,11 @@ package struct ChatState: Sendable {
     var mail = Service()
     var sender = Service()
     /// Whether the sender reads no further lines.
-    private var isSenderClosing = false
+    var isSenderClosing = false
     /// The lines for the sender that it has not answered.
     var outgoing = Outgoing()
     /// The tools that make records run one at a time, so that the order of typing is the order of sending.
     var makings: [Making] = []
-    var isMaking = false
     /// The parts to read again, and the time when each was read last.
     var refreshes: Set<Refresh> = []
     var lastRefresh: [Refresh: Timestamp] = [:]
@@ -134,8 +133,8 @@ package struct ChatState: Sendable {
     var editor = LineEditor()
     var drafts: [ConversationKey: String] = [:]
     var typed: [String] = []
-    var recalled: Int?
-    var draftBeforeRecall = ""
+    /// The place of the line in ``typed`` that is shown again, and the text that was typed before.
+    var recalled: (place: Int, draft: String)?
     var subject: Subject?
     var overlay: Overlay?
     var status: (text: String, isAlert: Bool, until: Timestamp)?
@@ -146,14 +145,14 @@ package struct ChatState: Sendable {
     var isComplete = false
     /// The exit status, once the program is to end.
     var ending: Int32?
-    var isFinishing = false
-    /// The exit status after everything is sent.
-    private var finishingStatus: Int32 = 0
+    /// The exit status after everything is sent, once the program ends then.
+    var finishing: Int32?
+    var isFinishing: Bool { finishing != nil }
     /// The status of the first line that was not sent or not done, without a screen.
-    private var failure: Int32?
+    var failure: Int32?
     var isInputEnded = false
     /// Whether the outbox was listed at the end.
-    private var isCounted = false
+    var isCounted = false
     /// Whether everything was read that the lines without a screen can name, since the conversation was opened.
     var isPrepared = false
     /// The times of the last signals that a text is typed.
@@ -287,9 +286,14 @@ package struct ChatState: Sendable {
 
     mutating func complain(_ text: String) { say(text, isAlert: true) }
 
-    /// Tells why a typed line was not sent or not done. Without a screen the exit status tells it too.
+    /// Tells why a typed line was not sent or not done: also after the end of the screen, and without one by the exit status.
     mutating func refuse(_ text: String, status: Int32 = 1) {
-        if options.form == .lines { failure = failure ?? status }
+        if options.form == .lines {
+            failure = failure ?? status
+        } else if isFinishing {
+            // The screen ends before it can be read.
+            effects.append(.warn("sotto chat: \(Cells.line(text, limit: 500))"))
+        }
         complain(text)
     }
 
@@ -297,83 +301,5 @@ package struct ChatState: Sendable {
     mutating func tell(_ text: String) {
         guard options.form == .screen, conversation != nil else { return say(text) }
         conversation?.tell(Cells.line(text, limit: 400), at: now)
-    }
-
-    // MARK: The end
-
-    /// Ends at once.
-    mutating func end(_ status: Int32) {
-        guard ending == nil else { return }
-        ending = status
-        effects.append(.end(status))
-    }
-
-    /// Ends when what was typed is sent or in the outbox.
-    mutating func finish(_ status: Int32) {
-        guard !isFinishing else { return end(status) }
-        (isFinishing, finishingStatus) = (true, status)
-        for contact in presenceContacts {
-            make("compose", ["presence", "--offline", contact.id], isQuiet: true)
-        }
-        guard options.form == .screen else { return }
-        say("ending, when everything is sent or in the outbox; Ctrl-C ends now")
-    }
-
-    private mutating func endIfFinished() {
-        guard isFinishing, makings.isEmpty, !isMaking,
-            !running.values.contains(where: { $0.job.mustFinish })
-        else { return }
-        if let id = sender.id {
-            if outgoing.isWritten, !isSenderClosing {
-                isSenderClosing = true
-                effects.append(.closeInput(id))
-            }
-            return
-        }
-        if waiting > 0 || refreshes.contains(.waiting), !isCounted {
-            (isCounted, waiting) = (true, 0)
-            refreshes.remove(.waiting)
-            run(.waiting, "send", ["--list", "--json"])
-        }
-        if isRunning(.waiting) { return }
-        if !outgoing.isEmpty {
-            guard sender.attempts > Self.lastAttempts else {
-                startSender()
-                return feedSender()
-            }
-            outgoing = Outgoing()
-            let words = "not everything was sent: send ends with an error"
-            if options.form == .screen { effects.append(.warn("sotto chat: \(words)")) }
-            refuse(words)
-        }
-        if waiting > 0 {
-            let words =
-                waiting == 1
-                ? "1 message waits: it is sent by the next sotto chat or sotto send"
-                : "\(waiting) messages wait: they are sent by the next sotto chat or sotto send"
-            effects.append(.warn("sotto chat: \(words)"))
-        }
-        end(finishingStatus == 0 ? failure ?? 0 : finishingStatus)
-    }
-
-    /// The times that a sender which fails at the end is started again.
-    private static let lastAttempts = 3
-
-    /// Starts `send`, which reads until its input is closed.
-    mutating func startSender() {
-        sender.id = run(.sender, [Pipeline.Stage("send", [])], staysOpen: true)
-        (sender.restart, isSenderClosing) = (nil, false)
-    }
-
-    /// Gives the sender what it has not got, and starts it if it does not run.
-    private mutating func feedSender() {
-        guard !outgoing.isEmpty, !isSenderClosing || sender.id == nil else { return }
-        if sender.id == nil {
-            guard sender.restart == nil, !isFinishing else { return }
-            startSender()
-        }
-        guard let id = sender.id else { return }
-        let bytes = outgoing.next()
-        if !bytes.isEmpty { effects.append(.write(id, bytes)) }
     }
 }

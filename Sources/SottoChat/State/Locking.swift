@@ -3,7 +3,7 @@ import SottoProgram
 
 /// The identity under a passphrase.
 extension ChatState {
-    mutating func endLockStatus(_ run: Running, _ status: Int32) {
+    mutating func endLockStatus(_ run: Running) {
         let word = run.lines.first.map { String(decoding: $0, as: UTF8.self) } ?? ""
         guard word != "locked" else {
             guard options.form == .screen else {
@@ -15,9 +15,9 @@ extension ChatState {
             return
         }
         hasPassphrase = word != "no passphrase"
-        guard status == 0 else {
+        guard run.status == 0 else {
             for line in run.errors { effects.append(.warn(line)) }
-            return end(status)
+            return end(run.status)
         }
         begin()
     }
@@ -46,7 +46,7 @@ extension ChatState {
         case .tab: lock?.stays.toggle()
         case .enter where prompt.passphrase.count > 0:
             lock?.isWaiting = true
-            // Also an end of the program before the answer must not leave the identity unlocked.
+            // If the program ends before the answer, the identity must not stay unlocked.
             lock?.locking = locking
             locking = prompt.stays ? locking : .ifLast
             effects.append(.unlock(prompt.passphrase))
@@ -74,13 +74,12 @@ extension ChatState {
     }
 
     /// Takes the end of a tool that needed the passphrase.
-    mutating func endTrial(_ run: Running, _ statuses: [Int32]) {
-        let status = statuses.last { $0 != 0 } ?? 0
+    mutating func endTrial(_ run: Running) {
         // Status 1: the history is empty.
-        guard status == 0 || status == 1 else {
+        guard run.status == 0 || run.status == 1 else {
             passphrase?.removeAll()
             passphrase = nil
-            return askPassphraseAgain(run.cause(statuses))
+            return askPassphraseAgain(run.cause)
         }
         unlocked("the kernel keeps no keys here: the chat keeps the passphrase until its end")
     }

@@ -1,11 +1,11 @@
-import Sotto
+import SottoBytes
 
 /// Opening and closing conversations.
 extension ChatState {
     mutating func open(_ key: ConversationKey, name: String) {
         if let old = conversation {
             guard old.key != key else { return goToEnd() }
-            drafts[old.key] = editor.isEmpty ? nil : editor.text
+            keepDraft(of: old.key)
         }
         conversation = Conversation(key, name: Cells.line(name, limit: 40))
         conversation?.seeksUnread = options.form == .screen
@@ -22,17 +22,26 @@ extension ChatState {
     /// Goes back to the list.
     mutating func close() {
         guard let old = conversation else { return }
-        drafts[old.key] = editor.isEmpty ? nil : editor.text
+        keepDraft(of: old.key)
         editor.set("")
-        (conversation, subject, overlay, members) = (nil, nil, nil, [])
+        (conversation, subject, overlay, members, recalled) = (nil, nil, nil, [], nil)
         (refreshes, list.choice) = (refreshes.union([.conversations, .contacts]), .first)
         status = nil
         questions.keep { !$0.isOfConversation }
     }
 
+    private mutating func keepDraft(of key: ConversationKey) {
+        let draft = unsentLine
+        drafts[key] = draft.isEmpty ? nil : draft
+    }
+
     /// Whether a conversation that a command named is being opened. What is typed meanwhile is not for the present one.
-    var isOpening: Bool {
-        running.values.contains { if case .resolve = $0.job { true } else { false } }
+    var isOpening: Bool { openingName != nil }
+
+    /// The name of the conversation that is being opened.
+    var openingName: String? {
+        for run in running.values { if case .resolve(let who) = run.job { return who } }
+        return nil
     }
 
     /// Whether a line without a screen waits: a command can name a message, a member or a contact, which must be read.
@@ -40,6 +49,47 @@ extension ChatState {
         guard isStarted, options.who == nil, !isOpening else { return true }
         let isReading = running.values.contains { $0.job.isReading }
         return !isPrepared && (isReading || !refreshes.isEmpty && !isLocked)
+    }
+
+    mutating func resolve(_ name: String) {
+        run(.resolve(name), "compose", ["text", "--", name], input: "-")
+    }
+
+    mutating func endResolving(_ who: String, _ run: Running) {
+        guard run.status == 0, let line = run.lines.first,
+            let record = try? JSON.object(parsing: line)
+        else {
+            let known = Words.cause(run.errors) ?? "\(who) is not known"
+            let isUnknown = known.hasPrefix("no contact, group or file has the name")
+            // compose knows similar names.
+            let suggestion = "; did you mean"
+            let similar = known.pieces(between: suggestion).dropFirst().map { suggestion + $0 }
+            let cause = isUnknown ? noName(who) + similar.joined() : known
+            // A tool that succeeds prints a record.
+            let status = run.status == 0 ? 70 : run.status
+            guard !isLocked else { return }
+            guard options.who == who else { return endOpening(cause, status) }
+            effects.append(.warn("sotto chat: error: \(cause)"))
+            for line in run.errors where line.contains("compose: hint: ") {
+                effects.append(.warn(line.replacingAll("compose: ", with: "sotto chat: ")))
+            }
+            return end(status)
+        }
+        options.who = nil
+        // Text that was typed meanwhile is for the named conversation.
+        let typed = editor.text
+        editor.set("")
+        defer {
+            let draft = editor.isEmpty || typed.isEmpty ? editor.text : editor.text + " "
+            editor.set(draft + typed)
+        }
+        if let group = record["group"]?.string {
+            open(.group(group), name: who)
+        } else if let id = record["to"]?.string {
+            // No contact has the name of the owner.
+            if who.lowercased() == "me" { ownID = id }
+            open(.person(id), name: who)
+        }
     }
 
     /// Takes a failure to open a conversation. Without a screen, the lines that follow are not for the conversation before.

@@ -8,13 +8,10 @@ extension ChatState {
 
     // MARK: Pages
 
-    mutating func endReading(_ run: Running, _ statuses: [Int32]) {
-        let status = statuses.last { $0 != 0 } ?? 0
+    mutating func endReading(_ run: Running) {
         // Status 1 is a negative result, such as no messages.
-        guard status == 0 || status == 1 else {
-            if !isLocked {
-                complain(run.cause(statuses))
-            }
+        guard run.status == 0 || run.status == 1 else {
+            if !isLocked { complain(run.cause) }
             return
         }
         let records = run.lines.compactMap { try? JSON.object(parsing: $0) }
@@ -58,7 +55,7 @@ extension ChatState {
     private mutating func takeWaiting(_ records: [JSONObject]) {
         waiting =
             Set(
-                records.filter { $0["type"]?.string == "queued" && $0["to"] != nil }.compactMap {
+                records.filter { $0.isA("queued") && $0["to"] != nil }.compactMap {
                     $0["id"]?.string
                 }
             ).count
@@ -70,7 +67,7 @@ extension ChatState {
         guard conversation?.key == key else { return }
         let first = conversation?.firstNumber
         for record in records { add(record, in: key) }
-        let isEmpty = !records.contains { $0["type"]?.string == "message" }
+        let isEmpty = !records.contains { $0.isA("message") }
         if isEmpty { conversation?.isComplete = true }
         if before == nil {
             conversation?.isLoaded = true
@@ -222,9 +219,7 @@ extension ChatState {
     mutating func takeMail(_ record: JSONObject) {
         switch record["type"]?.string {
         case "error":
-            complain(
-                "a message cannot be opened: \(Cells.line(record["message"]?.string ?? "", limit: 300))"
-            )
+            complain("a message cannot be opened: \(record.line("message", limit: 300) ?? "")")
         case "request": refreshes.insert(.requests)
         case "message": takeSignal(record)
         default: break
@@ -248,13 +243,12 @@ extension ChatState {
 
     /// Takes a result or an error record of send.
     mutating func takeResult(_ record: JSONObject, of job: Job) {
-        guard record["type"]?.string == "result" else {
-            if record["type"]?.string == "error" {
+        guard record.isA("result") else {
+            if record.isA("error") {
                 if job == .sender, let line = record["line"]?.integer {
                     outgoing.refuse(line: line)
                 }
-                refuse(
-                    Cells.line(record["message"]?.string ?? "a message was not sent", limit: 300))
+                refuse(record.line("message", limit: 300) ?? "a message was not sent")
                 refreshes.insert(.newest)
             }
             return
@@ -273,8 +267,7 @@ extension ChatState {
             conversation?.set(.queued, ofID: id)
             refreshes.insert(.waiting)
             sendTrouble =
-                record["reason"]?.string.map { Cells.line($0, limit: 200) }
-                ?? "the relay does not take messages now"
+                record.line("reason", limit: 200) ?? "the relay does not take messages now"
         case "rejected", "expired", "dropped":
             conversation?.set(.failed, ofID: id)
             refuse("not sent: \(record["reason"]?.string ?? "the relay refused the message")")
@@ -289,6 +282,17 @@ extension ChatState {
     func name(of id: String) -> String {
         let member = members.first { $0.id == id }
         return Self.name(of: id, own: ownID, known: member?.name ?? list.contact(id)?.name)
+    }
+
+    /// Returns the name of a conversation.
+    func conversationName(_ key: ConversationKey) -> String {
+        if let open = conversation, open.key == key { return open.name }
+        if let known = list.conversation(key) { return known.name }
+        switch key {
+        case .person(let id): return name(of: id)
+        case .group(let id): return groupName(id)
+        case .chat(let name): return Cells.line(name, limit: 40)
+        }
     }
 
     /// Returns the name of a person, from the name that a list has.

@@ -41,7 +41,7 @@ extension StateTransaction {
     }
 
     /// Stores the card with a date that a person tells the members of a group, like that in a message. If the contact has an
-    /// address of its own, it is kept: a group gets a card without one.
+    /// separate address, it is kept: a group gets a card without one.
     func take(cardIn body: GroupBody, of sender: KeyID) throws {
         let card = body.cards.first {
             $0["id"]?.string == sender.description && $0["issued"] != nil

@@ -29,7 +29,7 @@ package final class MessagePrinter {
         self.tool = tool
         self.form = form
         self.quiet = quiet
-        self.identity = identity.identities.map { " -i " + shellWord($0) }.joined()
+        self.identity = identity.identityOption
     }
 
     /// Whether records are printed, and not texts.

@@ -195,17 +195,17 @@ final class RecipientDirectory {
     func noteReached(
         _ group: StoredGroup, members: Int, lacking: Int, _ transaction: StateTransaction
     ) throws(StateError) {
-        guard members + lacking > 0 else { return }
-        let name = try transaction.shownName(of: group.id)
         if lacking > 0 {
             // The notes name the members and the reasons.
-            unreached = Failure(
-                .partial,
-                mailboxes.quiet
-                    ? "a message was not encrypted to \(counted(lacking, "member")) of \(name)" : ""
-            )
+            var message = ""
+            if mailboxes.quiet {
+                let name = try transaction.shownName(of: group.id)
+                message = "a message was not encrypted to \(counted(lacking, "member")) of \(name)"
+            }
+            unreached = Failure(.partial, message)
         }
         guard members > 0, reachedGroups.insert(group.id).inserted else { return }
+        let name = try transaction.shownName(of: group.id)
         let count =
             lacking == 0
             ? counted(members, "member") : "\(members) of \(members + lacking) members"

@@ -16,6 +16,13 @@ struct ColorPicture {
     /// Values of png.h that are macros with expressions, which Swift does not import.
     private static let pngColor: png_uint_32 = 2
 
+    /// Decodes a JPEG or PNG picture; a JPEG picture is reduced as in ``jpeg(_:side:)``. Returns it with its orientation, 1 to 8.
+    static func decode(_ bytes: [UInt8], side: Int) -> (Decoded, orientation: Int)? {
+        let isPNG = bytes.starts(with: Picture.pngSignature)
+        guard let decoded = isPNG ? png(bytes) : jpeg(bytes, side: side) else { return nil }
+        return (decoded, isPNG ? Orientation.png(bytes) : Orientation.jpeg(bytes))
+    }
+
     /// Decodes a JPEG picture (ISO/IEC 10918-1), reduced as long as its longer side has at least `side` pixels. Returns
     /// `nil` if not even its size can be read.
     static func jpeg(_ bytes: [UInt8], side: Int) -> Decoded? {

@@ -8,12 +8,8 @@ extension MediaFacts {
     /// Creates the facts about a JPEG or PNG picture. Nothing is known of another file.
     public init(picture bytes: [UInt8]) {
         self.init()
-        let isPNG = bytes.starts(with: Picture.pngSignature)
-        let decoded =
-            isPNG
-            ? ColorPicture.png(bytes) : ColorPicture.jpeg(bytes, side: 2 * Self.sides[0])
-        guard let decoded else { return }
-        let orientation = isPNG ? Orientation.png(bytes) : Orientation.jpeg(bytes)
+        guard let (decoded, orientation) = ColorPicture.decode(bytes, side: 2 * Self.sides[0])
+        else { return }
         let size = (Int64(decoded.width), Int64(decoded.height))
         (width, height) = orientation >= 5 ? (size.1, size.0) : size
         thumbnail = decoded.picture.flatMap { Self.thumbnail(of: $0, orientation) }

@@ -82,15 +82,9 @@ final class WakeCommand: WakeTarget {
 
     /// The relay's environment, and the variables of this wake-up.
     private static func environment(_ wakeUp: WakeUp) -> [String] {
-        var variables: [String] = []
-        var next = environ
-        while let variable = next.pointee {
-            let text = String(cString: variable)
-            let name = String(text.prefix { $0 != "=" })
-            if !name.hasPrefix("SOTTO_"), !privateVariables.contains(name) {
-                variables.append(text)
-            }
-            next += 1
+        let variables = environmentVariables().filter { variable in
+            let name = String(variable.prefix { $0 != "=" })
+            return !name.hasPrefix("SOTTO_") && !privateVariables.contains(name)
         }
         return variables + ["SOTTO_MAILBOX=\(wakeUp.mailbox)", "SOTTO_COUNT=\(wakeUp.count)"]
     }

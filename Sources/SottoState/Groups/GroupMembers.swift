@@ -190,70 +190,8 @@ package struct GroupMemberNote: Sendable {
     }
 }
 
-/// The answers that a member got in the present hour and day. Each change and each message is an answer once an hour.
-struct GroupAnswers: Sendable {
-    /// When the hour began, in seconds since 1970.
-    private(set) var hour: Int64 = 0
-    /// When the day began, in seconds since 1970.
-    private(set) var day: Int64 = 0
-    /// The number of messages in the day.
-    private(set) var messagesOfDay = 0
-    /// The changes in the hour.
-    private(set) var changes: [GroupID] = []
-    /// The ids of the messages in the hour.
-    private(set) var messages: [String] = []
-
-    /// The most messages that a member gets again in a day.
-    static let mostMessagesOfDay = 200
-    /// The most changes that a member gets again in an hour.
-    static let mostChangesOfHour = GroupMemberNote.mostWanted
-    private static let hourSeconds: Int64 = 3_600
-    private static let daySeconds: Int64 = 86_400
-
-    /// Whether the member got no answer.
-    var isEmpty: Bool { hour == 0 }
-
-    /// Returns the changes that are not answered again now.
-    func changes(at time: Timestamp) -> [GroupID] { isHourOver(time) ? [] : changes }
-
-    /// Returns the messages that are not answered again now.
-    func messages(at time: Timestamp) -> [String] { isHourOver(time) ? [] : messages }
-
-    /// Returns the number of changes that the member can still get in this hour.
-    func changesLeft(at time: Timestamp) -> Int {
-        max(0, Self.mostChangesOfHour - changes(at: time).count)
-    }
-
-    /// Returns the number of messages that the member can still get in this day.
-    func messagesLeft(at time: Timestamp) -> Int {
-        isDayOver(time) ? Self.mostMessagesOfDay : max(0, Self.mostMessagesOfDay - messagesOfDay)
-    }
-
-    /// Counts answers.
-    mutating func add(_ changes: [GroupID], _ messages: [String], at time: Timestamp) {
-        guard !changes.isEmpty || !messages.isEmpty else { return }
-        if isHourOver(time) { (hour, self.changes, self.messages) = (time.seconds, [], []) }
-        if isDayOver(time) { (day, messagesOfDay) = (time.seconds, 0) }
-        self.changes += changes
-        self.messages += messages
-        messagesOfDay += messages.count
-    }
-
-    // A clock that was set back begins a new hour and a new day.
-    private func isHourOver(_ time: Timestamp) -> Bool {
-        !(hour..<hour + Self.hourSeconds).contains(time.seconds)
-    }
-
-    private func isDayOver(_ time: Timestamp) -> Bool {
-        !(day..<day + Self.daySeconds).contains(time.seconds)
-    }
-}
-
 /// The notes about members of groups.
 extension StateTransaction {
-    /// The most people whom no change names and whose cards a group has.
-    private static let mostUnnamed = 1_000
-
     /// Returns what is known of the members of a group.
     package func notes(of group: StoredGroup) throws(StateError) -> [KeyID: GroupMemberNote] {
         try notes(ofGroup: group.number)
@@ -271,23 +209,6 @@ extension StateTransaction {
         return Dictionary(notes.map { ($0.id, $0) }) { first, _ in first }
     }
 
-    /// Returns the cards of people in all groups, also of former and of invited members, whose hashes `isWanted` chooses.
-    func memberCards(
-        where isWanted: ([UInt8]) throws(StateError) -> Bool
-    ) throws(StateError) -> [(group: GroupID, cards: [Card])] {
-        try groupHeaders().map { header throws(StateError) in
-            let rows = try connection.rows(
-                """
-                SELECT group_member.mark, holds, told, group_member.sealed, group_id FROM group_member
-                JOIN group_log ON group_id = group_log.number WHERE group_log.mark = ?
-                """, store.mark(header.id)
-            ) { row throws(StateError) -> GroupMemberNote? in
-                try isWanted(row.bytes(0)) ? readableNote(row, of: row.integer(4)) : nil
-            }
-            return (header.id, rows.compactMap { $0?.card })
-        }
-    }
-
     /// Returns what is known of a person in a group.
     package func note(
         of id: KeyID, in group: StoredGroup
@@ -302,7 +223,7 @@ extension StateTransaction {
     }
 
     /// Reads a row, or returns `nil` if it cannot be read.
-    private func readableNote(
+    func readableNote(
         _ row: PreparedStatement<StateError>, of group: Int64
     ) throws(StateError) -> GroupMemberNote? {
         try store.readable(.member, UInt64(bitPattern: group).bigEndianBytes + row.bytes(0)) {
@@ -343,97 +264,5 @@ extension StateTransaction {
             """, group.number, mark, note.holds, note.told,
             store.seal(
                 note.encoded, .groupMember(group: group.number, mark: mark)))
-    }
-
-    /// Stores the cards that a person sent about people whom changes name.
-    ///
-    /// The card of another person is kept if it can come before its change: the owner has not entered the group yet, a member
-    /// sent the card, or the person waits at the door. It is not kept if the group has ``mostUnnamed`` such cards.
-    func note(
-        _ cards: [Card], from sender: KeyID, in group: StoredGroup
-    ) throws(StateError) {
-        guard !cards.isEmpty else { return }
-        for card in cards where group.log.names(card.id) { try note(card, in: group) }
-        let others = cards.filter { !group.log.names($0.id) }
-        guard !others.isEmpty else { return }
-        let waiting = try Set(waitingChanges(of: group).map(\.by))
-        let isTrusted = group.state.ranks[sender] != nil || !group.log.hasEntered(owner.id)
-        for card in others where isTrusted || waiting.contains(card.id) {
-            guard try hasSpace(forUnnamedIn: group, except: waiting) else { return }
-            try note(card, in: group)
-        }
-    }
-
-    /// Whether the group takes a further card of a person whom no change names. If it has the most, the cards of those who do not
-    /// wait at the door are deleted.
-    private func hasSpace(
-        forUnnamedIn group: StoredGroup, except waiting: Set<KeyID>
-    ) throws(StateError) -> Bool {
-        func isFull() throws(StateError) -> Bool {
-            let count = try connection.integer(
-                "SELECT count(*) FROM group_member WHERE group_id = ?", group.number)
-            return count >= group.log.members.count + Self.mostUnnamed
-        }
-        guard try isFull() else { return true }
-        for id in try notes(of: group).keys
-        where !group.log.names(id) && !waiting.contains(id) {
-            try connection.run(
-                "DELETE FROM group_member WHERE group_id = ? AND mark = ?", group.number,
-                store.mark(id))
-        }
-        return try !isFull()
-    }
-
-    /// Stores the signed card of a member, or of an invited person. An older card does not replace a newer one, and none
-    /// replaces a card with a relay that mail may not leave for the new relay.
-    package func note(_ card: Card, in group: StoredGroup) throws(StateError) {
-        guard let record = card.record, card.id != owner.id else { return }
-        var note = try note(of: card.id, in: group)
-        if let known = note.card {
-            if let issued = known.issued, card.issued.map({ $0 <= issued }) ?? true { return }
-            guard mayFollow(card, from: known) else { return }
-        }
-        note.cardBytes = record.serialized()
-        try write(note, of: group)
-    }
-
-    /// Whether mail may follow a member from the relay on the known card to that on a later one, as it may follow a contact. A
-    /// state that is opened without the rule keeps the known relay.
-    private func mayFollow(_ card: Card, from known: Card) -> Bool {
-        guard let former = known.relay, card.relay != former else { return true }
-        guard let relay = card.relay, let follow = store.follow else { return false }
-        return follow(relay, former) != nil
-    }
-
-    /// Returns the card of a person in any group, the newest one, and the policies of the groups of which the owner is or was a member;
-    /// `nil` without a card.
-    package func groupCard(
-        of id: KeyID
-    ) throws(StateError) -> (card: Card, policies: [GroupPolicy])? {
-        let found = try connection.rows(
-            """
-            SELECT group_member.mark, holds, told, group_member.sealed, group_id, group_log.mark, group_log.sealed
-            FROM group_member JOIN group_log ON group_log.number = group_id WHERE group_member.mark = ?
-            """, store.mark(id)
-        ) { row throws(StateError) in
-            let (mark, sealed) = (row.bytes(5), row.bytes(6))
-            return (
-                try readableNote(row, of: row.integer(4)),
-                try store.readable(.group, mark) { () throws(StateError) in
-                    try store.header(sealed, mark: mark)
-                }
-            )
-        }
-        let card = found.compactMap { $0.0?.card }.max {
-            ($0.issued?.seconds ?? 0) < ($1.issued?.seconds ?? 0)
-        }
-        guard let card else { return nil }
-        var policies: [GroupPolicy] = []
-        for header in found.compactMap(\.1) {
-            if case .group(let group) = try readGroup(header), group.isInTouch {
-                policies.append(group.state.policy)
-            }
-        }
-        return (card, policies)
     }
 }

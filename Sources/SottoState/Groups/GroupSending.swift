@@ -28,7 +28,7 @@ struct OwnGroupChain {
     static let mostEarlier = 64
 
     /// The chains before the next one.
-    fileprivate var all: [GroupChainDistribution.PreviousChain] {
+    var all: [GroupChainDistribution.PreviousChain] {
         Array((earlier + [.init(chain: chain.id, count: chain.iteration)]).suffix(Self.mostEarlier))
     }
 
@@ -132,6 +132,7 @@ extension StateTransaction {
     package func noteOwed(
         _ message: String, to members: [KeyID], in group: StoredGroup
     ) throws(StateError) {
+        guard !members.isEmpty else { return }
         try noteWaiting(members, in: group)
         let serial = try chainSerial(of: group)
         for member in members {
@@ -333,91 +334,5 @@ extension StateTransaction {
                 serial = excluded.serial, made = excluded.made, sealed = excluded.sealed
             """, group.number, own.serial, own.made,
             store.seal(bytes, .ownChain(group: group.number)))
-    }
-
-    /// Returns the limits for a member who is removed: the last message of each of the member's chains that is here. For the
-    /// owner, who leaves, the last message sent in each own chain.
-    package func limits(
-        of member: KeyID, in group: StoredGroup
-    ) throws(StateError) -> [GroupChange.Limit] {
-        if member == owner.id {
-            let own = try ownChain(of: group)?.all ?? []
-            return own.filter { $0.count > 0 }.map {
-                GroupChange.Limit(device: member, chain: $0.chain, iteration: $0.count - 1)
-            }
-        }
-        return try chains(of: member, in: group).map(\.chain).filter { $0.iteration > 0 }
-            .map { GroupChange.Limit(device: member, chain: $0.id, iteration: $0.iteration - 1) }
-    }
-
-    /// Removes or bans members with one change, or with several if their limits need more space than one has. Each
-    /// change has all limits of its targets. Throws ``GroupError/refused`` if a member stays.
-    package func cut(
-        _ members: [KeyID], in group: StoredGroup,
-        _ act: ([KeyID], [GroupChange.Limit]) -> GroupChange.Act
-    ) throws -> StoredGroup {
-        var group = group
-        if group.log.heads.count > StoredGroup.mostHeadsOfCut,
-            group.headsForRemoval(of: members) == nil
-        {
-            group = try write(.merge, in: group)
-        }
-        for part in try cuts(of: members, in: group) {
-            group = try write(act(part.members, part.limits), in: group)
-        }
-        guard members.allSatisfy({ group.state.ranks[$0] == nil }) else { throw GroupError.refused }
-        return group
-    }
-
-    /// Deletes a group for all: closes its rules and its door, removes all other members, takes the invitations back, and leaves.
-    /// Returns the group, and the former members and invited people. The caller tells them.
-    ///
-    /// Throws ``GroupError/refused`` if the owner of the state is not the only owner of the group.
-    package func delete(
-        _ group: StoredGroup
-    ) throws -> (group: StoredGroup, people: [KeyID]) {
-        let members = group.members.filter { $0.id != owner.id }
-        guard group.rank == .owner, members.allSatisfy({ $0.rank < .owner }) else {
-            throw GroupError.refused
-        }
-        // A person who never got the invitation hears of no group.
-        let invited = try group.invitees.filter { try note(of: $0, in: group).told > 0 }
-        let people = members.map(\.id) + invited
-        var group = try write(.policy(group.state.policy.closed), in: group)
-        if !people.isEmpty { group = try cut(people, in: group) { .remove($0, $1) } }
-        group = try write(.leave(limits(of: owner.id, in: group)), in: group)
-        guard group.isDeleted, group.rank == .nobody else { throw GroupError.refused }
-        return (group, people)
-    }
-
-    /// The most bytes of the members and limits of one removal, and the bytes of one of them in canonical JSON.
-    private static let cutBytes = GroupChange.limit - 3 << 10
-    private static let memberBytes = 72
-    private static let limitBytes = 200
-
-    /// Distributes members over changes.
-    private func cuts(
-        of members: [KeyID], in group: StoredGroup
-    ) throws(StateError) -> [(members: [KeyID], limits: [GroupChange.Limit])] {
-        var parts: [(members: [KeyID], limits: [GroupChange.Limit])] = []
-        for member in members {
-            let limits = try limits(of: member, in: group)
-            if let last = parts.last, Self.fits(last, limits.count) {
-                parts[parts.count - 1].members.append(member)
-                parts[parts.count - 1].limits += limits
-            } else {
-                parts.append(([member], limits))
-            }
-        }
-        return parts
-    }
-
-    /// Whether a removal has space for a further member with a number of limits.
-    private static func fits(
-        _ part: (members: [KeyID], limits: [GroupChange.Limit]), _ limits: Int
-    ) -> Bool {
-        let (members, limits) = (part.members.count + 1, part.limits.count + limits)
-        return max(members, limits) <= GroupChange.mostMembers
-            && members * memberBytes + limits * limitBytes <= cutBytes
     }
 }

@@ -285,8 +285,9 @@ extension IdentityStore {
             expires: opened == nil ? nil : row.expires.map { Timestamp(seconds: $0) },
             record: opened?.record ?? JSONObject([]))
         if isExpired, let conversation, let sealed = row.sealed {
-            // The row is erased soon, and has its author until then.
-            entry.formerAuthor = try? record(sealed, row, conversation).record.memberAuthor
+            // The row is erased soon. Until then its record has the author.
+            let former = try? record(sealed, row, conversation).record
+            entry.formerAuthor = former?.memberAuthor(entry.direction)
         } else if let author = row.author {
             entry.formerAuthor = formerAuthor(author, of: row.number)
         }

@@ -2,7 +2,7 @@ import Glibc
 public import Sotto
 import SottoDatabase
 
-/// Deletion of messages. A deleted message leaves its number, the hash of its id, and its state.
+/// Deletion of messages. A deleted message leaves its number, the hash of its id, its state, and in a group its author.
 extension StateTransaction {
     /// Erases the content of a message, and of the edits of it. Returns whether it was there. The fetched file of the
     /// message is removed after the transaction.
@@ -10,7 +10,7 @@ extension StateTransaction {
     public func delete(
         _ entry: HistoryEntry, _ state: HistoryEntry.State = .deleted, at time: Timestamp = .now()
     ) throws(StateError) -> Bool {
-        let author = entry.direction == .received ? entry.record.memberAuthor : nil
+        let author = entry.record.memberAuthor(entry.direction)
         guard try erase(entry.number, state, author: author, at: time) else { return false }
         eraseBlob(of: entry)
         if entry.direction == .received, let id = entry.id { try forgetRequest(id: id) }
@@ -108,9 +108,11 @@ extension StateTransaction {
 }
 
 extension JSONObject {
-    /// The author of the record of a message to a group, or `nil` if it is another message or the author is only claimed.
-    var memberAuthor: KeyID? {
-        guard self["group"] != nil, self["imported"]?.bool != true else { return nil }
+    /// Returns the member who wrote the message to a group with this record. Returns `nil` for another message, for a sent one, and
+    /// for an author who is only claimed.
+    func memberAuthor(_ direction: HistoryEntry.Direction) -> KeyID? {
+        guard direction == .received, self["group"] != nil, self["imported"]?.bool != true
+        else { return nil }
         return self["from"]?.string.flatMap { KeyID($0) }
     }
 }

@@ -146,9 +146,9 @@ public enum SearchStart: Sendable, Equatable {
 /// The rows that a search reads.
 public enum SearchedRows: Sendable {
     case all
-    /// Messages with a place of their own.
+    /// Messages that are shown at their place.
     case contents
-    /// What changes other messages, such as edits.
+    /// Changes of other messages, such as edits.
     case events
 
     /// The first and the last one of the kinds.

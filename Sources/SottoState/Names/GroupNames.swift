@@ -45,7 +45,7 @@ extension StateTransaction {
         return try groupNames()[group] ?? group.short
     }
 
-    /// Returns the names of all groups like ``shownName(of:)``, without those that have none.
+    /// Returns the names of all groups like ``shownName(of:)``, except those without a name.
     package func shownGroupNames() throws(StateError) -> [GroupID: String] {
         var names = try groupNames()
         for header in try groupHeaders() {

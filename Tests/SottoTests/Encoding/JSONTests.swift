@@ -5,6 +5,12 @@ import Testing
 @testable import SottoBytes
 
 struct JSONParserTests {
+    @Test func bytesOutsideStringsAreFound() {
+        var strings = JSONStrings()
+        let outside = #"{"a\"{":"}\\",[1]}"#.utf8.filter { strings.isOutside($0) }
+        #expect(String(decoding: outside, as: UTF8.self) == "{:,[1]}")
+    }
+
     @Test func canonicallyEquivalentStringsDiffer() {
         #expect(JSON.string("\u{E9}") != JSON.string("e\u{301}"))
         #expect(JSON.array([.string("K")]) != JSON.array([.string("\u{212A}")]))

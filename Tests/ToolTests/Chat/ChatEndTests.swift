@@ -4,7 +4,7 @@ import Sotto
 import TestSupport
 import Testing
 
-/// How `sotto chat` ends and stops: the terminal is as before, and no program is left.
+/// The ends and stops of `sotto chat`: the terminal is as before, and no program is left.
 @Suite(.needs(.tmux, .bash), .timeLimit(.minutes(60))) struct ChatEndTests {
     private let they: Conversing
     private let stage: ChatStage
@@ -106,7 +106,7 @@ import Testing
         #expect(try they.alice.history("bob").count == 1)
     }
 
-    /// What was typed before a signal reaches the outbox.
+    /// A text that was typed before a signal reaches the outbox.
     @Test func aTypedLineIsNotLost() throws {
         let terminal = try stage.chat(they.alice, with: "bob")
         try terminal.waitFor("no messages yet")
@@ -120,6 +120,19 @@ import Testing
         let history = try they.alice.history("bob")
         #expect(history.map { $0.body["text"]?.string } == ["for later"])
         #expect(history.first?["status"]?.string == "queued")
+    }
+
+    /// A line that was not sent stays on the terminal.
+    @Test func anUnsentLineIsPrinted() throws {
+        let terminal = try stage.chat(they.alice, with: "bob")
+        try terminal.waitFor("no messages yet")
+        try terminal.type("half a line")
+        try terminal.waitFor("> half a line")
+        kill(try stage.chatProcess(of: they.alice), SIGTERM)
+        #expect(try terminal.waitFor("ended") == "ended 143")
+        let lines = try terminal.lines()
+        let place = try #require(lines.firstIndex(of: "sotto chat: not sent to bob:"))
+        #expect(lines[place + 1] == "half a line")
     }
 
     /// The command gets the name and the number of unread messages, and no word of a message.

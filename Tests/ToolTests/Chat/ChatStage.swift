@@ -50,6 +50,14 @@ final class ChatStage {
         return terminal
     }
 
+    /// Stops the relay while a body runs.
+    func withoutRelay(_ body: () throws -> Void) throws {
+        let address = relay.address
+        relay.end()
+        try body()
+        relay = try #require(RelayProcess(scratch, listen: address))
+    }
+
     /// The processes of a person: their environment names the identity.
     func processes(of party: Party) throws -> [pid_t] {
         let variable = "SOTTO_IDENTITY=\(party.environment["SOTTO_IDENTITY"]!)"

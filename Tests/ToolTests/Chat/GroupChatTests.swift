@@ -108,7 +108,7 @@ import Testing
         let dave = circle["dave"]
         try stage.must(alice, "group invite -q crew dave | encrypt -q | send -q")
         try stage.must(dave, "recv -q | decrypt -q > /dev/null")
-        // The invitation is a question, in a line of its own.
+        // The invitation is a question in a separate line.
         let list = try stage.chat(dave)
         try list.waitFor("invites you to the group crew")
         try list.answer("C-n", until: "declined")

@@ -96,7 +96,7 @@ struct TerminalEmulator {
         }
     }
 
-    /// Waits until the screen meets a condition, and returns its lines. `problem` is said otherwise.
+    /// Waits until the screen meets a condition, and returns its lines. Otherwise it fails with `problem`.
     @discardableResult
     func wait(
         _ problem: String, _ sourceLocation: SourceLocation = #_sourceLocation,

@@ -131,7 +131,7 @@ struct SendWordTests {
         #expect(queued.status == 75 && queued.lines.last == "queued for bob", "\(queued.text)")
     }
 
-    /// Members who get nothing are not counted as reached, and with `-q` a message that was sent is not mentioned.
+    /// Only the members who get the message are counted as reached, and `-q` prints nothing about a sent message.
     @Test func aMessageToAGroupIsCounted() throws {
         let front = try FrontWorld()
         try front.must("sotto contact block carol")
@@ -144,7 +144,7 @@ struct SendWordTests {
         #expect(failed.status == 75 && failed.text.contains(#""status":"queued""#))
     }
 
-    /// Texts have the name that the owner gave a group, and records the group's own beside it.
+    /// Texts have the name that the owner gave a group; records have that name and the group's own one.
     @Test func aTextHasTheLocalNameOfAGroup() throws {
         let front = try FrontWorld()
         let home = front.world.home
@@ -172,6 +172,8 @@ struct SendWordTests {
         #expect(record["name"] == .string("team") && record["called"] == .string("crew"))
         let refused = try front.world.paste("sotto group grant team --newcomers")
         #expect(refused.stderr.contains("in crew the rules decide"), "\(refused.stderr)")
+        let typing = try front.world.paste("sotto compose typing team")
+        #expect(typing.stderr.contains("no member of crew gets typing"), "\(typing.stderr)")
     }
 
     /// Without `--send`, `encrypt` tells a person to whom the messages go; with it, the line at the end does.

@@ -49,6 +49,11 @@ struct TerminalRecordTests {
                 "\(options): \(run.text)")
             #expect(!run.text.contains("{"), "\(options): \(run.text)")
         }
+        // No invitation is redeemed in place of the dead letters.
+        let dead = try front.onTerminal("recv", ["--dead", "--invitation", "@FILE:code"])
+        #expect(
+            dead.status == 64 && dead.text.contains("envelopes would be lost on the terminal"),
+            "\(dead.text)")
         let shown = try front.onTerminal("recv", ["--json"])
         #expect(shown.status == 0 && shown.text.contains("{\"v\":1,"), "\(shown.text)")
         let again = try front.must("sotto recv --again -i alice.key | sotto decrypt -i alice.key")

@@ -117,7 +117,7 @@ import Testing
         #expect(try world.paste("sotto read -q").status == 1)
     }
 
-    /// What happened in a group is shown, and is no unread message.
+    /// Events of a group are shown, and are not unread messages.
     @Test func readShowsWhatHappenedInGroups() throws {
         func bob(_ command: String) throws {
             try front.must("sotto recv | sotto decrypt -q > /dev/null || true", as: "bob")
@@ -224,7 +224,7 @@ import Testing
 
     @Test func withoutARelayReadShowsWhatIsHere() throws {
         let run = try world.paste("SOTTO_RELAY=tcp://127.0.0.1:1 sotto read")
-        // What is shown hides no failure.
+        // A failure is reported although messages are shown.
         #expect(run.status == 69 && run.text.contains("hello"))
         #expect(run.stderr.contains("sotto: error: "), "\(run.stderr)")
     }

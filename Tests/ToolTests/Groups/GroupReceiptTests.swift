@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// The contacts among the members for whom it is on get a signal, each in a message of its own.
+    /// The contacts among the members for whom it is on get a signal, each in a separate message.
     @Test func aTypingSignalReachesTheContactsAmongTheMembers() throws {
         func typing(_ who: String) throws -> Run {
             try circle[who].run("compose", ["typing", "team"])
@@ -47,7 +47,7 @@ import Testing
         #expect(records[0].body["group"] == group)
         try circle.must("alice", "contact", ["block", "bob"])
         #expect(try typing("alice").status == 1)
-        // A person who left writes to nobody.
+        // A person who left cannot write to the group.
         try circle.must("carol", "contact", ["set", "alice", "typing=on"])
         #expect(try typing("carol").records.count == 1)
         try circle.must("carol", "group", ["leave", "--yes", "team"])

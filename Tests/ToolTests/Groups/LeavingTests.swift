@@ -43,7 +43,7 @@ struct LeavingTests {
         #expect(try members("bob") == .integer(1))
     }
 
-    /// After a leaving that nobody was told, the group is kept until it is told, or until `--anyway`.
+    /// The group is kept until the members are told of the leaving, or until `--anyway`.
     @Test func anUntoldLeavingIsNotForgottenByMistake() throws {
         try circle.must("bob", "group", ["leave", "team"])
         let refused = try circle["bob"].run("group", ["forget", "team"])

@@ -7,6 +7,7 @@ import Testing
 struct MovedMemberTests {
     private let circle: Circle
     private let clock: MovedClock
+    private let start = Timestamp.now().seconds
     private static let old = "tls://old.example.org:1"
     private static let new = "tls://new.example.org:2"
 
@@ -18,7 +19,7 @@ struct MovedMemberTests {
         // Bob and Carol tell each other of their joins, with the cards of then.
         for who in ["bob", "carol"] { try circle.group(who, "sync") }
         try circle.settle()
-        // A card of the same second is no later one.
+        // A card of the same second is no later one if another member has it.
         clock.set(60)
     }
 
@@ -49,8 +50,9 @@ struct MovedMemberTests {
         try circle.settle()
     }
 
-    private static func later(_ seconds: Int64) -> Timestamp {
-        Timestamp(seconds: Timestamp.now().seconds + 60 + seconds)
+    /// The same time at each call, however long the programs run.
+    private func later(_ seconds: Int64) -> Timestamp {
+        Timestamp(seconds: start + 60 + seconds)
     }
 
     /// Every member gets the card once, with the next `group sync`, and mail goes to the new relay after the group lists it.
@@ -92,25 +94,40 @@ struct MovedMemberTests {
         #expect(try cards(circle.must("bob", "group", ["sync"])).count == 2)
     }
 
+    /// Of two cards with one date, the last one that the member sent is kept. Another member can tell the former one.
+    @Test func ofTwoCardsOfOneSecondTheLastOneIsKept() throws {
+        let bob = circle["bob"].identity
+        let third = "tls://third.example.org:3"
+        let date = later(10)
+        let former = bob.card(relay: Self.new, issued: date)
+        try tell("bob", "carol", [former])
+        #expect(try relay(of: "bob", at: "carol") == Self.new)
+        try tell("bob", "carol", [bob.card(relay: third, issued: date)])
+        #expect(try relay(of: "bob", at: "carol") == third)
+        try tell("alice", "carol", [former])
+        #expect(try relay(of: "bob", at: "carol") == third)
+        try tell("bob", "carol", [bob.card(relay: Self.new, issued: later(9))])
+        #expect(try relay(of: "bob", at: "carol") == third)
+    }
+
     /// C4, C19: neither an older card, nor one without TLS or without a relay replaces a card; another pin does.
     @Test func c19ACardMovesNobodyToAWorseRelay() throws {
         let bob = circle["bob"].identity
-        try tell("bob", "carol", [bob.card(relay: Self.new, issued: Self.later(10))])
+        try tell("bob", "carol", [bob.card(relay: Self.new, issued: later(10))])
         #expect(try relay(of: "bob", at: "carol") == Self.new)
         // Another member has the older card, and one with a date before the present one.
         try tell("alice", "carol", [bob.card(relay: Self.old)])
-        try tell("alice", "carol", [bob.card(relay: Self.old, issued: Self.later(9))])
+        try tell("alice", "carol", [bob.card(relay: Self.old, issued: later(9))])
         #expect(try relay(of: "bob", at: "carol") == Self.new)
-        try tell(
-            "bob", "carol", [bob.card(relay: "tcp://new.example.org:2", issued: Self.later(20))])
-        try tell("bob", "carol", [bob.card(relay: "tls://192.168.0.1:2", issued: Self.later(21))])
-        try tell("bob", "carol", [bob.card(issued: Self.later(22))])
+        try tell("bob", "carol", [bob.card(relay: "tcp://new.example.org:2", issued: later(20))])
+        try tell("bob", "carol", [bob.card(relay: "tls://192.168.0.1:2", issued: later(21))])
+        try tell("bob", "carol", [bob.card(issued: later(22))])
         #expect(try relay(of: "bob", at: "carol") == Self.new)
         let pinned = Self.new + "#sha256=" + String(repeating: "ab", count: 32)
-        try tell("bob", "carol", [bob.card(relay: pinned, issued: Self.later(30))])
+        try tell("bob", "carol", [bob.card(relay: pinned, issued: later(30))])
         #expect(try relay(of: "bob", at: "carol") == pinned)
         // A card of Bob that Alice signed is none.
-        var forged = try #require(bob.card(relay: Self.old, issued: Self.later(40)).record)
+        var forged = try #require(bob.card(relay: Self.old, issued: later(40)).record)
         SignedRecord.sign(&forged, with: circle["alice"].identity.signingKey)
         var body = try GroupBody(circle.groupID("alice"))
         body.cards = [forged]

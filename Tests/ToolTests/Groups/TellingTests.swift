@@ -108,7 +108,7 @@ import Testing
         #expect(bodies(sent) == 2 && sent.count == 8)
     }
 
-    /// Who enters and loses the records hears of it, and the members get the join later with the card.
+    /// A newcomer who loses the records is told, and the members get the join later with the card.
     @Test func aLostJoinIsToldWithTheCard() throws {
         let dave = try Party("dave", in: circle.home)
         try circle.must("alice", "contact", ["add", dave.card])

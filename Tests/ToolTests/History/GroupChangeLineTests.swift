@@ -63,7 +63,7 @@ struct GroupChangeLineTests {
         #expect(html.components(separatedBy: "<article").count == 2)
     }
 
-    /// The page of records has the same changes, each as a record of its own, with who did what.
+    /// The page of records has the same changes, each as one record with its author.
     @Test(arguments: ["alice", "bob", "carol"])
     func changesStandInRecords(_ who: String) throws {
         let records = try circle.must(who, "history", ["crew", "--json"]).records

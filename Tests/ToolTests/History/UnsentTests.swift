@@ -289,7 +289,7 @@ import Testing
         for name in ["bob", "carol"] { #expect(try circle.history(name) == ["one", "two"]) }
     }
 
-    /// Who may change the rules is told the command.
+    /// A member who may change the rules is told the command.
     @Test func anAdminListsTheRelayOfAMember() throws {
         try makeTeamWithUnlistedCarol()
         try circle.group("alice", "role", "team", "bob", "admin")

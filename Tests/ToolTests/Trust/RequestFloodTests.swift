@@ -106,6 +106,13 @@ struct RequestFloodTests {
         #expect(list.stderr.contains("1 message of 1 sender set aside"), "\(list.stderr)")
         let carol = try Card(record: JSON.object(parsing: home.files.read("carol.card"))).id
         #expect(list.text.contains(carol.description.prefix(16)))
+        let present = try listed()
+        let aside = try #require((0..<1_000).map { sender($0) }.first { !present.contains($0) })
+        let shown = try home.run(
+            "contact", ["requests", "--text", aside.description, "-i", "alice.key"])
+        #expect(
+            shown.stderr.contains("sotto contact requests \(aside) -i alice.key | "),
+            "\(shown.stderr)")
         #expect(
             try home.run("contact", ["requests", "--drop-all", "-i", "alice.key"]).stderr
                 .contains("dropped 1001 messages of 1001 senders"))

@@ -1,0 +1,131 @@
+import SottoBytes
+
+/// Records that are made, encrypted and sent.
+extension ChatState {
+    /// Encrypts a record that a tool printed, and sends it.
+    mutating func send(_ record: [UInt8]) {
+        guard !record.isEmpty else { return }
+        let line = String(decoding: record, as: UTF8.self) + "\n"
+        // Those that wait are encrypted together.
+        if let last = makings.last, last.tool == nil, let input = last.input,
+            input.utf8.count < 256 << 10
+        {
+            makings[makings.count - 1].input = input + line
+        } else {
+            makings.append(Making(tool: nil, input: line))
+        }
+    }
+
+    /// Makes message records, encrypts and sends them, after those that were asked for before.
+    mutating func make(
+        _ tool: String, _ arguments: [String], input: String? = nil, pending: Int? = nil,
+        success: String? = nil, reads: Set<Refresh> = [], isQuiet: Bool = false
+    ) {
+        makings.append(
+            Making(
+                tool: Pipeline.Stage(tool, arguments), input: input, pending: pending,
+                success: success, reads: reads, isQuiet: isQuiet))
+    }
+
+    /// The tool that runs now.
+    private var presentMaking: Making? {
+        for run in running.values { if case .making(let making) = run.job { return making } }
+        return nil
+    }
+
+    /// Whether the message of a typed text is made now.
+    func isMaking(_ number: Int) -> Bool { presentMaking?.pending == number }
+
+    mutating func runMakings() {
+        guard isStarted, presentMaking == nil, !makings.isEmpty else { return }
+        let making = makings.removeFirst()
+        run(.making(making), making.stages, input: making.input.map { Array($0.utf8) })
+    }
+
+    /// Takes a line of a pipeline that ends with `encrypt`.
+    mutating func takeMade(_ id: Pipeline.ID, _ line: [UInt8], _ record: JSONObject) {
+        guard record["type"]?.string != "error" else {
+            let cause = record["message"]?.string ?? "a message was not encrypted"
+            running[id]?.say("encrypt: error: \(cause)")
+            return
+        }
+        running[id]?.isMade = true
+        outgoing.add(line, record)
+        guard case .making(let making)? = running[id]?.job, record.isA("envelope"),
+            let name = record["id"]?.string,
+            let index = pending.firstIndex(where: { $0.number == making.pending }),
+            pending[index].ids.insert(name).inserted
+        else { return }
+        // The history can have told about the message before.
+        if conversation?.hasOwn(name) == true { removePending(making.pending) }
+    }
+
+    mutating func endMaking(_ making: Making, _ run: Running) {
+        let isDone = run.status == 0
+        if !isDone {
+            let cause = run.cause
+            if let number = making.pending, !run.isMade { fail(number, cause) }
+            if !making.isQuiet {
+                let typed = options.form == .lines && making.pending != nil ? making.input : nil
+                let words = typed.map { "not sent: “\(Cells.line($0, limit: 40))”: " } ?? ""
+                refuse(words + cause, status: run.status)
+            }
+            // A program that was killed can have stored the message.
+            refreshes.insert(.newest)
+        }
+        guard isDone || run.isMade else { return }
+        if let text = pending.first(where: { $0.number == making.pending }) {
+            // The envelopes for the members of a group have other ids than the message.
+            let isAwaited =
+                text.key == conversation?.key && !text.key.isGroup && !text.ids.isEmpty
+                && text.subject?.isEdit != true
+            if !isAwaited { removePending(text.number) }
+        }
+        if isDone, let success = making.success { say(success) }
+        refreshes.formUnion(making.reads)
+    }
+
+    /// Marks a typed text as not sent, and gives it back for another attempt.
+    private mutating func fail(_ number: Int, _ cause: String) {
+        guard let index = pending.firstIndex(where: { $0.number == number }) else { return }
+        pending[index].failure = cause
+        let isOpen = conversation?.key == pending[index].key
+        if editor.isEmpty, subject == nil, isOpen, options.form == .screen {
+            takeBack(number)
+        } else if isOpen {
+            conversation?.add(pending[index])
+        }
+    }
+
+    /// Puts a text that was not sent into the line again.
+    mutating func takeBack(_ number: Int) {
+        guard let text = pending.first(where: { $0.number == number }) else { return }
+        removePending(number)
+        editor.set(text.text)
+        subject = text.subject
+    }
+
+    mutating func removePending(_ number: Int?) {
+        guard let number else { return }
+        pending.removeAll { $0.number == number }
+        conversation?.remove(pending: number)
+    }
+
+    /// Starts `send`, which reads until its input is closed.
+    mutating func startSender() {
+        sender.id = run(.sender, [Pipeline.Stage("send", [])], staysOpen: true)
+        (sender.restart, isSenderClosing) = (nil, false)
+    }
+
+    /// Gives the sender what it has not got, and starts it if it does not run.
+    mutating func feedSender() {
+        guard !outgoing.isEmpty, !isSenderClosing || sender.id == nil else { return }
+        if sender.id == nil {
+            guard sender.restart == nil, !isFinishing else { return }
+            startSender()
+        }
+        guard let id = sender.id else { return }
+        let bytes = outgoing.next()
+        if !bytes.isEmpty { effects.append(.write(id, bytes)) }
+    }
+}

@@ -1,0 +1,93 @@
+/// Selecting a message or a text that was not sent.
+extension ChatState {
+    mutating func select(_ step: Int) {
+        guard let open = conversation else { return }
+        let ids = open.entries.filter(\.isSelectable).map(\.id)
+        guard !ids.isEmpty else { return say("no message is here") }
+        let (layout, height) = (layout, viewHeight)
+        var index: Int
+        if let id = open.selection, let place = ids.firstIndex(of: id) {
+            index = place + step
+        } else {
+            guard step < 0 else { return }
+            // At the end the newest, else the last one that is shown.
+            let shown = open.anchor == nil ? nil : open.view(layout, height: height).numbers.first
+            index = shown.flatMap { ids.firstIndex(of: .message($0)) } ?? ids.count - 1
+        }
+        if index >= ids.count {
+            conversation?.selection = nil
+            return
+        }
+        if index < 0 {
+            loadOlder()
+            index = 0
+        }
+        conversation?.selection = ids[index]
+        conversation?.reveal(ids[index], layout, height: height)
+    }
+
+    /// Takes a key while a message is selected. Returns `false` if it is for the text.
+    mutating func takeInSelection(_ key: Key) -> Bool {
+        if case .pending(let number)? = conversation?.selection {
+            return takeInSelection(key, ofPending: number)
+        }
+        guard let number = conversation?.selection?.message,
+            let message = conversation?.message(number)
+        else {
+            conversation?.selection = nil
+            return false
+        }
+        switch key {
+        case .up, .selectUp, .tab: select(-1)
+        case .down, .selectDown, .backTab: select(1)
+        case .escape: conversation?.selection = nil
+        case .pageUp, .pageDown: return false
+        case .enter, .text("r"): begin(.reply(number))
+        case .text("+"), .text("t"): begin(.react(number))
+        case .text("e"): edit(message)
+        case .text("d"), .delete: askToDelete(message)
+        case .text("p"): togglePin(message)
+        case .text("f"): begin(.forward(number))
+        case .text("s"): save(message)
+        case .text("c"), .text("y"): copy(message)
+        case .text("i"): showInfo(number)
+        default:
+            say(
+                "r reply  + react  e edit  d delete  p pin  f forward  s save  c copy  i info  Esc back"
+            )
+        }
+        return true
+    }
+
+    /// Takes a key while a text is selected that was not sent.
+    private mutating func takeInSelection(_ key: Key, ofPending number: Int) -> Bool {
+        switch key {
+        case .up, .selectUp, .tab: select(-1)
+        case .down, .selectDown, .backTab: select(1)
+        case .escape: conversation?.selection = nil
+        case .pageUp, .pageDown: return false
+        case .enter, .text("e"):
+            guard editor.isEmpty, subject == nil else {
+                say(Self.fullLine)
+                return true
+            }
+            takeBack(number)
+        case .text("d"), .delete: removePending(number)
+        case .text("c"), .text("y"):
+            if let text = conversation?.pending(number)?.text { copy(text) }
+            conversation?.selection = nil
+        default: say(Self.pendingKeys)
+        }
+        return true
+    }
+
+    /// The reason why a text is not put into the line.
+    static let fullLine = "the line is not empty: Ctrl-U clears it"
+    /// The keys for a text that was not sent.
+    static let pendingKeys = "not sent:  e edit and send again  d remove  c copy  Esc back"
+
+    private mutating func begin(_ subject: Subject) {
+        conversation?.selection = nil
+        self.subject = subject
+    }
+}

@@ -1,0 +1,93 @@
+/// The first row.
+extension ChatState {
+    var header: [Screen.Span] {
+        let (left, facts) = conversation.map(headerOfConversation) ?? ("sotto chat", headerOfList)
+        var style = Screen.Style.reversed
+        style.isBold = true
+        let trouble = self.trouble
+        let right = rightOfHeader
+        let end = trouble.map { " \($0) " } ?? ""
+        let room = options.columns - Cells.width(right) - Cells.width(end)
+        // Another person chooses the name of a group. The name has no two spaces before words that look like facts, and leaves room
+        // for the facts.
+        let words = facts.isEmpty ? "" : "  " + facts.joined(separator: " · ")
+        let name = " " + left.split(separator: " ").joined(separator: " ")
+        let nameRoom = max(8, min(room / 3, Cells.width(name)), room - Cells.width(words))
+        let text = Cells.cut(Cells.cut(name, to: nameRoom) + words, to: max(8, room))
+        let shown = MessageRows.padded(text, max(0, room))
+        var alert = Screen.Style.alert
+        alert.isReversed = true
+        return [Screen.Span(shown, style), Screen.Span(end, alert), Screen.Span(right, style)]
+    }
+
+    private var headerOfList: [String] {
+        let online =
+            trouble != nil
+            ? []
+            : Set(signals.keys.filter { $0.kind == .presence }.map(\.id)).compactMap {
+                list.contact($0)?.name
+            }
+        return online.isEmpty
+            ? [] : ["online: " + online.sorted().prefix(5).joined(separator: ", ")]
+    }
+
+    private func headerOfConversation(_ open: Conversation) -> (String, [String]) {
+        var (name, facts) = (open.name, [String]())
+        switch open.key {
+        case .person(let id):
+            if id == ownID { return (name, ["notes to yourself"]) }
+            guard let contact = list.contact(id) else {
+                return (name, list.contacts.isEmpty ? [] : ["not a contact"])
+            }
+            facts.append(contact.isVerified ? "verified" : "not verified")
+            if contact.hasChangedKey { facts.append("CHANGED KEY") }
+            if contact.isBlocked { facts.append("blocked") }
+            facts.append(contact.hasForwardSecrecy ? "forward secrecy" : "no forward secrecy yet")
+            if isOn(.presence, id, nil), trouble == nil { facts.append("online") }
+        case .group(let id):
+            name = "# " + name
+            guard let group = list.group(id) else { break }
+            if group.isDeleted { return (name, ["deleted for all"]) }
+            facts.append(Words.count(group.members, "member"))
+            facts.append(group.standing == "member" ? "you: \(group.rank)" : "you are not a member")
+            if group.isUnconfirmed { facts.append("unconfirmed") }
+            if let timer = group.timer { facts.append("messages end after \(Words.time(timer))") }
+        case .chat: facts.append("a phrase; authors are not authenticated")
+        }
+        if let timer = list.conversation(open.key)?.timer {
+            facts.append("messages end after \(Words.time(timer))")
+        }
+        return (name, facts)
+    }
+
+    func isOn(_ kind: Signal.Kind, _ id: String, _ key: ConversationKey?) -> Bool {
+        signals[Signal(id: id, kind: kind, key: key)] != nil
+    }
+
+    /// The present trouble in a few words.
+    var trouble: String? {
+        if isLocked { return "locked" }
+        if news.restart != nil { return "history starts again" }
+        if receptionTrouble != nil, isReconnecting { return "reconnecting" }
+        if receptionTrouble ?? sendTrouble != nil { return "relay not reached" }
+        if presentMailTrouble != nil { return "no mail is received" }
+        if sender.restart != nil { return "send starts again" }
+        if isRelaySilent { return "relay does not answer" }
+        return nil
+    }
+
+    /// The reason why recv and decrypt do not run now.
+    var presentMailTrouble: String? { mail.id == nil ? mailTrouble : nil }
+
+    private var rightOfHeader: String {
+        (waiting > 0 ? " \(waiting) waiting " : "") + unreadElsewhere
+    }
+
+    private var unreadElsewhere: String {
+        let (messages, conversations) = list.unread(besides: conversation?.key)
+        guard messages > 0 else { return "" }
+        if conversation == nil { return " \(messages) unread " }
+        return options.columns < 60
+            ? " +\(messages) " : " \(messages) unread in \(Words.count(conversations, "other")) "
+    }
+}

@@ -1,0 +1,93 @@
+/// The question and the status above the typed text.
+extension ChatState {
+    /// The rows of the first question, and whether they have the whole of it.
+    var questionRows: (rows: [[Screen.Span]], isWhole: Bool) {
+        guard let question = questions.first else { return ([], false) }
+        let count = questions.waiting.count > 1 ? "(1 of \(questions.waiting.count)) " : ""
+        let later = question.isOwn ? "" : "  ^O later"
+        let keys = "^Y \(question.yes)  ^N \(question.no)\(later)"
+        let short = "^Y ^N" + (question.isOwn ? "" : " ^O")
+        let columns = options.columns
+        let wrapped = Cells.wrap(
+            "? \(count)\(question.text)", width: columns, limit: max(1, options.rows - 2))
+        var style = Screen.Style.alert
+        style.color = .magenta
+        var rows = wrapped.rows.map { [Screen.Span($0, style)] }
+        let room = columns - Cells.width(wrapped.rows.last ?? "") - 2
+        if let end = [keys, short].first(where: { Cells.width($0) <= room }) {
+            rows[rows.count - 1] += [Screen.Span("  "), Screen.Span(end, .bold)]
+        } else {
+            rows.append([Screen.Span(Cells.width(keys) <= columns ? keys : short, .bold)])
+        }
+        return (rows, !wrapped.isCut)
+    }
+
+    /// The row of the status; an error is wrapped to at most a third of the screen.
+    var statusRows: [[Screen.Span]] {
+        guard options.rows > 3 else { return [] }
+        guard let status, status.isAlert else { return [statusRow] }
+        return Cells.wrap(status.text, width: options.columns, limit: max(1, options.rows / 3)).rows
+            .map { [Screen.Span($0, .alert)] }
+    }
+
+    private var statusRow: [Screen.Span] {
+        if let status { return [Screen.Span(status.text, status.isAlert ? .alert : .plain)] }
+        if case .pending? = conversation?.selection {
+            return [Screen.Span(Self.pendingKeys, .bold)]
+        }
+        if conversation?.selection != nil {
+            return [
+                Screen.Span(
+                    "r reply  + react  e edit  d delete  p pin  f forward  s save  c copy  i info",
+                    .bold)
+            ]
+        }
+        if let subject { return [Screen.Span(words(for: subject), .bold)] }
+        if let signals = signalWords { return [Screen.Span(signals, .good)] }
+        if let open = conversation {
+            if open.anchor != nil {
+                let unread = open.unread > 0 ? "\(open.unread) unread, " : ""
+                return [Screen.Span("── \(unread)newer messages are below: PageDown, Esc ──", .dim)]
+            }
+            if let trouble = receptionTrouble ?? sendTrouble ?? presentMailTrouble {
+                return [Screen.Span(trouble, .dim)]
+            }
+            return open.isLoaded ? [] : [Screen.Span("reading…", .dim)]
+        }
+        return [
+            Screen.Span(
+                options.columns < 60
+                    ? "Enter opens, \(leaving) leaves, /help"
+                    : "arrows or a number and Enter open; typing filters; \(leaving) leaves; /help",
+                .dim)
+        ]
+    }
+
+    private var leaving: String { leavesByLetter ? "q" : "Ctrl-D" }
+
+    private func words(for subject: Subject) -> String {
+        func message(_ number: Int64) -> String {
+            guard let message = conversation?.message(number) else { return "message \(number)" }
+            return "\(message.name): \(Cells.line(message.summary, limit: 60))"
+        }
+        switch subject {
+        case .reply(let number): return "reply to \(message(number))  Esc: no"
+        case .edit: return "change your message; Enter saves it, Esc: no, Up: select"
+        case .react(let number): return "type an emoji for \(message(number))  Esc: no"
+        case .forward(let number): return "forward to (name): \(message(number))  Esc: no"
+        }
+    }
+
+    private var signalWords: String? {
+        guard let key = conversation?.key else { return nil }
+        let typing = signals.keys.filter { signal in
+            signal.kind == .typing && signal.key == key
+                && (!key.isGroup || members.contains { $0.id == signal.id })
+        }.map { name(of: $0.id) }.sorted()
+        guard !typing.isEmpty else { return nil }
+        let shown = typing.prefix(3).joined(separator: ", ")
+        return shown
+            + (typing.count > 3
+                ? " and others are typing" : typing.count == 1 ? " is typing" : " are typing")
+    }
+}
