@@ -153,13 +153,12 @@ final class MessageOpening<Input: MessageInput> {
 
     /// Keeps an envelope that its session may open later in the inbox, if it is there.
     private func early(
-        _ envelope: Envelope, _ error: RatchetError, _ bytes: [UInt8], _ id: String?,
-        _ transaction: StateTransaction
+        _ envelope: Envelope, from sender: KeyID, _ error: RatchetError, _ bytes: [UInt8],
+        _ id: String?, _ transaction: StateTransaction
     ) throws -> OpenedLine {
         guard let failure = Failure(core: error) else { throw error }
         lastWaits = true
-        guard !isPreview, let sender = envelope.from,
-            let message = try? RatchetMessage(payload: envelope.payload),
+        guard !isPreview, let message = try? RatchetMessage(payload: envelope.payload),
             try transaction.markEarly(
                 id: envelope.id, envelope: bytes, from: sender, position: message.position)
         else { return .failed(failure, id: id, isFinal: false) }
@@ -248,8 +247,12 @@ final class MessageOpening<Input: MessageInput> {
         do {
             return try open(attempt, transaction)
         } catch let error as RatchetError where error.isEarly {
-            guard let envelope = attempt.envelope else { throw error }
-            return try early(envelope, error, line.bytes, line.id, transaction)
+            guard let envelope = attempt.envelope, let sender = envelope.from else { throw error }
+            // A refused message is read with the messages before it, which the policy refused too.
+            try senderPolicy.check(
+                sender, contact: try transaction.contact(id: sender),
+                hasContacts: try transaction.hasContacts())
+            return try early(envelope, from: sender, error, line.bytes, line.id, transaction)
         }
     }
 

@@ -55,23 +55,37 @@ package struct SenderPolicy: Sendable {
     ) throws(Failure) -> Decision {
         if contact?.isBlocked == true { return .blocked }
         guard let sender = message.from else { return try decideUnproven(&message) }
-        try signers.check(sender)
         message.name = nil
-        message.trust = contact?.trust ?? .unverified
+        message.trust = try trust(in: sender, contact)
         if let contact, !contact.name.isEmpty { message.name = contact.name }
-        if let signer = signers.find(sender) {
-            if message.name == nil, let name = signer.card?.name, !name.isEmpty {
-                message.name = name
-            }
-            if message.trust == .unverified { message.trust = .trusted }
+        if message.name == nil, let name = signers.find(sender)?.card?.name, !name.isEmpty {
+            message.name = name
         }
-        if sender == owner {
-            message.name = message.name ?? "me"
-            message.trust = .verified
-        }
+        if sender == owner { message.name = message.name ?? "me" }
+        return try decide(sender, message.trust, hasContacts: hasContacts)
+    }
+
+    /// Throws the failure of ``decide(_:contact:hasContacts:)`` for the authentic messages of a sender.
+    package func check(
+        _ sender: KeyID, contact: Contact?, hasContacts: Bool
+    ) throws(Failure) {
+        guard contact?.isBlocked != true else { return }
+        _ = try decide(sender, try trust(in: sender, contact), hasContacts: hasContacts)
+    }
+
+    private func trust(in sender: KeyID, _ contact: Contact?) throws(Failure) -> Message.Trust {
+        try signers.check(sender)
+        if sender == owner { return .verified }
+        let trust = contact?.trust ?? .unverified
+        return trust == .unverified && signers.find(sender) != nil ? .trusted : trust
+    }
+
+    private func decide(
+        _ sender: KeyID, _ trust: Message.Trust, hasContacts: Bool
+    ) throws(Failure) -> Decision {
         let policy =
             policy ?? (signers.all.isEmpty && hasContacts ? .firstUse : TrustPolicy.any)
-        switch (policy, message.trust) {
+        switch (policy, trust) {
         case (.any, _), (.firstUse, .trusted), (.firstUse, .verified), (.verified, .verified):
             return .accepted
         case (.firstUse, .unverified): return .request
