@@ -28,7 +28,7 @@ struct EarlyMessageTests {
         try bob.receive(sent)
         for _ in 0..<2 {
             let refused = try bob.read(bob.unread(), "--trust", "verified")
-            #expect(try refused.status == 15 && refused.messages.isEmpty)
+            #expect(try refused.status == 12 && refused.messages.isEmpty)
             #expect(try bob.unread() == sent)
         }
         try verifyAlice()
