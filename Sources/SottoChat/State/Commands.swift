@@ -89,12 +89,15 @@ extension ChatState {
             }
         case .remove:
             named(rest) { state, id in
+                let (name, group) = (state.name(of: id), state.groupName(who))
+                let isInvited = state.isInvited(id)
                 state.ask(
                     Question(
                         subject: .remove(group: who, member: id),
-                        text:
-                            "remove \(state.name(of: id)) from the group \(state.groupName(who))?",
-                        yes: "removes", no: "does nothing"))
+                        text: isInvited
+                            ? "take the invitation of \(name) to the group \(group) back?"
+                            : "remove \(name) from the group \(group)?",
+                        yes: isInvited ? "takes it back" : "removes", no: "does nothing"))
             }
         case .leave where isOnlyOwner:
             refuse(
@@ -111,12 +114,15 @@ extension ChatState {
 
     /// Whether the group has other members and no other owner.
     private var isOnlyOwner: Bool {
-        let others = members.filter { !$0.isMe }
+        let others = members.filter { !$0.isMe && !$0.isInvited }
         return members.contains { $0.isMe && $0.role == "owner" } && !others.isEmpty
             && !others.contains { $0.role == "owner" }
     }
 
-    /// Runs an action on a member with a name or the beginning of an id.
+    /// Whether a person is invited into the open group and has not joined.
+    func isInvited(_ id: String) -> Bool { members.contains { $0.id == id && $0.isInvited } }
+
+    /// Runs an action on a member, or on an invited person, with a name or the beginning of an id.
     private mutating func named(_ name: String, _ action: (inout ChatState, String) -> Void) {
         let wanted = name.lowercased()
         let found = members.filter {
