@@ -216,7 +216,9 @@ struct GroupScreens {
             stage.finish(made, 0)
             stage.wait()
         }
-        stage.answers["group list"] = ([ChatStage.groupRecord("climbing", visibility: "granted")], 0)
+        stage.answers["group list"] = (
+            [ChatStage.groupRecord("climbing", visibility: "granted")], 0
+        )
         stage.answers["group participants --json"] = (
             participants() + [
                 #"{"v":1,"type":"participant","id":"\#(dave)","standing":"invited","role":"member","name":"dave","seesMe":false}"#
