@@ -36,12 +36,12 @@ enum SlashCommand: String, CaseIterable, Sendable {
         case .delete: "delete your last message on both sides"
         case .pin: "pin a message"
         case .unpin: "remove the pin"
-        case .pins: "show the pinned messages"
+        case .pins: "list the pinned messages; Enter goes to one"
         case .forward: "forward a message to a contact or a group"
         case .file: "send a file; quote a path with spaces"
         case .save: "save the file of a message into the current folder"
         case .copy: "copy the text of a message to the clipboard"
-        case .search: "search this conversation"
+        case .search: "search this conversation; Enter goes to a message"
         case .older: "show earlier messages, as PageUp does"
         case .info: "show everything about a message; without N, about the conversation"
         case .read: "mark all messages here as read"
@@ -109,7 +109,7 @@ enum SlashCommand: String, CaseIterable, Sendable {
             ("Tab", "complete a command, a name or a path"),
             ("PageUp, PageDown", "scroll; End on an empty line goes to the newest message"),
             ("Ctrl-Y, Ctrl-N, Ctrl-O", "answer a question: yes, no, later"),
-            ("Esc", "back to the newest message, then to the list"),
+            ("Esc", "back from a found message, to the newest, to the list"),
             ("Ctrl-L, Ctrl-Z", "paint the screen again; suspend"),
             ("Ctrl-C", "clear the line; twice on an empty line ends"),
         ]

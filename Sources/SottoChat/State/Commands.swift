@@ -54,16 +54,10 @@ extension ChatState {
         switch command {
         case .reply, .edit, .react, .delete, .pin, .unpin, .forward, .save, .copy, .info:
             runOnMessage(command, rest, in: key)
-        case .pins: show(Overlay.pins, "history", ["page", "--pinned", "--text", "--", who])
+        case .pins: show(MessageQuery(key: key, kind: .pinned))
         case .search:
-            if rest.isEmpty {
-                refuse("/search needs a text")
-            } else {
-                show(
-                    "messages with “\(Cells.line(rest, limit: 40))”; /info NUMBER shows one",
-                    "history",
-                    ["search", "--text", "--", rest, who])
-            }
+            rest.isEmpty
+                ? refuse("/search needs a text") : show(MessageQuery(key: key, kind: .text(rest)))
         case .file: sendFile(rest, to: who)
         case .older: scroll(up: max(1, viewHeight - 2))
         case .read: if let last = conversation?.messages.last?.number { markRead(upTo: last) }
