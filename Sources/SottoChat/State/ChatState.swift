@@ -163,6 +163,8 @@ package struct ChatState: Sendable {
     var printed: Set<Int64> = []
     /// The lines that came before the conversation was open.
     var waitingLines: [String] = []
+    /// The lines that were not sent or not done, without a screen.
+    var lost: [(key: ConversationKey?, text: String)] = []
 
     /// The activity of another person.
     struct Signal: Sendable, Hashable {

@@ -6,11 +6,11 @@ extension ChatState {
         let name = line.dropFirst().prefix { !$0.isWhitespace }
         let rest = whole(String(line.dropFirst(name.count + 1)))
         guard !name.isEmpty else {
-            editor.set(line)
+            leave(line)
             return refuse("no command has a space after the slash; begin a text with //")
         }
         guard let command = SlashCommand(rawValue: String(name)) else {
-            editor.set(line)
+            leave(line)
             return refuse(
                 "no command /\(Cells.line(String(name), limit: 20)); begin a text with //, see /help"
             )
@@ -22,7 +22,7 @@ extension ChatState {
             return refuse("/\(command.rawValue) is for groups")
         }
         if command.usage.isEmpty, !rest.isEmpty {
-            editor.set(line)
+            leave(line)
             return refuse("/\(command.rawValue) stands alone: nothing follows it")
         }
         run(command, command.takesName ? unquoted(rest) : rest)

@@ -21,7 +21,7 @@ extension ChatState {
         let isOdd =
             takesPlain ? !text.isEmpty : word == nil && ["#", "-"].contains(String(rest.prefix(1)))
         guard !isOdd else {
-            editor.set("/\(command.rawValue) \(rest)")
+            leave("/\(command.rawValue) \(rest)")
             let odd = Cells.line(
                 String((takesPlain ? text : rest).prefix { !$0.isWhitespace }), limit: 20)
             return refuse(
