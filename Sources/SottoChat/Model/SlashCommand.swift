@@ -8,23 +8,40 @@ enum SlashCommand: String, CaseIterable, Sendable {
     case questions, list, open, unlock, lock, help, quit
 
     /// The arguments after the name.
-    var usage: String {
+    enum Arguments: Sendable, Hashable {
+        case nothing
+        /// A message, which can be left out, and the word in the help for what follows it.
+        case message(then: String?)
+        /// Others, as the help has them.
+        case words(String)
+    }
+
+    var arguments: Arguments {
         switch self {
-        case .reply, .edit: "[-N | #N] TEXT"
-        case .react: "[-N | #N] EMOJI"
-        case .delete, .pin, .unpin, .save, .copy, .info: "[-N | #N]"
-        case .forward: "[-N | #N] NAME"
-        case .file: "PATH [TEXT]"
-        case .search: "TEXT"
-        case .timer: "TIME | off"
-        case .receipts, .typing, .presence: "on | off"
-        case .verify: "[NUMBER]"
-        case .block, .unblock: "[NAME]"
-        case .accept: "[NAME]"
-        case .rename, .open, .grant, .invite, .remove: "NAME"
+        case .reply, .edit: .message(then: "TEXT")
+        case .react: .message(then: "EMOJI")
+        case .delete, .pin, .unpin, .save, .copy, .info: .message(then: nil)
+        case .forward: .message(then: "NAME")
+        case .file: .words("PATH [TEXT]")
+        case .search: .words("TEXT")
+        case .timer: .words("TIME | off")
+        case .receipts, .typing, .presence: .words("on | off")
+        case .verify: .words("[NUMBER]")
+        case .block, .unblock: .words("[NAME]")
+        case .accept: .words("[NAME]")
+        case .rename, .open, .grant, .invite, .remove: .words("NAME")
         case .pins, .older, .read, .mute, .unmute, .members, .leave, .questions, .list, .unlock,
             .lock, .help, .quit:
-            ""
+            .nothing
+        }
+    }
+
+    /// The arguments in the help.
+    var usage: String {
+        switch arguments {
+        case .nothing: ""
+        case .message(then: let word): "[-N | #N]" + (word.map { " " + $0 } ?? "")
+        case .words(let words): words
         }
     }
 

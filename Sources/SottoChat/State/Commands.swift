@@ -21,7 +21,7 @@ extension ChatState {
         if command.isForGroups, conversation?.key.isGroup != true {
             return refuse("/\(command.rawValue) is for groups")
         }
-        if command.usage.isEmpty, !rest.isEmpty {
+        if command.arguments == .nothing, !rest.isEmpty {
             leave(line)
             return refuse("/\(command.rawValue) stands alone: nothing follows it")
         }
@@ -51,9 +51,10 @@ extension ChatState {
 
     private mutating func run(_ command: SlashCommand, _ rest: String, in key: ConversationKey) {
         let who = key.who
+        if case .message(then: let word) = command.arguments {
+            return runOnMessage(command, rest, in: key, isAlone: word == nil)
+        }
         switch command {
-        case .reply, .edit, .react, .delete, .pin, .unpin, .forward, .save, .copy, .info:
-            runOnMessage(command, rest, in: key)
         case .pins: show(MessageQuery(key: key, kind: .pinned))
         case .search:
             rest.isEmpty
