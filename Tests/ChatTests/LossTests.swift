@@ -304,11 +304,28 @@ struct LossTests {
         stage.press(.control("d"))
         stage.say("compose file", "compose: error: a.jpg: no such file or directory")
         stage.end("compose file", 66, 0, 0)
-        #expect(stage.isEnded(0))
+        #expect(stage.isEnded(66) && !stage.isEnded(0))
         #expect(
             warnings(stage) == [
                 "sotto chat: a.jpg: no such file or directory; quote a name with spaces"
             ])
+    }
+
+    /// What failed before the end was told on the screen.
+    @Test func onlyAFailureAtTheEndGivesTheStatus() {
+        var stage = stage()
+        stage.enter("/file a.jpg")
+        stage.end("compose file", 66, 0, 0)
+        stage.press(.control("d"))
+        #expect(stage.isEnded(0))
+    }
+
+    @Test func aSignalGivesItsStatusAlsoAfterAFailure() {
+        var stage = stage()
+        stage.enter("/file a.jpg")
+        stage.give(.interrupted(15))
+        stage.end("compose file", 66, 0, 0)
+        #expect(stage.isEnded(143) && !stage.isEnded(66))
     }
 
     // MARK: The typed line

@@ -148,7 +148,7 @@ package struct ChatState: Sendable {
     /// The exit status after everything is sent, once the program ends then.
     var finishing: Int32?
     var isFinishing: Bool { finishing != nil }
-    /// The status of the first line that was not sent or not done, without a screen.
+    /// The status of the first line that was not sent or not done, without a screen or at the end.
     var failure: Int32?
     var isInputEnded = false
     /// Whether the outbox was listed at the end.
@@ -288,12 +288,11 @@ package struct ChatState: Sendable {
 
     mutating func complain(_ text: String) { say(text, isAlert: true) }
 
-    /// Tells why a typed line was not sent or not done: also after the end of the screen, and without one by the exit status.
+    /// Tells why a typed line was not sent or not done. At the end, when the screen ends before it can be read, and without a screen,
+    /// the exit status tells it too.
     mutating func refuse(_ text: String, status: Int32 = 1) {
-        if options.form == .lines {
-            failure = failure ?? status
-        } else if isFinishing {
-            // The screen ends before it can be read.
+        if options.form == .lines || isFinishing { failure = failure ?? status }
+        if options.form == .screen, isFinishing {
             effects.append(.warn("sotto chat: \(Cells.line(text, limit: 500))"))
         }
         complain(text)
