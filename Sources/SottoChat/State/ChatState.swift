@@ -192,6 +192,7 @@ package struct ChatState: Sendable {
         switch event {
         case .key(let key): take(key)
         case .paste(let text): paste(text)
+        case .typed(let text): takeTyped(text)
         case .resized(let columns, let rows):
             (options.columns, options.rows) = (max(1, columns), max(1, rows))
         case .ticked(let time, let uptime):
