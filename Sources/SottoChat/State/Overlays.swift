@@ -26,7 +26,9 @@ extension ChatState {
     }
 
     mutating func endMessages(_ query: MessageQuery, _ run: Running) {
-        let cause = run.status == 1 ? query.nothing : run.status == 0 ? nil : run.cause
+        var cause = run.status == 0 ? nil : run.cause
+        // Status 1: the list is empty.
+        if run.status == 1 { cause = query.nothing }
         guard options.form == .screen else {
             return show(query.title, cause.map { [$0] } ?? Self.plainLines(run.lines))
         }

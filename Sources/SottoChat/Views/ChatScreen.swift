@@ -147,10 +147,10 @@ extension ChatState {
     private func rows(ofMessages list: Overlay, _ height: Int) -> [[Screen.Span]] {
         let room = max(1, height - 1)
         let first = max(0, min(list.chosen - room / 2, list.messages.count - room))
-        let shown = list.messages.enumerated().dropFirst(first).prefix(room)
+        let places = first..<min(list.messages.count, first + room)
         let title = [Screen.Span("── \(list.title) ──  Enter: show, Esc: back", .dim)]
-        let rows = shown.map { place, message in
-            let isChosen = place == list.chosen
+        let rows = places.map { place -> [Screen.Span] in
+            let (message, isChosen) = (list.messages[place], place == list.chosen)
             var style = Screen.Style.bold
             style.isReversed = isChosen
             let time = Words.moment(options.localTime(message.time))
