@@ -98,8 +98,12 @@ struct InviteCommand: Program {
 /// `group remove`: ends the membership of others.
 struct RemoveCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "remove", abstract: "Remove members. They can be invited again.",
-        usage: "sotto group remove GROUP WHO ...")
+        name: "remove",
+        abstract: "Remove members, or take invitations back. They can be invited again.",
+        usage: "sotto group remove GROUP WHO ...",
+        discussion: """
+            A moderator takes back the invitations with a rank below moderator, whoever invited, until the person joins.
+            """)
 
     @OptionGroup var members: MembersArgument
 
@@ -123,7 +127,7 @@ struct BanCommand: Program {
 }
 
 extension MembersArgument {
-    /// Removes or bans the members, and prints the records. The removed people are told too.
+    /// Removes or bans the members and the invited people, and prints the records. The removed people are told too.
     fileprivate func cut(
         _ mail: RecentMail,
         _ act: ([KeyID], [GroupChange.Limit]) -> GroupChange.Act
@@ -131,12 +135,14 @@ extension MembersArgument {
         var (groups, found, who) = try open()
         try mail.check(groups)
         groups.takesDoubtful = mail.anyway
-        if found.state.policy.door != nil {
+        let removed = who.filter { found.state.ranks[$0] != nil }
+        if found.state.policy.door != nil, !removed.isEmpty {
             group.options.note(
                 "the removed members know the phrase of the door; change it: sotto group door --new-phrase \(try groups.argument(of: found)) | sotto encrypt | sotto send"
             )
         }
-        try groups.change(found, also: who) { group, transaction in
+        // The state has a note about each person to whom it sent an invitation.
+        try groups.change(found, also: removed) { group, transaction in
             try transaction.cut(who, in: group, act)
         }
     }

@@ -25,6 +25,25 @@ import Testing
             "printf '%s' \"$0\" | encrypt -q --to \(they.peer(of: party).name) | send -q", text)
     }
 
+    /// The messages around a found one are read, and Esc returns to the newest.
+    @Test func aFoundMessageIsShownInItsPlace() throws {
+        try stage.must(
+            they.alice,
+            "seq -f 'line %g' 150 | encrypt -q --jsonl --elsewhere --to bob > /dev/null")
+        let left = try chat(they.alice)
+        try left.waitFor("me  line 150")
+        try left.enter("/search line 33")
+        try left.wait("no list") { lines in
+            lines.contains { $0.hasPrefix("> ") && $0.hasSuffix("me  line 33") }
+        }
+        try left.press("Enter")
+        try left.waitFor("me  line 32")
+        try left.waitFor("me  line 34")
+        #expect(try !left.lines().contains { $0.contains("me  line 150") })
+        try left.press("Escape")
+        try left.waitFor("me  line 150")
+    }
+
     @Test func twoPeopleTalk() throws {
         for party in [they.alice, they.bob] {
             let peer = they.peer(of: party).name
