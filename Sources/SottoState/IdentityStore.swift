@@ -65,7 +65,7 @@ public final class IdentityStore: Sendable {
     }
 
     /// The schema, by version. A later version adds a script; a released script never changes.
-    private static let migrations = [
+    static let migrations = [
         """
         CREATE TABLE inbox (
             number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, day INTEGER NOT NULL,
