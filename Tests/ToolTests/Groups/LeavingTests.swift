@@ -66,10 +66,11 @@ struct LeavingTests {
     }
 
     /// A check belongs to the transaction that acts. While another process writes, no command says what it will find afterwards.
-    @Test(arguments: [
-        ("bob", ["forget", "team"], 64), ("alice", ["forget", "team"], 64),
-        ("alice", ["decline", "team"], 1), ("alice", ["invite", "team", "bob"], 64),
-    ] as [(String, [String], Int32)])
+    @Test(
+        arguments: [
+            ("bob", ["forget", "team"], 64), ("alice", ["forget", "team"], 64),
+            ("alice", ["decline", "team"], 1), ("alice", ["invite", "team", "bob"], 64),
+        ] as [(String, [String], Int32)])
     func aCommandIsRefusedWhereItWouldAct(
         _ who: String, _ command: [String], _ status: Int32
     ) throws {
