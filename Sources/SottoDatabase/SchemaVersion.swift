@@ -1,9 +1,9 @@
-/// What made the tables of a file, by its `PRAGMA user_version`: the number of scripts that were run, and in the lower 24
-/// bits a digest of their text.
+/// The origin of the tables of a file, from its `PRAGMA user_version`: the number of scripts that were run, and in the lower
+/// 24 bits a digest of their text.
 ///
 /// An unreleased build had other scripts, and so another digest. Its files are recognized without reading their tables.
 package enum SchemaVersion: Sendable, Equatable {
-    /// The first scripts of this version, or none of them.
+    /// No script, or the first scripts of this version.
     case known
     /// More scripts than this version has.
     case later
@@ -24,7 +24,7 @@ package enum SchemaVersion: Sendable, Equatable {
         }
     }
 
-    /// Returns the number of a file after these scripts, 0 for none of them.
+    /// Returns the number of a file after these scripts; 0 without scripts.
     package static func number(of scripts: some Collection<String>) -> Int64 {
         guard !scripts.isEmpty else { return 0 }
         // FNV-1a, 32 bits.

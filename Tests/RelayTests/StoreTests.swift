@@ -174,7 +174,7 @@ import Testing
         case unmarked, unmarkedLater
         /// With the mark of a store, version 1 and other tables.
         case counted
-        /// With the mark of a store and the number of its own scripts.
+        /// With the mark of a store and the number of other scripts.
         case changed
 
         func make(_ path: String) throws {

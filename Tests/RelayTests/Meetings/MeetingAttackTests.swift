@@ -5,11 +5,11 @@ import Testing
 
 @testable import SottoServer
 
-/// What a relay does with the messages of a meeting.
+/// A treatment of the messages of a meeting by a relay.
 enum MeetingAttack: String, Sendable, CaseIterable {
     /// Reads all messages, and changes none.
     case reads
-    /// Gives the joining side an offer of its own.
+    /// Makes an offer itself, and gives it to the joining side.
     case ownOffer
     /// Gives it the offer of an earlier meeting of the two.
     case repeatedOffer
@@ -93,7 +93,7 @@ struct EarlierMeeting {
     }
 }
 
-/// `sotto meet` at a relay that attacks: nobody becomes a contact but the two, and a relay that only reads learns no card.
+/// `sotto meet` at a relay that attacks: only the two sides become contacts, and the relay learns no card.
 @Suite(.timeLimit(.minutes(60))) struct MeetingAttackTests {
     @Test(arguments: ["tcp", "tls", "http"], MeetingAttack.allCases)
     func aRelayThatAttacksMakesNoContact(_ scheme: String, _ attack: MeetingAttack) throws {
