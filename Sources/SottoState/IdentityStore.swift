@@ -202,7 +202,4 @@ public final class IdentityStore: Sendable {
 
     /// The kind of the file: `SoSt` in ASCII.
     package static let fileKind: Int32 = 0x536F_5374
-
-    /// The version of the schema.
-    package static var schemaVersion: Int { migrations.count }
 }
