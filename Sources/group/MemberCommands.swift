@@ -83,11 +83,12 @@ struct InviteCommand: Program {
     func execute() throws {
         let (groups, found) = try group.open()
         let invited = try people.map { try Invited($0, groups, in: found) }
-        for person in invited where found.state.ranks[person.id] != nil {
-            throw Failure(.usage, "\(try groups.name(of: person.id)) is a member already")
-        }
+        let names = try invited.map { try groups.name(of: $0.id) }
         let records = try groups.store.transaction { transaction in
             var group = try groups.present(found, transaction)
+            for (person, name) in zip(invited, names) where group.state.ranks[person.id] != nil {
+                throw Failure(.usage, "\(name) is a member already")
+            }
             group = try groups.invite(invited, isReader ? .reader : .member, to: group, transaction)
             return try groups.told(groups.invitations(of: group, for: invited, transaction))
         }
