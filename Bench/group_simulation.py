@@ -374,9 +374,9 @@ class Simulation:
         self.flush(member)
 
     def participants(self, member):
-        """Returns the participants' records as a member sees them; `None` if the member knows no such group."""
+        """Returns the records of the members, without invited people, as a member sees them; `None` if the member knows no such group."""
         output = self.must(member, "group", "participants", "--json", self.group)
-        people = [json.loads(line) for line in output.splitlines()]
+        people = [person for person in map(json.loads, output.splitlines()) if "standing" not in person]
         if any(person.get("me") for person in people):
             self.ranks = {self.by_id[person["id"]].name: person["role"] for person in people}
         return people
@@ -696,9 +696,9 @@ class Judge:
         simulation, states = self.simulation, collections.defaultdict(list)
         for member in self.members:
             shown = json.loads(simulation.must(member, "group", "show", simulation.group))
-            people = simulation.must(member, "group", "participants", "--json", simulation.group).splitlines()
             people = frozenset(
-                (person["id"], person["role"], person.get("nickname")) for person in map(json.loads, people))
+                (person["id"], person["role"], person.get("nickname"))
+                for person in simulation.participants(member))
             heads = frozenset(Fold(self.logs[member.name]).heads())
             states[shown["state"], heads, people].append(member.name)
             if shown["standing"] != "member":

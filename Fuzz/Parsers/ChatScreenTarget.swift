@@ -43,10 +43,12 @@ private struct ChatScreenStage {
         let pipeline = running.isEmpty ? nil : running[Int(rest.first ?? 0) % running.count]
         switch kind {
         case UInt8(ascii: "k"):
-            for input in decoder.decode(rest) + decoder.flush() {
+            let inputs = decoder.decode(rest, secretly: state.takesPassphrase) + decoder.flush()
+            for input in inputs {
                 switch input {
                 case .key(let key): give(.key(key))
                 case .paste(let text): give(.paste(text))
+                case .secret(let text): give(.typed(text))
                 }
             }
         case UInt8(ascii: "r"):

@@ -6,6 +6,8 @@ package enum ChatEvent: Sendable {
     case key(Key)
     /// A text that was pasted into the terminal.
     case paste(String)
+    /// A text that was typed or pasted while ``ChatState/takesPassphrase`` was true. The state wipes it.
+    case typed(TypedPassphrase)
     /// The terminal has another size.
     case resized(columns: Int, rows: Int)
     /// The time of the system clock, and of the monotonic clock in milliseconds. The loop gives them before each batch of events, and

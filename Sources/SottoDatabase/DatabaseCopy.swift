@@ -5,17 +5,19 @@ package enum DatabaseCopy {
     /// Copies a consistent snapshot of the file at `path` to `new`, which is empty or does not exist yet.
     ///
     /// Other processes can write meanwhile, but the log is not checkpointed. Throws if the file has another
-    /// `application_id` than `kind`, a table of `tables` is missing, or more than `versions` migrations were run, because
-    /// the file then belongs to another program or version. The copy is checked and not yet synchronized.
+    /// `application_id` than `kind`, a table of `tables` is missing, or other scripts than the first of `migrations` were run,
+    /// because the file then belongs to another program or version. The copy is checked and not yet synchronized.
     package static func make(
-        of path: String, to new: String, kind: Int32, versions: Int, tables: [String]
+        of path: String, to new: String, kind: Int32, migrations: [String], tables: [String]
     ) throws(DatabaseError) {
         let source = try Handle(path)
         guard try source.integer("PRAGMA application_id") == kind else {
             throw .otherFormat(path: path)
         }
-        guard try source.integer("PRAGMA user_version") <= versions else {
-            throw .newerVersion(path: path)
+        switch SchemaVersion(try source.integer("PRAGMA user_version"), of: migrations) {
+        case .known: break
+        case .later: throw .newerVersion(path: path)
+        case .other: throw .otherFormat(path: path)
         }
         for table in tables {
             let count = try source.integer(

@@ -9,6 +9,7 @@ package final class DurableDatabase: @unchecked Sendable {
     /// The path of the file.
     package let path: String
     private let kind: Int32?
+    private let migrations: [String]
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private(set) var handle: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
@@ -19,28 +20,18 @@ package final class DurableDatabase: @unchecked Sendable {
 
     /// Opens or creates the file with mode 0600 and updates its schema.
     ///
-    /// `migrations` are SQL scripts; `PRAGMA user_version` is the number of scripts that were run. A file with a higher
-    /// number is from a later version, and ``DatabaseError/newerVersion(path:)`` is thrown. `kind` is the file's
-    /// `PRAGMA application_id`: a file with another one throws ``DatabaseError/otherFormat(path:)``, and `nil` accepts
-    /// any. Neither file is written to. Waits at most `lockTimeout` seconds for other processes that write. With
-    /// `erases`, deleted content is overwritten.
-    package convenience init(
-        path: String, kind: Int32? = nil, migrations: [String], lockTimeout: Double,
-        erases: Bool = false
-    ) throws(DatabaseError) {
-        try self.init(
-            path: path, kind: kind, version: migrations.count, lockTimeout: lockTimeout,
-            erases: erases)
-        try migrate(migrations) { _, _ throws(DatabaseError) in }
-    }
-
-    /// Opens or creates the file like ``init(path:kind:migrations:lockTimeout:erases:)``, but leaves the update of its
-    /// schema to ``migrate(_:after:)``. `version` is the number of migrations.
+    /// `migrations` are SQL scripts; ``SchemaVersion`` says how `PRAGMA user_version` tells which of them were run. `kind` is
+    /// the file's `PRAGMA application_id`. A file of a later version throws ``DatabaseError/newerVersion(path:)``, and one of
+    /// another kind or with tables of other scripts ``DatabaseError/otherFormat(path:)``; neither is written to. Without
+    /// `kind`, every file is accepted. Waits at most `lockTimeout` seconds for other processes that write. With `erases`,
+    /// deleted content is overwritten. Without `migrates`, the update is left to ``migrate(after:)``.
     package init(
-        path: String, kind: Int32? = nil, version: Int, lockTimeout: Double, erases: Bool
+        path: String, kind: Int32? = nil, migrations: [String], lockTimeout: Double,
+        erases: Bool = false, migrates: Bool = true
     ) throws(DatabaseError) {
         self.path = path
         self.kind = kind
+        self.migrations = migrations
         // The file is created here to set its mode, which SQLite also gives to the log files. An existing file is not
         // opened: closing it would release the locks that SQLite holds on it elsewhere in this process.
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -59,8 +50,8 @@ package final class DurableDatabase: @unchecked Sendable {
         sqlite3_busy_timeout(handle, Int32(clamping: Int64(lockTimeout * 1_000)))
         while true {
             do throws(DatabaseError) {
-                try prepare(version, erases: erases)
-                return
+                try prepare(erases: erases)
+                break
             } catch {
                 // SQLite returns immediately, ignoring its busy timeout, when two processes race to switch a new file
                 // to WAL.
@@ -68,11 +59,12 @@ package final class DurableDatabase: @unchecked Sendable {
                 usleep(5_000)
             }
         }
+        if migrates { try migrate { _, _ throws(DatabaseError) in } }
     }
 
-    private func prepare(_ version: Int, erases: Bool) throws(DatabaseError) {
+    private func prepare(erases: Bool) throws(DatabaseError) {
         try use { connection throws(DatabaseError) in
-            try check(version, connection)
+            try check(connection)
             try connection.run("PRAGMA journal_mode = WAL")
             try connection.run("PRAGMA synchronous = FULL")
             guard try connection.integer("PRAGMA synchronous") == 2 else {
@@ -83,9 +75,8 @@ package final class DurableDatabase: @unchecked Sendable {
     }
 
     /// Throws unless the file is new, or of this kind and of this version or an earlier one.
-    private func check(
-        _ version: Int, _ connection: Connection<DatabaseError>
-    ) throws(DatabaseError) {
+    private func check(_ connection: Connection<DatabaseError>) throws(DatabaseError) {
+        guard let kind else { return }
         // Closing a file whose process was killed would copy the log into it.
         let hasLog = access(path + "-wal", F_OK) == 0
         func refuse(_ error: DatabaseError) throws(DatabaseError) {
@@ -93,24 +84,25 @@ package final class DurableDatabase: @unchecked Sendable {
             throw error
         }
         let present = try connection.integer("PRAGMA user_version")
-        if let kind {
-            let presentKind = try connection.integer("PRAGMA application_id")
-            if presentKind != kind, present != 0 || presentKind != 0 {
-                try refuse(.otherFormat(path: path))
-            }
+        let presentKind = try connection.integer("PRAGMA application_id")
+        if presentKind != kind, present != 0 || presentKind != 0 {
+            try refuse(.otherFormat(path: path))
         }
-        if present > version { try refuse(.newerVersion(path: path)) }
+        switch SchemaVersion(present, of: migrations) {
+        case .known: break
+        case .later: try refuse(.newerVersion(path: path))
+        case .other: try refuse(.otherFormat(path: path))
+        }
     }
 
     /// Runs the scripts that the file lacks in one transaction. `after` is called after each, with its number from 1, and
     /// converts content that no SQL can convert.
     package func migrate<Failure>(
-        _ migrations: [String],
         after: (Int, Connection<Failure>) throws(Failure) -> Void
     ) throws(Failure) {
         try use { connection throws(Failure) in
             func version() throws(Failure) -> Int {
-                Int(try connection.integer("PRAGMA user_version"))
+                SchemaVersion.count(in: try connection.integer("PRAGMA user_version"))
             }
             guard try version() < migrations.count else { return }
             try connection.transaction(
@@ -119,7 +111,8 @@ package final class DurableDatabase: @unchecked Sendable {
                     for number in try version()..<max(version(), migrations.count) {
                         try connection.script(migrations[number])
                         try after(number + 1, connection)
-                        try connection.run("PRAGMA user_version = \(number + 1)")
+                        let present = SchemaVersion.number(of: migrations.prefix(number + 1))
+                        try connection.run("PRAGMA user_version = \(present)")
                     }
                     if let kind { try connection.run("PRAGMA application_id = \(kind)") }
                 }, { $0 })

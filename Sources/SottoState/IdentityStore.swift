@@ -65,7 +65,7 @@ public final class IdentityStore: Sendable {
     }
 
     /// The schema, by version. A later version adds a script; a released script never changes.
-    private static let migrations = [
+    static let migrations = [
         """
         CREATE TABLE inbox (
             number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, day INTEGER NOT NULL,
@@ -202,7 +202,4 @@ public final class IdentityStore: Sendable {
 
     /// The kind of the file: `SoSt` in ASCII.
     package static let fileKind: Int32 = 0x536F_5374
-
-    /// The version of the schema.
-    package static var schemaVersion: Int { migrations.count }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import SottoBytes
 import SottoChat
 
 /// Standard input, as keys or as lines.
@@ -9,8 +10,9 @@ protocol ChatInput {
     /// The time after which ``take(isReadable:_:)`` has work although nothing is readable, in milliseconds.
     var milliseconds: Int64? { get }
 
-    /// Reads what is there, and adds the events. Returns whether the terminal was closed.
-    mutating func take(isReadable: Bool, _ events: inout [ChatEvent]) -> Bool
+    /// Reads what is there, and adds the events. `secretly` tells that text can be a passphrase. Returns whether the terminal was
+    /// closed.
+    mutating func take(isReadable: Bool, secretly: Bool, _ events: inout [ChatEvent]) -> Bool
 }
 
 /// No input, after a signal.
@@ -18,7 +20,7 @@ struct NoInput: ChatInput {
     let polled = pollfd(fd: -1, events: 0, revents: 0)
     let milliseconds: Int64? = nil
 
-    func take(isReadable: Bool, _ events: inout [ChatEvent]) -> Bool { false }
+    func take(isReadable: Bool, secretly: Bool, _ events: inout [ChatEvent]) -> Bool { false }
 }
 
 /// The keys of the terminal.
@@ -38,18 +40,23 @@ struct KeyInput: ChatInput {
         decoder.isPending ? max(0, last + Self.pause - MonotonicTime.milliseconds()) : nil
     }
 
-    mutating func take(isReadable: Bool, _ events: inout [ChatEvent]) -> Bool {
-        if isReadable { read(&events) }
+    mutating func take(isReadable: Bool, secretly: Bool, _ events: inout [ChatEvent]) -> Bool {
+        if isReadable { read(secretly: secretly, &events) }
         if milliseconds == 0 { add(decoder.flush(), &events) }
         return isClosed
     }
 
-    private mutating func read(_ events: inout [ChatEvent]) {
-        var block = [UInt8](repeating: 0, count: 4 << 10)
-        let count = Glibc.read(RawTerminal.descriptor, &block, block.count)
+    /// The bytes of one read. They can have a passphrase, so they are wiped.
+    nonisolated(unsafe) private static let block = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: 4 << 10, alignment: 1)
+
+    private mutating func read(secretly: Bool, _ events: inout [ChatEvent]) {
+        let block = Self.block
+        let count = Glibc.read(RawTerminal.descriptor, block.baseAddress, block.count)
         if count > 0 {
             last = MonotonicTime.milliseconds()
-            add(decoder.decode(block[..<count]), &events)
+            add(decoder.decode(block[..<count], secretly: secretly), &events)
+            wipe(block)
         } else if count == 0 || errno != EAGAIN && errno != EINTR {
             // The signal of a closed terminal comes only to the session that it controls.
             isClosed = true
@@ -61,6 +68,7 @@ struct KeyInput: ChatInput {
             switch input {
             case .key(let key): events.append(.key(key))
             case .paste(let text): events.append(.paste(text))
+            case .secret(let text): events.append(.typed(text))
             }
         }
     }
@@ -75,7 +83,7 @@ struct LineInput: ChatInput {
 
     var polled: pollfd { pollfd(fd: isClosed ? -1 : 0, events: Int16(POLLIN), revents: 0) }
 
-    mutating func take(isReadable: Bool, _ events: inout [ChatEvent]) -> Bool {
+    mutating func take(isReadable: Bool, secretly: Bool, _ events: inout [ChatEvent]) -> Bool {
         guard isReadable else { return false }
         var block = [UInt8](repeating: 0, count: 64 << 10)
         let count = Glibc.read(0, &block, block.count)

@@ -137,7 +137,9 @@ struct ChatLoop {
         notifier?.reap()
         if let cause = notifier?.takeFailure() { events.append(.notificationFailed(cause)) }
         if polled[0].revents != 0 { take(SignalPipe.numbers(from: signals), &events) }
-        if input.take(isReadable: polled[1].revents != 0, &events) { interrupt(SIGHUP, &events) }
+        let isClosed = input.take(
+            isReadable: polled[1].revents != 0, secretly: state.takesPassphrase, &events)
+        if isClosed { interrupt(SIGHUP, &events) }
         give(events)
         var place = fixed
         for (id, pipeline) in running {

@@ -40,27 +40,23 @@ struct AcceptCommand: Program {
                 .mismatch, "the card does not belong to \(person.id)",
                 hint: "the card has a different signer; do not use it for this id")
         }
-        if let contact = person.contact, contact.isBlocked {
-            throw Failure(
-                .untrusted, "\(person.shown) is blocked",
-                hint: "sotto contact unblock \(contact.argument)")
-        }
+        try Self.refuse(person, ifBlocked: person.contact)
         let isNew = person.contact == nil
         if let contact = person.contact, let name, name != contact.name {
             options.note("the name remains \(contact.name)")
         }
         if let card {
-            try add(card, open) { _ in name }
+            try add(card, of: person, open) { _ in name }
         } else if person.contact?.card == nil,
             let carried = try open.book.store()?.requestedCard(from: person.id)
         {
             let hint = "give a name: sotto contact accept \(carried.id.short) --name NAME"
-            try add(carried, open) { transaction in
+            try add(carried, of: person, open) { transaction in
                 try transaction.contact(id: carried.id) == nil
                     ? transaction.freeName(name, for: carried, hint: hint) : nil
             }
         } else if isNew {
-            try addWithoutCard(person.id, open)
+            try addWithoutCard(person, open)
         }
         guard let contact = try open.book.store()?.contact(id: person.id) else {
             throw Failure.noContact(id)
@@ -76,10 +72,12 @@ struct AcceptCommand: Program {
     /// Adds a card in one transaction, under the name that `name` returns in it. Another program could take a name between the check
     /// and the addition.
     private func add(
-        _ card: Card, _ open: OpenBook, as name: (StateTransaction) throws -> String?
+        _ card: Card, of person: Correspondent, _ open: OpenBook,
+        as name: (StateTransaction) throws -> String?
     ) throws {
         let outcome = try open.book.writableStore().transaction { transaction in
-            try transaction.introduce(
+            try Self.refuse(person, ifBlocked: transaction.contact(id: person.id))
+            return try transaction.introduce(
                 card, as: name(transaction), accounts: open.book.accounts)
         }
         if case .changed(let contact, let replaced) = outcome {
@@ -87,7 +85,18 @@ struct AcceptCommand: Program {
         }
     }
 
-    private func addWithoutCard(_ id: KeyID, _ open: OpenBook) throws {
+    /// Throws a failure with status 12 if a person is blocked.
+    private static func refuse(
+        _ person: Correspondent, ifBlocked contact: Contact?
+    ) throws(Failure) {
+        guard let contact, contact.isBlocked else { return }
+        throw Failure(
+            .untrusted, "\(person.shown) is blocked",
+            hint: "sotto contact unblock \(contact.argument)")
+    }
+
+    private func addWithoutCard(_ person: Correspondent, _ open: OpenBook) throws {
+        let id = person.id
         guard id != open.identity.id else { throw Failure(.usage, "this is your own id") }
         guard let name else {
             throw Failure(
@@ -96,7 +105,9 @@ struct AcceptCommand: Program {
         }
         let contact = Contact(name: try ContactName.checked(name), id: id, card: nil)
         try open.book.writableStore().transaction { transaction in
-            guard try transaction.contact(id: id) == nil else { return }
+            let known = try transaction.contact(id: id)
+            try Self.refuse(person, ifBlocked: known)
+            guard known == nil else { return }
             try transaction.save(contact)
         }
     }

@@ -16,14 +16,22 @@ struct UnblockCommand: Program {
 
     func execute() throws {
         let open = try options.open()
-        let contact = try open.contact(name)
-        if contact.name.isEmpty {
-            // The entry existed only for the block.
-            try open.book.writableStore().transaction { try $0.remove(id: contact.id) }
-            options.note("\(contact.id.short)… is no longer blocked")
-        } else {
-            try open.change(contact.id.description) { contact, _ in contact.isBlocked = false }
-            options.note("\(contact.name) is \(contact.isBlocked ? "no longer" : "not") blocked")
+        let id = try open.contact(name).id
+        let before = try open.book.writableStore().transaction { transaction in
+            guard var contact = try transaction.contact(id: id) else {
+                throw Failure.noContact(name)
+            }
+            let before = contact
+            contact.isBlocked = false
+            if contact.name.isEmpty {
+                // The entry existed only for the block.
+                try transaction.remove(id: id)
+            } else if before.isBlocked {
+                try transaction.save(contact)
+            }
+            return before
         }
+        let who = before.name.isEmpty ? id.short + "…" : before.name
+        options.note("\(who) is \(before.isBlocked ? "no longer" : "not") blocked")
     }
 }

@@ -169,16 +169,18 @@ struct ContinueCommand: Program {
         let (groups, found) = try group.open()
         guard found.standing == .member else { throw GroupError.notMember }
         let left = Set(try groups.members(without, of: found))
-        let name = nickname ?? found.state.nicknames[groups.owner.id]
-        let (new, records) = try groups.store.transaction { transaction in
-            let notes = try transaction.notes(of: found)
-            var policy = found.state.policy
+        let (old, new, records) = try groups.store.transaction { transaction in
+            let old = try groups.present(found, transaction)
+            guard old.standing == .member else { throw GroupError.notMember }
+            let notes = try transaction.notes(of: old)
+            var policy = old.state.policy
             policy.door = nil
+            let name = nickname ?? old.state.nicknames[groups.owner.id]
             let values =
-                found.state.values.sorted { $0.key < $1.key }.map(\.value)
+                old.state.values.sorted { $0.key < $1.key }.map(\.value)
                 + (name.map { [.nickname($0)] } ?? [])
-            var new = try transaction.createGroup(policy, values, continues: found)
-            let members = found.members.filter { $0.id != groups.owner.id && !left.contains($0.id) }
+            var new = try transaction.createGroup(policy, values, continues: old)
+            let members = old.members.filter { $0.id != groups.owner.id && !left.contains($0.id) }
             var invited: [Invited] = []
             for rank in [GroupRank.member, .reader] {
                 let people = members.filter { min($0.rank, .member) == rank }.compactMap { member in
@@ -188,9 +190,10 @@ struct ContinueCommand: Program {
                 new = try groups.invite(people, rank, to: new, transaction)
                 invited += people
             }
-            return (new, try groups.told(groups.invitations(of: new, for: invited, transaction)))
+            let records = try groups.invitations(of: new, for: invited, transaction)
+            return (old, new, try groups.told(records))
         }
-        for member in found.members where !left.contains(member.id) && !new.log.names(member.id) {
+        for member in old.members where !left.contains(member.id) && !new.log.names(member.id) {
             group.options.note(
                 "\(try groups.name(of: member.id)) is not invited, because no signed card is known")
         }

@@ -39,15 +39,14 @@ struct GrantCommand: Program {
 
     func execute() throws {
         let (groups, found) = try group.open()
-        guard !newcomers || found.state.policy.visibility == .granted else {
-            throw Failure(
-                .usage,
-                "in \(try groups.localName(of: found)) the rules decide what later members read, and not you"
-            )
-        }
+        let name = try groups.localName(of: found)
         var who = try groups.members(names, of: found)
         var granted = found
         try groups.change(found) { group, transaction in
+            guard !newcomers || group.state.policy.visibility == .granted else {
+                throw Failure(
+                    .usage, "in \(name) the rules decide what later members read, and not you")
+            }
             if all { who = try groups.membersWithoutGrant(in: group, transaction) }
             for member in who { try transaction.grant(member, in: group) }
             granted = try newcomers ? transaction.show(toNewcomersOf: group, true) : group

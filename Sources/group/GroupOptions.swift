@@ -81,17 +81,18 @@ struct ChangeArgument: ArgumentGroup {
     }
 }
 
-/// The members that a command works on, and their group.
+/// The members and invited people that a command works on, and their group.
 struct MembersArgument: ArgumentGroup {
     @OptionGroup var group: GroupArgument
 
-    @Argument("who", help: "The members: contacts, ids or nicknames.")
+    @Argument("who", help: "The members or invited people: contacts, ids or nicknames.")
     var names: [String]
 
-    /// Opens the state, and finds the group and the members. Throws a failure with status 66 for a person who is no member.
+    /// Opens the state, and finds the group and the people. Throws a failure with status 66 for a person who is neither a member nor
+    /// invited.
     func open() throws -> (groups: OpenGroups, group: StoredGroup, members: [KeyID]) {
         let (groups, group) = try group.open()
-        return (groups, group, try groups.members(names, of: group))
+        return (groups, group, try groups.members(names, of: group, orInvited: true))
     }
 }
 
@@ -214,14 +215,16 @@ struct OpenGroups {
         try output.finish()
     }
 
-    /// Returns the ids of members, by the names of contacts, ids, or nicknames, as ``NameRule`` says. Throws a failure with status
-    /// 66 for a person who is no member.
+    /// Returns the ids of members, and of invited people if they count too, by the names of contacts, ids, or nicknames, as
+    /// ``NameRule`` says. Throws a failure with status 66 for another person.
     ///
     /// It is not called within a transaction, in which the address book cannot be read.
-    func members(_ names: [String], of group: StoredGroup) throws -> [KeyID] {
+    func members(
+        _ names: [String], of group: StoredGroup, orInvited: Bool = false
+    ) throws -> [KeyID] {
         guard !names.isEmpty else { return [] }
         let contacts = try store.contacts()
-        let ids = Array(group.state.ranks.keys)
+        let ids = Array(group.state.ranks.keys) + (orInvited ? group.invited.map(\.id) : [])
         let known =
             contacts.map { NameRule.Known($0) }
             + ids.map { id in
@@ -238,7 +241,7 @@ struct OpenGroups {
                 try book.meaning(of: name, among: known, for: .acting)?.peer
                 ?? KeyID(RecipientArgument.pasted(name))
                 ?? book.meaning(of: name, among: nicknamed, for: .acting)?.peer
-            guard let id = found, group.state.ranks[id] != nil else {
+            guard let id = found, ids.contains(id) else {
                 throw Failure(
                     .noInput, "\(name) is not a member",
                     hint: "list the members: sotto group participants \(try argument(of: group))")
@@ -263,10 +266,11 @@ struct OpenGroups {
         try store.readableContact(id: id)?.argument ?? id.description
     }
 
-    /// Returns the names that the members chose: their nicknames, or the names on their cards.
+    /// Returns the names that the members and invited people chose: their nicknames, or the names on their cards.
     func chosenNames(in group: StoredGroup) throws -> [KeyID: String] {
         try store.preview { transaction in
-            let names = try group.state.ranks.keys.compactMap { id in
+            let people = group.state.ranks.keys + group.invited.map(\.id)
+            let names = try people.compactMap { id in
                 try transaction.memberName(of: id, in: group).map { (id, $0) }
             }
             return Dictionary(names) { first, _ in first }

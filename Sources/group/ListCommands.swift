@@ -259,7 +259,7 @@ extension ShowCommand {
 struct ParticipantsCommand: Program {
     static let configuration = CommandConfiguration(
         name: "participants",
-        abstract: "List the members: name, rank, nickname, id, and marks.",
+        abstract: "List the members and the invited people: name, rank, nickname, id, and marks.",
         usage: "sotto group participants [--text | --json] GROUP")
 
     @OptionGroup var form: GroupForm
@@ -268,47 +268,65 @@ struct ParticipantsCommand: Program {
 
     func validate() throws { try form.check(group.options) }
 
+    /// A member, or a person who is invited.
+    private struct Person {
+        let id: KeyID
+        /// The rank; of an invited person the one that they get.
+        let rank: GroupRank
+        let isInvited: Bool
+    }
+
     func execute() throws {
         let (groups, found) = try group.open(for: .reading)
         let notes = try groups.store.preview { try $0.notes(of: found) }
         let names = try groups.chosenNames(in: found)
         let known = try groups.store.preview { try $0.lookAlikeNames() }
+        let people =
+            found.members.map { Person(id: $0.id, rank: $0.rank, isInvited: false) }
+            + found.invited.map { Person(id: $0.id, rank: $0.rank, isInvited: true) }
         func holder(_ member: KeyID) -> LookAlikeNames.Holder? {
             names[member].flatMap { known.holder(like: $0, of: member) }
         }
-        func sees(_ member: KeyID) -> Bool {
-            found.showsMessages(of: groups.owner.id, to: member, notes)
+        func sees(_ person: Person) -> Bool {
+            !person.isInvited && found.showsMessages(of: groups.owner.id, to: person.id, notes)
         }
-        func showsLater(_ member: KeyID) -> Bool {
-            member == groups.owner.id && found.showsToNewcomers
+        func showsLater(_ person: Person) -> Bool {
+            person.id == groups.owner.id && found.showsToNewcomers
         }
         guard form.isText(group.options) else {
             return try groups.print(
-                found.members.map { member in
-                    JSONObject([
+                people.map { person in
+                    let joined = person.isInvited ? nil : found.log.joined(person.id)
+                    return JSONObject([
                         ("v", .integer(1)), ("type", .string("participant")),
-                        ("id", .string(member.id.description)), ("role", .string(member.rank.name)),
-                        ("nickname", names[member.id].map { .string($0) }),
-                        ("looksLike", holder(member.id).map { .string($0.name) }),
-                        ("name", .string(try groups.name(of: member.id))),
-                        ("joined", found.log.joined(member.id).map { .string($0.description) }),
-                        ("me", member.id == groups.owner.id ? .bool(true) : nil),
-                        ("seesMe", .bool(sees(member.id))),
-                        ("newcomersSeeMe", showsLater(member.id) ? .bool(true) : nil),
+                        ("id", .string(person.id.description)),
+                        ("standing", person.isInvited ? .string("invited") : nil),
+                        ("role", .string(person.rank.name)),
+                        ("nickname", names[person.id].map { .string($0) }),
+                        ("looksLike", holder(person.id).map { .string($0.name) }),
+                        ("name", .string(try groups.name(of: person.id))),
+                        ("joined", joined.map { .string($0.description) }),
+                        ("me", person.id == groups.owner.id ? .bool(true) : nil),
+                        ("seesMe", .bool(sees(person))),
+                        ("newcomersSeeMe", showsLater(person) ? .bool(true) : nil),
                     ])
                 })
         }
         let output = try Output(path: "-", content: .text)
         var table = Table(headings: ["NAME", "RANK", "NICKNAME", "ID"], on: output)
-        for member in found.members {
+        for person in people {
             var marks: [String] = []
-            if !sees(member.id) { marks.append("does not see your messages") }
-            if let holder = holder(member.id) { marks.append(holder.likeness) }
-            if showsLater(member.id) { marks.append("later members see your messages") }
+            if person.isInvited {
+                marks.append("invited, no answer yet")
+            } else if !sees(person) {
+                marks.append("does not see your messages")
+            }
+            if let holder = holder(person.id) { marks.append(holder.likeness) }
+            if showsLater(person) { marks.append("later members see your messages") }
             table.add([
-                Table.cut(try groups.name(of: member.id), to: Table.nameWidth), member.rank.name,
-                Table.cut(names[member.id] ?? "-", to: Table.nameWidth),
-                member.id.short, marks.joined(separator: ", "),
+                Table.cut(try groups.name(of: person.id), to: Table.nameWidth), person.rank.name,
+                Table.cut(names[person.id] ?? "-", to: Table.nameWidth),
+                person.id.short, marks.joined(separator: ", "),
             ])
         }
         try output.writeText(table.text)

@@ -83,11 +83,12 @@ struct InviteCommand: Program {
     func execute() throws {
         let (groups, found) = try group.open()
         let invited = try people.map { try Invited($0, groups, in: found) }
-        for person in invited where found.state.ranks[person.id] != nil {
-            throw Failure(.usage, "\(try groups.name(of: person.id)) is a member already")
-        }
+        let names = try invited.map { try groups.name(of: $0.id) }
         let records = try groups.store.transaction { transaction in
             var group = try groups.present(found, transaction)
+            for (person, name) in zip(invited, names) where group.state.ranks[person.id] != nil {
+                throw Failure(.usage, "\(name) is a member already")
+            }
             group = try groups.invite(invited, isReader ? .reader : .member, to: group, transaction)
             return try groups.told(groups.invitations(of: group, for: invited, transaction))
         }
@@ -98,8 +99,12 @@ struct InviteCommand: Program {
 /// `group remove`: ends the membership of others.
 struct RemoveCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "remove", abstract: "Remove members. They can be invited again.",
-        usage: "sotto group remove GROUP WHO ...")
+        name: "remove",
+        abstract: "Remove members, or take invitations back. They can be invited again.",
+        usage: "sotto group remove GROUP WHO ...",
+        discussion: """
+            A moderator takes back the invitations with a rank below moderator, whoever invited, until the person joins.
+            """)
 
     @OptionGroup var members: MembersArgument
 
@@ -123,7 +128,7 @@ struct BanCommand: Program {
 }
 
 extension MembersArgument {
-    /// Removes or bans the members, and prints the records. The removed people are told too.
+    /// Removes or bans the members and the invited people, and prints the records. The removed people are told too.
     fileprivate func cut(
         _ mail: RecentMail,
         _ act: ([KeyID], [GroupChange.Limit]) -> GroupChange.Act
@@ -131,12 +136,14 @@ extension MembersArgument {
         var (groups, found, who) = try open()
         try mail.check(groups)
         groups.takesDoubtful = mail.anyway
-        if found.state.policy.door != nil {
+        let removed = who.filter { found.state.ranks[$0] != nil }
+        if found.state.policy.door != nil, !removed.isEmpty {
             group.options.note(
                 "the removed members know the phrase of the door; change it: sotto group door --new-phrase \(try groups.argument(of: found)) | sotto encrypt | sotto send"
             )
         }
-        try groups.change(found, also: who) { group, transaction in
+        // The state has a note about each person to whom it sent an invitation.
+        try groups.change(found, also: removed) { group, transaction in
             try transaction.cut(who, in: group, act)
         }
     }

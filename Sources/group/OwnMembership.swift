@@ -100,10 +100,13 @@ struct DeclineCommand: Program {
     func execute() throws {
         let (groups, found) = try group.open()
         let name = try groups.localName(of: found)
-        guard found.standing == .invited else {
-            throw Failure(.no, "there is no invitation to \(name)")
+        try groups.store.transaction { transaction in
+            let group = try groups.present(found, transaction)
+            guard group.standing == .invited else {
+                throw Failure(.no, "there is no invitation to \(name)")
+            }
+            try transaction.decline(group)
         }
-        try groups.store.transaction { try $0.decline(found) }
         group.options.note("declined the invitation to \(name)")
     }
 }
@@ -126,29 +129,33 @@ struct ForgetCommand: Program {
     func execute() throws {
         let (groups, found) = try group.open()
         let name = try groups.localName(of: found)
-        guard found.standing != .member else {
-            throw Failure(
-                .usage, "you are a member of \(name)",
-                hint:
-                    "leave it first: sotto group leave \(try groups.argument(of: found)) | sotto encrypt | sotto send"
-            )
+        let argument = try groups.argument(of: found)
+        try groups.store.transaction { transaction in
+            let group = try groups.present(found, transaction)
+            guard group.standing != .member else {
+                throw Failure(
+                    .usage, "you are a member of \(name)",
+                    hint:
+                        "leave it first: sotto group leave \(argument) | sotto encrypt | sotto send"
+                )
+            }
+            if !anyway, group.isInTouch, let untold = try transaction.untold(in: group) {
+                try check(untold, name, argument)
+            }
+            try transaction.forget(group)
         }
-        if !anyway { try checkTold(found, groups) }
-        try groups.store.transaction { try $0.forget(found) }
         group.options.note("deleted \(name), id \(found.id.short)")
     }
 
     /// Throws a failure with status 64 if members do not know of changes that `group sync` would tell them.
-    private func checkTold(_ found: StoredGroup, _ groups: OpenGroups) throws {
-        guard found.isInTouch, let untold = try groups.store.preview({ try $0.untold(in: found) }),
-            untold.members > 0
-        else { return }
+    private func check(
+        _ untold: UntoldChanges, _ name: String, _ argument: String
+    ) throws(Failure) {
+        guard untold.members > 0 else { return }
         throw Failure(
             .usage,
-            "\(counted(untold.changes, "change")) of \(try groups.localName(of: found)) not told to \(counted(untold.members, "member"))",
-            hint:
-                "tell them first: sotto group sync \(try groups.argument(of: found)) --send, or give --anyway"
-        )
+            "\(counted(untold.changes, "change")) of \(name) not told to \(counted(untold.members, "member"))",
+            hint: "tell them first: sotto group sync \(argument) --send, or give --anyway")
     }
 }
 
@@ -174,31 +181,36 @@ struct LeaveCommand: Program {
     func execute() throws {
         var (groups, found) = try group.open()
         groups.takesDoubtful = anyway
+        let name = try groups.localName(of: found)
+        let argument = try groups.argument(of: found)
         let others = found.members.count - 1
         if found.standing == .member, !found.isDoubtful, others > 0 {
-            try checkOwners(found, groups)
+            try checkOwners(found, name, argument)
             try group.options.records.check()
-            let name = try groups.localName(of: found)
             try question.ask(to: "leave \(name), with \(counted(others, "other member"))")
         }
         try groups.change(found) { group, transaction in
-            try transaction.write(
+            // Another owner can have left or stepped down during the question.
+            if !group.isDoubtful, group.members.count > 1 {
+                try checkOwners(group, name, argument)
+            }
+            return try transaction.write(
                 .leave(transaction.limits(of: groups.owner.id, in: group)), in: group)
         }
-        let name = try groups.argument(of: found)
         group.options.note(
-            "the group stays in the list; when the members know, delete it here: sotto group forget \(name)"
+            "the group stays in the list; when the members know, delete it here: sotto group forget \(argument)"
         )
     }
 
     /// Throws a failure with status 64 if the group would have no owner.
-    private func checkOwners(_ found: StoredGroup, _ groups: OpenGroups) throws {
-        guard !anyway, !found.hasOtherOwner else { return }
+    private func checkOwners(
+        _ group: StoredGroup, _ name: String, _ argument: String
+    ) throws(Failure) {
+        guard !anyway, !group.hasOtherOwner else { return }
         throw Failure(
-            .usage,
-            "you are the only owner of \(try groups.localName(of: found)), and others stay in it",
+            .usage, "you are the only owner of \(name), and others stay in it",
             hint:
-                "make another member owner first: sotto group role \(try groups.argument(of: found)) WHO owner --send; or give --anyway"
+                "make another member owner first: sotto group role \(argument) WHO owner --send; or give --anyway"
         )
     }
 }

@@ -124,17 +124,18 @@ struct DoorCommand: Program {
             ? group.open() : group.group.open(for: publishes ? .acting : .reading)
         if isNew { return try change(found, groups) }
         if closes { return try close(found, groups) }
-        guard found.state.policy.door != nil else {
-            throw Failure(
-                .no, "\(try groups.localName(of: found)) has no door",
-                hint:
-                    "make one: sotto group door --new-phrase \(try groups.argument(of: found)) | sotto encrypt | sotto send"
-            )
-        }
+        let noDoor = Failure(
+            .no, "\(try groups.localName(of: found)) has no door",
+            hint:
+                "make one: sotto group door --new-phrase \(try groups.argument(of: found)) | sotto encrypt | sotto send"
+        )
+        guard found.state.policy.door != nil else { throw noDoor }
         if publishes {
             let records = try groups.store.transaction { transaction in
-                try groups.told(
-                    transaction.publication(of: found, card: groups.owner.card(), isForced: true))
+                let group = try groups.present(found, transaction)
+                guard group.state.policy.door != nil else { throw noDoor }
+                return try groups.told(
+                    transaction.publication(of: group, card: groups.owner.card(), isForced: true))
             }
             guard !records.isEmpty else { throw DoorCommand.noKeys }
             return try groups.print(records)
@@ -162,8 +163,9 @@ struct DoorCommand: Program {
         let door = new.door
         // The same phrase at the same host makes the same door: the relay would refuse the record of the new room, and
         // the old one would be closed.
-        guard !found.log.doors.contains(door.id.publicKey) else {
-            let isPresent = found.state.policy.door == door.id.publicKey
+        func check(_ group: StoredGroup) throws(Failure) {
+            guard group.log.doors.contains(door.id.publicKey) else { return }
+            let isPresent = group.state.policy.door == door.id.publicKey
             throw Failure(
                 .usage,
                 isPresent
@@ -172,6 +174,7 @@ struct DoorCommand: Program {
                 hint: "choose a different phrase")
         }
         try groups.changeDoor(of: found) { group, transaction in
+            try check(group)
             let changed = try transaction.open(door, at: relay, in: group)
             try new.show()
             return changed

@@ -3,7 +3,8 @@ import SottoState
 
 /// The search for messages by their present texts, each at its own place.
 ///
-/// An edit is behind the message that it changes. A message whose edit has the text waits until the search comes to its place.
+/// An edit can stand anywhere: behind its message, or before it if it arrived first. So all edits with the text are found before the
+/// search begins, and the messages that they change wait until it comes to their places.
 struct MessageSearch {
     private let wanted: String
     private let conversation: Conversation?
@@ -12,7 +13,7 @@ struct MessageSearch {
     private let first: HistoryPlace?
     /// The place after the last one.
     private let end: HistoryPlace
-    /// The edited messages whose places the search has not passed.
+    /// The edited messages to which the search has not come, the next one last.
     private var edited: [HistoryEntry] = []
     private var found: Set<Int64> = []
 
@@ -29,16 +30,12 @@ struct MessageSearch {
 
     /// Calls `show` with each message that has the text, in the order of the search, until it returns `false`.
     mutating func run(_ show: (HistoryEntry) throws -> Bool) throws {
-        try noteOtherEdits()
+        edited = try editedMessages()
         var goesOn = true
         try store.search(
             wanted, in: conversation, first.map { SearchStart.from($0) } ?? .before(end),
-            of: first == nil ? .all : .contents
+            of: .contents
         ) { entry in
-            guard entry.kind == .content else {
-                try note(entry)
-                return true
-            }
             goesOn = try takeEdited(passedAt: entry.place, show)
             if goesOn { goesOn = try take(entry, show) }
             return goesOn
@@ -46,28 +43,39 @@ struct MessageSearch {
         if goesOn { _ = try takeEdited(passedAt: nil, show) }
     }
 
-    /// Notes the edits that the search would meet after their messages or not at all: in the direction of the newest message all, in
-    /// the other one those behind its beginning.
-    private mutating func noteOtherEdits() throws {
-        if let first {
-            try store.search(wanted, in: conversation, .from(first), of: .events) {
-                try note($0)
-                return true
+    /// Returns the messages within the search of which an edit has the text, in the opposite of its order.
+    private func editedMessages() throws -> [HistoryEntry] {
+        var messages: [Int64: HistoryEntry] = [:]
+        try store.search(wanted, in: conversation, of: .events) { edit in
+            if let message = try message(of: edit), contains(message.place) {
+                messages[message.number] = message
             }
-        } else if end < .end {
-            try store.search(wanted, in: conversation, of: .events) {
-                guard $0.place >= end else { return false }
-                try note($0)
-                return true
-            }
+            return true
         }
+        let isForward = first != nil
+        return messages.values.sorted {
+            isForward ? $0.place > $1.place : $0.place < $1.place
+        }
+    }
+
+    /// Returns the message that an edit changes.
+    private func message(of edit: HistoryEntry) throws -> HistoryEntry? {
+        guard let id = edit.body?.target?.id else { return nil }
+        let owner = store.owner.id
+        return try store.historyEntries(id: id, in: edit.conversation).first {
+            $0.author(owner) == edit.author(owner)
+        }
+    }
+
+    private func contains(_ place: HistoryPlace) -> Bool {
+        place >= first ?? .start && place < end
     }
 
     /// Shows a message if it matches as it stands now. Returns whether the search goes on.
     private mutating func take(
         _ entry: HistoryEntry, _ show: (HistoryEntry) throws -> Bool
     ) throws -> Bool {
-        guard entry.place >= first ?? .start, entry.place < end, !found.contains(entry.number),
+        guard contains(entry.place), !found.contains(entry.number),
             let body = try store.views(of: [entry])[0].body, SearchText(wanted).occurs(in: body)
         else { return true }
         found.insert(entry.number)
@@ -78,28 +86,11 @@ struct MessageSearch {
     private mutating func takeEdited(
         passedAt place: HistoryPlace?, _ show: (HistoryEntry) throws -> Bool
     ) throws -> Bool {
-        let isForward = first != nil
-        func isPassed(_ entry: HistoryEntry) -> Bool {
-            guard let place else { return true }
-            return isForward ? entry.place < place : entry.place > place
-        }
-        let passed = edited.filter(isPassed).sorted {
-            isForward ? $0.place < $1.place : $0.place > $1.place
-        }
-        edited.removeAll(where: isPassed)
-        for entry in passed {
-            guard try take(entry, show) else { return false }
+        while let next = edited.last {
+            if let place, first != nil ? next.place >= place : next.place <= place { break }
+            edited.removeLast()
+            guard try take(next, show) else { return false }
         }
         return true
-    }
-
-    /// Notes the message that an edit changes.
-    private mutating func note(_ edit: HistoryEntry) throws {
-        guard let id = edit.body?.target?.id else { return }
-        let owner = store.owner.id
-        let target = try store.historyEntries(id: id, in: edit.conversation).first {
-            $0.author(owner) == edit.author(owner)
-        }
-        if let target { edited.append(target) }
     }
 }

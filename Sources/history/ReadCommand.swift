@@ -36,10 +36,10 @@ struct ReadCommand: Program {
         let history = try options.open()
         let output = try Output(path: "-", content: .text)
         let marks = try who.map { try mark($0, history) }
-        try checkReceipts(for: marks, history.store)
+        let numbers = try messages(toMark: marks, history.store)
         let entries = try history.store.transaction { transaction in
             try marks.flatMap { mark in
-                try transaction.markRead(mark.conversation, upTo: mark.place)
+                try transaction.markRead(mark.conversation, upTo: mark.place, shown: numbers)
             }
         }
         // If the program ends before the output, the receipts are missing.
@@ -54,14 +54,24 @@ struct ReadCommand: Program {
 
     private typealias Mark = (conversation: Conversation, place: HistoryPlace)
 
-    /// Throws a failure with status 64 if receipts are due that would be lost on a terminal: each message gets one.
-    private func checkReceipts(for marks: [Mark], _ store: IdentityStore) throws {
+    /// Returns the numbers of the messages to mark as read, or `nil` for all. Throws a failure with status 64 if receipts are due
+    /// that would be lost on a terminal: each message gets one.
+    private func messages(
+        toMark marks: [Mark], _ store: IdentityStore
+    ) throws -> Set<Int64>? {
         var receipts = Receipts(.read, store)
+        var numbers: Set<Int64> = []
         for mark in marks {
             for entry in try store.unread(in: mark.conversation) where entry.place <= mark.place {
-                if try receipts.add(entry) { return try records.check() }
+                guard try !receipts.add(entry) else {
+                    try records.check()
+                    return nil
+                }
+                numbers.insert(entry.number)
             }
         }
+        // A message that arrives from now on can have a receipt.
+        return numbers
     }
 
     /// Returns the conversation and the last place that an argument means.

@@ -82,12 +82,9 @@ struct Reader {
                 hint:
                     "with the first message: \(startCommand), or with the next one: \(nowCommand)")
         }
-        let number: Int64 =
-            switch start {
-            case .first: 0
-            case .next: try history.store.lastNumber()
-            }
-        return try history.store.transaction { try $0.acknowledge(number, by: name) }
+        return try history.store.transaction {
+            try $0.begin(reader: name, withNext: start == .next)
+        }
     }
 
     /// Returns the command line of this process with one more option.

@@ -204,6 +204,44 @@ struct GroupScreens {
         stage.compare("online")
     }
 
+    /// An invited person is listed, is asked about in other words, and gets no question about a grant.
+    @Test func anInvitationWithoutAnAnswerIsTakenBack() throws {
+        var stage = stage(rows: 10)
+        let dave = "05" + String(repeating: "da", count: 32)
+        func run(_ command: String) throws {
+            let made = try #require(
+                stage.running.last {
+                    $0.stages[0].tool == "group" && $0.stages[0].arguments.first == command
+                })
+            stage.finish(made, 0)
+            stage.wait()
+        }
+        stage.answers["group list"] = (
+            [ChatStage.groupRecord("climbing", visibility: "granted")], 0
+        )
+        stage.answers["group participants --json"] = (
+            participants() + [
+                #"{"v":1,"type":"participant","id":"\#(dave)","standing":"invited","role":"member","name":"dave","seesMe":false}"#
+            ], 0
+        )
+        stage.answers["group participants --text"] = (
+            ["dave  member  dave  05dadadadadadada  invited, no answer yet"], 0
+        )
+        stage.enter("/invite dave")
+        try run("invite")
+        #expect(stage.state.members.count == 4 && stage.state.questions.first == nil)
+        stage.enter("/members")
+        #expect(stage.screen.contains("dave  member  dave  05dadadadadadada  invited, no answer"))
+        stage.press(.escape)
+        stage.enter("/remove dave")
+        #expect(stage.screen.contains("? take the invitation of dave to the group climbing back?"))
+        stage.forgetCommands()
+        stage.press(.control("y"))
+        #expect(stage.commands == ["group remove \(group) \(dave) | encrypt -q"])
+        try run("remove")
+        #expect(stage.screen.contains("the invitation of dave is taken back"))
+    }
+
     @Test func everyCommandOfGroupsRunsItsTool() {
         var stage = stage(rows: 10)
         stage.answers["group participants --text"] = (

@@ -27,6 +27,37 @@ struct KeyDecoderTests {
                 == [.key(.text("x")), .paste("one\ntwo\nthree[31m"), .key(.text("y"))])
     }
 
+    /// Text that can be a passphrase is in no string, and keeps its place among the keys.
+    @Test func aPassphraseIsReadSecretly() {
+        func words(_ inputs: [TerminalInput]) -> [String] {
+            inputs.map { input in
+                switch input {
+                case .secret(let text):
+                    text.secret().withBytes { String(decoding: $0, as: UTF8.self) }
+                case .key(let key): "\(key)"
+                case .paste(let text): "paste \(text)"
+                }
+            }
+        }
+        let bytes = Array("ho\u{1B}[200~rs\u{1B}[2é\ne\u{1B}[201~!\u{7F}ab\r\u{1B}[A".utf8)
+        var decoder = KeyDecoder()
+        #expect(
+            words(decoder.decode(bytes, secretly: true))
+                == ["hors[2ée!", "backspace", "ab", "enter", "up"])
+        // Each byte can come alone.
+        var inputs: [TerminalInput] = []
+        for byte in bytes { inputs += decoder.decode([byte], secretly: true) }
+        let typed = words(inputs.filter { if case .secret = $0 { true } else { false } })
+        #expect(inputs.count - typed.count == 3)
+        #expect(decoder.decode("x".utf8) == [.key(.text("x"))])
+        let long = String(repeating: "x", count: TypedPassphrase.limit + 1)
+        let passphrase = TypedPassphrase()
+        for case .secret(let text) in decoder.decode(long.utf8, secretly: true) {
+            passphrase.append(text)
+        }
+        #expect(passphrase.count == 0)
+    }
+
     @Test func aLongPasteIsCutAndItsEndIsFound() {
         var decoder = KeyDecoder()
         let many = String(repeating: "p", count: KeyDecoder.pasteLimit + 1_000)
@@ -105,6 +136,7 @@ struct KeyDecoderTests {
                         text.unicodeScalars.allSatisfy {
                             $0 == "\n" || $0 == "\t" || $0.properties.generalCategory != .control
                         })
+                case .secret: Issue.record("text is secret without a prompt")
                 case .key: break
                 }
             }

@@ -54,6 +54,30 @@ struct LockScreens {
         #expect(stage.state.locking == .ifLast)
     }
 
+    private func typed(_ text: String) -> TypedPassphrase {
+        let typed = TypedPassphrase()
+        typed.append(text)
+        return typed
+    }
+
+    /// The loop gives text in memory that is wiped while the prompt is open. After a key that ends the prompt it is ordinary text.
+    @Test func aTypedPassphraseIsWiped() {
+        var stage = ChatStage(rows: 10)
+        stage.answers["keygen unlock --status"] = (["locked"], 1)
+        stage.start()
+        #expect(stage.state.takesPassphrase)
+        let texts = ["rig", "ht", "more"].map { typed($0) }
+        stage.give(.typed(texts[0]), .typed(texts[1]), .key(.enter), .typed(texts[2]))
+        #expect(passphrase(stage) == "right")
+        #expect(texts.allSatisfy { $0.count == 0 })
+        stage.give(.unlocked(status: 0, message: ""))
+        #expect(!stage.state.takesPassphrase)
+        var open = ChatStage.withBob([ChatStage.message(1, "hi")], hasPassphrase: true)
+        open.enter("/unlock")
+        open.give(.key(.escape), .typed(typed("hello")))
+        #expect(open.screen.contains("> hello"))
+    }
+
     @Test func theLastWindowLocks() {
         var stage = ChatStage.withBob([ChatStage.message(1, "hi")], hasPassphrase: true)
         #expect(stage.state.locking == .never)

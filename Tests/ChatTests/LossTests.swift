@@ -242,6 +242,51 @@ struct LossTests {
         #expect(stage.state.unsentLines == ["sotto chat: not sent to bob:", "hi!"])
     }
 
+    @Test func draftsArePrintedFromTheList() {
+        var stage = stage()
+        stage.type("to bob")
+        stage.press(.escape, .down, .enter)
+        stage.type("to carol")
+        stage.press(.escape, .text("q"))
+        #expect(stage.isEnded(0))
+        #expect(
+            stage.state.unsentLines == [
+                "sotto chat: not sent to bob:", "to bob", "sotto chat: not sent to carol:",
+                "to carol",
+            ])
+    }
+
+    @Test func aFileThatIsBeingSentAtAnEndIsNamed() {
+        var stage = stage()
+        stage.enter("/file a.jpg with a text")
+        stage.press(.control("c"), .control("c"))
+        #expect(stage.isEnded(130))
+        #expect(stage.state.unsentLines == ["sotto chat: the file a.jpg may not be sent"])
+    }
+
+    /// Without a screen, the words for an error have the beginning of a line, and the whole of a longer one comes at the end.
+    @Test func linesThatWereNotSentArePrintedAfterTheEnd() {
+        var stage = ChatStage(who: "bob", form: .lines)
+        stage.start()
+        stage.give(.entered("short"))
+        #expect(stage.state.unsentLines == ["sotto chat: not sent to bob:", "short"])
+        stage.print("compose text -- bob", resolved(bob))
+        stage.end("compose text -- bob", 0)
+        for _ in 0..<3 { stage.wait() }
+        #expect(texts(stage) == ["compose text -- bob", "compose text -- \(bob) | encrypt -q"])
+        let long = String(repeating: "long ", count: 20) + "end"
+        stage.give(.entered(long), .entered("/usr/bin/foo crashed"))
+        stage.say("compose text", "compose: error: no space left on device")
+        stage.end("compose text", 74, 0)
+        stage.end("compose text", 0, 137)
+        #expect(warnings(stage).contains("sotto chat: not sent: “short”: no space left on device"))
+        #expect(
+            stage.state.unsentLines == [
+                "sotto chat: not sent to bob:", "/usr/bin/foo crashed",
+                "sotto chat: not sent to bob:", long,
+            ])
+    }
+
     /// A text for a contact that does not exist is not sent, and is printed.
     @Test func aTextForAnUnknownPersonIsPrinted() {
         var stage = ChatStage(who: "zoe")
@@ -259,11 +304,28 @@ struct LossTests {
         stage.press(.control("d"))
         stage.say("compose file", "compose: error: a.jpg: no such file or directory")
         stage.end("compose file", 66, 0, 0)
-        #expect(stage.isEnded(0))
+        #expect(stage.isEnded(66) && !stage.isEnded(0))
         #expect(
             warnings(stage) == [
                 "sotto chat: a.jpg: no such file or directory; quote a name with spaces"
             ])
+    }
+
+    /// What failed before the end was told on the screen.
+    @Test func onlyAFailureAtTheEndGivesTheStatus() {
+        var stage = stage()
+        stage.enter("/file a.jpg")
+        stage.end("compose file", 66, 0, 0)
+        stage.press(.control("d"))
+        #expect(stage.isEnded(0))
+    }
+
+    @Test func aSignalGivesItsStatusAlsoAfterAFailure() {
+        var stage = stage()
+        stage.enter("/file a.jpg")
+        stage.give(.interrupted(15))
+        stage.end("compose file", 66, 0, 0)
+        #expect(stage.isEnded(143) && !stage.isEnded(66))
     }
 
     // MARK: The typed line

@@ -80,7 +80,7 @@ final class Correspondence: Sendable {
         let id = who == "alice" ? alice.id : bob.id
         let database = try DurableDatabase(
             path: scratch("state-\(who)/\(id).db"),
-            migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 20)
+            migrations: [], lockTimeout: 20)
         let value = try database.use(body)
         try database.close()
         return value

@@ -32,7 +32,9 @@ import Testing
         try database(Array(Self.versions[..<first])).close()
         let new = try database(Self.versions)
         try new.use { connection throws(DatabaseError) in
-            #expect(try connection.integer("PRAGMA user_version") == 3)
+            let version = try connection.integer("PRAGMA user_version")
+            #expect(version == SchemaVersion.number(of: Self.versions))
+            #expect(SchemaVersion.count(in: version) == 3)
             #expect(try connection.integer("PRAGMA application_id") == Int64(Self.kind))
             try connection.run("UPDATE fruit SET color = 'green' WHERE name = 'pear'")
             #expect(connection.changes == 1)
@@ -44,9 +46,10 @@ import Testing
         try database(Array(Self.versions[..<1])).close()
         func migrate(_ color: String?) throws {
             let new = try DurableDatabase(
-                path: scratch("x.db"), kind: Self.kind, version: 3, lockTimeout: 5, erases: true)
+                path: scratch("x.db"), kind: Self.kind, migrations: Self.versions, lockTimeout: 5,
+                erases: true, migrates: false)
             defer { try? new.close() }
-            try new.migrate(Self.versions) {
+            try new.migrate {
                 (number: Int, connection: Connection<DatabaseError>) throws(DatabaseError) in
                 guard number == 2 else { return }
                 guard let color else { throw .damaged(path: "x") }
@@ -64,7 +67,30 @@ import Testing
         }
     }
 
-    /// A file of another kind or of a later version is not changed, also if a process that was killed left its log.
+    /// The number of a file tells how many scripts made it, and which.
+    @Test func aVersionIsKnownByItsScripts() {
+        for count in 0...3 {
+            let number = SchemaVersion.number(of: Self.versions.prefix(count))
+            #expect(SchemaVersion(number, of: Self.versions) == .known)
+            #expect(SchemaVersion.count(in: number) == count)
+            // Four bytes with a sign.
+            #expect(number == Int64(Int32(truncatingIfNeeded: number)))
+        }
+        #expect(SchemaVersion.number(of: []) == 0)
+        let three = SchemaVersion.number(of: Self.versions)
+        #expect(SchemaVersion(three, of: Array(Self.versions.prefix(2))) == .later)
+        for number in [three ^ 1, three - 1, 1, 3, -1, .min] {
+            #expect(SchemaVersion(number, of: Self.versions) == .other)
+        }
+        // A script that was changed in any place makes another file.
+        for place in Self.versions.indices {
+            var changed = Self.versions
+            changed[place] += " "
+            #expect(SchemaVersion(three, of: changed) == .other)
+        }
+    }
+
+    /// A file of another kind, with tables of other scripts or of a later version is not changed, also if a process that was killed left its log.
     @Test(arguments: [false, true]) func anotherFileIsRefusedAndNotChanged(_ hasLog: Bool) throws {
         let later = try database(Self.versions)
         try later.use { connection throws(DatabaseError) in
@@ -88,6 +114,12 @@ import Testing
         }
         #expect(throws: DatabaseError.otherFormat(path: path)) {
             try database(Self.versions, kind: Self.kind + 1)
+        }
+        for place in Self.versions.indices {
+            var changed = Self.versions
+            changed[place] += " "
+            #expect(throws: DatabaseError.otherFormat(path: path)) { try database(changed) }
+            #expect(throws: DatabaseError.otherFormat(path: path)) { try database(changed + ["-"]) }
         }
         #expect(try files().filter { !$0.key.hasSuffix("-shm") } == before)
         let count = try database(Self.versions).use { connection throws(DatabaseError) in

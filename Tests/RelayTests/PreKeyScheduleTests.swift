@@ -32,7 +32,7 @@ struct PreKeyScheduleTests {
     private func secrets(_ kind: SecretPreKey.Kind) throws -> [UInt32] {
         let database = try DurableDatabase(
             path: scratch("\(bob.id).db"),
-            migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 5)
+            migrations: [], lockTimeout: 5)
         return try database.use { connection throws(StateError) in
             try connection.rows(
                 "SELECT id FROM prekey WHERE kind = ? ORDER BY id", kind.rawValue

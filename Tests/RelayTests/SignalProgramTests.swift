@@ -93,7 +93,7 @@ import Testing
         #expect(world.statuses("sent") == ["queued", "queued", "queued"])
         let database = try DurableDatabase(
             path: world.scratch("state/outbox.db"),
-            migrations: Array(repeating: "", count: Outbox.migrations.count), lockTimeout: 20)
+            migrations: [], lockTimeout: 20)
         try database.transaction { connection throws(StateError) in
             try connection.run("UPDATE outbox SET expires = expires - 60 WHERE id = ?", ids[0])
         }

@@ -163,7 +163,7 @@ import Testing
         try store.markPrinted([id])
         let database = try DurableDatabase(
             path: scratch("\(identity.id).db"),
-            migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 5)
+            migrations: [], lockTimeout: 5)
         try database.transaction { connection throws(StateError) in
             try connection.run("UPDATE inbox SET day = 1")
         }
@@ -218,7 +218,7 @@ import Testing
             [Outbox.Item(id: "a", to: "b", envelope: [0x41], kind: .envelope)], relay: "r")
         let path = directory.file("outbox.db")
         let database = try DurableDatabase(
-            path: path, migrations: Array(repeating: "", count: Outbox.migrations.count),
+            path: path, migrations: [],
             lockTimeout: 5)
         try database.transaction { connection throws(StateError) in
             try connection.run("UPDATE outbox SET kind = 9")

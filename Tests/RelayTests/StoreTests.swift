@@ -143,7 +143,8 @@ import Testing
         try store.close()
         let database = try later(path)
         try database.use { connection throws(DatabaseError) in
-            #expect(try connection.integer("PRAGMA user_version") == 2)
+            let version = try connection.integer("PRAGMA user_version")
+            #expect(SchemaVersion.count(in: version) == 2)
             #expect(try connection.integer("SELECT count(flag) FROM room") == 0)
             #expect(try connection.integer("SELECT dead FROM mailbox") == 7)
             #expect(try connection.integer("SELECT count(*) FROM envelope") == 1)
@@ -167,14 +168,38 @@ import Testing
         #expect(files() == before)
     }
 
-    /// Builds before the first release used other schemas, with versions from 1 on.
-    @Test(arguments: [1, 7]) func aStoreOfAnUnreleasedBuildIsNotTouched(_ version: Int) throws {
+    /// A store of a build before the first release.
+    enum Earlier: CaseIterable {
+        /// Without the mark of a store, and with one script or several.
+        case unmarked, unmarkedLater
+        /// With the mark of a store, version 1 and other tables.
+        case counted
+        /// With the mark of a store and the number of other scripts.
+        case changed
+
+        func make(_ path: String) throws {
+            let script = "CREATE TABLE mailbox (number INTEGER PRIMARY KEY)"
+            let database = try DurableDatabase(
+                path: path, kind: self == .changed ? SQLiteStore.kind : nil,
+                migrations: self == .unmarkedLater ? [script, "", ""] : [script], lockTimeout: 1)
+            if self == .counted {
+                try database.use { connection throws(DatabaseError) in
+                    try connection.script(
+                        """
+                        PRAGMA application_id = \(SQLiteStore.kind);
+                        PRAGMA user_version = 1
+                        """)
+                }
+            }
+            try database.close()
+        }
+    }
+
+    @Test(arguments: Earlier.allCases) func aStoreOfAnUnreleasedBuildIsNotTouched(
+        _ earlier: Earlier
+    ) throws {
         let path = place.scratch("relay.db")
-        let earlier = try DurableDatabase(
-            path: path,
-            migrations: ["CREATE TABLE mailbox (number INTEGER PRIMARY KEY)"]
-                + Array(repeating: "", count: version - 1), lockTimeout: 1)
-        try earlier.close()
+        try earlier.make(path)
         let before = files()
         #expect(throws: StoreError.database(.otherFormat(path: path))) {
             try place.open(.sqlite)
@@ -190,6 +215,7 @@ import Testing
                 place.scratch.lines("errors").first
                     == "relay: error: no released sotto wrote \(path)")
         }
+        #expect(StoreFile.Kind(header: Array((files()["relay.db"] ?? []).prefix(100))) == .other)
         #expect(files() == before)
     }
 

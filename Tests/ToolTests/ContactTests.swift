@@ -1040,13 +1040,18 @@ struct ContactTests {
 
     // MARK: State
 
-    @Test(arguments: [(true, "newer sotto"), (false, "no released sotto wrote")])
-    func stateOfAnotherVersionIsRefusedAndUntouched(_ isState: Bool, _ reason: String) throws {
+    @Test(arguments: [
+        (true, 12, "newer sotto"), (true, 1, "no released sotto wrote"),
+        (false, 12, "no released sotto wrote"),
+    ])
+    func stateOfAnotherVersionIsRefusedAndUntouched(
+        _ isState: Bool, _ scripts: Int, _ reason: String
+    ) throws {
         let path = "state/\(try card("alice").id).db"
         _ = try StateDirectory(path: home.files("state"))
         let other = try DurableDatabase(
             path: home.files(path), kind: isState ? IdentityStore.fileKind : nil,
-            migrations: (0..<12).map { "CREATE TABLE t\($0)(x)" }, lockTimeout: 1)
+            migrations: (0..<scripts).map { "CREATE TABLE t\($0)(x)" }, lockTimeout: 1)
         try other.close()
         let before = try home.files.read(path)
         for arguments in [["add", "bob.card"], ["list"], ["requests"]] {

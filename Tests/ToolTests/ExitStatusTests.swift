@@ -91,7 +91,7 @@ struct ExitStatusTests {
         let id = try #require(JSON.object(parsing: home.files.read("bob.card"))["id"]?.string)
         let database = try DurableDatabase(
             path: home.files("state/\(id).db"),
-            migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 1)
+            migrations: [], lockTimeout: 1)
         let run = try database.transaction { _ throws(StateError) in
             Result { try decrypt(envelope("y"), "--lock-timeout", "0.2") }
         }.get()

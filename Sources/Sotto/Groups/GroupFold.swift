@@ -208,6 +208,12 @@ package struct GroupFold: Sendable {
         return ranks[member] > .nobody || standing[member].contains { past.contains($0.change) }
     }
 
+    /// Returns the rank that a `join` after all changes gives a person who is no member, or `nil` if it gives none.
+    package func rank(afterJoinOf member: Int) -> GroupRank? {
+        guard member < standing.count, ranks[member] == .nobody else { return nil }
+        return standing[member].first?.rank
+    }
+
     /// The changes by which a member left, or was removed or banned with enough power for a member with this rank.
     package func removals(of member: Int, from rank: GroupRank, in log: GroupRules) -> [Int] {
         guard member < members.count else { return [] }

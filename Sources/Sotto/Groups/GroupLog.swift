@@ -280,6 +280,12 @@ package struct GroupLog: Sendable {
         return state.fold.admits(author, after: rules.graph.past(of: parents))
     }
 
+    /// Returns the rank that an invited person gets who joins now, or `nil` for a member and for a person without an invitation.
+    /// `state` is that of the log.
+    package func invitation(of id: KeyID, in state: GroupState) -> GroupRank? {
+        memberNumbers[id].flatMap { state.fold.rank(afterJoinOf: $0) }
+    }
+
     /// Whether the last join of one member is before that of another.
     package func joined(_ a: KeyID, before b: KeyID) -> Bool {
         guard let first = entries[a], let second = entries[b] else { return false }

@@ -73,6 +73,14 @@ struct Conversation: Sendable {
         var hidden: Int
     }
 
+    /// The place from which a message of a list was shown, to which Esc returns.
+    struct Origin: Sendable {
+        /// `nil` if the end was shown.
+        var anchor: Anchor?
+        /// The message at the anchor or before it, which can be loaded again.
+        var message: ChatMessage?
+    }
+
     /// The limits of the loaded part.
     static let entryLimit = 3_000
     static let weightLimit = 6 << 20
@@ -97,6 +105,9 @@ struct Conversation: Sendable {
     /// `nil` if the end is shown.
     var anchor: Anchor?
     var selection: EntryID?
+    var origin: Origin?
+    /// The message of a list that is shown, until the view moves.
+    var found: EntryID?
     /// The first message that was unread when the conversation was opened, and the number of unread ones then.
     var unreadLine: (number: Int64, count: Int)?
     /// The unread messages that were on the screen.
@@ -116,6 +127,23 @@ struct Conversation: Sendable {
     }
 
     var firstNumber: Int64? { entries.lazy.compactMap(\.message).first?.number }
+
+    var lastNumber: Int64? { entries.last { $0.message != nil }?.message?.number }
+
+    /// The present place.
+    var place: Origin {
+        guard let anchor else { return Origin() }
+        let shown = index(of: anchor.id).map { entries[...$0] } ?? []
+        return Origin(anchor: anchor, message: shown.last { $0.message != nil }?.message)
+    }
+
+    /// Whether a message is before the first one that is loaded, so that others between them may not be loaded.
+    func isBeforeLoaded(_ message: ChatMessage) -> Bool {
+        guard !isComplete, let first = entries.first(where: { $0.message != nil }) else {
+            return false
+        }
+        return (message.place.seconds, message.number, 0) < first.order
+    }
 
     func index(of id: EntryID) -> Int? {
         if case .message(let number) = id, !numbers.contains(number) { return nil }
@@ -170,6 +198,8 @@ struct Conversation: Sendable {
     /// Adds a typed text, or replaces the one of its number. Messages that come later stand below it.
     mutating func add(_ text: ChatState.Pending) {
         remove(pending: text.number)
+        // The last entry of a part tells what can follow it.
+        guard !isDetached else { return }
         insert(Entry(content: .pending(text), order: (text.time.seconds, .max, text.number)))
     }
 
@@ -180,7 +210,6 @@ struct Conversation: Sendable {
             return
         }
         let entry = Entry(content: .change(change), order: (change.time.seconds, change.number, 0))
-        // The last message that is not detached tells what can follow.
         if isDetached, let last = entries.last, entry.order > last.order { return }
         insert(entry)
         trim()
@@ -289,6 +318,16 @@ struct Conversation: Sendable {
         (isComplete, isLoaded, isDetached) = (false, false, false)
         (anchor, selection) = (nil, nil)
     }
+
+    /// Forgets the loaded messages except one, around which others are read.
+    mutating func reset(to message: ChatMessage) {
+        reset()
+        insert(message)
+        (isLoaded, isDetached, seeksUnread) = (true, true, false)
+    }
+
+    /// Begins or ends to take messages after the last entry.
+    mutating func attach(_ isAttached: Bool) { isDetached = !isAttached }
 
     /// Sets what became of the own message with an envelope's id.
     mutating func set(_ fate: ChatMessage.Fate, ofID id: String) {

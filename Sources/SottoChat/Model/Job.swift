@@ -13,6 +13,8 @@ enum Job: Sendable, Hashable {
     /// Sends envelopes.
     case sender
     case page(ConversationKey, before: Int64?)
+    /// The messages after one, if newer ones are not loaded.
+    case later(ConversationKey, after: Int64)
     /// The newest messages again.
     case refresh(ConversationKey)
     /// The messages that changed.
@@ -35,6 +37,8 @@ enum Job: Sendable, Hashable {
     case fetch(Int64)
     case save(Int64)
     case overlay(String)
+    /// Lists messages, one of which can be shown in the conversation.
+    case messages(MessageQuery)
     /// Reads a record whose facts are shown.
     case facts(FactLines.Subject)
     /// Reads the text of a message for the clipboard.
@@ -57,8 +61,8 @@ enum Job: Sendable, Hashable {
     /// Whether it reads content for the screen.
     var isReading: Bool {
         switch self {
-        case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .refresh,
-            .changed:
+        case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .later,
+            .refresh, .changed, .messages:
             true
         default: false
         }
@@ -119,6 +123,8 @@ struct Running: Sendable {
     var isMade = false
     var lines: [[UInt8]] = []
     var size = 0
+    /// Whether a line was dropped, because the output is too long.
+    var isCut = false
     var errors: [String] = []
     /// The statuses of the tools, once all have ended.
     var statuses: [Int32] = []
@@ -152,7 +158,10 @@ struct Running: Sendable {
 
     mutating func add(_ line: [UInt8]) {
         let line = job.isReading ? RecordLine.mended(line) : line
-        guard job.isPage || size + line.count < Self.outputLimit else { return }
+        guard job.isPage || size + line.count < Self.outputLimit else {
+            isCut = true
+            return
+        }
         size += line.count + 1
         lines.append(line)
         // A page loses its earliest messages: they are read when the user scrolls there.

@@ -62,16 +62,21 @@ extension Conversation {
         if shown.rows.count < height { scrollDown(height - shown.rows.count, layout) }
     }
 
-    /// Moves the view down by rows, or to the end.
+    /// The anchor at the last entry: `nil` if that is the newest one.
+    private var end: Anchor? {
+        isDetached ? entries.last.map { Anchor(id: $0.id, hidden: 0) } : nil
+    }
+
+    /// Moves the view down by rows, or to the last entry.
     mutating func scrollDown(_ count: Int, _ layout: MessageRows) {
         guard let anchor, var index = index(of: anchor.id) else {
-            self.anchor = nil
+            self.anchor = end
             return
         }
         var hidden = anchor.hidden - count
         while hidden < 0 {
             guard index + 1 < entries.count else {
-                self.anchor = nil
+                self.anchor = end
                 return
             }
             index += 1
@@ -79,7 +84,31 @@ extension Conversation {
         }
         self.anchor =
             index == entries.count - 1 && hidden == 0
-            ? nil : Anchor(id: entries[index].id, hidden: hidden)
+            ? end : Anchor(id: entries[index].id, hidden: hidden)
+    }
+
+    /// Moves the view so that an entry is in its middle, as far as others are loaded.
+    mutating func center(_ id: EntryID, _ layout: MessageRows, height: Int) {
+        guard var index = index(of: id) else { return }
+        let rows = layout.rows(of: self, at: index).count
+        // Of a long entry, the beginning is shown.
+        anchor = Anchor(id: id, hidden: max(0, min(rows - 1, rows - height)))
+        var room = (height - rows) / 2
+        while room > 0, index + 1 < entries.count {
+            index += 1
+            let rows = layout.rows(of: self, at: index).count
+            anchor = Anchor(id: entries[index].id, hidden: max(0, rows - room))
+            room -= rows
+        }
+        if index == entries.count - 1, anchor?.hidden == 0 { anchor = end }
+        fillFromTop(layout, height: height)
+    }
+
+    /// Whether the view is near the last entry, and newer messages are not loaded.
+    var needsLater: Bool {
+        guard isDetached else { return false }
+        let bottom = anchor.flatMap { index(of: $0.id) } ?? entries.count - 1
+        return bottom + 20 >= entries.count
     }
 
     /// Moves the view so that the entry at an index begins at its top, if the rows below fill it.
@@ -98,7 +127,7 @@ extension Conversation {
             count += rows
             place += 1
         }
-        anchor = nil
+        anchor = end
     }
 
     /// Moves the view as far as needed to show an entry whole, or its beginning.
@@ -109,7 +138,7 @@ extension Conversation {
         if target > bottom || (target == bottom && (anchor?.hidden ?? 0) > 0) {
             anchor =
                 target == entries.count - 1
-                ? nil : Anchor(id: id, hidden: max(0, rows - height))
+                ? end : Anchor(id: id, hidden: max(0, rows - height))
             return
         }
         var (count, place) = (-(anchor?.hidden ?? 0), bottom)

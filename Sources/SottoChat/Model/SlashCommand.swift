@@ -8,23 +8,40 @@ enum SlashCommand: String, CaseIterable, Sendable {
     case questions, list, open, unlock, lock, help, quit
 
     /// The arguments after the name.
-    var usage: String {
+    enum Arguments: Sendable, Hashable {
+        case nothing
+        /// A message, which can be left out, and the word in the help for what follows it.
+        case message(then: String?)
+        /// Others, as the help has them.
+        case words(String)
+    }
+
+    var arguments: Arguments {
         switch self {
-        case .reply, .edit: "[-N | #N] TEXT"
-        case .react: "[-N | #N] EMOJI"
-        case .delete, .pin, .unpin, .save, .copy, .info: "[-N | #N]"
-        case .forward: "[-N | #N] NAME"
-        case .file: "PATH [TEXT]"
-        case .search: "TEXT"
-        case .timer: "TIME | off"
-        case .receipts, .typing, .presence: "on | off"
-        case .verify: "[NUMBER]"
-        case .block, .unblock: "[NAME]"
-        case .accept: "[NAME]"
-        case .rename, .open, .grant, .invite, .remove: "NAME"
+        case .reply, .edit: .message(then: "TEXT")
+        case .react: .message(then: "EMOJI")
+        case .delete, .pin, .unpin, .save, .copy, .info: .message(then: nil)
+        case .forward: .message(then: "NAME")
+        case .file: .words("PATH [TEXT]")
+        case .search: .words("TEXT")
+        case .timer: .words("TIME | off")
+        case .receipts, .typing, .presence: .words("on | off")
+        case .verify: .words("[NUMBER]")
+        case .block, .unblock: .words("[NAME]")
+        case .accept: .words("[NAME]")
+        case .rename, .open, .grant, .invite, .remove: .words("NAME")
         case .pins, .older, .read, .mute, .unmute, .members, .leave, .questions, .list, .unlock,
             .lock, .help, .quit:
-            ""
+            .nothing
+        }
+    }
+
+    /// The arguments in the help.
+    var usage: String {
+        switch arguments {
+        case .nothing: ""
+        case .message(then: let word): "[-N | #N]" + (word.map { " " + $0 } ?? "")
+        case .words(let words): words
         }
     }
 
@@ -36,12 +53,12 @@ enum SlashCommand: String, CaseIterable, Sendable {
         case .delete: "delete your last message on both sides"
         case .pin: "pin a message"
         case .unpin: "remove the pin"
-        case .pins: "show the pinned messages"
+        case .pins: "list the pinned messages; Enter goes to one"
         case .forward: "forward a message to a contact or a group"
         case .file: "send a file; quote a path with spaces"
         case .save: "save the file of a message into the current folder"
         case .copy: "copy the text of a message to the clipboard"
-        case .search: "search this conversation"
+        case .search: "search this conversation; Enter goes to a message"
         case .older: "show earlier messages, as PageUp does"
         case .info: "show everything about a message; without N, about the conversation"
         case .read: "mark all messages here as read"
@@ -56,10 +73,10 @@ enum SlashCommand: String, CaseIterable, Sendable {
         case .unblock: "take messages of a contact again"
         case .accept: "the name for the sender of the request that is asked about; Ctrl-Y accepts"
         case .rename: "give the conversation another name here"
-        case .members: "list the members of the group"
+        case .members: "list the members of the group, and who is invited"
         case .grant: "show your messages to a member"
         case .invite: "invite a contact into the group"
-        case .remove: "remove a member"
+        case .remove: "remove a member, or take an invitation back"
         case .leave: "leave the group"
         case .questions: "ask again what waits for an answer"
         case .list: "back to the list, as Esc does"
@@ -109,7 +126,7 @@ enum SlashCommand: String, CaseIterable, Sendable {
             ("Tab", "complete a command, a name or a path"),
             ("PageUp, PageDown", "scroll; End on an empty line goes to the newest message"),
             ("Ctrl-Y, Ctrl-N, Ctrl-O", "answer a question: yes, no, later"),
-            ("Esc", "back to the newest message, then to the list"),
+            ("Esc", "back from a found message, to the newest, to the list"),
             ("Ctrl-L, Ctrl-Z", "paint the screen again; suspend"),
             ("Ctrl-C", "clear the line; twice on an empty line ends"),
         ]

@@ -137,12 +137,13 @@ struct ChatGroup: Sendable, Hashable {
     }
 }
 
-/// A member of a group, from `group participants`.
+/// A member of a group, or a person who is invited, from `group participants`.
 struct ChatMember: Sendable, Hashable {
     var id: String
     var name: String
     var role: String
     var isMe: Bool
+    var isInvited: Bool
     var seesMe: Bool
 
     init?(_ record: JSONObject) {
@@ -150,6 +151,7 @@ struct ChatMember: Sendable, Hashable {
         self.id = id
         role = record.line("role", limit: 20) ?? ""
         isMe = record.isTrue("me")
+        isInvited = record["standing"]?.string == "invited"
         seesMe = record["seesMe"]?.bool != false
         let known = record["name"]?.string ?? ""
         let isContact = !known.isEmpty && !known.hasPrefix(String(id.prefix(16)))

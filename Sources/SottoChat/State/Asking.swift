@@ -37,7 +37,7 @@ extension ChatState {
 
     mutating func askGrants(_ group: String) {
         let isAsked = list.group(group)?.asksForGrants == true
-        let wanting = isAsked ? members.filter { !$0.seesMe && !$0.isMe } : []
+        let wanting = isAsked ? members.filter { !$0.seesMe && !$0.isMe && !$0.isInvited } : []
         let ids = Set(wanting.map(\.id))
         questions.keep(
             { if case .grant(group, let id) = $0 { ids.contains(id) } else { true } })
@@ -122,8 +122,12 @@ extension ChatState {
             }
         case .remove(let group, let id):
             if isYes {
+                let success =
+                    isInvited(id)
+                    ? "the invitation of \(name(of: id)) is taken back"
+                    : "\(name(of: id)) was removed"
                 make(
-                    "group", ["remove", group, id], success: "\(name(of: id)) was removed",
+                    "group", ["remove", group, id], success: success,
                     reads: [.members, .groups, .newest])
             }
         case .block(let id): if isYes { block(id) }

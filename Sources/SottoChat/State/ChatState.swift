@@ -148,7 +148,7 @@ package struct ChatState: Sendable {
     /// The exit status after everything is sent, once the program ends then.
     var finishing: Int32?
     var isFinishing: Bool { finishing != nil }
-    /// The status of the first line that was not sent or not done, without a screen.
+    /// The status of the first line that was not sent or not done, without a screen or at the end.
     var failure: Int32?
     var isInputEnded = false
     /// Whether the outbox was listed at the end.
@@ -163,6 +163,8 @@ package struct ChatState: Sendable {
     var printed: Set<Int64> = []
     /// The lines that came before the conversation was open.
     var waitingLines: [String] = []
+    /// The lines that were not sent or not done, without a screen.
+    var lost: [(key: ConversationKey?, text: String)] = []
 
     /// The activity of another person.
     struct Signal: Sendable, Hashable {
@@ -190,6 +192,7 @@ package struct ChatState: Sendable {
         switch event {
         case .key(let key): take(key)
         case .paste(let text): paste(text)
+        case .typed(let text): takeTyped(text)
         case .resized(let columns, let rows):
             (options.columns, options.rows) = (max(1, columns), max(1, rows))
         case .ticked(let time, let uptime):
@@ -286,12 +289,11 @@ package struct ChatState: Sendable {
 
     mutating func complain(_ text: String) { say(text, isAlert: true) }
 
-    /// Tells why a typed line was not sent or not done: also after the end of the screen, and without one by the exit status.
+    /// Tells why a typed line was not sent or not done. At the end, when the screen ends before it can be read, and without a screen,
+    /// the exit status tells it too.
     mutating func refuse(_ text: String, status: Int32 = 1) {
-        if options.form == .lines {
-            failure = failure ?? status
-        } else if isFinishing {
-            // The screen ends before it can be read.
+        if options.form == .lines || isFinishing { failure = failure ?? status }
+        if options.form == .screen, isFinishing {
             effects.append(.warn("sotto chat: \(Cells.line(text, limit: 500))"))
         }
         complain(text)

@@ -6,11 +6,11 @@ extension ChatState {
         let name = line.dropFirst().prefix { !$0.isWhitespace }
         let rest = whole(String(line.dropFirst(name.count + 1)))
         guard !name.isEmpty else {
-            editor.set(line)
+            leave(line)
             return refuse("no command has a space after the slash; begin a text with //")
         }
         guard let command = SlashCommand(rawValue: String(name)) else {
-            editor.set(line)
+            leave(line)
             return refuse(
                 "no command /\(Cells.line(String(name), limit: 20)); begin a text with //, see /help"
             )
@@ -21,8 +21,8 @@ extension ChatState {
         if command.isForGroups, conversation?.key.isGroup != true {
             return refuse("/\(command.rawValue) is for groups")
         }
-        if command.usage.isEmpty, !rest.isEmpty {
-            editor.set(line)
+        if command.arguments == .nothing, !rest.isEmpty {
+            leave(line)
             return refuse("/\(command.rawValue) stands alone: nothing follows it")
         }
         run(command, command.takesName ? unquoted(rest) : rest)
@@ -51,19 +51,14 @@ extension ChatState {
 
     private mutating func run(_ command: SlashCommand, _ rest: String, in key: ConversationKey) {
         let who = key.who
+        if case .message(then: let word) = command.arguments {
+            return runOnMessage(command, rest, in: key, isAlone: word == nil)
+        }
         switch command {
-        case .reply, .edit, .react, .delete, .pin, .unpin, .forward, .save, .copy, .info:
-            runOnMessage(command, rest, in: key)
-        case .pins: show(Overlay.pins, "history", ["page", "--pinned", "--text", "--", who])
+        case .pins: show(MessageQuery(key: key, kind: .pinned))
         case .search:
-            if rest.isEmpty {
-                refuse("/search needs a text")
-            } else {
-                show(
-                    "messages with “\(Cells.line(rest, limit: 40))”; /info NUMBER shows one",
-                    "history",
-                    ["search", "--text", "--", rest, who])
-            }
+            rest.isEmpty
+                ? refuse("/search needs a text") : show(MessageQuery(key: key, kind: .text(rest)))
         case .file: sendFile(rest, to: who)
         case .older: scroll(up: max(1, viewHeight - 2))
         case .read: if let last = conversation?.messages.last?.number { markRead(upTo: last) }
@@ -89,12 +84,15 @@ extension ChatState {
             }
         case .remove:
             named(rest) { state, id in
+                let (name, group) = (state.name(of: id), state.groupName(who))
+                let isInvited = state.isInvited(id)
                 state.ask(
                     Question(
                         subject: .remove(group: who, member: id),
-                        text:
-                            "remove \(state.name(of: id)) from the group \(state.groupName(who))?",
-                        yes: "removes", no: "does nothing"))
+                        text: isInvited
+                            ? "take the invitation of \(name) to the group \(group) back?"
+                            : "remove \(name) from the group \(group)?",
+                        yes: isInvited ? "takes it back" : "removes", no: "does nothing"))
             }
         case .leave where isOnlyOwner:
             refuse(
@@ -111,12 +109,15 @@ extension ChatState {
 
     /// Whether the group has other members and no other owner.
     private var isOnlyOwner: Bool {
-        let others = members.filter { !$0.isMe }
+        let others = members.filter { !$0.isMe && !$0.isInvited }
         return members.contains { $0.isMe && $0.role == "owner" } && !others.isEmpty
             && !others.contains { $0.role == "owner" }
     }
 
-    /// Runs an action on a member with a name or the beginning of an id.
+    /// Whether a person is invited into the open group and has not joined.
+    func isInvited(_ id: String) -> Bool { members.contains { $0.id == id && $0.isInvited } }
+
+    /// Runs an action on a member, or on an invited person, with a name or the beginning of an id.
     private mutating func named(_ name: String, _ action: (inout ChatState, String) -> Void) {
         let wanted = name.lowercased()
         let found = members.filter {

@@ -28,9 +28,10 @@ extension ChatState {
         }
     }
 
-    /// Cancels the purpose of the text, else goes to the end, else to the list.
+    /// Cancels the purpose of the text, else returns from a message of a list, else goes to the end, else to the list.
     private mutating func back() {
         if subject != nil { return cancelSubject() }
+        if let origin = conversation?.origin { return goBack(to: origin) }
         if conversation?.anchor != nil { return goToEnd() }
         close()
     }

@@ -58,28 +58,55 @@ extension ChatState {
 
     // MARK: Texts that were not sent
 
-    /// The texts that were typed and not sent, as lines for the terminal after the end of the screen. Without a screen, the terminal
-    /// or the file still has them.
+    /// The texts that were typed and not sent, as lines for the terminal after the end.
     package var unsentLines: [String] {
-        guard options.form == .screen else { return [] }
         var texts: [(title: String, text: String)] = []
         // The history has the others.
         for text in pending where text.ids.isEmpty {
             let verb = isMaking(text.number) ? "may not be sent" : "not sent"
             texts.append(("\(verb) to \(conversationName(text.key))", text.text))
         }
+        for line in lost {
+            let place = line.key.map { " to \(conversationName($0))" } ?? ""
+            texts.append(("not sent\(place)", line.text))
+        }
         let named = drafts.map { key, draft in
             (title: "not sent to \(conversationName(key))", text: draft)
         }
         texts += named.sorted { $0.title < $1.title }
         let name = (openingName ?? options.who).map { Cells.line($0, limit: 40) }
-        let place = name ?? conversation.map { $0.name }
-        texts.append(("not sent" + (place.map { " to \($0)" } ?? ""), unsentLine))
-        return texts.filter { $0.text.contains { !$0.isWhitespace } }.flatMap { each -> [String] in
+        let place = (name ?? conversation.map { $0.name }).map { " to \($0)" } ?? ""
+        let line = options.form == .screen ? unsentLine : waitingLines.joined(separator: "\n")
+        texts.append(("not sent\(place)", line))
+        let lines = texts.filter { $0.text.contains { !$0.isWhitespace } }.flatMap {
+            each -> [String] in
             let lines = Cells.plain(each.text)
                 .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
             return ["sotto chat: \(each.title):"] + lines
         }
+        return lines + unsentFiles.map { "sotto chat: the file \($0) may not be sent" }
+    }
+
+    /// The names of the files that are being sent.
+    private var unsentFiles: [String] {
+        running.values.compactMap { run -> String? in
+            if case .delivery(let name) = run.job { name } else { nil }
+        }.sorted()
+    }
+
+    /// Leaves a line that was not done in the editor. Without a screen, it is printed at the end.
+    mutating func leave(_ line: String) {
+        guard options.form == .lines else { return editor.set(line) }
+        lost.append((conversation?.key, line))
+    }
+
+    /// Tells, without a screen, that a text was not sent. A long one is printed whole at the end.
+    mutating func lose(
+        _ text: String, to key: ConversationKey?, _ cause: String, status: Int32 = 1
+    ) {
+        let shown = Cells.line(text, limit: 40)
+        if shown != text { lost.append((key, text)) }
+        refuse("not sent: “\(shown)”: \(cause)", status: status)
     }
 
     /// The unsent text of the line: the text from before an earlier line was shown again, and the present one, unless it is that

@@ -34,6 +34,22 @@ extension ChatState {
         lock = LockPrompt()
     }
 
+    /// Whether typed text can be a passphrase. Then it must come as ``ChatEvent/typed(_:)``.
+    package var takesPassphrase: Bool { lock != nil }
+
+    /// Takes text that can be a passphrase. After a key that ended the prompt it is ordinary text.
+    mutating func takeTyped(_ text: TypedPassphrase) {
+        defer { text.removeAll() }
+        guard let lock else {
+            var decoder = KeyDecoder()
+            let inputs = text.secret().withBytes { decoder.decode($0) }
+            for case .key(let key) in inputs { take(key) }
+            return
+        }
+        isInterrupted = false
+        if !lock.isWaiting { lock.passphrase.append(text) }
+    }
+
     mutating func takeInLock(_ key: Key) {
         guard let prompt = lock, !prompt.isWaiting else {
             if key == .control("c") { end(130) }

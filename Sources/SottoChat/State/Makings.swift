@@ -64,11 +64,13 @@ extension ChatState {
         let isDone = run.status == 0
         if !isDone {
             let cause = run.cause
-            if let number = making.pending, !run.isMade { fail(number, cause) }
-            if !making.isQuiet {
-                let typed = options.form == .lines && making.pending != nil ? making.input : nil
-                let words = typed.map { "not sent: “\(Cells.line($0, limit: 40))”: " } ?? ""
-                refuse(words + cause, status: run.status)
+            let text = pending.first { $0.number == making.pending }
+            if options.form == .lines, let text, !run.isMade {
+                removePending(text.number)
+                lose(text.text, to: text.key, cause, status: run.status)
+            } else {
+                if let text, !run.isMade { fail(text.number, cause) }
+                if !making.isQuiet { refuse(cause, status: run.status) }
             }
             // A program that was killed can have stored the message.
             refreshes.insert(.newest)
@@ -90,7 +92,7 @@ extension ChatState {
         guard let index = pending.firstIndex(where: { $0.number == number }) else { return }
         pending[index].failure = cause
         let isOpen = conversation?.key == pending[index].key
-        if editor.isEmpty, subject == nil, isOpen, options.form == .screen {
+        if editor.isEmpty, subject == nil, isOpen {
             takeBack(number)
         } else if isOpen {
             conversation?.add(pending[index])

@@ -12,18 +12,18 @@ extension ChatState {
         return (first.hasPrefix("#") ? digits : first, more)
     }
 
+    /// Runs a command on a message. `isAlone` tells that nothing follows the message, so that its number needs no `#`.
     mutating func runOnMessage(
-        _ command: SlashCommand, _ rest: String, in key: ConversationKey
+        _ command: SlashCommand, _ rest: String, in key: ConversationKey, isAlone: Bool
     ) {
-        let takesPlain = command.usage == "[-N | #N]"
-        let (word, text) = target(rest, takesPlain: takesPlain)
+        let (word, text) = target(rest, takesPlain: isAlone)
         // A word that could be meant as a message must not become a text, or the last message.
         let isOdd =
-            takesPlain ? !text.isEmpty : word == nil && ["#", "-"].contains(String(rest.prefix(1)))
+            isAlone ? !text.isEmpty : word == nil && ["#", "-"].contains(String(rest.prefix(1)))
         guard !isOdd else {
-            editor.set("/\(command.rawValue) \(rest)")
+            leave("/\(command.rawValue) \(rest)")
             let odd = Cells.line(
-                String((takesPlain ? text : rest).prefix { !$0.isWhitespace }), limit: 20)
+                String((isAlone ? text : rest).prefix { !$0.isWhitespace }), limit: 20)
             return refuse(
                 "\(odd) names no message: -2 is the last but one, #17 the one with this number")
         }

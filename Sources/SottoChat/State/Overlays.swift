@@ -15,6 +15,38 @@ extension ChatState {
         overlay = Overlay(title: title, lines: lines)
     }
 
+    /// Lists messages of the open conversation. Without a screen, nobody can choose one.
+    mutating func show(_ query: MessageQuery) {
+        guard options.form == .screen else {
+            run(.messages(query), "history", query.arguments("--text"))
+            return
+        }
+        overlay = Overlay(title: query.title, lines: [], isLoading: true)
+        run(.messages(query), "history", query.arguments("--json"))
+    }
+
+    mutating func endMessages(_ query: MessageQuery, _ run: Running) {
+        var cause = run.status == 0 ? nil : run.cause
+        // Status 1: the list is empty.
+        if run.status == 1 { cause = query.nothing }
+        guard options.form == .screen else {
+            return show(query.title, cause.map { [$0] } ?? Self.plainLines(run.lines))
+        }
+        guard overlay?.title == query.title, conversation?.key == query.key else { return }
+        let records = cause == nil ? run.lines.compactMap { try? JSON.object(parsing: $0) } : []
+        let messages = records.compactMap { ChatMessage($0, in: query.key) }
+        overlay = Overlay(
+            title: query.title, lines: messages.isEmpty ? [cause ?? query.nothing] : [],
+            messages: messages)
+    }
+
+    private static func plainLines(_ lines: some Sequence<[UInt8]>) -> [String] {
+        lines.prefix(Overlay.lineLimit).flatMap {
+            Cells.plain(String(decoding: $0.prefix(16 << 10), as: UTF8.self))
+                .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        }
+    }
+
     mutating func showFacts(_ subject: FactLines.Subject) {
         overlay = Overlay(title: subject.title, lines: [], isLoading: true)
         run(.facts(subject), subject.command[0], Array(subject.command.dropFirst()))
@@ -37,27 +69,42 @@ extension ChatState {
         let shown = run.lines.filter {
             title != Overlay.contact || !$0.starts(with: Array("suite ".utf8))
         }
-        var lines = shown.prefix(Overlay.lineLimit).flatMap {
-            Cells.plain(String(decoding: $0.prefix(16 << 10), as: UTF8.self))
-                .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        }
+        var lines = Self.plainLines(shown)
         if run.status != 0, lines.isEmpty {
-            lines = [
-                run.status == 1
-                    ? emptyOverlay(title) : Words.cause(run.errors) ?? "status \(run.status)"
-            ]
+            lines = [Words.cause(run.errors) ?? "status \(run.status)"]
         }
         guard options.form == .screen else { return show(title, lines) }
         guard overlay?.title == title else { return }
         overlay = Overlay(title: title, lines: lines)
     }
 
-    private func emptyOverlay(_ title: String) -> String {
-        title == Overlay.pins ? "no message is pinned here" : "no message here has this text"
+    /// Takes a key in a list of messages.
+    private mutating func takeInMessages(_ key: Key, of list: Overlay, height: Int) -> Bool {
+        func choose(_ step: Int) {
+            overlay?.chosen = max(0, min(list.messages.count - 1, list.chosen + step))
+        }
+        switch key {
+        case .up, .backTab: choose(-1)
+        case .down, .tab: choose(1)
+        case .pageUp: choose(-height)
+        case .pageDown, .text(" "): choose(height)
+        case .home: choose(-list.messages.count)
+        case .end: choose(list.messages.count)
+        case .enter:
+            overlay = nil
+            jump(to: list.messages[list.chosen])
+        default: return false
+        }
+        return true
     }
 
     mutating func takeInOverlay(_ key: Key) {
         let height = max(1, viewHeight - 1)
+        if let list = overlay, !list.messages.isEmpty,
+            takeInMessages(key, of: list, height: height)
+        {
+            return
+        }
         switch key {
         case .up: scrollOverlay(-1)
         case .down: scrollOverlay(1)

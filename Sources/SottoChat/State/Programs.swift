@@ -136,6 +136,7 @@ extension ChatState {
         case .fetch(let number): endFetching(number, run)
         case .save: endSaving(run)
         case .overlay(let title): endOverlay(title, run)
+        case .messages(let query): endMessages(query, run)
         case .facts(let subject): endFacts(subject, run)
         case .copy: endCopy(run)
         case .sync: break
@@ -144,7 +145,7 @@ extension ChatState {
         case .conversations, .page:
             endReading(run)
             beginRest()
-        case .contacts, .requests, .groups, .members, .waiting, .refresh, .changed:
+        case .contacts, .requests, .groups, .members, .waiting, .later, .refresh, .changed:
             endReading(run)
         }
     }

@@ -44,9 +44,13 @@ extension ChatState {
             askGrants(id)
         case .waiting: takeWaiting(records)
         case .page(let key, let before): endPage(key, before, records)
-        case .refresh(let key), .changed(let key):
+        case .later(let key, let last): endLater(key, last, records, isCut: run.isCut)
+        case .refresh(let key):
             guard conversation?.key == key else { return }
             for record in records { add(record, in: key) }
+        case .changed(let key):
+            guard conversation?.key == key else { return }
+            for record in records { add(record, in: key, isChange: true) }
         default: break
         }
     }
@@ -64,8 +68,10 @@ extension ChatState {
 
     private mutating func endPage(_ key: ConversationKey, _ before: Int64?, _ records: [JSONObject])
     {
-        guard conversation?.key == key else { return }
-        let first = conversation?.firstNumber
+        guard let open = conversation, open.key == key else { return }
+        let first = open.firstNumber
+        // Others than those before which it was read are the first ones now.
+        if let before, !open.seeksUnread, first != before { return }
         for record in records { add(record, in: key) }
         let isEmpty = !records.contains { $0.isA("message") }
         if isEmpty { conversation?.isComplete = true }
@@ -81,9 +87,27 @@ extension ChatState {
                 return placeUnreadLine()
             }
             seekUnread()
-        } else if before != nil, isEmpty {
+        } else if before != nil, isEmpty, conversation?.found == nil {
             say("this is the beginning of the conversation")
         }
+        showFound()
+    }
+
+    /// Takes the messages after the last one that was loaded. A page that is not full is the end.
+    private mutating func endLater(
+        _ key: ConversationKey, _ last: Int64, _ records: [JSONObject], isCut: Bool
+    ) {
+        guard let open = conversation, open.key == key, open.isDetached, open.lastNumber == last
+        else { return }
+        conversation?.attach(true)
+        for record in records { add(record, in: key) }
+        if !isCut, records.count(where: { $0.isA("message") }) < Self.pageSize {
+            addPending()
+            refreshes.insert(.newest)
+        } else {
+            conversation?.attach(false)
+        }
+        showFound()
     }
 
     /// Puts the line of unread messages before the first of them, and shows it.
@@ -100,7 +124,10 @@ extension ChatState {
         conversation = open
     }
 
-    private mutating func add(_ record: JSONObject, in key: ConversationKey) {
+    /// Adds a record of the history. `isChange` tells that it can be of a message far before those that are loaded.
+    private mutating func add(
+        _ record: JSONObject, in key: ConversationKey, isChange: Bool = false
+    ) {
         if case .group(let id) = key, let change = GroupChangeLine(record, in: id, name(of:)) {
             let isNew = conversation?.index(of: .change(change.id)) == nil
             conversation?.add(change)
@@ -108,6 +135,7 @@ extension ChatState {
             return
         }
         guard var message = ChatMessage(record, in: key) else { return }
+        if isChange, conversation?.isBeforeLoaded(message) == true { return }
         // A deleted message has lost its author, but the other side of a conversation is known.
         if message.author.isEmpty, !message.isOwn, case .person(let id) = key {
             message.author = id
@@ -128,7 +156,7 @@ extension ChatState {
     }
 
     /// Gives the small picture of a message to the helper, and forgets it.
-    private mutating func preview(_ message: inout ChatMessage) {
+    mutating func preview(_ message: inout ChatMessage) {
         if options.showsPictures, let file = message.thumbnail {
             previews.ask(message.number, file)
         }

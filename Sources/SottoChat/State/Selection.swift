@@ -8,6 +8,8 @@ extension ChatState {
         var index: Int
         if let id = open.selection, let place = ids.firstIndex(of: id) {
             index = place + step
+        } else if let found = open.found, let place = ids.firstIndex(of: found) {
+            index = place
         } else {
             guard step < 0 else { return }
             // At the end the newest, else the last one that is shown.
@@ -22,7 +24,7 @@ extension ChatState {
             loadOlder()
             index = 0
         }
-        conversation?.selection = ids[index]
+        (conversation?.selection, conversation?.found) = (ids[index], nil)
         conversation?.reveal(ids[index], layout, height: height)
     }
 

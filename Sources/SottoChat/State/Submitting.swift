@@ -30,7 +30,8 @@ extension ChatState {
     /// Sends a text to the open conversation.
     private mutating func say(text: String) {
         guard let key = conversation?.key else {
-            return refuse("no conversation is open: /open NAME")
+            let cause = "no conversation is open: /open NAME"
+            return options.form == .screen ? refuse(cause) : lose(text, to: nil, cause)
         }
         make(text, nil, ["text", "--", key.who])
         conversation?.unreadLine = nil
@@ -54,9 +55,8 @@ extension ChatState {
 
     /// Leaves a refused line as a draft. If the identity is locked, asks for the passphrase: it must not be typed after the draft.
     private mutating func keep(_ text: String) {
-        guard options.form == .screen else { return }
-        editor.set(text)
-        if isLocked { askPassphrase() }
+        leave(text)
+        if isLocked, options.form == .screen { askPassphrase() }
     }
 
     /// Makes a message with a typed text, which is shown until the history has it. A text that cannot be sent stays in the line.
@@ -65,6 +65,7 @@ extension ChatState {
     ) {
         guard let key = conversation?.key else { return }
         if let obstacle {
+            guard options.form == .screen else { return lose(text, to: key, obstacle) }
             keep(text)
             self.subject = subject
             return refuse(obstacle)

@@ -81,7 +81,10 @@ extension ChatState {
     private func isTypingTold(in key: ConversationKey) -> Bool {
         switch key {
         case .person(let id): list.contact(id)?.sendsTyping == true
-        case .group: members.contains { list.contact($0.id)?.sendsTyping == true && !$0.isMe }
+        case .group:
+            members.contains { member in
+                list.contact(member.id)?.sendsTyping == true && !member.isMe && !member.isInvited
+            }
         case .chat: false
         }
     }

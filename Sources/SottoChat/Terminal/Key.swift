@@ -36,4 +36,6 @@ package enum TerminalInput: Sendable, Hashable {
     case key(Key)
     /// A bracketed paste. Its line ends are line feeds.
     case paste(String)
+    /// Typed or pasted text that can be a passphrase, without control characters.
+    case secret(TypedPassphrase)
 }

@@ -23,6 +23,8 @@ package struct KeyDecoder: Sendable {
         /// In a string that ends with BEL or ST, such as the answer to a query.
         case string
         case paste
+        /// In a paste that can be a passphrase.
+        case secretPaste
     }
 
     private var state = State.ground
@@ -31,6 +33,9 @@ package struct KeyDecoder: Sendable {
     private var length = 0
     private var out: [TerminalInput] = []
     private var text = ""
+    /// Whether text can be a passphrase, and the text since the last key then.
+    private var isSecret = false
+    private var secret: TypedPassphrase?
 
     /// Creates a decoder.
     package init() {}
@@ -39,12 +44,15 @@ package struct KeyDecoder: Sendable {
     package var isPending: Bool {
         switch state {
         case .escape, .control, .shift, .string: true
-        case .ground, .paste: false
+        case .ground, .paste, .secretPaste: false
         }
     }
 
-    /// Takes bytes. Returns what they complete.
-    package mutating func decode(_ bytes: some Sequence<UInt8>) -> [TerminalInput] {
+    /// Takes bytes. Returns what they complete. With `secretly`, text is only in memory that is wiped: ``TerminalInput/secret(_:)``.
+    package mutating func decode(
+        _ bytes: some Sequence<UInt8>, secretly: Bool = false
+    ) -> [TerminalInput] {
+        isSecret = secretly
         for byte in bytes { take(byte) }
         return result()
     }
@@ -74,6 +82,8 @@ package struct KeyDecoder: Sendable {
     }
 
     private mutating func endText() {
+        if let secret { out.append(.secret(secret)) }
+        secret = nil
         guard !text.isEmpty else { return }
         out.append(.key(.text(text)))
         text = ""
@@ -97,6 +107,7 @@ package struct KeyDecoder: Sendable {
             add(.unknown)
             if byte == Self.interrupt { takePlain(byte) }
         case .paste: takePasted(byte)
+        case .secretPaste: takePastedSecretly(byte)
         }
     }
 
@@ -112,6 +123,7 @@ package struct KeyDecoder: Sendable {
             endCharacter()
         }
         switch byte {
+        case 0x20..<0x7F where isSecret, 0x80...0xFF where isSecret: takeSecretly(byte)
         case Self.escape: enter(.escape)
         case 0x0D: add(.enter)
         case 0x0A: add(.lineBreak)
@@ -124,6 +136,12 @@ package struct KeyDecoder: Sendable {
             bytes = [byte]
             if Self.characterLength(byte) == 1 { endCharacter() }
         }
+    }
+
+    private mutating func takeSecretly(_ byte: UInt8) {
+        let text = secret ?? TypedPassphrase()
+        text.append(byte)
+        secret = text
     }
 
     /// Appends the collected character; bytes that are none become U+FFFD. C1 control characters are dropped.
@@ -203,7 +221,9 @@ package struct KeyDecoder: Sendable {
     private mutating func endControl(_ sequence: [UInt8], final: UInt8) {
         let parameters = String(decoding: sequence, as: UTF8.self)
             .split(separator: ";", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
-        if final == UInt8(ascii: "~"), parameters == [200] { return enter(.paste) }
+        if final == UInt8(ascii: "~"), parameters == [200] {
+            return enter(isSecret ? .secretPaste : .paste)
+        }
         // A paste's end without its beginning is no key.
         if final == UInt8(ascii: "~"), parameters == [201] { return }
         add(Self.key(final: final, parameters: parameters) ?? .unknown)
@@ -259,6 +279,21 @@ package struct KeyDecoder: Sendable {
         enter(.ground)
         endText()
         if !pasted.isEmpty { out.append(.paste(pasted)) }
+    }
+
+    /// Takes a byte of a paste that can be a passphrase. ``bytes`` has the part of the end that was read.
+    private mutating func takePastedSecretly(_ byte: UInt8) {
+        if byte != Self.pasteEnd[bytes.count] {
+            // The part was no end. Only the first byte of an end is an escape.
+            let part = bytes
+            bytes = []
+            for byte in part + [byte] where byte == 0x09 || byte >= 0x20 && byte != 0x7F {
+                takeSecretly(byte)
+            }
+            guard byte == Self.escape else { return }
+        }
+        bytes.append(byte)
+        if bytes.count == Self.pasteEnd.count { enter(.ground) }
     }
 
     /// Returns a pasted text with line feeds as line ends, without other control characters except tabs.

@@ -11,6 +11,8 @@ package final class TypedPassphrase: Sendable {
         let memory = UnsafeMutableRawBufferPointer.allocate(
             byteCount: TypedPassphrase.limit, alignment: 1)
         var count = 0
+        /// Whether a byte had no room.
+        var isTooLong = false
 
         deinit {
             wipe(memory)
@@ -39,6 +41,28 @@ package final class TypedPassphrase: Sendable {
         }
     }
 
+    /// Appends a byte. Without room for it the whole is too long, and is appended to no other one.
+    package func append(_ byte: UInt8) {
+        content.withLock { content in
+            guard content.count < Self.limit else {
+                content.isTooLong = true
+                return
+            }
+            content.memory[content.count] = byte
+            content.count += 1
+        }
+    }
+
+    /// Appends what another one has, as far as there is room for the whole of it.
+    package func append(_ other: TypedPassphrase) {
+        guard !other.content.withLock({ $0.isTooLong }), count + other.count <= Self.limit else {
+            return
+        }
+        other.secret().withBytes { bytes in
+            for byte in bytes { append(byte) }
+        }
+    }
+
     /// Removes the last code point.
     package func removeLast() {
         content.withLock { content in
@@ -55,7 +79,7 @@ package final class TypedPassphrase: Sendable {
     package func removeAll() {
         content.withLock { content in
             wipe(content.memory)
-            content.count = 0
+            (content.count, content.isTooLong) = (0, false)
         }
     }
 
@@ -65,4 +89,12 @@ package final class TypedPassphrase: Sendable {
             SecretBytes(copying: UnsafeRawBufferPointer(rebasing: content.memory[..<content.count]))
         }
     }
+}
+
+extension TypedPassphrase: Hashable {
+    /// Whether both are the same object: the contents are not compared.
+    package static func == (one: TypedPassphrase, other: TypedPassphrase) -> Bool { one === other }
+
+    /// Hashes the identity of the object.
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -143,7 +143,27 @@ extension ChatState {
         return last
     }
 
+    /// Returns the rows of a list of messages: a row for each.
+    private func rows(ofMessages list: Overlay, _ height: Int) -> [[Screen.Span]] {
+        let room = max(1, height - 1)
+        let first = max(0, min(list.chosen - room / 2, list.messages.count - room))
+        let places = first..<min(list.messages.count, first + room)
+        let title = [Screen.Span("── \(list.title) ──  Enter: show, Esc: back", .dim)]
+        let rows = places.map { place -> [Screen.Span] in
+            let (message, isChosen) = (list.messages[place], place == list.chosen)
+            var style = Screen.Style.bold
+            style.isReversed = isChosen
+            let time = Words.moment(options.localTime(message.time))
+            return [
+                Screen.Span(isChosen ? "> " : "  "), Screen.Span(time + " ", .dim),
+                Screen.Span(message.name, style), Screen.Span("  " + message.summary),
+            ]
+        }
+        return [title] + rows + Array(repeating: [], count: max(0, room - rows.count))
+    }
+
     private func rows(of overlay: Overlay, _ height: Int) -> [[Screen.Span]] {
+        if !overlay.messages.isEmpty { return rows(ofMessages: overlay, height) }
         let lines = overlay.isLoading ? ["reading…"] : overlayRows(overlay)
         let shown = lines.dropFirst(overlay.top).prefix(max(1, height - 1))
         let more = lines.count > overlay.top + shown.count ? "  PageDown: more" : ""

@@ -40,7 +40,8 @@ struct MessageRows {
             if let line = conversation.unreadLine, line.number == message.number {
                 rows.append(rule("\(line.count) unread", .alert))
             }
-            rows += self.rows(of: message, isSelected: conversation.selection == entry.id)
+            let isSelected = [conversation.selection, conversation.found].contains(entry.id)
+            rows += self.rows(of: message, isSelected: isSelected)
         }
         return rows
     }

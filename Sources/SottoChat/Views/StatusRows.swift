@@ -45,6 +45,10 @@ extension ChatState {
         if let subject { return [Screen.Span(words(for: subject), .bold)] }
         if let signals = signalWords { return [Screen.Span(signals, .good)] }
         if let open = conversation {
+            if open.origin != nil {
+                let selecting = open.found == nil ? "" : "; Tab selects the message"
+                return [Screen.Span("── Esc: back to where you were\(selecting) ──", .dim)]
+            }
             if open.anchor != nil {
                 let unread = open.unread > 0 ? "\(open.unread) unread, " : ""
                 return [Screen.Span("── \(unread)newer messages are below: PageDown, Esc ──", .dim)]

@@ -82,7 +82,10 @@ final class PostgresBlobs: BlobStore {
         let use = try use(of: mailbox, wantsAll: isDue)
         guard use.mailboxSpace <= limits.mailbox - space else { return .mailboxFull }
         return total.withLock { total in
-            if isDue { total = Total(space: use.space, until: now + Self.totalSeconds) }
+            // Another piece may have brought a sum meanwhile, and is counted in it.
+            if isDue, total.until <= now {
+                total = Total(space: use.space, until: now + Self.totalSeconds)
+            }
             guard total.space <= limits.total - space else { return .full }
             total.space += space
             return nil

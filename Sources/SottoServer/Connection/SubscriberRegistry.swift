@@ -55,18 +55,17 @@ final class SubscriberRegistry: Sendable {
     /// subscriber may get a wake-up.
     func wake(_ arrived: [KeyID: Int]) {
         let wakeUps = wakeUps.withLock { $0 }
-        var alone: [KeyID: Int] = [:]
         let present = consumers.withLock { consumers -> [(ClientConnection, KeyID)] in
+            // Under the lock: a later subscriber takes the wake-up back.
             if consumers.isEmpty {
-                alone = arrived
+                wakeUps?.note(arrived)
                 return []
             }
-            if wakeUps != nil { alone = arrived.filter { consumers[$0.key] == nil } }
+            wakeUps?.note(arrived.filter { consumers[$0.key] == nil })
             return arrived.keys.compactMap { mailbox in
                 consumers[mailbox].map { ($0, mailbox) }
             }
         }
         Self.wake(present)
-        wakeUps?.note(alone)
     }
 }

@@ -22,21 +22,24 @@ struct PostgresCheck {
     private func install() throws(StoreError) {
         let name = location.name
         let found = try session.use { connection throws(PostgresFailure) -> Int? in
-            guard try !Self.isUnreleased(connection) else { return nil }
-            let known = try version(connection)
+            guard let known = try version(connection) else { return nil }
             // With PL/Proxy's functions, this database has no tables.
             guard known < scripts.count, try !Self.isProxy(connection) else { return known }
             try connection.script("BEGIN; SELECT pg_advisory_xact_lock(\(PostgresSchema.lock))")
             do throws(PostgresFailure) {
                 // Another relay may have upgraded the schema meanwhile.
-                var installed = try version(connection)
+                guard var installed = try version(connection) else {
+                    try connection.script("ROLLBACK")
+                    return nil
+                }
                 while installed < scripts.count {
                     try connection.script(scripts[installed])
                     installed += 1
+                    let number = PostgresSchema.number(of: scripts.prefix(installed))
                     try connection.script(
                         """
                         DELETE FROM sotto.schema_version;
-                        INSERT INTO sotto.schema_version VALUES (\(installed))
+                        INSERT INTO sotto.schema_version VALUES (\(number))
                         """)
                 }
                 try connection.script("COMMIT")
@@ -54,20 +57,20 @@ struct PostgresCheck {
         }
     }
 
-    /// Returns the version of the schema, 0 without one. Of several partitions it is the lowest, or one that is too
-    /// new.
-    private func version(_ connection: PostgresConnection) throws(PostgresFailure) -> Int {
+    /// Returns the version of the schema, 0 without one, or `nil` if an unreleased build made it. Of several partitions it is
+    /// the lowest, or one that is too new.
+    private func version(_ connection: PostgresConnection) throws(PostgresFailure) -> Int? {
+        // In the first builds the function had another name.
+        guard try !Self.has("version()", connection) else { return nil }
         guard try Self.has("schema_version()", connection) else { return 0 }
         let rows = try connection.rows(PostgresQuery("SELECT * FROM sotto.schema_version()"))
-        let all = (0..<rows.count).map { Int(rows.integer($0, 0)) }
-        if let newest = all.max(), newest > scripts.count { return newest }
-        return all.min() ?? 0
+        let all = (0..<rows.count).map { rows.integer($0, 0) }
+        let texts = scripts.map(PostgresSchema.text)
+        guard !all.contains(where: { SchemaVersion($0, of: texts) == .other }) else { return nil }
+        let counts = all.map { SchemaVersion.count(in: $0) }
+        if let newest = counts.max(), newest > scripts.count { return newest }
+        return counts.min() ?? 0
     }
-
-    /// Whether an unreleased build made the schema; its function for the version had another name.
-    private static func isUnreleased(
-        _ connection: PostgresConnection
-    ) throws(PostgresFailure) -> Bool { try has("version()", connection) }
 
     /// Whether the schema has a function.
     private static func has(

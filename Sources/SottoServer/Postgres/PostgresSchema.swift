@@ -1,3 +1,5 @@
+import SottoDatabase
+
 /// The schema `sotto` in a PostgreSQL database, and its interface: functions, each keyed by a mailbox or an owner of
 /// prekeys, with arrays for batches.
 ///
@@ -38,6 +40,18 @@ enum PostgresSchema {
         }
         return scripts
     }()
+
+    /// Returns the number in `sotto.schema_version` after these scripts, of which the first names it itself.
+    static func number(of scripts: some Collection<String>) -> Int64 {
+        SchemaVersion.number(of: scripts.map(text))
+    }
+
+    /// Returns a script without its own number.
+    static func text(_ script: String) -> String {
+        script.split(separator: "\n")
+            .filter { !$0.hasPrefix("    INSERT INTO sotto.schema_version SELECT ") }
+            .joined(separator: "\n")
+    }
 
     /// The advisory lock of an upgrade's transaction.
     static let lock = 7_667_000_001

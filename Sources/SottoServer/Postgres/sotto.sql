@@ -6,13 +6,17 @@
 --
 -- Running it again changes nothing. A later version adds a part, which begins with a line "Version" and its number; the
 -- statements of a released part never change.
+CREATE SCHEMA IF NOT EXISTS sotto;
+CREATE TABLE IF NOT EXISTS sotto.schema_version (version bigint NOT NULL);
+-- The number belongs to the version and to the text of this part; a test says which one it must be.
 DO $$ BEGIN
-    IF to_regprocedure('sotto.version()') IS NOT NULL THEN
+    INSERT INTO sotto.schema_version SELECT 18078824 EXCEPT SELECT version FROM sotto.schema_version;
+    IF to_regprocedure('sotto.version()') IS NOT NULL
+        OR (SELECT count(*) FROM sotto.schema_version) <> 1
+    THEN
         RAISE EXCEPTION 'no released sotto made the schema sotto in this database';
     END IF;
 END $$;
-CREATE SCHEMA IF NOT EXISTS sotto;
-CREATE TABLE IF NOT EXISTS sotto.schema_version (version bigint NOT NULL);
 
 -- A mailbox: a public key, its next sequence number, and the counts of waiting envelopes and of dead letters. If its
 -- owner is not admitted, stranger is the minute of the oldest envelope.
@@ -1039,5 +1043,3 @@ BEGIN
     DELETE FROM sotto.blob WHERE key = ANY (gone);
     RETURN NEXT coalesce(cardinality(gone) = most, false);
 END $$;
-DELETE FROM sotto.schema_version;
-INSERT INTO sotto.schema_version VALUES (1);

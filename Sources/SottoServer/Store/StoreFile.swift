@@ -25,11 +25,15 @@ public enum StoreFile {
             func number(_ place: Int) -> Int {
                 header[place..<place + 4].reduce(0) { $0 << 8 | Int($1) }
             }
-            switch (number(68), number(60)) {
-            case (0, 0): self = .new
-            case (Int(SQLiteStore.kind), 0...SQLiteStore.migrations.count): self = .store
-            case (Int(SQLiteStore.kind), _): self = .newer
-            default: self = .other
+            let (kind, version) = (number(68), number(60))
+            guard kind == Int(SQLiteStore.kind) else {
+                self = kind == 0 && version == 0 ? .new : .other
+                return
+            }
+            switch SchemaVersion(Int64(version), of: SQLiteStore.migrations) {
+            case .known: self = .store
+            case .later: self = .newer
+            case .other: self = .other
             }
         }
     }
@@ -97,7 +101,7 @@ public enum StoreFile {
     public static func copy(_ path: String, to new: String) throws(StoreError) {
         do throws(DatabaseError) {
             try DatabaseCopy.make(
-                of: path, to: new, kind: SQLiteStore.kind, versions: SQLiteStore.migrations.count,
+                of: path, to: new, kind: SQLiteStore.kind, migrations: SQLiteStore.migrations,
                 tables: ["mailbox", "envelope", "seen"])
         } catch {
             throw StoreError(error)

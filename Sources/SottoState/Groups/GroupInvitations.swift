@@ -13,7 +13,7 @@ extension StateTransaction {
     }
 
     /// Makes space for the group of a person. The oldest groups that do not invite the owner are deleted: a part of their
-    /// invitations is missing, or they have no invitation.
+    /// invitations is missing, or they have no invitation, or it was taken back.
     ///
     /// Throws ``GroupError/tooManyInvitations`` if the person has ``mostInvitations``.
     func makeSpace(forGroupOf person: KeyID) throws {
@@ -22,10 +22,10 @@ extension StateTransaction {
         var count = 0
         var others: [StoredGroup] = []
         for header in headers {
-            guard case .group(let group) = try readGroup(header), group.standing == .invited else {
-                continue
-            }
-            if let inviter = try inviter(of: group) {
+            guard case .group(let group) = try readGroup(header),
+                group.standing == .invited || group.isInvitationTakenBack
+            else { continue }
+            if !group.isInvitationTakenBack, let inviter = try inviter(of: group) {
                 if inviter == person { count += 1 }
             } else {
                 others.append(group)

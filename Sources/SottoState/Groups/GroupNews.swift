@@ -25,9 +25,17 @@ extension StateTransaction {
         _ body: GroupBody, file: (changes: [GroupChange], cards: [Card])? = nil,
         from sender: KeyID, at time: Timestamp = .now()
     ) throws -> GroupNews? {
-        let before = try group(body.group)
+        var before = try group(body.group)
         let changes = file?.changes ?? body.changes.compactMap { try? GroupChange($0) }
-        guard before != nil || changes.contains(where: { $0.id == body.group }) else { return nil }
+        let begins = changes.contains { $0.id == body.group }
+        // The invitation was taken back, and the new one is in the file of a member.
+        if let old = before, begins, body.file != nil, old.isInvitationTakenBack,
+            old.state.ranks[sender] != nil
+        {
+            try forget(old)
+            before = nil
+        }
+        guard before != nil || begins else { return nil }
         if before == nil { try makeSpace(forGroupOf: sender) }
         let received = try receive(changes, of: body.group, from: sender, at: time)
         guard var group = try group(body.group) else { return nil }
@@ -253,11 +261,12 @@ extension StateTransaction {
                     ])
             ]
         }
-        if before.standing == .member, after.rank == .nobody,
-            let remover = after.remover(of: owner.id, after: before),
-            after.wasDeleted(by: remover, before)
+        if before.standing != .left, after.rank == .nobody,
+            let remover = after.remover(of: owner.id, after: before)
         {
-            return [GroupEvent.deleted(by: remover)]
+            if after.wasDeleted(by: remover, before) { return [GroupEvent.deleted(by: remover)] }
+            // An invited person hears of no other change.
+            if after.isInvitationTakenBack { return [GroupEvent.left(owner.id, by: remover)] }
         }
         // An invitation grows in several bodies; the newcomer sees the group after joining.
         guard after.standing != .invited else { return [] }

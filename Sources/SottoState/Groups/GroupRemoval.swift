@@ -18,7 +18,8 @@ extension StateTransaction {
     }
 
     /// Removes or bans members with one change, or with several if their limits need more space than one has. Each
-    /// change has all limits of its targets. Throws ``GroupError/refused`` if a member stays.
+    /// change has all limits of its targets. Of people who have not joined, the invitations are taken back. Throws
+    /// ``GroupError/refused`` if a member or an invitation stays.
     package func cut(
         _ members: [KeyID], in group: StoredGroup,
         _ act: ([KeyID], [GroupChange.Limit]) -> GroupChange.Act
@@ -32,7 +33,11 @@ extension StateTransaction {
         for part in try cuts(of: members, in: group) {
             group = try write(act(part.members, part.limits), in: group)
         }
-        guard members.allSatisfy({ group.state.ranks[$0] == nil }) else { throw GroupError.refused }
+        let isDone = members.allSatisfy { member in
+            group.state.ranks[member] == nil
+                && group.log.invitation(of: member, in: group.state) == nil
+        }
+        guard isDone else { throw GroupError.refused }
         return group
     }
 

@@ -168,6 +168,7 @@ extension StateTransaction {
         for other in others { add(dues.untoldRemoval(of: other)) }
         let invited = others.filter { note in
             !group.log.hasEntered(note.id)
+                && group.log.invitation(of: note.id, in: group.state) != nil
                 && dues.told.contains { change in
                     change.by == owner.id && change.act.invites(note.id)
                         && (group.places[change.id] ?? 0) > note.told
@@ -186,21 +187,35 @@ extension GroupDues {
         return changes.filter { (group.places[$0.id] ?? 0) > note.told }
     }
 
-    /// Returns the owner's changes that removed a person who did not get them, and those before.
+    /// Returns the owner's changes that removed a person who did not get them, and those before. A person who never entered asks
+    /// nobody for changes, so those of others come with them. One who got no invitation is told nothing.
     func untoldRemoval(of note: GroupMemberNote) -> [GroupChange] {
-        func isUntold(_ change: GroupChange) -> Bool {
-            change.by == group.owner && (group.places[change.id] ?? 0) > note.told
+        let hasEntered = group.log.hasEntered(note.id)
+        func isNew(_ change: GroupChange) -> Bool {
+            (group.places[change.id] ?? 0) > note.told
         }
+        func isUntold(_ change: GroupChange) -> Bool { change.by == group.owner && isNew(change) }
         // A removal waits for the changes before it, such as the removal of others by the same command.
         var ending = group.log.changes.filter {
             $0.act.removal(of: note.id) != nil && isUntold($0)
         }
-        guard !ending.isEmpty else { return [] }
+        guard !ending.isEmpty, hasEntered || note.told > 0 || group.isInvitedByOthers(note.id)
+        else { return [] }
         // Only with all removals the person sees that the group was deleted.
         if group.isDeleted {
             ending = group.log.changes.filter { !$0.act.removed.isEmpty && isUntold($0) }
         }
         let before = group.log.past(of: ending.map(\.id))
-        return group.log.changes.filter { before.contains($0.id) && isUntold($0) }
+        let isWhole = !hasEntered && note.told > 0
+        return group.log.changes.filter {
+            before.contains($0.id) && (isWhole ? isNew($0) : isUntold($0))
+        }
+    }
+}
+
+extension StoredGroup {
+    /// Whether a member other than the owner of the state has invited a person.
+    fileprivate func isInvitedByOthers(_ person: KeyID) -> Bool {
+        log.changes.contains { $0.by != owner && $0.act.invites(person) }
     }
 }

@@ -8,7 +8,7 @@ package struct StoredGroup: Sendable {
         /// The owner has an invitation.
         case invited
         case member
-        /// The owner left, was removed, or declined the invitation.
+        /// The owner left, was removed, or declined the invitation, or the invitation was taken back.
         case left
     }
 
@@ -51,7 +51,7 @@ package struct StoredGroup: Sendable {
     /// The owner's place.
     package var standing: Standing {
         if rank > .nobody { return .member }
-        if isDeclined { return .left }
+        if isDeclined || isInvitationTakenBack { return .left }
         return log.hasEntered(owner) && !isInvitedAgain ? .left : .invited
     }
 
@@ -136,6 +136,15 @@ package struct StoredGroup: Sendable {
         return log.changes[(last + 1)...].contains { $0.act.invites(owner) }
     }
 
+    /// Whether the invitation of the owner, who never entered, was taken back.
+    var isInvitationTakenBack: Bool {
+        guard rank == .nobody, !log.hasEntered(owner), log.invitation(of: owner, in: state) == nil
+        else { return false }
+        return log.changes.contains {
+            $0.act.removal(of: owner) != nil && log.power(of: $0, in: state) >= .moderator
+        }
+    }
+
     /// Whether an owner deleted the group for all: its rules are closed, and its only members are owners.
     package var isDeleted: Bool {
         state.policy.isClosed && state.ranks.values.allSatisfy { $0 == .owner }
@@ -167,6 +176,13 @@ package struct StoredGroup: Sendable {
             $0.rank != $1.rank
                 ? $0.rank > $1.rank : $0.id.description < $1.id.description
         }
+    }
+
+    /// The people who are invited and have not joined since, by id, with the rank that they get.
+    package var invited: [(id: KeyID, rank: GroupRank)] {
+        log.members.compactMap { id in
+            log.invitation(of: id, in: state).map { rank in (id: id, rank: rank) }
+        }.sorted { $0.id.description < $1.id.description }
     }
 
     /// The heads that a message names: the owner's last change if it is a head, then those that were stored last.

@@ -28,7 +28,7 @@ final class HistoryBlocks: @unchecked Sendable {
                 connections.append(
                     try DurableDatabase(
                         path: store.database.path, kind: IdentityStore.fileKind,
-                        version: IdentityStore.schemaVersion, lockTimeout: 10, erases: false))
+                        migrations: IdentityStore.migrations, lockTimeout: 10, migrates: false))
             }
         } catch { throw .database(error) }
         self.connections = connections

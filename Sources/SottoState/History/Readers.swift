@@ -74,6 +74,14 @@ extension StateTransaction {
         return try store.acknowledged(by: reader, connection) ?? number
     }
 
+    /// Makes a reader that begins with the first message, or with the next one, unless it exists. Returns the number up to which it
+    /// has acknowledged messages.
+    public func begin(reader: String, withNext: Bool) throws(StateError) -> Int64 {
+        if let known = try store.acknowledged(by: reader, connection) { return known }
+        let last = withNext ? try connection.integer("SELECT max(number) FROM message") : 0
+        return try acknowledge(last, by: reader)
+    }
+
     /// Removes a reader. Returns whether it existed.
     public func remove(reader: String) throws(StateError) -> Bool {
         try connection.run("DELETE FROM reader WHERE mark = ?", store.mark(reader: reader))

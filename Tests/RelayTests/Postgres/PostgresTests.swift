@@ -31,13 +31,11 @@ import Testing
         let file = PostgresCluster.schema
         let isTheSame = PostgresSchema.scripts.joined() == file.replacing("\n\n", with: "\n")
         #expect(isTheSame)
+        // The number in the file belongs to its text.
+        let number = PostgresSchema.number(of: PostgresSchema.scripts)
         #expect(
-            file.hasSuffix(
-                """
-                DELETE FROM sotto.schema_version;
-                INSERT INTO sotto.schema_version VALUES (\(PostgresSchema.scripts.count));
-
-                """))
+            file.contains("\n    INSERT INTO sotto.schema_version SELECT \(number) EXCEPT "),
+            "the number must be \(number)")
     }
 
     @Test func aNewDatabaseIsSetUpOnceByManyRelays() throws {
@@ -57,7 +55,7 @@ import Testing
         let database = cluster.database()
         let url = cluster.url(database)
         try PostgresStore(url: url, retention: Retention()).close()
-        cluster.sql("UPDATE sotto.schema_version SET version = 99", in: database)
+        cluster.sql("UPDATE sotto.schema_version SET version = \(99 << 24)", in: database)
         #expect(throws: StoreError.newerVersion(name: try PostgresLocation(url: url).name)) {
             try PostgresStore(url: url, retention: Retention())
         }
@@ -81,7 +79,9 @@ import Testing
                 session: PostgresSession(location), location: location, scripts: later
             ).run()
         }
-        #expect(cluster.sql("SELECT * FROM sotto.schema_version()", in: database) == ["2"])
+        #expect(
+            cluster.sql("SELECT * FROM sotto.schema_version()", in: database)
+                == ["\(PostgresSchema.number(of: later))"])
         #expect(cluster.sql("SELECT count(flag) FROM sotto.room", in: database) == ["0"])
         #expect(try everything(store, of: bob.id) == [envelope.id])
         try store.close()
@@ -107,6 +107,43 @@ import Testing
                 in: database)
                 == ["0"])
         #expect(StoreError.database(.otherFormat(path: name)).failure.status == .configuration)
+    }
+
+    /// Later builds before the first release counted from 1, or had this version with another text.
+    @Test(arguments: [1, 1 << 24 | 7]) func anotherSchemaOfThisVersionIsNotTouched(
+        _ number: Int
+    ) throws {
+        let cluster = try #require(PostgresCluster.shared)
+        let database = cluster.database()
+        let url = cluster.url(database)
+        try PostgresStore(url: url, retention: Retention()).close()
+        cluster.sql(
+            """
+            UPDATE sotto.schema_version SET version = \(number);
+            ALTER TABLE sotto.room DROP COLUMN seq;
+            """, in: database)
+        let name = try PostgresLocation(url: url).name
+        #expect(throws: StoreError.database(.otherFormat(path: name))) {
+            try PostgresStore(url: url, retention: Retention())
+        }
+        // The file refuses it too.
+        let psql = try #require(PostgresCluster.programs) + "/psql"
+        let scratch = TemporaryDirectory()
+        let arguments = [
+            "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", cluster.path, "-U", "postgres", "-d",
+            database, "-f", scratch.write("sotto.sql", Array(PostgresCluster.schema.utf8)),
+        ]
+        #expect(ChildProcess.run(psql, arguments, errors: scratch("errors")) == 3)
+        #expect(
+            scratch.lines("errors").contains { $0.contains("no released sotto made the schema") })
+        #expect(
+            cluster.sql("SELECT version FROM sotto.schema_version", in: database) == ["\(number)"])
+        #expect(
+            cluster.sql(
+                """
+                SELECT count(*) FROM pg_attribute
+                WHERE attrelid = 'sotto.room'::regclass AND attname = 'seq'
+                """, in: database) == ["0"])
     }
 
     @Test(arguments: ["off", "local"]) func anUnsafeCommitSettingIsRefused(_ value: String)

@@ -79,6 +79,25 @@ struct GroupFoldTests {
         }
     }
 
+    /// A `join` after all changes gives an invited person the rank that the fold foretells.
+    @Test func anInvitationForetellsTheRank() {
+        forEachLog(count: 3_000) { log in
+            let rules = Replica(log.lines).rules
+            let fold = GroupFold(rules)
+            for member in 0..<rules.memberCount where fold.ranks[member] == .nobody {
+                var joined = rules
+                let number = joined.add(
+                    GroupRules.Change(author: member, act: .join),
+                    parents: Array(rules.graph.heads))
+                let rank = number.map { _ in GroupFold(joined).ranks[member] }
+                if fold.rank(afterJoinOf: member) ?? .nobody != rank ?? .nobody {
+                    return "another rank after a join of \(member)"
+                }
+            }
+            return nil
+        }
+    }
+
     /// C15: what members sign to slow down the others is folded like the definitions say. `make bench` has the times.
     @Test(arguments: HostileLog.allCases)
     func c15HostileLogsAreFoldedAsDefined(_ log: HostileLog) {

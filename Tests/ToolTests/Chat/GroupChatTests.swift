@@ -162,6 +162,22 @@ import Testing
         #expect(try !right.lines().contains { $0.contains("team") })
     }
 
+    @Test func anInvitationIsTakenBack() throws {
+        let left = try stage.chat(alice, with: "team", columns: 100)
+        try left.waitFor("3 members")
+        try left.enter("/invite dave")
+        let list = try stage.chat(circle["dave"])
+        try list.waitFor("invites you to the group team")
+        try left.enter("/members")
+        try left.waitFor("invited, no answer yet")
+        try left.press("Escape")
+        try left.waitForEnd(of: "invited, no answer yet")
+        try left.enter("/remove dave")
+        try left.waitFor("? take the invitation of dave to the group team back?")
+        try left.answer("C-y", until: "the invitation of dave is taken back")
+        try list.waitForEnd(of: "invites you to the group team")
+    }
+
     @Test func membersOfAGroupWithGrantsAreTold() throws {
         try circle.must("alice", "group", ["create", "--visibility", "granted", "room"])
         let left = try stage.chat(alice, with: "room")

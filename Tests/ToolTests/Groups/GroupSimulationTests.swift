@@ -90,7 +90,7 @@ import Testing
     /// Returns the members as one of them sees them.
     private func members(_ circle: Circle, _ who: String, _ id: String) throws -> Set<String> {
         let people = try circle.must(who, "group", ["participants", "--json", id]).records
-        let ids = Set(people.compactMap { $0["id"]?.string })
+        let ids = Set(people.filter { $0["standing"] == nil }.compactMap { $0["id"]?.string })
         return Set(Self.names.filter { ids.contains(circle[$0].identity.id.description) })
     }
 

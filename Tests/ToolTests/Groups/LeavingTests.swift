@@ -1,4 +1,6 @@
 import Sotto
+import SottoDatabase
+import SottoState
 import TestSupport
 import Testing
 
@@ -61,6 +63,48 @@ struct LeavingTests {
         try circle.must("bob", "group", ["leave", "team"])
         try circle.must("bob", "group", ["forget", "--anyway", "team"])
         #expect(try circle["bob"].run("group", ["show", "team"]).status == 66)
+    }
+
+    /// A check belongs to the transaction that acts. While another process writes, no command says what it will find afterwards.
+    @Test(
+        arguments: [
+            ("bob", ["forget", "team"], 64), ("alice", ["forget", "team"], 64),
+            ("alice", ["decline", "team"], 1), ("alice", ["invite", "team", "bob"], 64),
+        ] as [(String, [String], Int32)])
+    func aCommandIsRefusedWhereItWouldAct(
+        _ who: String, _ command: [String], _ status: Int32
+    ) throws {
+        try circle.must("bob", "group", ["leave", "team"])
+        let party = circle[who]
+        let writer = try DurableDatabase(
+            path: circle.home.files(party.database), migrations: [""], lockTimeout: 20)
+        let busy = try writer.transaction { (_: StateConnection) throws(StateError) in
+            Result { try party.run("group", command + ["--lock-timeout", "0.2"]) }
+        }.get()
+        try writer.close()
+        #expect(busy.status == 75 && busy.stderr.contains("in use"), "\(busy)")
+        let refused = try party.run("group", command)
+        #expect(refused.status == status && refused.stdout.isEmpty, "\(refused)")
+        #expect(try circle[who].run("group", ["show", "team"]).status == 0)
+    }
+
+    /// The other owner steps down during the question.
+    @Test func theLastOwnerIsKnownWhenTheAnswerComes() throws {
+        try circle.group("alice", "role", "team", "bob", "owner")
+        try circle.settle()
+        let session = try TerminalSession(
+            circle.home.command(
+                "group", ["leave", "team"], environment: circle["alice"].environment),
+            stdout: circle.home.files("records"))
+        try session.expect("Type yes to leave team, with 1 other member: ")
+        try circle.group("bob", "role", "team", "me", "admin")
+        try circle.settle()
+        try session.type("yes\n")
+        let refused = try session.finish()
+        #expect(refused.status == 64, "\(refused.text)")
+        #expect(refused.text.contains("you are the only owner of team"), "\(refused.text)")
+        #expect(try members("alice") == .integer(2))
+        #expect(try circle.home.files.read("records").isEmpty)
     }
 
     @Test func leavingAsksOnATerminal() throws {

@@ -40,7 +40,7 @@ extension HintWorld {
     func makeOlder(by seconds: Int64) throws {
         let state = try DurableDatabase(
             path: home.files("state-alice/\(id("alice")).db"),
-            migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 20)
+            migrations: [], lockTimeout: 20)
         try state.use { (connection: StateConnection) throws(StateError) in
             try connection.run("UPDATE message SET time = time - ?", seconds)
         }

@@ -87,7 +87,7 @@ import Testing
     func change(_ sql: String...) throws {
         let database = try DurableDatabase(
             path: scratch("\(me.id).db"),
-            migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 5)
+            migrations: [], lockTimeout: 5)
         try database.transaction { connection throws(StateError) in
             for sql in sql { try connection.run(sql) }
         }

@@ -282,6 +282,39 @@ import Testing
         }
     }
 
+    /// An edit can arrive before its message. The message is found at its own place all the same.
+    @Test func anEditThatArrivedFirstIsFoundAtThePlaceOfItsMessage() throws {
+        let sent = try alice.write(["one tea", "three", "two tea", "four tea"], to: bob)
+        let id = try #require(try JSON.object(parsing: Array(sent[1].utf8))["id"]?.string)
+        let target = #""target":{"id":"\#(id)","from":"\#(alice.identity.id)"}"#
+        let edit = try alice.write(
+            [#"{"body":{"type":"edit",\#(target),"body":{"type":"text","text":"three tea"}}}"#],
+            to: bob)
+        for envelopes in [[sent[0]], edit, [sent[2], sent[1], sent[3]]] {
+            #expect(try bob.read(envelopes).status == 0)
+        }
+        let page = try records(bob, "alice")
+        #expect(texts(page) == ["one tea", "two tea", "three tea", "four tea"])
+        let numbers = page.compactMap { $0["number"]?.integer.map { "\($0)" } }
+        try #require(numbers.count == 4)
+        for (options, expected) in [
+            ([], ["four tea", "three tea", "two tea", "one tea"]),
+            (["--limit", "2"], ["four tea", "three tea"]),
+            (["--before", numbers[3], "--limit", "1"], ["three tea"]),
+            (["--before", numbers[2]], ["two tea", "one tea"]),
+            (["--after", numbers[0]], ["two tea", "three tea", "four tea"]),
+            (["--after", numbers[1]], ["three tea", "four tea"]),
+            (["--after", numbers[1], "--limit", "1"], ["three tea"]),
+            (["--after", numbers[2]], ["four tea"]),
+        ] as [([String], [String])] {
+            for who in [[], ["alice"]] {
+                let run = try bob.run("history", ["search"] + options + ["tea"] + who)
+                #expect(run.status == 0, "\(options): \(run.stderr)")
+                #expect(try texts(run.records) == expected, "\(options)")
+            }
+        }
+    }
+
     @Test func linesForPeopleHaveTheNameOnce() throws {
         try tell(["hello", #"{"text":"two\nlines"}"#], from: alice, to: bob)
         try tell(["answer"], from: bob, to: alice)

@@ -290,6 +290,17 @@ import Testing
         #expect(try empty.acknowledged(by: "bot") == 1)
     }
 
+    /// Two processes that make a reader at once: the second one gets the beginning of the first one.
+    @Test func aReaderBeginsOnce() throws {
+        let store = try store()
+        try receive("old", store, at: 100)
+        let numbers = try [("bot", false), ("bot", true), ("late", true)].map { name, withNext in
+            try store.transaction { try $0.begin(reader: name, withNext: withNext) }
+        }
+        #expect(numbers == [0, 0, 1])
+        #expect(try store.acknowledged(by: "bot") == 0)
+    }
+
     /// An import that ended in the middle is completed by the next one.
     @Test func anInterruptedImportIsRepeated() throws {
         let store = try store()

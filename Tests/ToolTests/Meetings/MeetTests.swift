@@ -7,14 +7,14 @@ import Testing
 @Suite(.timeLimit(.minutes(60))) struct MeetTests {
     /// Two people and a relay.
     final class Pair {
-        let alice: Home
-        let bob: Home
+        private let people: Meeters
+        var alice: Home { people.alice }
+        var bob: Home { people.bob }
         let relay: RelayProcess
 
         init(tls: Bool = false, store: String? = nil) throws {
-            alice = try Home(people: "alice")
-            bob = try Home(people: "bob")
-            let scratch = alice.files
+            people = try Meeters()
+            let scratch = people.alice.files
             let options =
                 tls
                 ? [
@@ -31,44 +31,22 @@ import Testing
         func begin(
             _ scheme: String = "tcp", _ arguments: [String] = []
         ) throws -> (meeting: Pipeline, codes: [String]) {
-            let meeting = try Pipeline([
-                alice.command(
-                    "sotto", ["meet", "-i", "alice.key"] + arguments,
-                    environment: ["SOTTO_RELAY": "\(scheme)://\(relay.address)"])
-            ])
-            var codes: [String] = []
-            try meeting.collectErrors { text in
-                codes = text.split(separator: "\n").filter { $0.hasPrefix("  ") }.compactMap {
-                    $0.split(separator: " ").first.map(String.init)
-                }
-                return text.contains("Waiting")
-            }
-            return (meeting, codes)
+            try people.begin(at: "\(scheme)://\(relay.address)", arguments)
         }
 
         /// Joins as Bob.
         func join(
             _ code: String, _ scheme: String = "tcp", _ arguments: [String] = []
         ) throws -> Run {
-            try bob.run(
-                "sotto", ["meet", "-i", "bob.key", code] + arguments,
-                environment: ["SOTTO_RELAY": "\(scheme)://\(relay.address)"])
+            try people.join(code, at: "\(scheme)://\(relay.address)", arguments)
         }
 
         /// Returns the trust of a contact, or `nil`.
         static func trust(_ name: String, _ home: Home, _ key: String) throws -> String? {
-            let shown = try home.run("contact", ["show", "--json", name, "-i", key])
-            guard shown.status == 0, let line = shown.lines.first else { return nil }
-            return try JSON.object(parsing: Array(line.utf8))["trust"]?.string
+            try Meeters.trust(name, home, key)
         }
 
-        func bothKnow() throws -> Bool {
-            let trusts = [
-                try Self.trust("bob", alice, "alice.key"),
-                try Self.trust("alice", bob, "bob.key"),
-            ]
-            return trusts == ["verified", "verified"]
-        }
+        func bothKnow() throws -> Bool { try people.trusts() == ["verified", "verified"] }
     }
 
     @Test(arguments: ["tcp", "tls", "http", "https", "ws"])

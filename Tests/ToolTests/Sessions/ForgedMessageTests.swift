@@ -240,13 +240,17 @@ struct ForgedMessageTests {
 struct OtherVersionTests {
     /// A file that is not of this version.
     enum Version: CaseIterable {
-        case later, unreleased
+        case later, unreleased, counted, changed
 
         var pragmas: String {
             switch self {
-            case .later: "PRAGMA user_version = 99"
+            case .later: "PRAGMA user_version = \(99 << 24)"
             // Builds before the first release counted to 12 and did not mark the kind of the file.
             case .unreleased: "PRAGMA user_version = 12; PRAGMA application_id = 0"
+            // Later ones counted from 1 again.
+            case .counted: "PRAGMA user_version = 1"
+            // The tables of another script.
+            case .changed: "PRAGMA user_version = \(1 << 24 | 7)"
             }
         }
 

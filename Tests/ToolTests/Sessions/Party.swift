@@ -124,7 +124,7 @@ struct Party: Sendable {
     func state<T>(_ body: (StateConnection) throws(StateError) -> T) throws -> T {
         let store = try DurableDatabase(
             path: home.files(database),
-            migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 20)
+            migrations: [], lockTimeout: 20)
         let value = try store.use(body)
         try store.close()
         return value

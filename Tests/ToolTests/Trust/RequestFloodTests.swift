@@ -40,7 +40,7 @@ struct RequestFloodTests {
     private func age(_ senders: Range<Int>, byHours hours: Int64) throws {
         let database = try DurableDatabase(
             path: home.files("state/\(owner.id).db"),
-            migrations: Array(repeating: "", count: IdentityStore.schemaVersion), lockTimeout: 10)
+            migrations: [], lockTimeout: 10)
         try database.use { connection throws(StateError) in
             try connection.run(
                 "UPDATE request SET seen = seen - ? * 3600 WHERE number <= ?", hours, senders.count)
