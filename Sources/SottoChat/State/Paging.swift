@@ -47,7 +47,8 @@ extension ChatState {
     }
 
     mutating func goToEnd() {
-        (conversation?.origin, conversation?.found) = (nil, nil)
+        conversation?.origin = nil
+        conversation?.found = nil
         guard conversation?.isDetached == true else {
             conversation?.anchor = nil
             return
@@ -72,7 +73,8 @@ extension ChatState {
 
     /// Returns to the place from which a message of a list was shown.
     mutating func goBack(to origin: Conversation.Origin) {
-        (conversation?.origin, conversation?.found) = (nil, nil)
+        conversation?.origin = nil
+        conversation?.found = nil
         guard let anchor = origin.anchor else { return goToEnd() }
         if conversation?.index(of: anchor.id) == nil {
             guard let message = origin.message else { return goToEnd() }

@@ -24,7 +24,8 @@ extension ChatState {
             loadOlder()
             index = 0
         }
-        (conversation?.selection, conversation?.found) = (ids[index], nil)
+        conversation?.selection = ids[index]
+        conversation?.found = nil
         conversation?.reveal(ids[index], layout, height: height)
     }
 
