@@ -1,3 +1,4 @@
+import SottoBytes
 import SottoChat
 import Testing
 
