@@ -200,13 +200,16 @@ struct ConversationScreens {
         stage.compare("up")
     }
 
-    /// The terminal sends Alt with a character as Esc and the character.
-    @Test func altWithACharacterDoesNothing() {
+    /// The terminal sends Esc and a quick character as Alt with the character. The character is no text for the conversation.
+    @Test func altWithACharacterIsEscAndTheCharacter() {
         var stage = ChatStage.withBob(rows: 8, [ChatStage.message(1, "hi")])
+        stage.forgetCommands()
         stage.type("a draft")
-        stage.press(.alt("2"), .alt("x"))
-        #expect(stage.state.conversation?.key == .person(bob))
-        #expect(stage.state.editor.text == "a draft")
+        stage.press(.alt("/"))
+        stage.type("presence off")
+        #expect(stage.state.conversation == nil)
+        #expect(stage.state.editor.text == "/presence off")
+        #expect(stage.state.drafts[.person(bob)] == "a draft")
     }
 
     @Test func aPasteIsOneMessage() {

@@ -105,9 +105,20 @@ struct ChatList: Sendable {
         painted = ids
         switch choice {
         case .first: choice = ids.first.map(Choice.item) ?? .first
-        case .item(let id): if !ids.contains(id) { choice = ids.first.map(Choice.item) ?? .first }
+        case .item(let id):
+            guard !ids.contains(id) else { return }
+            // An accepted group or person stays chosen. If it has no row, the user chooses.
+            switch id {
+            case .invitation(let group): follow(.conversation(.group(group)))
+            case .request(let person): follow(.conversation(.person(person)))
+            case .conversation: choice = ids.first.map(Choice.item) ?? .first
+            }
         case .nothing: break
         }
+    }
+
+    private mutating func follow(_ id: Item.ID) {
+        choice = painted.contains(id) ? .item(id) : .nothing
     }
 
     /// The unread messages of other conversations that are not muted, and the number of these conversations.

@@ -68,6 +68,9 @@ enum Job: Sendable, Hashable {
         }
     }
 
+    /// Whether it sends a file.
+    var isDelivery: Bool { if case .delivery = self { true } else { false } }
+
     /// Whether it reads a page of messages, the newest at its end.
     var isPage: Bool {
         switch self {

@@ -27,7 +27,7 @@ struct MessageQuery: Sendable, Hashable {
     var kind: Kind
 
     /// The most messages of a list.
-    private static let limit = 200
+    static let limit = 200
 
     var title: String {
         switch kind {
@@ -35,6 +35,9 @@ struct MessageQuery: Sendable, Hashable {
         case .text(let text): "messages with “\(Cells.line(text, limit: 40))”"
         }
     }
+
+    /// The title of a list that has as many messages as it may have.
+    var fullTitle: String { "the newest \(Self.limit) " + title }
 
     /// The words for an empty list.
     var nothing: String {

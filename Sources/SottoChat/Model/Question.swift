@@ -55,6 +55,12 @@ struct Questions: Sendable {
         }
     }
 
+    /// Makes the question about a subject the first one.
+    mutating func bringForward(_ subject: Question.Subject?) {
+        guard let place = waiting.firstIndex(where: { $0.subject == subject }) else { return }
+        waiting.insert(waiting.remove(at: place), at: 0)
+    }
+
     /// Notes the question that the terminal shows, or that it shows none. A question with another text is another one.
     mutating func notePainted(_ question: Question?, at milliseconds: Int64) {
         guard question != painted?.question else { return }

@@ -162,7 +162,11 @@ struct ChatMessage: Sendable, Hashable {
         if let group = record["details"]?.object?["group"]?.object,
             let nickname = group["nickname"]?.string, !nickname.isEmpty
         {
-            return Cells.line(nickname, limit: nameLimit - 9) + " " + short
+            // Spaces cannot move the id away.
+            let words = Cells.line(nickname, limit: nameLimit - 9).split {
+                $0.isWhitespace || $0 == "\u{2800}"
+            }
+            return words.joined(separator: " ") + " " + short
         }
         return author.isEmpty ? "?" : String(author.prefix(16)) + "…"
     }

@@ -93,6 +93,8 @@ package struct ChatState: Sendable {
     var refreshes: Set<Refresh> = []
     var lastRefresh: [Refresh: Timestamp] = [:]
     var fates = FateCheck()
+    /// The time at which the ends of lifetimes were noted last.
+    var lastExpiry = Timestamp(seconds: 0)
     var nextSync: Timestamp?
     var isSyncWanted = false
 
@@ -108,6 +110,8 @@ package struct ChatState: Sendable {
     var acceptedNames: [String: String] = [:]
     var pending: [Pending] = []
     var lastPending = 0
+    /// The open conversation if the history has a new own message in it that was not read yet.
+    var unreadOwn: ConversationKey?
     /// The newest number of a message that was announced by a bell.
     var announced: Int64 = 0
 
@@ -161,6 +165,8 @@ package struct ChatState: Sendable {
     private var lastWake: Timestamp?
     /// The messages that were printed in the form of lines.
     var printed: Set<Int64> = []
+    /// The highest number of them.
+    var lastPrinted: Int64 = 0
     /// The lines that came before the conversation was open.
     var waitingLines: [String] = []
     /// The lines that were not sent or not done, without a screen.
@@ -235,11 +241,11 @@ package struct ChatState: Sendable {
 
     private mutating func takeWaitingLines() {
         guard options.form == .lines else { return }
-        while !isPreparing, !waitingLines.isEmpty {
-            let line = waitingLines.removeFirst()
+        while let line = waitingLines.first, !mustWait(line) {
+            waitingLines.removeFirst()
             if line.contains(where: { !$0.isWhitespace }) { take(line: line) }
         }
-        if isInputEnded, !isPreparing, !isFinishing {
+        if isInputEnded, waitingLines.isEmpty, !isPreparing, !isFinishing {
             finish(0)
         }
     }

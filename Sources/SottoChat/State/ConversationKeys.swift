@@ -42,6 +42,7 @@ extension ChatState {
     }
 
     private mutating func editLast() {
+        guard !isCatchingUp else { return say("your last message is not stored yet") }
         guard let message = conversation?.lastOwn else { return select(-1) }
         edit(message)
     }

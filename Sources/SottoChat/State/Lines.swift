@@ -4,19 +4,24 @@ import Sotto
 extension ChatState {
     /// Takes a line of standard input.
     mutating func enter(_ line: String) {
-        guard !isPreparing else {
-            // The conversation is being opened and read; what was typed waits for it.
-            guard waitingLines.count < 10_000 else {
-                return refuse("a line was not sent: too many wait")
-            }
-            return waitingLines.append(line)
+        guard waitingLines.count < 10_000 else {
+            return refuse("a line was not sent: too many wait")
         }
-        if line.contains(where: { !$0.isWhitespace }) { take(line: line) }
+        waitingLines.append(line)
+    }
+
+    /// Whether a line waits: until the conversation is opened and read, and a command also until the messages of the lines before
+    /// it are among the messages that it can mean.
+    func mustWait(_ line: String) -> Bool {
+        isPreparing || isCatchingUp && line.hasPrefix("/") && !line.hasPrefix("//")
     }
 
     /// Prints a message once.
     mutating func printLine(_ message: ChatMessage) {
+        // Earlier messages, which are loaded later, are not printed after later ones.
+        if conversation?.isLoaded == true, message.number < lastPrinted { return }
         guard printed.insert(message.number).inserted else { return }
+        lastPrinted = max(lastPrinted, message.number)
         if printed.count > 10_000, let newest = printed.max() {
             printed = printed.filter { $0 > newest - 5_000 }
         }

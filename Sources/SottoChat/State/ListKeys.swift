@@ -82,6 +82,7 @@ extension ChatState {
             editor.set("")
             questions.reset()
             item.isRequest ? askRequests() : askInvitations()
+            questions.bringForward(item.subject)
             say("answer the question below with Ctrl-Y, Ctrl-N or Ctrl-O")
         }
     }
@@ -89,4 +90,13 @@ extension ChatState {
 
 extension ChatList.Item {
     var isRequest: Bool { if case .request = self { true } else { false } }
+
+    /// The subject of the question about what waits for an answer.
+    var subject: Question.Subject? {
+        switch self {
+        case .request(let request): .request(id: request.id)
+        case .invitation(let group): .invitation(group: group.id)
+        case .conversation, .silent: nil
+        }
+    }
 }

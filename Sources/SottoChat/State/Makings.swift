@@ -81,10 +81,20 @@ extension ChatState {
             let isAwaited =
                 text.key == conversation?.key && !text.key.isGroup && !text.ids.isEmpty
                 && text.subject?.isEdit != true
-            if !isAwaited { removePending(text.number) }
+            if !isAwaited {
+                removePending(text.number)
+                if text.subject?.isEdit != true { readOwn(in: text.key) }
+            }
         }
         if isDone, let success = making.success { say(success) }
         refreshes.formUnion(making.reads)
+    }
+
+    /// Reads a new own message in a conversation, if that is open.
+    mutating func readOwn(in key: ConversationKey?) {
+        guard let key, key == conversation?.key else { return }
+        unreadOwn = key
+        refreshes.insert(.newest)
     }
 
     /// Marks a typed text as not sent, and gives it back for another attempt.

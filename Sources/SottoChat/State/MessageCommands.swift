@@ -32,6 +32,10 @@ extension ChatState {
         if command == .info, let number = word.flatMap({ Int64($0) }), number > 0 {
             return showInfo(number)
         }
+        if word.map({ $0.hasPrefix("-") }) ?? true, isCatchingUp {
+            leave("/\(command.rawValue)" + (rest.isEmpty ? "" : " " + rest))
+            return refuse(Self.catchingUp)
+        }
         guard let message = message(word, for: command) else {
             return refuse(
                 word.map {
@@ -61,6 +65,16 @@ extension ChatState {
         default: break
         }
     }
+
+    /// Whether a message of the user is on its way into the open conversation. The last message is then an earlier one.
+    var isCatchingUp: Bool {
+        guard let key = conversation?.key else { return false }
+        return pending.contains { $0.key == key && $0.failure == nil }
+            || unreadOwn == key || running.values.contains { $0.job.isDelivery }
+    }
+
+    /// The reason why a command without the number of a message is not done.
+    static let catchingUp = "your last message is not stored yet: Enter tries again"
 
     /// The message that a command means.
     private func message(_ word: Substring?, for command: SlashCommand) -> ChatMessage? {

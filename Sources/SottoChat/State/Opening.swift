@@ -100,6 +100,7 @@ extension ChatState {
 
     /// Adds the typed texts that wait to the open conversation.
     mutating func addPending() {
+        unreadOwn = nil
         for text in pending where text.key == conversation?.key { conversation?.add(text) }
     }
 

@@ -35,8 +35,9 @@ extension ChatState {
         guard overlay?.title == query.title, conversation?.key == query.key else { return }
         let records = cause == nil ? run.lines.compactMap { try? JSON.object(parsing: $0) } : []
         let messages = records.compactMap { ChatMessage($0, in: query.key) }
+        let title = messages.count < MessageQuery.limit ? query.title : query.fullTitle
         overlay = Overlay(
-            title: query.title, lines: messages.isEmpty ? [cause ?? query.nothing] : [],
+            title: title, lines: messages.isEmpty ? [cause ?? query.nothing] : [],
             messages: messages)
     }
 

@@ -160,7 +160,7 @@ extension ChatState {
             let hint = isMissing ? "; quote a name with spaces" : ""
             refuse(run.cause + hint, status: run.status)
         }
-        refreshes.insert(.newest)
+        readOwn(in: conversation?.key)
     }
 
     private mutating func endChange(_ success: String, _ run: Running) {

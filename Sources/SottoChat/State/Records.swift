@@ -46,6 +46,8 @@ extension ChatState {
         case .page(let key, let before): endPage(key, before, records)
         case .later(let key, let last): endLater(key, last, records, isCut: run.isCut)
         case .refresh(let key):
+            // A refresh that began before the message was stored is followed by another one.
+            if key == unreadOwn, !refreshes.contains(.newest) { unreadOwn = nil }
             guard conversation?.key == key else { return }
             for record in records { add(record, in: key) }
         case .changed(let key):
@@ -77,6 +79,7 @@ extension ChatState {
         if isEmpty { conversation?.isComplete = true }
         if before == nil {
             conversation?.isLoaded = true
+            unreadOwn = nil
             lastRefresh[.changed] = now
         }
         if conversation?.seeksUnread == true {
@@ -298,6 +301,8 @@ extension ChatState {
                 record.line("reason", limit: 200) ?? "the relay does not take messages now"
         case "rejected", "expired", "dropped":
             conversation?.set(.failed, ofID: id)
+            // A signal is dropped if the relay is not reached at once.
+            guard record["reason"] != nil || record["status"]?.string != "dropped" else { break }
             refuse("not sent: \(record["reason"]?.string ?? "the relay refused the message")")
         default: break
         }

@@ -107,7 +107,7 @@ struct MessageRows {
         let clock = localTime(message.time)
         let clockText = "\(Words.padded(clock.hour)):\(Words.padded(clock.minute))"
         let isNarrow = width < 32
-        let name = Cells.cut(message.name, to: max(4, min(24, width / 3)))
+        let name = Self.name(of: message, width: max(4, min(24, width / 3)))
         let head = isNarrow ? name : clockText + " " + name
         let headWidth = Cells.width(head) + 2
         var rows: [Row] = []
@@ -150,6 +150,16 @@ struct MessageRows {
         }
         if !message.reactions.isEmpty { for row in reactions(message) { go(row, .plain) } }
         return rows
+    }
+
+    /// The name of an author. A nickname is cut before the id.
+    private static func name(of message: ChatMessage, width: Int) -> String {
+        let id = String(message.author.prefix(8))
+        guard !message.hasName, message.name.hasSuffix(" " + id) else {
+            return Cells.cut(message.name, to: width)
+        }
+        let nickname = String(message.name.dropLast(id.count + 1))
+        return Cells.cut(nickname, to: max(1, width - id.count - 1)) + " " + id
     }
 
     static func spaces(_ count: Int) -> String { String(repeating: " ", count: max(0, count)) }
