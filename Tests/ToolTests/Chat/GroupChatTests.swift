@@ -144,8 +144,11 @@ import Testing
         )
         try left.waitFor("3 members")
         try right.waitFor("3 members")
-        try right.type("hel")
-        try left.waitFor("bob is typing")
+        // A signal is lost if the other side does not receive yet; a chat sends the next one after ten seconds.
+        try left.wait("bob does not type") { lines in
+            try? right.type("l")
+            return lines.contains { $0.contains("bob is typing") }
+        }
     }
 
     @Test func aDeletedGroupSaysSoAndLeavesTheList() throws {
