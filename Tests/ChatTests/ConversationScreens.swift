@@ -1,3 +1,4 @@
+import Sotto
 import Testing
 
 @testable import SottoChat
@@ -210,6 +211,40 @@ struct ConversationScreens {
         #expect(stage.state.conversation == nil)
         #expect(stage.state.editor.text == "/presence off")
         #expect(stage.state.drafts[.person(bob)] == "a draft")
+    }
+
+    @Test func altWithACharacterEndsAnOverlay() {
+        var stage = ChatStage.withBob(rows: 8, [ChatStage.message(1, "hi")])
+        stage.press(.escape)
+        stage.enter("/help")
+        stage.press(.alt("x"))
+        #expect(stage.state.overlay == nil)
+        #expect(stage.state.editor.text == "x")
+    }
+
+    /// The screen removes the message at the end of its lifetime, without a key and without the history.
+    @Test func anEndedMessageDisappearsByItself() {
+        var stage = ChatStage.withBob(
+            rows: 10,
+            [
+                ChatStage.message(1, "for an hour", more(expiresIn: 3_600)),
+                ChatStage.message(2, "for a minute", more(expiresIn: 60)),
+                ChatStage.message(3, "for ever"),
+            ])
+        stage.forgetCommands()
+        stage.wait(57)
+        #expect(stage.screen.contains("for a minute"))
+        #expect(stage.state.nextWake == Timestamp(seconds: ChatStage.morning + 60))
+        stage.wait(2)
+        #expect(!stage.screen.contains("for a minute") && stage.screen.contains("[expired]"))
+        #expect(stage.screen.contains("for an hour") && stage.screen.contains("for ever"))
+        #expect(
+            stage.state.conversation?.nextExpiry == Timestamp(seconds: ChatStage.morning + 3_600))
+        #expect(stage.commands.filter { $0.hasPrefix("history page") } == [])
+    }
+
+    private func more(expiresIn seconds: Int64) -> String {
+        #""expires":"\#(Timestamp(seconds: ChatStage.morning + seconds))""#
     }
 
     @Test func aPasteIsOneMessage() {

@@ -1,3 +1,4 @@
+import SottoBytes
 import Testing
 
 @testable import SottoChat
@@ -101,6 +102,11 @@ struct LastMessageTests {
                 stage.start()
                 stage.press(.enter)
                 #expect(stage.screen.contains(" \(bob.prefix(8))  "), "\(stage.screen)")
+                let member = ChatMember([
+                    "type": .string("participant"), "id": .string(bob),
+                    "nickname": .string(nickname),
+                ])
+                #expect(member?.name == "bob x \(bob.prefix(8))")
             }
         }
     }

@@ -93,6 +93,8 @@ struct Conversation: Sendable {
     private var numbers: Set<Int64> = []
     /// The number of unread messages among those that are loaded.
     private(set) var unread = 0
+    /// The earliest end of a lifetime among the loaded messages. It can be that of a message which is not loaded any more.
+    private(set) var nextExpiry: Timestamp?
     private var notices = 0
     /// Whether the first message of the history is loaded.
     var isComplete = false
@@ -268,6 +270,7 @@ struct Conversation: Sendable {
         guard let message = entry.message else { return }
         weight += sign * message.weight
         if message.isUnread { unread += sign }
+        if sign > 0, let end = message.expires { nextExpiry = min(nextExpiry ?? end, end) }
         if sign > 0 { numbers.insert(message.number) } else { numbers.remove(message.number) }
     }
 
@@ -328,6 +331,21 @@ struct Conversation: Sendable {
 
     /// Begins or ends to take messages after the last entry.
     mutating func attach(_ isAttached: Bool) { isDetached = !isAttached }
+
+    /// Removes the content of the messages whose lifetime has ended.
+    mutating func expire(at now: Timestamp) {
+        guard let next = nextExpiry, next <= now else { return }
+        nextExpiry = nil
+        for index in entries.indices {
+            guard var message = entries[index].message, let end = message.expires else { continue }
+            if end <= now {
+                message.expire()
+                replace(at: index, with: message)
+            } else {
+                nextExpiry = min(nextExpiry ?? end, end)
+            }
+        }
+    }
 
     /// Sets what became of the own message with an envelope's id.
     mutating func set(_ fate: ChatMessage.Fate, ofID id: String) {

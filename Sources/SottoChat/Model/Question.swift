@@ -56,7 +56,7 @@ struct Questions: Sendable {
     }
 
     /// Makes the question about a subject the first one.
-    mutating func bringForward(_ subject: Question.Subject?) {
+    mutating func bringForward(_ subject: Question.Subject) {
         guard let place = waiting.firstIndex(where: { $0.subject == subject }) else { return }
         waiting.insert(waiting.remove(at: place), at: 0)
     }

@@ -29,6 +29,7 @@ struct ChatMessage: Sendable, Hashable {
     /// The greatest length of a kept text, in code points.
     static let textLimit = 8_000
     private static let nameLimit = 40
+    private static let expired = "expired"
     /// The types of bodies that are no content.
     static let events: Set<String> = [
         "reaction", "edit", "delete", "pin", "unpin", "receipt", "typing", "presence", "profile",
@@ -158,15 +159,10 @@ struct ChatMessage: Sendable, Hashable {
         }
         // Nothing tells the author of some deleted messages of a group.
         if author.isEmpty, record.isTrue("deleted") { return "a member" }
-        let short = String(author.prefix(8))
         if let group = record["details"]?.object?["group"]?.object,
             let nickname = group["nickname"]?.string, !nickname.isEmpty
         {
-            // Spaces cannot move the id away.
-            let words = Cells.line(nickname, limit: nameLimit - 9).split {
-                $0.isWhitespace || $0 == "\u{2800}"
-            }
-            return words.joined(separator: " ") + " " + short
+            return Words.member(nickname, author)
         }
         return author.isEmpty ? "?" : String(author.prefix(16)) + "…"
     }
@@ -175,7 +171,7 @@ struct ChatMessage: Sendable, Hashable {
 
     private mutating func readContent(_ record: JSONObject) -> Bool {
         if isDeleted {
-            content = .note(record.isTrue("expired") ? "expired" : "deleted")
+            content = .note(record.isTrue("expired") ? Self.expired : "deleted")
             return true
         }
         if record.isTrue("damaged") {
@@ -288,6 +284,12 @@ struct ChatMessage: Sendable, Hashable {
 }
 
 extension ChatMessage {
+    /// Removes the content at the end of the lifetime, as the history does.
+    mutating func expire() {
+        (content, isDeleted, expires) = (.note(Self.expired), true, nil)
+        (quote, forwarded, reactions, thumbnail) = (nil, nil, [], nil)
+    }
+
     /// The text, or the text with a file; `nil` for other content.
     var plainText: String? {
         switch content {

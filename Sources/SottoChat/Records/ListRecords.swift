@@ -156,7 +156,7 @@ struct ChatMember: Sendable, Hashable {
         let known = record["name"]?.string ?? ""
         let isContact = !known.isEmpty && !known.hasPrefix(String(id.prefix(16)))
         if !isContact, let nickname = record["nickname"]?.string, !nickname.isEmpty {
-            name = Cells.line(nickname, limit: 31) + " " + String(id.prefix(8))
+            name = Words.member(nickname, id)
         } else {
             name = Cells.line(known.isEmpty ? String(id.prefix(16)) : known, limit: 40)
         }

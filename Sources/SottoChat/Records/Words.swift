@@ -1,7 +1,14 @@
 import SottoBytes
 
-/// Words for numbers.
+/// Words for numbers and names.
 enum Words {
+    /// Returns the name of a member who is no contact: the nickname and the beginning of the id. Spaces in the nickname cannot move
+    /// the id away.
+    static func member(_ nickname: String, _ id: String) -> String {
+        let words = Cells.line(nickname, limit: 31).split { $0.isWhitespace || $0 == "\u{2800}" }
+        return (words + [id.prefix(8)]).joined(separator: " ")
+    }
+
     static func count(_ count: Int, _ noun: String) -> String {
         "\(count) \(noun)\(count == 1 ? "" : "s")"
     }

@@ -93,8 +93,6 @@ package struct ChatState: Sendable {
     var refreshes: Set<Refresh> = []
     var lastRefresh: [Refresh: Timestamp] = [:]
     var fates = FateCheck()
-    /// The time at which the ends of lifetimes were noted last.
-    var lastExpiry = Timestamp(seconds: 0)
     var nextSync: Timestamp?
     var isSyncWanted = false
 

@@ -26,7 +26,7 @@ extension ChatState {
         default: break
         }
         // Only the list has keys of Alt. The terminal sends Esc and a quick character as Alt with it.
-        if case .alt(let character) = key, conversation != nil {
+        if case .alt(let character) = key, conversation != nil || overlay != nil {
             take(.escape)
             return take(.text(String(character)))
         }

@@ -22,9 +22,7 @@ extension ChatState {
         if conversation?.isLoaded == true, message.number < lastPrinted { return }
         guard printed.insert(message.number).inserted else { return }
         lastPrinted = max(lastPrinted, message.number)
-        if printed.count > 10_000, let newest = printed.max() {
-            printed = printed.filter { $0 > newest - 5_000 }
-        }
+        if printed.count > 10_000 { printed = printed.filter { $0 > lastPrinted - 5_000 } }
         let clock = options.localTime(message.time)
         let head = "\(Words.padded(clock.hour)):\(Words.padded(clock.minute)) \(message.name)  "
         let quote = message.quote?.text.map { "> \($0)\n" } ?? ""

@@ -78,25 +78,16 @@ extension ChatState {
         switch item {
         case .conversation(let conversation): open(conversation.key, name: conversation.name)
         case .silent(let key, let name): open(key, name: name)
-        case .request, .invitation:
-            editor.set("")
-            questions.reset()
-            item.isRequest ? askRequests() : askInvitations()
-            questions.bringForward(item.subject)
-            say("answer the question below with Ctrl-Y, Ctrl-N or Ctrl-O")
+        case .request(let request): ask(about: .request(id: request.id))
+        case .invitation(let group): ask(about: .invitation(group: group.id))
         }
     }
-}
 
-extension ChatList.Item {
-    var isRequest: Bool { if case .request = self { true } else { false } }
-
-    /// The subject of the question about what waits for an answer.
-    var subject: Question.Subject? {
-        switch self {
-        case .request(let request): .request(id: request.id)
-        case .invitation(let group): .invitation(group: group.id)
-        case .conversation, .silent: nil
-        }
+    /// Asks what waits for an answer, about the chosen item first.
+    private mutating func ask(about subject: Question.Subject) {
+        editor.set("")
+        askAgain()
+        questions.bringForward(subject)
+        say("answer the question below with Ctrl-Y, Ctrl-N or Ctrl-O")
     }
 }

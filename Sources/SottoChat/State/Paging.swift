@@ -13,14 +13,9 @@ extension ChatState {
         guard let conversation, conversation.isLoaded, !conversation.isComplete,
             let first = conversation.firstNumber
         else { return }
-        let job = Job.page(conversation.key, before: first)
-        guard !isRunning(job) else { return }
-        run(
-            job, "history",
-            [
-                "page", "--before", "\(first)", "--limit", "\(Self.pageSize * 2)", "--json", "--",
-                conversation.key.who,
-            ])
+        read(
+            .page(conversation.key, before: first), of: conversation.key, "--before", first,
+            limit: Self.pageSize * 2)
     }
 
     /// Reads the messages after the last one that is loaded, if newer ones are not.
@@ -28,14 +23,19 @@ extension ChatState {
         guard let conversation, conversation.isDetached, let last = conversation.lastNumber else {
             return
         }
-        let job = Job.later(conversation.key, after: last)
+        read(
+            .later(conversation.key, after: last), of: conversation.key, "--after", last,
+            limit: Self.pageSize)
+    }
+
+    /// Reads a page beside a message, unless that job runs.
+    private mutating func read(
+        _ job: Job, of key: ConversationKey, _ side: String, _ number: Int64, limit: Int
+    ) {
         guard !isRunning(job) else { return }
         run(
             job, "history",
-            [
-                "page", "--after", "\(last)", "--limit", "\(Self.pageSize)", "--json", "--",
-                conversation.key.who,
-            ])
+            ["page", side, "\(number)", "--limit", "\(limit)", "--json", "--", key.who])
     }
 
     mutating func scroll(down count: Int) {
@@ -58,6 +58,7 @@ extension ChatState {
         conversation?.seeksUnread = false
         loadPage()
     }
+
     // MARK: Messages of a list
 
     /// Shows a message of a list in its conversation. Esc returns to the place before the first one.

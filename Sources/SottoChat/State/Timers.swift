@@ -11,6 +11,7 @@ extension ChatState {
         now = time
         if let status, status.until <= now { self.status = nil }
         for (signal, end) in signals where end <= now { signals[signal] = nil }
+        conversation?.expire(at: now)
         guard isComplete, !isLocked, ending == nil, !isFinishing else { return }
         if let restart = news.restart, restart <= now {
             startNews()
@@ -19,7 +20,6 @@ extension ChatState {
         if let restart = mail.restart, restart <= now { startMail() }
         if let restart = sender.restart, restart <= now { startSender() }
         checkFates()
-        checkExpiry()
         synchronise()
         tellPresence()
     }
@@ -36,18 +36,6 @@ extension ChatState {
         refreshes.insert(.newest)
         fates.delay = min(60, fates.delay * 2)
         fates.next = Timestamp(seconds: now.seconds + fates.delay)
-    }
-
-    /// Reads the newest messages again when the lifetime of a loaded one has ended.
-    private mutating func checkExpiry() {
-        guard let end = nextExpiry, end <= now else { return }
-        lastExpiry = now
-        refreshes.insert(.newest)
-    }
-
-    /// The next end of a lifetime of the loaded messages, after the last one that was noted.
-    private var nextExpiry: Timestamp? {
-        conversation?.messages.compactMap(\.expires).filter { $0 > lastExpiry }.min()
     }
 
     /// Whether the relay has not answered for a while to a message of this run. `send` tells later that it gives up.
@@ -113,10 +101,8 @@ extension ChatState {
                 if let restart { times.append(restart) }
             }
         }
-        if isComplete, !isLocked {
-            if let next = fates.next { times.append(next) }
-            if let next = nextExpiry { times.append(next) }
-        }
+        if isComplete, !isLocked, let next = fates.next { times.append(next) }
+        if let next = conversation?.nextExpiry { times.append(next) }
         // A message that has begun to wait is counted at the next tick.
         let isFateNew = (conversation?.waiting.count ?? 0) != fates.count && isComplete && !isLocked
         let isSyncDue = isSyncWanted && !list.groups.isEmpty
