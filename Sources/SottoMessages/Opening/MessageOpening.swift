@@ -269,11 +269,10 @@ final class MessageOpening<Input: MessageInput> {
         let failure = error.failure
         let message = "\(failure.message); it claims to be from \(name ?? sender.description)"
         guard let name else { return Failure(failure.status, message, hint: failure.hint) }
-        let first = error == .preKeyGone ? "publish new prekeys: sotto keygen prekeys --send; then " : ""
         return Failure(
             failure.status, message,
             hint:
-                "\(first)write to \(name), who can send it again: sotto history repeat with your name"
+                "this state is new or from a backup; write to \(name), whose messages can then be opened, and who can send the lost ones again"
         )
     }
 
