@@ -14,7 +14,7 @@ import Testing
             try they.expect(one, "keygen prekeys | send -q")
         }
         try they.expect("bob", "cp -r state-bob earlier")
-        try they.expect("alice", "recv -q --bundle bob -o bob.bundle")
+        try they.expect("alice", "recv -q --bundle bob > bob.bundle")
         try say("alice", "first", "--bundle bob.bundle")
         #expect(try read("bob") == ["first"])
         try say("bob", "second")
