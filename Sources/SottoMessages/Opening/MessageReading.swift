@@ -87,7 +87,8 @@ package struct MessageReading<Lines: MessageInput> {
     private let announcer: String?
     private let source: any ByteSource
     /// The threads besides the calling one.
-    private let pool = ThreadPool(threads: ThreadPool.size - 1)
+    private let pool = ThreadPool(
+        threads: ThreadPool.size - 1, beforeWaiting: FreedMemory.wipeCache)
 
     /// The maximum length of a line in bytes: more than the largest envelope that a relay accepts.
     private static var lineLimit: Int { 1 << 20 }
@@ -125,6 +126,7 @@ package struct MessageReading<Lines: MessageInput> {
 
     /// Reads the lines. The threads parse a batch while the batch before it is opened.
     package func run() throws {
+        FreedMemory.overwrite()
         var reader = LineReader(source, limit: Self.lineLimit)
         var outcome = LineOutcome(announcer: announcer)
         var batch: [RawLine] = []
@@ -149,7 +151,10 @@ package struct MessageReading<Lines: MessageInput> {
                 bytes = 0
                 try processParsed()
                 parsed = next
-                if mustWait { try processParsed() }
+                if mustWait {
+                    try processParsed()
+                    FreedMemory.wipeCache()
+                }
             }
         } catch {
             // The lines of the complete batch before an error of the input are opened.
