@@ -33,7 +33,7 @@ enum SealMode: String, CommandMode {
             case .chat: "--chat --show-secret \(Self.texts)"
             case .publicChannel: "--public-channel \(Self.texts)"
             }
-        return "<format> --jsonl -o -q <file> \(own)"
+        return "<format> --jsonl --anyway -o -q <file> \(own)"
     }
 
     private static let attachment = "--attach --name --content-type --voice --keep-metadata --blob"

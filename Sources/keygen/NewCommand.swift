@@ -19,7 +19,13 @@ struct New: Program {
     @Option("--language", value: "list", help: "Word list.")
     var language = Wordlist.english
 
+    @Flag("--confirm", help: "Ask for three of the words before the identity is written.")
+    var confirm = false
+
     func validate() throws {
+        guard !confirm || Terminal.isTerminal(2) else {
+            throw UsageError("--confirm requires a terminal, on which the words are shown")
+        }
         guard Mnemonic.wordCounts.contains(words) else {
             throw UsageError("--words must be 12, 15, 18, 21 or 24")
         }
@@ -60,6 +66,7 @@ struct New: Program {
                 "The words do not restore contacts and messages; make a backup of them too: sotto history export --backup -o state.age"
             )
         }
+        if confirm { try WordCheck.run(mnemonic) }
         try saving.save(identity, to: output)
     }
 }

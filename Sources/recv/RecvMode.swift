@@ -36,7 +36,7 @@ enum RecvMode: String, CommandMode {
 
     private static let relay = "--relay --ca"
     private static let identity = "-i --identity-passphrase --lock-timeout"
-    private static let receiving = "\(relay) --follow --wait --max --exec --json -q"
+    private static let receiving = "\(relay) --follow --wait --poll-every --max --exec --json -q"
 }
 
 extension RecvTool {

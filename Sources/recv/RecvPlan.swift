@@ -23,11 +23,15 @@ enum RecvPlan {
             throw UsageError("--login-key and --of require each other")
         }
         if let max = tool.max, max < 1 { throw UsageError("--max must be at least 1") }
+        guard tool.pollEvery.map({ (1...86_400).contains($0) }) ?? true else {
+            throw UsageError("--poll-every must be from 1 to 86400")
+        }
         guard tool.wait >= 0 else { throw UsageError("--wait must be at least 0") }
 
         let takesMail = try Self.takesMail(tool)
         let identity = tool.identity.choice
-        let relay = AskedRelay(url: tool.relay, authorities: tool.ca)
+        let relay = AskedRelay(
+            url: tool.relay, authorities: tool.ca, pollSeconds: tool.pollEvery.map { Int64($0) })
         switch tool.mode {
         case .mail, .stateless, .dead:
             self = .mail(

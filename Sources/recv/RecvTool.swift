@@ -52,6 +52,11 @@ struct RecvTool: CoreProgram {
         values: .any)
     var wait = 0.0
 
+    @Option(
+        "--poll-every", value: "seconds",
+        help: "Seconds between two polls of a relay over HTTP, 1 to 86400. Default: 2.")
+    var pollEvery: Int?
+
     @Option("--max", value: "n", help: "End after this many envelopes.")
     var max: Int?
 

@@ -9,6 +9,8 @@ package final class TerminalSession {
     private let child: pid_t
     private let terminal: Int32
     private var shown: [UInt8] = []
+    /// All that the terminal has shown.
+    package var text: String { String(decoding: shown, as: UTF8.self) }
     private var isWaitedFor = false
 
     /// Starts `command`. `stdin` and `stdout` are paths of files, or `nil` for the terminal; stderr is the terminal.

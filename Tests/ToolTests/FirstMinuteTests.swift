@@ -44,10 +44,12 @@ struct FirstMinuteTests {
 
     @Test func anIdentityIsMadeAtTheDefaultPlaceAndItsWordsAreShown() throws {
         let next = alice.files("next")
-        let run = try TerminalSession(
+        let session = try TerminalSession(
             alice.command("sotto", ["init", "--name", "alice", "--passphrase", "@FILE:p"]),
-            stdout: next, columns: 40
-        ).finish()
+            stdout: next, columns: 40)
+        try session.expect("Word ")
+        try session.type("\n")
+        let run = try session.finish()
         #expect(run.status == 0, "\(run.text)")
         #expect(run.text.contains(alice.files(Self.identity)))
         let file = try alice.files.read(Self.identity)
@@ -128,6 +130,8 @@ struct FirstMinuteTests {
         try session.expect("Repeat the passphrase: ")
         try session.type("correct horse\n")
         try session.expect(" 1 ")
+        try session.expect("Word ")
+        try session.type("\n")
         let run = try session.finish()
         #expect(run.status == 0 && !run.text.contains("correct horse"), "\(run.text)")
         let shown = words(in: run.text)
@@ -135,6 +139,61 @@ struct FirstMinuteTests {
         for line in run.lines where line.contains(" 1 ") || line.contains(" 8 ") {
             #expect(line.count <= Int(columns), "\(line)")
         }
+    }
+
+    /// Answers the questions for words on a terminal: right after one wrong answer for the first word, or wrong.
+    private func confirm(
+        _ arguments: [String], rightly: Bool
+    ) throws -> (run: Run, words: [String]) {
+        let session = try TerminalSession(alice.command("keygen", arguments), columns: 200)
+        var words: [String] = []
+        if arguments.first != "words" {
+            try session.expect("id 05")
+            words = session.text.split(whereSeparator: \.isNewline)
+                .map { $0.split(separator: " ").map(String.init) }.first { $0.count == 24 } ?? []
+        } else {
+            words = String(decoding: try alice.output("keygen", ["words", "-i", "alice.key"]), as: UTF8.self)
+                .split(whereSeparator: \.isWhitespace).map(String.init)
+        }
+        for question in 0..<3 {
+            try session.expect("Word ")
+            try session.expect(" of 24: ")
+            let asked = session.text.components(separatedBy: "Word ").last ?? ""
+            let place = try #require(Int(asked.prefix { $0.isNumber }))
+            if question == 0 || !rightly {
+                try session.type("wrong\n")
+                try session.expect("this is not word \(place)")
+                guard rightly else { continue }
+                try session.expect(" of 24: ")
+            }
+            try session.type(words[place - 1].uppercased() + "\n")
+        }
+        return (try session.finish(), words)
+    }
+
+    @Test func theWordsAreConfirmedBeforeTheIdentityIsWritten() throws {
+        let wrong = try confirm(["--confirm", "-o", "alice.key"], rightly: false)
+        #expect(wrong.run.status == 14 && !alice.files.exists("alice.key"), "\(wrong.run.text)")
+        let right = try confirm(["--confirm", "-o", "alice.key"], rightly: true)
+        #expect(right.run.status == 0 && alice.files.exists("alice.key"), "\(right.run.text)")
+        #expect(right.run.text.contains("keygen: the words are confirmed"))
+        let later = try confirm(["words", "--confirm", "-i", "alice.key"], rightly: true)
+        #expect(later.run.status == 0, "\(later.run.text)")
+        #expect(!later.run.text.contains(right.words.joined(separator: " ")))
+    }
+
+    @Test func withoutATerminalWordsAreNotConfirmed() throws {
+        #expect(try alice.run("keygen", ["--confirm", "-o", "alice.key"]).status == 64)
+        #expect(!alice.files.exists("alice.key"))
+        #expect(try alice.run("keygen", ["-q", "-o", "alice.key"]).status == 0)
+        #expect(try alice.run("keygen", ["words", "--confirm", "alice.key"]).status == 78)
+    }
+
+    @Test func whoShowsTheWordsIsWarned() throws {
+        #expect(try alice.run("keygen", ["-q", "-o", "alice.key"]).status == 0)
+        let shown = try TerminalSession(alice.command("keygen", ["words", "alice.key"])).finish()
+        #expect(shown.text.contains("note: whoever sees these words can read your messages"))
+        #expect(try alice.run("keygen", ["words", "alice.key"]).stderr.isEmpty)
     }
 
     /// A relay that ends with the test.
@@ -272,6 +331,8 @@ struct FirstMinuteTests {
         let session = try TerminalSession(
             alice.command("sotto", ["init", "--no-passphrase", "--relay", relay.address]),
             stdout: alice.files("next"), columns: 200)
+        try session.expect("Word ")
+        try session.type("\n")
         for place in 1...3 {
             try session.expect("or Enter for none: ")
             // Each answer has another number of words, so that each refusal is seen.

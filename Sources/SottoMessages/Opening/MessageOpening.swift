@@ -253,7 +253,28 @@ final class MessageOpening<Input: MessageInput> {
                 sender, contact: try transaction.contact(id: sender),
                 hasContacts: try transaction.hasContacts())
             return try early(envelope, from: sender, error, line.bytes, line.id, transaction)
+        } catch let error as SessionError where error.isOfLostState {
+            guard let sender = attempt.envelope?.from else { throw error }
+            let name = try transaction.contact(id: sender)?.name
+            return .failed(
+                Self.lost(error, from: sender, called: name), id: line.id, isFinal: false,
+                claimed: sender)
         }
+    }
+
+    /// Returns the failure for a message of a session that is not in this state, with the sender that the envelope claims.
+    private static func lost(
+        _ error: SessionError, from sender: KeyID, called name: String?
+    ) -> Failure {
+        let failure = error.failure
+        let message = "\(failure.message); it claims to be from \(name ?? sender.description)"
+        guard let name else { return Failure(failure.status, message, hint: failure.hint) }
+        let first = error == .preKeyGone ? "publish new prekeys: sotto keygen prekeys --send; then " : ""
+        return Failure(
+            failure.status, message,
+            hint:
+                "\(first)write to \(name), who can send it again: sotto history repeat with your name"
+        )
     }
 
     private func open(

@@ -348,10 +348,11 @@ package struct MessageReading<Lines: MessageInput> {
         case .record(let record):
             outcome.succeeded()
             try printer.print(record)
-        case .failed(let failure, let id, _):
+        case .failed(let failure, let id, _, let claimed):
             // The report of a failed line follows the texts before it.
             if announcer != nil { try output.flush() }
-            try printer.print(error: outcome.failed(failure, line: line, id: id))
+            try printer.print(
+                error: outcome.failed(failure, line: line, id: id, claimedFrom: claimed?.description))
         }
     }
 }

@@ -38,6 +38,21 @@ package struct MessageText: Sendable {
         }
     }
 
+    /// Throws a failure with status 64 if the text or the data of the message is a secret key or recovery words.
+    package func checkSecrets() throws(Failure) {
+        let content = body["body"]?.object ?? body
+        let bytes: [UInt8]
+        if let text = content["text"]?.string {
+            bytes = Array(text.utf8.prefix(SecretText.searched))
+        } else if content["type"]?.string == "data", let data = content["data"]?.string {
+            let count = (SecretText.searched + 2) / 3 * 4
+            bytes = Base64.standard.decode(data.prefix(count)) ?? []
+        } else {
+            return
+        }
+        if let secret = SecretContent(beginning: bytes) { throw .secret(secret, in: nil) }
+    }
+
     /// All of an input.
     package enum Whole {
         case message(MessageText)
@@ -139,5 +154,20 @@ package struct MessageText: Sendable {
                 .malformed, "the record's member ttl is not 0 to \(Envelope.maximumTTL) seconds")
         }
         return (to, group, ttl)
+    }
+}
+
+extension Failure {
+    /// The refusal of a secret in a message. `path` is the file with it, or `nil` for the text of a message.
+    static func secret(_ secret: SecretContent, in path: String?) -> Failure {
+        let what =
+            switch secret {
+            case .key(.identity): "an identity, with its secret keys"
+            case .key(.secretKey): "a secret key"
+            case .words: "recovery words, with which others become you"
+            }
+        return Failure(
+            .usage, "\(path ?? "the message") is \(what): it is not sent",
+            hint: "to send it all the same: --anyway")
     }
 }
