@@ -63,6 +63,7 @@ struct SealPlan {
         options.showsSecret = tool.showSecret
         options.group = tool.groupID
         options.whisperID = tool.whisperID
+        options.spelling = tool.snakeCase ? .snakeCase : .camelCase
         return MessengerTarget(
             messenger: messenger, to: tool.to, group: tool.group, chat: tool.chat, options: options,
             trust: tool.trust, identity: tool.identity.choice,
