@@ -68,7 +68,7 @@ public final class IdentityStore: Sendable {
     static let migrations = [
         """
         CREATE TABLE inbox (
-            number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, day INTEGER NOT NULL,
+            number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, arrived INTEGER NOT NULL,
             failures INTEGER NOT NULL, envelope BLOB, state INTEGER NOT NULL DEFAULT 0,
             chain BLOB, place INTEGER
         );

@@ -10,6 +10,7 @@ enum RecvPlan {
     case bundle(BundleClaim)
     case card(CardRequest)
     case room(RoomRequest)
+    case turn(TurnRequestCommand)
     case blob(BlobFetch)
     case meeting(MeetingReception)
 
@@ -60,6 +61,8 @@ enum RecvPlan {
                     relay: relay))
         case .room:
             self = .room(try Self.room(tool, relay))
+        case .turn:
+            self = .turn(TurnRequestCommand(identity: identity, relay: relay, quiet: tool.quiet))
         case .meeting:
             self = .meeting(
                 try MeetingReception(
@@ -80,6 +83,7 @@ enum RecvPlan {
         case .bundle(let claim): try claim.run()
         case .card(let request): try request.run()
         case .room(let request): try request.run()
+        case .turn(let request): try request.run()
         case .blob(let fetch): try fetch.run()
         case .meeting(let reception): try reception.run()
         }
@@ -99,7 +103,7 @@ enum RecvPlan {
                 guard tool.invitation != nil, !tool.dead else { throw error }
                 return false
             }
-        case .bundle, .card, .room, .blob, .meeting: return true
+        case .bundle, .card, .room, .turn, .blob, .meeting: return true
         }
     }
 

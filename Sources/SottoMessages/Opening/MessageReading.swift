@@ -309,15 +309,23 @@ package struct MessageReading<Lines: MessageInput> {
     /// Returns the serialized records of messages, which the threads make, or `nil` if texts are printed.
     private func serialized(_ results: [OpenedLine]) throws -> [[UInt8]?]? {
         guard printer.printsRecords else { return nil }
-        let quoted = try results.map { (result: $0, quotation: try quotation(of: $0)) }
-        return pool.started(quoted, slice: Self.slice) { slice in
-            slice.map { result, quotation in
+        let known = try results.map {
+            (result: $0, quotation: try quotation(of: $0), rings: rings($0))
+        }
+        return pool.started(known, slice: Self.slice) { slice in
+            slice.map { result, quotation, rings in
                 guard case .message(let message, let number, let seen) = result else { return nil }
                 return MessagePrinter.record(
-                    message, number: number, seen: seen, quotation: quotation
+                    message, number: number, seen: seen, quotation: quotation, rings: rings
                 ).serialized()
             }
         }.results()
+    }
+
+    /// Whether a result is the offer of a call that came in time.
+    private func rings(_ result: OpenedLine) -> Bool {
+        guard case .message(_, let number?, seen: false) = result else { return false }
+        return opening.ringing.contains(number)
     }
 
     /// Compares the quoted text of a reply with the history. Returns `nil` for another message, and without a state.
@@ -335,7 +343,8 @@ package struct MessageReading<Lines: MessageInput> {
             if let record {
                 try printer.print(record, of: message, number: number, seen: seen)
             } else {
-                try printer.print(message, number: number, seen: seen, store)
+                try printer.print(
+                    message, number: number, seen: seen, rings: rings(result), store)
             }
             if message.isUnproven, !plan.takesUnproven {
                 if announcer != nil { try output.flush() }

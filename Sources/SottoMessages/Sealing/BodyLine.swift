@@ -1,4 +1,5 @@
 package import Sotto
+import SottoProgram
 
 extension MessageBody {
     /// A description in brackets, or `nil` for text, data and a file. `target` are the words for the message that the body is about.
@@ -21,6 +22,8 @@ extension MessageBody {
         case .typing(.stopped, _): "[stopped typing]"
         case .presence(let presence, _): "[is \(presence.rawValue)]"
         case .profile(let profile): "[profile: \(profile.name)]"
+        case .call(let call) where call.kind == .offer && call.reason != nil:
+            "[missed \(call.media.map { $0.rawValue + " " } ?? "")call]"
         case .call(let call):
             "[\(call.media.map { $0.rawValue + " " } ?? "")call: \(call.kind.rawValue)]"
         case .history(let repeated):
@@ -33,6 +36,7 @@ extension MessageBody {
             "[a new key of this contact was accepted; the id before: \(extra["former"]?.string ?? "?")]"
         case .system("verified"): "[the key of this contact was verified]"
         case .system("unverified"): "[the key of this contact is no longer verified]"
+        case .system("call"): "[\(CallWords.of(record))]"
         case .system(let event): "[\(event)]"
         case .unknown(let type):
             "[unsupported message of type \(Self.shown(type: type))]"

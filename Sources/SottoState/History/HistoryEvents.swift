@@ -28,6 +28,10 @@ extension StateTransaction {
             // A receipt is for one person. All members of a group would see this one.
             guard row.conversation.group == nil else { return }
         }
+        if let signal = body.call {
+            return try link(
+                number, signal, in: row, author: author, at: time, isImported: isImported)
+        }
         for id in body.targetIDs {
             let marks = store.marks(of: id, in: row.conversation)
             let target = store.mark(target: id, conversation: row.number)
