@@ -44,7 +44,9 @@ package struct ContactImport {
         var contact = Contact(
             name: isNameless ? "" : try ContactName.checked(entry.name), id: entry.id,
             card: entry.card,
-            trust: isOurs && !isNameless && entry.trust == .verified ? .verified : .trusted,
+            trust: !entry.id.isKey
+                ? .unverified
+                : isOurs && !isNameless && entry.trust == .verified ? .verified : .trusted,
             added: isOurs ? entry.added : .now())
         // A block deletes mail, so another user's file must not set it.
         contact.isBlocked = isOurs && entry.isBlocked

@@ -51,12 +51,16 @@ package struct ForeignMessage {
     package let repeatID: String
     /// The record that waits if it becomes a message request.
     package let waiting: JSONObject
+    /// The sender if the message cannot be opened before the sender's keys are known; else `nil`.
+    package let unknownSender: UnknownSender?
     package let open: () throws -> Message
 
     package init(
         id: String, time: Timestamp, suite: SuiteName, digest: [UInt8], repeatID: String,
-        waiting: JSONObject, open: @escaping () throws -> Message
+        waiting: JSONObject, unknownSender: UnknownSender? = nil,
+        open: @escaping () throws -> Message
     ) {
+        self.unknownSender = unknownSender
         (self.id, self.time, self.suite) = (id, time, suite)
         (self.digest, self.repeatID, self.waiting) = (digest, repeatID, waiting)
         self.open = open
@@ -99,6 +103,8 @@ package struct WaitingRequest: Sendable {
     let from: KeyID
     let time: Timestamp
     let suite: String
+    /// The sender's account in another messenger, if no key of the sender is known.
+    let account: String?
 }
 
 /// The result of opening a line.

@@ -221,6 +221,8 @@ final class MessageOpening<Input: MessageInput> {
         /// The envelope, or `nil` for a message in a messenger's own format.
         let envelope: Envelope?
         let foreign: (() throws -> Message)?
+        /// The sender if no key of the sender is known, or `nil`.
+        let unknownSender: UnknownSender?
         /// The work that was done before, or `nil`.
         let ahead: AheadLine?
 
@@ -234,7 +236,7 @@ final class MessageOpening<Input: MessageInput> {
             self.waiting = waiting
             self.envelope = envelope
             self.ahead = ahead
-            foreign = nil
+            (foreign, unknownSender) = (nil, nil)
         }
 
         init(_ message: ForeignMessage) {
@@ -242,7 +244,7 @@ final class MessageOpening<Input: MessageInput> {
             (digest, repeatID) = (message.digest, message.repeatID)
             waiting = { message.waiting }
             envelope = nil
-            foreign = message.open
+            (foreign, unknownSender) = (message.open, message.unknownSender)
             ahead = nil
         }
     }
@@ -294,6 +296,9 @@ final class MessageOpening<Input: MessageInput> {
         var repeatID = attempt.repeatID
         var earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
         if let line = try repeated(earlier, attempt.id, transaction) { return line }
+        if let sender = attempt.unknownSender {
+            return try keep(attempt, from: sender, transaction)
+        }
         let step = try attempt.envelope.map {
             try transaction.open($0, with: keys, ahead: attempt.ahead?.opened)
         }
@@ -360,21 +365,9 @@ final class MessageOpening<Input: MessageInput> {
         }
         if verdict == .request, let sender = message.from {
             if let step { try transaction.awaitPreKeys(of: step, id: attempt.id) }
-            guard
-                try transaction.request(
-                    attempt.waiting().serialized(), id: attempt.id, from: sender,
-                    card: message.carriedCard)
-            else {
-                throw Failure(
-                    .untrusted,
-                    "the sender is not a contact, and too many message requests wait already",
-                    hint:
-                        "list the requests: sotto contact requests, or delete all of them: sotto contact requests --drop-all"
-                )
-            }
-            return .request(
-                WaitingRequest(
-                    id: attempt.id, from: sender, time: attempt.time, suite: attempt.suite))
+            return try keep(
+                attempt, from: sender, card: message.carriedCard, account: message.claimedAccount,
+                transaction)
         }
         if let step {
             try transaction.keep(step)
@@ -396,6 +389,40 @@ final class MessageOpening<Input: MessageInput> {
         if rings == true { ringing.insert(number) }
         return transaction.deletedOnArrival.contains(number)
             ? .dropped : .message(message, number: number, seen: false)
+    }
+
+    /// Keeps a message as a request until the user decides about its sender.
+    private func keep(
+        _ attempt: Attempt, from sender: KeyID, card: Card?, account: String?,
+        _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        guard
+            try transaction.request(
+                attempt.waiting().serialized(), id: attempt.id, from: sender, card: card,
+                account: account)
+        else {
+            throw Failure(
+                .untrusted,
+                "the sender is not a contact, and too many message requests wait already",
+                hint:
+                    "list the requests: sotto contact requests, or delete all of them: sotto contact requests --drop-all"
+            )
+        }
+        return .request(
+            WaitingRequest(
+                id: attempt.id, from: sender, time: attempt.time, suite: attempt.suite,
+                account: account))
+    }
+
+    /// Keeps a message that cannot be opened before the keys of its sender are known, or drops that of a blocked sender.
+    private func keep(
+        _ attempt: Attempt, from sender: UnknownSender, _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        if try transaction.contact(id: sender.id)?.isBlocked == true { return .dropped }
+        try senderPolicy.checkUnknown()
+        guard !isPreview else { throw SuiteError.refused }
+        return try keep(
+            attempt, from: sender.id, card: nil, account: sender.account, transaction)
     }
 
     /// Opens an envelope with a time to live of 0. The state does not record it. The message of a sender who is not a
@@ -512,6 +539,12 @@ extension Message {
     /// Whether the message is of a suite that can authenticate its sender, but does not. The messages of a chat have no
     /// sender.
     var isUnproven: Bool { !authenticated && details?["chat"] == nil }
+
+    /// The account in another messenger that the message claims as its sender without a proof; `nil` for any other message.
+    var claimedAccount: String? {
+        guard !authenticated, from != nil else { return nil }
+        return details?["untrusted"]?.object?["account"]?.string
+    }
 
     /// The failure of a message whose body has a known type and malformed members.
     var malformedBody: Failure? {

@@ -181,8 +181,9 @@ package final class MessagePrinter {
         let name =
             message.name ?? message.from?.description
             ?? (chat?["name"] ?? chat?["id"])?.string.map { "[\($0)]" } ?? "-"
+        let mark = message.claimedAccount == nil ? "" : " (not authenticated)"
         let plain = name.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }
-        return "\(time)\t\(String(String.UnicodeScalarView(plain)))\t"
+        return "\(time)\t\(String(String.UnicodeScalarView(plain)))\(mark)\t"
     }
 
     /// Returns the lines of a text. A carriage return before a line feed belongs to its line.
@@ -208,6 +209,7 @@ package final class MessagePrinter {
                 JSONObject([
                     ("v", .integer(1)), ("type", .string("request")),
                     ("id", .string(request.id)), ("from", .string(request.from.description)),
+                    ("account", request.account.map { .string($0) }),
                     ("time", .string(request.time.description)),
                     ("suite", .string(request.suite)),
                 ]))
@@ -256,7 +258,9 @@ package final class MessagePrinter {
     private func reportSender(_ message: Message, in groupName: String?) throws {
         guard !quiet else { return }
         let sender: String
-        if let from = message.from {
+        if !message.authenticated, let name = message.name ?? message.claimedAccount {
+            sender = "from \(Self.quoted(name)) (not authenticated)"
+        } else if let from = message.from {
             // An account of another messenger that belongs to no contact is shown with its name there.
             let account = message.details?["account"]?.string
             let group = message.details?["group"]?.object

@@ -60,13 +60,9 @@ package struct ReadingPlan {
         }
     }
 
-    /// Returns the policy for the senders of messages. `isSigner` chooses among the cards and contacts of `from`.
-    package func senderPolicy(
-        _ book: AddressBook, owner: Identity?, where isSigner: (String) -> Bool = { _ in true }
-    ) throws -> SenderPolicy {
-        SenderPolicy(
-            owner: owner?.id, signers: try DemandedSigners(from.filter(isSigner), book),
-            policy: trust)
+    /// Returns the policy for the senders of messages.
+    package func senderPolicy(_ book: AddressBook, owner: Identity?) throws -> SenderPolicy {
+        SenderPolicy(owner: owner?.id, signers: try DemandedSigners(from, book), policy: trust)
     }
 }
 

@@ -1,4 +1,5 @@
 public import Sotto
+public import SottoState
 
 /// Whisper2's messages: each is a ``Whisper2Message``.
 public enum Whisper2Format: MessengerFormat {
@@ -63,7 +64,7 @@ public enum Whisper2Format: MessengerFormat {
     /// Opens a message of a sender whose keys are known. Values outside the signature are in the message's details,
     /// under `untrusted`.
     ///
-    /// If the sender's signing key is not known, the message is not authenticated and has no sender.
+    /// If the sender's signing key is not known, the message is not authenticated, and its sender is only claimed.
     public static func open(_ envelope: MessengerEnvelope, with keys: MessengerKeys) throws
         -> Message
     {
@@ -97,7 +98,7 @@ public enum Whisper2Format: MessengerFormat {
             }
         }
         return Message(
-            id: message.id, from: opened.isVerified ? sender.id : nil, to: keys.ownID,
+            id: message.id, from: sender.id, to: keys.ownID,
             time: Timestamp(seconds: message.frame.time / 1000), suite: .whisper2,
             authenticated: opened.isVerified,
             details: details(message, opened.isVerified, own, sender.account),
@@ -153,6 +154,18 @@ public enum Whisper2Format: MessengerFormat {
             ("size", .integer(pointer.ciphertextSize)),
             ("key", key.map { .string($0) }),
         ])
+    }
+
+    /// Returns the account of a sender whose keys are not known, if the message is for the user.
+    public static func unknownSender(
+        of envelope: MessengerEnvelope, with keys: MessengerKeys
+    ) throws -> UnknownSender? {
+        guard let message = try? Whisper2Message(record: envelope.payload),
+            try message.to == (try? keys.ownWhisperID()) ?? message.to,
+            try keys.whisper2Account(message.frame.from) == nil
+        else { return nil }
+        let account = message.frame.from
+        return UnknownSender(id: account.accountID, account: account.description)
     }
 
     /// The message's own id, which the signature covers.
