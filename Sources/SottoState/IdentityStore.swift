@@ -85,6 +85,7 @@ public final class IdentityStore: Sendable {
             number INTEGER PRIMARY KEY, peer BLOB NOT NULL UNIQUE, name BLOB UNIQUE,
             sealed BLOB NOT NULL
         );
+        CREATE TABLE profile (peer BLOB PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID;
         CREATE TABLE number (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 
         CREATE TABLE session (

@@ -52,34 +52,6 @@ public struct Receipt: Sendable, Hashable {
     }
 }
 
-/// The description that an owner gives of itself to others. The newest profile replaces the earlier ones.
-public struct OwnerProfile: Sendable, Hashable {
-    /// The name, from 1 to ``BodyLimits/name`` bytes.
-    public let name: String
-    /// A description, at most ``BodyLimits/about`` bytes.
-    public let about: String?
-    /// A JPEG of at most ``BodyLimits/thumbnail`` bytes.
-    public let avatar: [UInt8]?
-    /// The phone number and the location, from 1 to ``BodyLimits/detail`` bytes each.
-    public let phone: String?, location: String?
-
-    init(_ reader: inout BodyReader) throws(BodyError) {
-        name = try reader.required("name", reader.line("name", limit: BodyLimits.name))
-        about = try reader.text("about", limit: BodyLimits.about)
-        avatar = try reader.picture("avatar")
-        phone = try reader.line("phone", limit: BodyLimits.detail)
-        location = try reader.line("location", limit: BodyLimits.detail)
-    }
-
-    var members: [(String, JSON?)] {
-        [
-            ("name", .string(name)), ("about", about.map { .string($0) }),
-            ("avatar", avatar.map { .base64($0) }),
-            ("phone", phone.map { .string($0) }), ("location", location.map { .string($0) }),
-        ]
-    }
-}
-
 /// A signal that sets up or ends a call. A call is between two people.
 public struct CallSignal: Sendable, Hashable {
     /// The value of ``MessageBody``'s member `type`.

@@ -230,6 +230,9 @@ struct ChatMessage: Sendable, Hashable {
         case "key-accepted": "a new key was accepted; compare the safety number: /verify"
         case "unverified": "the key is no longer verified"
         case "call": CallWords.of(body)
+        case "profile":
+            "the contact changed the profile"
+                + (body.line("name", limit: 32).map { ": “\($0)”" } ?? "") + "; see /info"
         case let event?: Cells.line(event, limit: 60)
         case nil: "an event of this machine"
         }
