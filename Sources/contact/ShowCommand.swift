@@ -43,7 +43,7 @@ struct ShowCommand: Program {
         if !form.isText {
             var record = contact.shownRecord(names)
             if own != nil { protection.add(to: &record) }
-                record["profile"] = profile.map { .object(JSONObject($0.members)) }
+            record["profile"] = profile.map { .object(JSONObject($0.members)) }
             record["address"] = contact.address.map {
                 .string($0.id(of: open.identity).description)
             }

@@ -90,7 +90,8 @@ extension Reason {
         case .busy: "it has too many connections"
         case .badJSON, .badFrame, .badFields, .unknownType, .badSignature, .loginFailed,
             .notAdmitted, .foreignOrigin, .loginRequired, .noBundle, .noCard, .noRoom, .noTurn,
-            .noBlob, .noMeeting, .meetingOver, .otherName, .badDigest, .workRequired, .conflict, .tooLarge:
+            .noBlob, .noMeeting, .meetingOver, .otherName, .badDigest, .workRequired, .conflict,
+            .tooLarge:
             nil
         }
     }

@@ -173,13 +173,15 @@ struct InitCommand: Program {
         }
         try Terminal.tell("")
         guard Terminal.isTerminal(0) else { return }
-        try Terminal.tell("To check what you wrote down, type three of them; Enter alone skips this.")
+        try Terminal.tell(
+            "To check what you wrote down, type three of them; Enter alone skips this.")
         arguments = ["words", "--confirm"] + arguments.dropFirst()
         step = ToolRun("keygen", arguments)
         step.secret = secret
         guard try step.run().status != 0 else { return }
         Terminal.say(
-            "sotto: note: the words are not confirmed; to do it later: sotto keygen words --confirm")
+            "sotto: note: the words are not confirmed; to do it later: sotto keygen words --confirm"
+        )
     }
 
     /// Sends the card and the prekeys to the relay.

@@ -362,7 +362,8 @@ package struct MessageReading<Lines: MessageInput> {
             // The report of a failed line follows the texts before it.
             if announcer != nil { try output.flush() }
             try printer.print(
-                error: outcome.failed(failure, line: line, id: id, claimedFrom: claimed?.description))
+                error: outcome.failed(
+                    failure, line: line, id: id, claimedFrom: claimed?.description))
         }
     }
 }
