@@ -9,7 +9,7 @@ struct KeygenTool: CoreProgram {
         abstract:
             "Create an identity from new recovery words, restore it from words, print its public card.",
         usage: """
-            sotto keygen [--name NAME] [--relay URL] [-o FILE] [--words N] [--words-passphrase SOURCE] [--protect]
+            sotto keygen [--name NAME] [--relay URL] [-o FILE] [--words N] [--words-passphrase SOURCE] [--protect] [--confirm]
             sotto keygen recover [--name NAME] [-o FILE] [--words-passphrase SOURCE] [--protect] < WORDS
             sotto keygen public [--uri] [--relay URL] [FILE]
             sotto keygen words [FILE]
@@ -79,6 +79,11 @@ struct Words: Program {
         }
         let output = try Output(path: "-", content: .text)
         output.keepPrivate(tool: KeygenTool.toolName)
+        if output.isTerminal {
+            Terminal.say(
+                "\(KeygenTool.toolName): warning: a person who sees these words can read your messages and write as you; keep them secret"
+            )
+        }
         try output.writeText(try identity.mnemonic().sentenceText() + "\n")
         try output.finish()
         if identity.hasWordsPassphrase {

@@ -19,9 +19,19 @@ struct New: Program {
     @Option("--language", value: "list", help: "Word list.")
     var language = Wordlist.english
 
+    @Flag(
+        "--confirm",
+        help:
+            "Ask for three of the words on the terminal, and create the identity when they are typed."
+    )
+    var confirm = false
+
     func validate() throws {
         guard Mnemonic.wordCounts.contains(words) else {
             throw UsageError("--words must be 12, 15, 18, 21 or 24")
+        }
+        guard !confirm || Terminal.isTerminal(2) && Terminal.canAsk else {
+            throw UsageError("--confirm requires a terminal")
         }
     }
 
@@ -42,6 +52,10 @@ struct New: Program {
                 try Terminal.tell("")
             }
             try Terminal.tell(mnemonic.sentenceText())
+        }
+        if confirm {
+            let words = mnemonic.sentenceText().split(whereSeparator: \.isWhitespace)
+            _ = try WordsQuestion(words.map(String.init)).ask(canSkip: false)
         }
         if !saving.quiet {
             if isShown {
