@@ -94,6 +94,12 @@ public struct HistoryEntry: Sendable, Hashable {
     }
     /// Whether the message was imported, and its author is only claimed.
     public var isImported: Bool { record["imported"] == .bool(true) }
+    /// Whether it is a received message whose sender is known, but not authenticated: of an account in another messenger whose
+    /// signing key was not known.
+    public var isUnauthenticated: Bool {
+        direction == .received && peer != nil && !isImported && !isGone
+            && record["authenticated"] == .bool(false)
+    }
     /// Whether it is a message to a group, not a body about one.
     var isOfGroup: Bool {
         conversation.group != nil
