@@ -1,3 +1,4 @@
+import NIOCore
 package import Sotto
 package import SottoWire
 
