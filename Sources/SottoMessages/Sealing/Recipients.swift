@@ -284,6 +284,8 @@ package struct Recipients {
             job.group = try directory.group(name, transaction)
             return job
         }
+        // A recipient who lost a session opens it too, and so does one who has lost nothing.
+        let isShort = ttl.isShortTTL || message.body["type"]?.string == RepairBody.type
         let destinations: [Destination]
         switch (named, message.to) {
         case (.mailboxes(let known), let to):
@@ -292,11 +294,11 @@ package struct Recipients {
                 guard known.map(\.id) == [person.id] else { throw Failure.otherRecipient }
             }
             destinations = try known.map {
-                try directory.destination($0, ttl: ttl, transaction)
+                try directory.destination($0, isShort: isShort, transaction)
             }
         case (_, let to?):
             let destination = try directory.destination(
-                directory.person(named: to), ttl: ttl, transaction)
+                directory.person(named: to), isShort: isShort, transaction)
             if destination.isUnlisted, message.body["type"]?.string == GroupBody.type {
                 // The person is told after the group lists the relay.
                 if let transaction, let person = destination.id,
