@@ -99,7 +99,8 @@ struct RecvTool: CoreProgram {
 
     @Flag(
         "--turn",
-        help: "Print credentials for the relay's TURN servers, for a call; they are valid for a day."
+        help:
+            "Print credentials for the relay's TURN servers, for a call; they are valid for a day."
     )
     var turn = false
 
