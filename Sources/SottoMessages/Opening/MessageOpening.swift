@@ -453,7 +453,9 @@ final class MessageOpening<Input: MessageInput> {
             try transaction.contact(id: sender) != nil
         else { return .dropped }
         guard !isPreview else { return nil }
-        let check = try transaction.check(signal, from: sender)
+        var check = try transaction.check(signal, from: sender)
+        // The other side's offers and answers in another messenger need not be here.
+        if check == .unknown, attempt.envelope == nil { check = .valid }
         let isStored = check == .valid && signal.kind != .candidates
         guard !isStored else { return nil }
         if let step { try transaction.keep(step) }
@@ -461,6 +463,7 @@ final class MessageOpening<Input: MessageInput> {
         let failure: Failure
         switch check {
         case .valid: return .message(message, number: nil, seen: false)
+        case .unknown: failure = Failure(.malformed, "the call \(signal.call) was not offered")
         case .odd(let reason): failure = Failure(.malformed, "the call \(signal.call) \(reason)")
         case .tooMany(let count):
             failure = Failure(
