@@ -90,8 +90,10 @@ struct RecordOpening {
             throw input.emptyFailure
         }
         let book = reading.book(accounts: MessengerAccounts())
-        let chats = try chats.map { try MessengerChatFile.read($0) }
         let owner = try reading.owner(book, hasChats: !chats.isEmpty)
+        let chats = try (form.isOfChats ? book.chatRecords(chats) : []).map {
+            try MessengerChat(record: $0)
+        }
         let bare = try reading.from.filter(RecipientArgument.isWhisper2).map {
             (argument: $0, account: try book.whisper2(Pasted.text($0)))
         }.filter { $0.account.signingKey == nil }

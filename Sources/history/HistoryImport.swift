@@ -16,6 +16,7 @@ struct HistoryImport {
     private(set) var outcome = LineOutcome()
     private var added = 0
     private var addedContacts = 0
+    private var addedChats = 0
     private var known = 0
     private var addedGroups = 0
     private var doubtfulGroups = 0
@@ -45,6 +46,7 @@ struct HistoryImport {
         case message(ImportedMessage)
         case tombstone(Tombstone)
         case contact(Contact)
+        case chat(JSONObject)
         case conversation(Conversation, ConversationSettings)
         case retention(IdentityStore.Retention)
         case reader(IdentityStore.Reader)
@@ -119,6 +121,9 @@ struct HistoryImport {
             hasHeader = true
             return .header
         case "tombstone": return .tombstone(try Tombstone(record))
+        case "chat":
+            _ = try Chat(record: record)
+            return .chat(record)
         case "contact-entry": return .contact(try contacts.read(record))
         case "conversation-settings":
             return .conversation(try record.conversation(), ConversationSettings(record))
@@ -186,6 +191,7 @@ struct HistoryImport {
             case .known: break
             case .failed(let failure): return failure
             }
+        case .chat(let chat): if try transaction.restore(chat: chat) { addedChats += 1 }
         case .conversation(let conversation, let settings):
             try transaction.restore(settings, of: conversation)
         case .retention(let retention): try transaction.restore(retention)
@@ -231,6 +237,7 @@ struct HistoryImport {
     func report() {
         Terminal.say("history: \(counted(added, "message")) imported")
         if addedContacts > 0 { Terminal.say("history: \(counted(addedContacts, "contact")) added") }
+        if addedChats > 0 { Terminal.say("history: \(counted(addedChats, "chat")) added") }
         if addedGroups > 0 {
             Terminal.say("history: \(counted(addedGroups, "group")) restored")
         }
