@@ -19,6 +19,7 @@ struct BridgeTool: CoreProgram {
             sotto bridge answer whisper2|kecalek [--key PEM] [IDENTITY] < CHALLENGE
             sotto bridge work --bits N < CHALLENGE
             sotto bridge login-key [--bits N] -o PEM | --public PEM | --record PEM | --revoke
+            sotto bridge passwd [--unprotected] FILE
             sotto bridge import ecp1|rsa|contacts [FILE]
             sotto bridge export ecp1|rsa|contacts [-o FILE]
             sotto bridge chat [--name NAME] [--phrase SOURCE] -o FILE | --store
@@ -49,6 +50,7 @@ struct BridgeTool: CoreProgram {
         subcommands: [
             SealCommand.self, OpenCommand.self, AccountCommand.self, CardCommand.self,
             SetCommand.self, AnswerCommand.self, WorkCommand.self, LoginKeyCommand.self,
+            PasswdCommand.self,
             ImportCommand.self, ExportCommand.self, ChatCommand.self,
         ])
 
