@@ -297,7 +297,7 @@ let package = Package(
             ] + nio + nioWeb,
             resources: [.embedInCode("Postgres/sotto.sql")], swiftSettings: strict),
 
-        program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),
+        program("keygen", ["SottoState", "SottoContacts", "SottoWire"], link: fullyStatic),
         program("bridge", accounts + ["SottoMessages", "SottoOpenSSL"], link: fullyStatic),
         program(
             "encrypt", ["SottoState", "SottoContacts", "SottoMessages", "SottoOpenSSL"],

@@ -162,6 +162,13 @@ public final class IdentityStore: Sendable {
             mark BLOB PRIMARY KEY, acknowledged INTEGER NOT NULL, sealed BLOB NOT NULL
         ) WITHOUT ROWID;
 
+        CREATE TABLE chat (mark BLOB PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID;
+        CREATE TABLE foreign_chain (
+            number INTEGER PRIMARY KEY, source BLOB NOT NULL, chain BLOB NOT NULL,
+            sealed BLOB NOT NULL, UNIQUE (source, chain)
+        );
+        CREATE INDEX foreign_chain_chain ON foreign_chain(chain);
+
         CREATE TABLE group_log (
             number INTEGER PRIMARY KEY, mark BLOB NOT NULL UNIQUE, sealed BLOB NOT NULL
         );
