@@ -63,6 +63,9 @@ package final class TerminalSession {
     }
     private var waitedFor = 0
 
+    /// The text that the terminal has shown so far.
+    package var textSoFar: String { String(decoding: shown, as: UTF8.self) }
+
     /// Types `text`.
     package func type(_ text: String) throws {
         let bytes = Array(text.utf8)

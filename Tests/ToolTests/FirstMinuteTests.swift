@@ -128,6 +128,8 @@ struct FirstMinuteTests {
         try session.expect("Repeat the passphrase: ")
         try session.type("correct horse\n")
         try session.expect(" 1 ")
+        try session.expect(", or Enter to skip: ")
+        try session.type("\n")
         let run = try session.finish()
         #expect(run.status == 0 && !run.text.contains("correct horse"), "\(run.text)")
         let shown = words(in: run.text)
@@ -135,6 +137,91 @@ struct FirstMinuteTests {
         for line in run.lines where line.contains(" 1 ") || line.contains(" 8 ") {
             #expect(line.count <= Int(columns), "\(line)")
         }
+    }
+
+    /// Answers the questions about the words that a terminal shows, with a wrong word first. Returns what it shows.
+    private func confirm(
+        _ session: TerminalSession, end: String, _ words: () throws -> [String]
+    ) throws {
+        for question in 0..<3 {
+            try session.expect("Type word ")
+            try session.expect(end)
+            let words = try words()
+            let asked = session.textSoFar.matches(of: #/Type word ([0-9]+) of 24/#)
+            let place = try #require(asked.last.flatMap { Int($0.1) })
+            guard question == 0 else {
+                try session.type(words[place - 1] + "\n")
+                continue
+            }
+            let wrong = words[place % 24] == words[place - 1] ? "x" : words[place % 24]
+            try session.type(wrong + "\n")
+            try session.expect("This is not word \(place): ")
+            try session.expect("Type word \(place)")
+            try session.expect(end)
+            try session.type(" " + words[place - 1].uppercased() + " \n")
+        }
+    }
+
+    /// Three of the words are asked for, and wrong answers again.
+    @Test func theWordsAreConfirmed() throws {
+        let session = try TerminalSession(
+            alice.command("sotto", ["init", "--name", "alice", "--no-passphrase"]), columns: 80)
+        try confirm(session, end: ", or Enter to skip: ") { words(in: session.textSoFar) }
+        let run = try session.finish()
+        #expect(run.status == 0 && !run.text.contains("were not checked"), "\(run.text)")
+        #expect(alice.files.exists(Self.identity))
+        // Enter, and the end of the input, skip the questions.
+        for answer in ["\n", "\u{4}"] {
+            let home = Home()
+            let session = try TerminalSession(
+                home.command("sotto", ["init", "--name", "bob", "--no-passphrase"]), columns: 80)
+            try session.expect(", or Enter to skip: ")
+            try session.type(answer)
+            let run = try session.finish()
+            #expect(run.status == 0 && run.text.contains("The words were not checked"))
+            #expect(home.files.exists(Self.identity))
+        }
+    }
+
+    /// `keygen --confirm` makes no file before the answers.
+    @Test func keygenConfirmsTheWords() throws {
+        let sentence = { (text: String) -> [String] in
+            text.split(whereSeparator: \.isNewline).map { $0.split(separator: " ").map(String.init) }
+                .first { $0.count == 24 } ?? []
+        }
+        let session = try TerminalSession(
+            alice.command("keygen", ["--name", "alice", "--confirm", "-o", "new.key"]))
+        try session.expect("Type word ")
+        #expect(!alice.files.exists("new.key"))
+        let asked = try #require(session.textSoFar.firstMatch(of: #/Type word ([0-9]+) of 24/#))
+        // An empty answer is wrong.
+        try session.type("\n")
+        try session.expect("This is not word \(asked.1): ")
+        try confirm(session, end: " of 24: ") { sentence(session.textSoFar) }
+        #expect(try session.finish().status == 0)
+        let words = try alice.output("keygen", ["words", "new.key"])
+        #expect(String(decoding: words, as: UTF8.self).split(separator: " ").count == 24)
+        // The end of the input leaves no file.
+        let ended = try TerminalSession(
+            alice.command("keygen", ["--confirm", "-o", "other.key"]))
+        try ended.expect("Type word ")
+        try ended.type("\u{4}")
+        #expect(try ended.finish().status == 64)
+        #expect(!alice.files.exists("other.key"))
+        // Without a terminal the words are not shown.
+        let piped = try alice.run("keygen", ["--confirm", "-o", "other.key"])
+        #expect(piped.status == 64 && piped.stderr.contains("--confirm requires a terminal"))
+        #expect(!alice.files.exists("other.key"))
+    }
+
+    /// The words are the identity, which a warning says where people see them.
+    @Test func theWordsAreShownWithAWarning() throws {
+        #expect(try alice.run("keygen", ["-q", "-o", "new.key"]).status == 0)
+        let piped = try alice.run("keygen", ["words", "new.key"])
+        #expect(piped.status == 0 && piped.stderr.isEmpty)
+        let shown = try TerminalSession(alice.command("keygen", ["words", "new.key"])).finish()
+        #expect(shown.text.hasPrefix("keygen: warning: a person who sees these words can read"))
+        #expect(shown.text.hasSuffix(piped.text), "\(shown.text)")
     }
 
     /// A relay that ends with the test.
