@@ -281,13 +281,13 @@ private struct TamperedForm: Sendable {
         ).record
         if !signed { record["sig"] = nil }
         let names = [
-            ("nonce", 12), ("mac", 16), ("encrypted_aes_key", 256),
+            ("nonce", 12), ("mac", 16), ("encryptedAesKey", 256),
             signed ? ("sig", 64) : ("sig", 0),
         ]
         let fixed = names.filter { $0.1 > 0 }
         let good = record
         let sealed =
-            fixed.flatMap { base64(good, $0.0) } + base64(good, "encrypted_content")
+            fixed.flatMap { base64(good, $0.0) } + base64(good, "encryptedContent")
         return TamperedForm(name: signed ? "mercurio" : "unsigned mercurio", sealed: sealed) {
             bytes in
             var record = good
@@ -297,7 +297,7 @@ private struct TamperedForm: Sendable {
                 record[name] = base64(rest.prefix(count))
                 rest = rest.dropFirst(count)
             }
-            record["encrypted_content"] = base64(rest)
+            record["encryptedContent"] = base64(rest)
             guard let message = try? MercurioMessage(record: record) else { return false }
             return (try? message.open(with: key, as: reader.id, allowUnproven: !signed)) != nil
         }

@@ -35,6 +35,8 @@ public enum ClientError: Error, Sendable, Equatable {
     case noRoom(relay: String)
     /// The record of a room from the relay does not belong to the door.
     case forgedRoom(relay: String)
+    /// The relay has no TURN servers.
+    case noTurn(relay: String)
     /// The relay has no meeting with that number.
     case noMeeting(relay: String)
     /// The meeting has ended.
@@ -77,7 +79,8 @@ extension ClientError {
         switch self {
         case .unreachable, .connectionRefused, .lost, .busy, .relayFull, .tooSlow: true
         case .otherName, .loginRefused, .notAdmitted, .notARelay, .refused, .noCard, .forgedCard,
-            .noRoom, .forgedRoom, .noMeeting, .meetingOver, .meetingExpired, .meetingElsewhere,
+            .noRoom, .forgedRoom, .noTurn, .noMeeting, .meetingOver, .meetingExpired,
+            .meetingElsewhere,
             .badMeeting, .noBundle, .forgedBundle, .noBlob, .forgedBlob, .replaced,
             .inboxFull, .untrusted, .otherKey, .certificates, .noCertificates, .state:
             false
@@ -138,6 +141,10 @@ extension ClientError: FailureError {
                 hint: "compare the phrase and the relay with those of the other members")
         case .forgedRoom(let relay):
             Failure(.authentication, "the room from \(relay) is not signed by its door")
+        case .noTurn(let relay):
+            Failure(
+                .no, "\(relay) has no TURN servers",
+                hint: "its operator names them: sotto relay --turn-secret FILE --turn-uri URI")
         case .noMeeting(let relay):
             Failure(
                 .no, "\(relay) has no meeting with that number",

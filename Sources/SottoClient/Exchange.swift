@@ -138,6 +138,7 @@ extension ClientError {
             case .noBundle: self = .noBundle(relay: relay)
             case .noCard: self = .noCard(relay: relay)
             case .noRoom: self = .noRoom(relay: relay)
+            case .noTurn: self = .noTurn(relay: relay)
             case .noMeeting: self = .noMeeting(relay: relay)
             case .meetingOver: self = .meetingOver(relay: relay)
             case .otherName: self = .meetingElsewhere(relay: relay)

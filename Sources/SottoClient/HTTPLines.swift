@@ -19,8 +19,6 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     private static let renewalID = "renewal"
     /// Seconds after which a token is exchanged for a new one; it is valid for 15 minutes.
     private static let tokenSeconds: Int64 = 300
-    /// Seconds between two polls of an empty mailbox.
-    private static let pollSeconds: Int64 = 2
     /// The maximum number of delivered envelopes without an acknowledgement.
     private static let window = 256
 
@@ -191,7 +189,7 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
             polls[mailbox]?.hasSaidEmpty = true
             emit(Response.empty.line(), context)
         }
-        context.eventLoop.scheduleTask(in: .seconds(Self.pollSeconds)) {
+        context.eventLoop.scheduleTask(in: .seconds(relay.pollSeconds)) {
             guard let context = self.context else { return }
             self.poll(mailbox)
             self.ask(context)

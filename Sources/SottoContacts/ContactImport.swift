@@ -57,6 +57,7 @@ package struct ContactImport {
         contact.getsReceipts = entry.getsReceipts
         contact.getsTyping = entry.getsTyping
         contact.getsPresence = entry.getsPresence
+        contact.seenDetails = entry.seenDetails
         contact.changed = entry.changed
         contact.compared = entry.compared
         contact.takeAddresses(of: entry)

@@ -54,6 +54,12 @@ public protocol MessengerFormat {
         _ draft: Draft, to recipient: MessengerRecipient, with keys: MessengerKeys
     ) throws -> MessengerEnvelope
 
+    /// Returns the details of a message that ``seal(_:to:with:)`` encrypted, as its recipient's ``open(_:with:)`` has them.
+    static func details(
+        ofSealed envelope: MessengerEnvelope, to recipient: MessengerRecipient,
+        with keys: MessengerKeys
+    ) throws -> JSONObject?
+
     /// Opens a message. Its trust is ``Message/Trust/unverified``; the caller knows whether the sender's key is a
     /// contact's. Throws ``SuiteError/refused`` for every failure.
     static func open(_ envelope: MessengerEnvelope, with keys: MessengerKeys) throws -> Message
@@ -86,7 +92,7 @@ extension MessengerFormat {
 
 /// A message in a messenger's own format, with the values that the state needs to recognise repeats.
 public struct MessengerEnvelope: Sendable {
-    /// A lower-case UUID.
+    /// A lower-case UUID: the id that the message has for its recipient.
     public let id: String
     /// The messenger.
     public let messenger: Messenger

@@ -23,6 +23,8 @@ public struct MessengerOptions: Sendable {
     public var maximumSkew: Int64?
     /// Mercurio: the padding of the wrapped key.
     public var rsaPadding = MercurioPrivateKey.Padding.sha256
+    /// Mercurio: the spelling of the members that are written.
+    public var spelling = MercurioSpelling.camelCase
 
     /// Creates the default options.
     public init() {}

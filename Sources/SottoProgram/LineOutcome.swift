@@ -47,14 +47,18 @@ public struct LineOutcome {
         _ = failed(failure, line: line)
     }
 
-    /// Counts a line that failed. Returns its error record.
-    public mutating func failed(_ failure: Failure, line: Int, id: String? = nil) -> JSONObject {
+    /// Counts a line that failed. Returns its error record. `claimedFrom` is the id of the sender whom the line names and
+    /// does not prove.
+    public mutating func failed(
+        _ failure: Failure, line: Int, id: String? = nil, claimedFrom: String? = nil
+    ) -> JSONObject {
         failures.append(
             Failure(failure.status, "line \(line): \(failure.message)", hint: failure.hint))
         announce()
         return JSONObject([
             ("v", .integer(1)), ("type", .string("error")), ("line", .integer(Int64(line))),
-            ("id", id.map { .string($0) }), ("status", .integer(Int64(failure.status.rawValue))),
+            ("id", id.map { .string($0) }), ("claimedFrom", claimedFrom.map { .string($0) }),
+            ("status", .integer(Int64(failure.status.rawValue))),
             ("message", .string(failure.message)),
         ])
     }

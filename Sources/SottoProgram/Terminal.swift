@@ -87,14 +87,6 @@ public enum Terminal {
         Array(TerminalEscapes.escaping(String(decoding: line, as: UTF8.self), as: .json).utf8)
     }
 
-    /// Whether the process has a controlling terminal, on which ``ask(_:secret:)`` can ask.
-    public static var canAsk: Bool {
-        let tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
-        guard tty >= 0 else { return false }
-        close(tty)
-        return true
-    }
-
     /// Shows a prompt on the controlling terminal and reads one line, without echo if it is secret.
     public static func ask(_ question: String, secret: Bool) throws(Failure) -> SecretBytes {
         let conversation = try TerminalConversation(secret: secret)

@@ -44,6 +44,8 @@ public struct RelayConfiguration: Sendable {
     public var operations = OperationsPlan()
     /// Which ids may have a mailbox.
     public var admission = AdmissionPlan()
+    /// The TURN servers for owners of mailboxes, or `nil`.
+    public var turn: TurnServers?
     /// The most envelopes that a mailbox gets in a minute; 0 for no limit.
     public var mailboxRate = 0
     /// The most requests of a connection in a second; 0 for no limit.

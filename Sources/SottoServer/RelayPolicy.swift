@@ -16,6 +16,8 @@ final class RelayPolicy: Sendable {
     /// The claims that each network makes in batches.
     let batches: NetworkRates
     let meetings = MeetingLimits()
+    /// The TURN servers for owners of mailboxes, or `nil`.
+    let turn: TurnServers?
     /// The most requests of a connection in a second; 0 for no limit.
     let connectionRate: Int
     let timeouts: Timeouts
@@ -31,6 +33,7 @@ final class RelayPolicy: Sendable {
         uploads = NetworkRates(perDay: configuration.blobs.networkDay)
         batches = NetworkRates(
             rate: NetworkRates.claimsPerSecond, capacity: NetworkRates.claims)
+        turn = configuration.turn
         connectionRate = configuration.connectionRate
         timeouts = Timeouts(
             line: configuration.lineTimeout, failedLogin: configuration.failedLoginPause)

@@ -68,7 +68,7 @@ public final class IdentityStore: Sendable {
     static let migrations = [
         """
         CREATE TABLE inbox (
-            number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, day INTEGER NOT NULL,
+            number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, arrived INTEGER NOT NULL,
             failures INTEGER NOT NULL, envelope BLOB, state INTEGER NOT NULL DEFAULT 0,
             chain BLOB, place INTEGER
         );
@@ -85,6 +85,7 @@ public final class IdentityStore: Sendable {
             number INTEGER PRIMARY KEY, peer BLOB NOT NULL UNIQUE, name BLOB UNIQUE,
             sealed BLOB NOT NULL
         );
+        CREATE TABLE profile (peer BLOB PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID;
         CREATE TABLE number (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 
         CREATE TABLE session (

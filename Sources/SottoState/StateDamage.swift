@@ -7,7 +7,7 @@ import Synchronization
 public struct StateDamage: Sendable, Hashable {
     /// The kinds of rows.
     public enum Kind: Sendable, Hashable, CaseIterable {
-        case contact, conversation, message, reader, request
+        case contact, profile, conversation, message, reader, request
         case session, skippedKey, preKey, bundle
         case group, waitingChange, member, ownChain, chain, heldMessage, room, file
     }
@@ -25,9 +25,8 @@ extension StateDamage.Kind {
     public var isDropped: Bool {
         switch self {
         case .waitingChange, .member, .chain, .heldMessage, .file, .bundle, .skippedKey: true
-        case .contact, .conversation, .message, .reader, .request, .session, .preKey, .group,
-            .ownChain,
-            .room:
+        case .contact, .profile, .conversation, .message, .reader, .request, .session, .preKey,
+            .group, .ownChain, .room:
             false
         }
     }
@@ -122,6 +121,7 @@ extension StateDamage.Kind {
     fileprivate var names: (one: String, several: String) {
         switch self {
         case .contact: ("a contact", "contacts")
+        case .profile: ("a profile", "profiles")
         case .conversation:
             ("the settings of a conversation", "conversations' settings")
         case .message: ("a message", "messages")

@@ -26,6 +26,15 @@ public enum IdentityFile {
     /// Returns `$SOTTO_IDENTITY`, else `$XDG_CONFIG_HOME/sotto/identity`, else `~/.config/sotto/identity`.
     public static func defaultPath() throws(Failure) -> String { try defaultIdentityPath() }
 
+    /// Returns whether `path` is the file at ``defaultPath()``, also through a link.
+    package static func isDefault(_ path: String) -> Bool {
+        var (given, own) = (stat(), stat())
+        guard path != "-", stat(path, &given) == 0, let known = try? defaultPath(),
+            stat(known, &own) == 0
+        else { return false }
+        return given.st_dev == own.st_dev && given.st_ino == own.st_ino
+    }
+
     /// Reads a file; refuses a file that other users can read. Asks for the passphrase of a protected file that is not
     /// unlocked in the ``Keyring``; a given passphrase is used in any case.
     ///

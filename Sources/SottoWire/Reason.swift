@@ -26,6 +26,8 @@ public enum Reason: String, Sendable, CaseIterable {
     case noCard = "no_card"
     /// The relay has no record of that room.
     case noRoom = "no_room"
+    /// The relay has no TURN servers.
+    case noTurn = "no_turn"
     /// The relay has no complete blob with that id.
     case noBlob = "no_blob"
     /// The relay has no meeting with that number, or it has expired.
@@ -56,7 +58,7 @@ public enum Reason: String, Sendable, CaseIterable {
     public var code: Int64 {
         switch self {
         case .badJSON, .badFrame, .badFields, .unknownType: 400
-        case .noBundle, .noCard, .noRoom, .noBlob, .noMeeting: 404
+        case .noBundle, .noCard, .noRoom, .noTurn, .noBlob, .noMeeting: 404
         case .meetingOver: 410
         case .otherName: 421
         case .notAdmitted, .foreignOrigin: 403

@@ -44,6 +44,8 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
 
     /// A PEM file of authorities for the relay's certificate, instead of the system's.
     public var authorities: String?
+    /// Seconds between two polls of an empty mailbox, over HTTP.
+    public var pollSeconds: Int64 = 2
     /// Whether a certificate that cannot be checked is accepted. Only a meeting sets it: its code authenticates the other
     /// side.
     public private(set) var acceptsAnyCertificate = false

@@ -40,6 +40,8 @@ public enum Request: Sendable, Equatable {
     case lookup(KeyID)
     /// Looks up the record of a room by its door. Answered by `room`.
     case room(KeyID)
+    /// Asks for credentials for TURN servers; needs a login. Answered by `turn`.
+    case turn
     /// Asks for a proof of work, after ``Reason/workRequired``. Answered by `puzzle`.
     case puzzle
     /// Sends the counter that solves a puzzle (`ProofOfWork`). Answered by `accepted`: this connection may then
@@ -132,6 +134,7 @@ public enum Request: Sendable, Equatable {
             self = .claims(zip(owners, ids).map { Claim(owner: $0, id: $1) })
         case "record": self = .record(try OwnersRecord(payload["record"].object()))
         case "room": self = .room(try payload["id"].keyID())
+        case "turn": self = .turn
         case "lookup": self = .lookup(try payload["id"].keyID())
         case "puzzle": self = .puzzle
         case "solution":
@@ -202,6 +205,7 @@ public enum Request: Sendable, Equatable {
         case .record(let record): return Self.recordLine(record.bytes, requestID: requestID)
         case .lookup(let id): return line("lookup", ["id": .string(id.description)])
         case .room(let door): return line("room", ["id": .string(door.description)])
+        case .turn: return line("turn")
         case .puzzle: return line("puzzle")
         case .solution(let nonce, let counter):
             return line(

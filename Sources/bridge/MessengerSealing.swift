@@ -22,10 +22,14 @@ struct MessengerTarget {
     let quiet: Bool
 }
 
-/// Makes records of a messenger without sessions.
+/// Makes records of a messenger without sessions. The history has their messages before this returns.
 struct MessengerSealing {
     private let messenger: Messenger
     private let keys: MessengerKeys
+    /// The state with the history; `nil` if none is used.
+    private let store: IdentityStore?
+    /// The group whose members get the messages, or `nil`.
+    private let group: GroupID?
     private let recipients: [MessengerRecipient]
     /// The failure to end with if some members of the group get no message.
     let unreached: Failure?
@@ -36,9 +40,17 @@ struct MessengerSealing {
             target.identity.load, lockTimeout: target.lockTimeout, accounts: MessengerAccounts())
         // A chat needs no identity, so a user without one can write to it.
         let identity = messenger == .shainy ? nil : try book.identity()
+        if target.lockTimeout == nil {
+            store = nil
+        } else if messenger == .shainy {
+            store = try book.storeWithoutPrompt(target.identity)
+        } else {
+            store = try book.writableStore()
+        }
         let group = try target.group.map {
             try GroupRecipients($0, in: book, target.trust)
         }
+        self.group = group?.id
         unreached = group?.unreached
         var options = target.options
         options.group = options.group ?? group?.id.description
@@ -71,12 +83,18 @@ struct MessengerSealing {
         }
     }
 
-    /// Returns the records of each message, or its failure.
+    /// Returns the records of each message, or its failure. The state is on disk before it returns.
     func seal(_ messages: [MessageText]) throws -> [Result<[JSONObject], Failure>] {
-        try messages.map { message in try result { try seal(message) } }
+        func seal(_ transaction: StateTransaction?) throws -> [Result<[JSONObject], Failure>] {
+            try messages.map { message in try result { try self.seal(message, transaction) } }
+        }
+        guard let store else { return try seal(nil) }
+        return try store.transaction { try seal($0) }
     }
 
-    private func seal(_ message: MessageText) throws -> [JSONObject] {
+    private func seal(
+        _ message: MessageText, _ transaction: StateTransaction?
+    ) throws -> [JSONObject] {
         // The members of a group get the same message; other recipients get one each.
         let milliseconds = Timestamp.milliseconds()
         let id = Envelope.newID()
@@ -87,6 +105,51 @@ struct MessengerSealing {
                 id: keys.options.group == nil ? Envelope.newID() : id, milliseconds: milliseconds)
             return try format.seal(draft, to: recipient, with: keys)
         }
-        return try format.records(of: envelopes, with: keys)
+        let records = try format.records(of: envelopes, with: keys)
+        guard let transaction else { return records }
+        // A group of this state has one entry for a message.
+        let count = group == nil ? envelopes.count : 1
+        for (place, envelope) in envelopes.prefix(count).enumerated() {
+            var sent = SentMessage(
+                // The entries of one message to several people have an id each.
+                id: place > 0 && keys.options.group != nil ? Envelope.newID() : envelope.id,
+                to: recipients[place].id, time: envelope.time,
+                suite: SuiteName(rawValue: messenger.rawValue), body: message.body)
+            sent.details = try format.details(
+                ofSealed: envelope, to: recipients[place], with: keys)
+            sent.legacy = format.legacyReason
+            sent.group = group
+            try sent.record(in: transaction)
+        }
+        return records
+    }
+}
+
+/// A message that was encrypted for another messenger, as the history has it.
+struct SentMessage {
+    let id: String
+    /// The recipient, or `nil` for a chat or a group.
+    let to: KeyID?
+    let time: Timestamp
+    let suite: SuiteName
+    let body: JSONObject
+    var extra: [(name: String, value: JSON)] = []
+    var details: JSONObject?
+    var legacy: String?
+    /// The group of this state that got the message, or `nil`.
+    var group: GroupID?
+
+    /// Stores the message. Nothing is known of its way, because its record does not go to `send`.
+    func record(in transaction: StateTransaction) throws(StateError) {
+        var body = body
+        // The id of another message in a reply is in the details, as its reader has it.
+        if body["replyTo"]?.string != nil { body["replyTo"] = nil }
+        var message = Message(
+            id: id, from: transaction.owner.id, to: group == nil ? to : nil, time: time,
+            suite: suite, authenticated: true, trust: .verified, details: details, legacy: legacy,
+            body: body.recorded(in: nil, by: transaction.owner.id),
+            members: JSONObject(extra.map { ($0.name, $0.value) }))
+        message.group = group?.description
+        try transaction.recordSent(message, isHandedOn: true)
     }
 }

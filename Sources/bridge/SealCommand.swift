@@ -95,7 +95,12 @@ struct SealCommand: Program {
     )
     var trust: TrustPolicy?
 
-    @Flag("--stateless", help: "Use no contacts; not for kecalek and flow.")
+    @Flag(
+        "--snake-case",
+        help: "mercurio: write the members as in the app's database, such as encrypted_content.")
+    var snakeCase = false
+
+    @Flag("--stateless", help: "Use no contacts and no history; not for kecalek and flow.")
     var stateless = false
 
     @OptionGroup var lock: LockOptions

@@ -27,16 +27,18 @@ enum SealMode: String, CommandMode {
             case .whisper2:
                 "--to --whisper-id --group-id \(Self.attachment) --stateless \(Self.contacts)"
             case .group: "--group --whisper-id --group-id \(Self.attachment) \(Self.contacts)"
-            case .mercurio: "--to --stateless \(Self.contacts)"
+            case .mercurio: "--to --snake-case --stateless \(Self.contacts)"
             case .kecalek: "--to \(Self.session) \(Self.attachment) \(Self.contacts)"
             case .flow: "--to --user-id \(Self.session) \(Self.attachment) \(Self.contacts)"
-            case .chat: "--chat --show-secret --gcm --no-hash"
-            case .publicChannel: "--public-channel --gcm --no-hash"
+            case .chat: "--chat --show-secret \(Self.texts)"
+            case .publicChannel: "--public-channel \(Self.texts)"
             }
-        return "<format> --jsonl -o -q <file> \(own)"
+        return "<format> --jsonl --anyway -o -q <file> \(own)"
     }
 
     private static let attachment = "--attach --name --content-type --voice --keep-metadata --blob"
     private static let session = "--bundle --new-session --require-opk --classic"
-    private static let contacts = "--trust --lock-timeout -i --identity-passphrase"
+    private static let state = "--lock-timeout -i --identity-passphrase"
+    private static let contacts = "--trust \(state)"
+    private static let texts = "--gcm --no-hash --stateless \(state)"
 }

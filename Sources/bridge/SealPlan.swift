@@ -16,6 +16,7 @@ struct SealPlan {
     private let messages: InputMessages
     private let file: String?
     private let output: String?
+    private let allowsSecrets: Bool
 
     /// Checks the options. Throws ``UsageError``, and a failure with status 64.
     init(_ tool: SealCommand) throws {
@@ -46,6 +47,7 @@ struct SealPlan {
             announcer: tool.quiet ? nil : BridgeTool.toolName, form: .box(OpenSSLGCM.self))
         file = try tool.attachment.textFile(tool.file)
         output = tool.output
+        allowsSecrets = tool.attachment.anyway
     }
 
     private static func target(
@@ -61,6 +63,7 @@ struct SealPlan {
         options.showsSecret = tool.showSecret
         options.group = tool.groupID
         options.whisperID = tool.whisperID
+        options.spelling = tool.snakeCase ? .snakeCase : .camelCase
         return MessengerTarget(
             messenger: messenger, to: tool.to, group: tool.group, chat: tool.chat, options: options,
             trust: tool.trust, identity: tool.identity.choice,
@@ -93,7 +96,8 @@ struct SealPlan {
         }
         try MessageWriting(
             tool: BridgeTool.toolName, input: input,
-            output: try Output(path: output, content: .text, inputs: [input]), seal: seal,
+            output: try Output(path: output, content: .text, inputs: [input]),
+            allowsSecrets: allowsSecrets, seal: seal,
             print: { records, output in
                 for record in records { try output.writeRecord(record) }
             }

@@ -53,7 +53,7 @@ struct SessionSealing {
         )
     }
 
-    /// Returns the record of each message, or its failure. The state is on disk before it returns.
+    /// Returns the record of each message, or its failure. The session and the history are on disk before it returns.
     func seal(_ messages: [MessageText]) throws -> [Result<[JSONObject], Failure>] {
         try store.transaction { transaction in
             try messages.map { message in
@@ -61,7 +61,12 @@ struct SessionSealing {
                     let envelope = try transaction.seal(
                         Draft(body: message.body, extra: message.extra), to: peer,
                         isClassical: true)
-                    return [try record(of: envelope)]
+                    let record = try record(of: envelope)
+                    try SentMessage(
+                        id: envelope.id, to: peer, time: envelope.time,
+                        suite: SuiteName(envelope.suite), body: message.body, extra: message.extra
+                    ).record(in: transaction)
+                    return [record]
                 }
             }
         }

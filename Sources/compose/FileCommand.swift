@@ -27,6 +27,11 @@ struct FileCommand: Program {
         values: .any)
     var reply: String?
 
+    @Flag(
+        "--anyway",
+        help: "Take the file all the same if it is a secret key, an identity or recovery words.")
+    var anyway = false
+
     @Flag("-q", "--quiet", help: "Print no notes on stderr.")
     var quiet = false
 
@@ -59,7 +64,7 @@ struct FileCommand: Program {
         let text = try path == "-" ? "" : readText()
         let folder = try BlobFolder(directory: .standard())
         let attachment = Attachment(
-            description.file(path), blob: folder.new(), uploads: nil,
+            description.file(path, allowsSecrets: anyway), blob: folder.new(), uploads: nil,
             announcer: quiet ? nil : ComposeTool.toolName, form: .chunks(nil))
         var body = try MessageBody(attachment.message(text: text).body)
         if let shared { body.content.reply = try shared.quotation(context.history()) }

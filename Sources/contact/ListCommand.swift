@@ -28,6 +28,8 @@ struct ListCommand: Program {
         if !form.isText {
             for contact in contacts {
                 var record = contact.shownRecord(names)
+                let claimed = try store.profile(of: contact.id)?.name
+                record["claimedName"] = claimed.map { .string($0) }
                 if !contact.name.isEmpty, !contact.isKeyless {
                     try Protection(of: contact, store).add(to: &record)
                 }
@@ -73,6 +75,13 @@ struct ListCommand: Program {
         if profiles.mercurio != nil { marks.append(Profile.mercurio.rawValue) }
         if let holder = names.holder(like: contact.name, of: contact.id) {
             marks.append(holder.likeness)
+        }
+        // The contact's own name for itself, if it is another one.
+        if let profile = try store.profile(of: contact.id), let name = profile.name,
+            !NameRule.areSame(name, contact.name), let claim = profile.claimedName
+        {
+            let likeness = names.holder(like: name, of: contact.id).map { ", which \($0.likeness)" }
+            marks.append("calls itself \(claim)\(likeness ?? "")")
         }
         let isUnprotected = isNameless || contact.isKeyless
         let protection = isUnprotected ? ["-", "-", "-"] : try Protection(of: contact, store).cells

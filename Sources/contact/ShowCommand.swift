@@ -38,10 +38,12 @@ struct ShowCommand: Program {
         let store = try open.book.writableStore()
         let protection = try Protection(of: contact, store)
         let names = try store.preview { try $0.lookAlikeNames() }
+        let profile = try store.profile(of: contact.id)
         let output = try Output(path: "-", content: .text)
         if !form.isText {
             var record = contact.shownRecord(names)
             if own != nil { protection.add(to: &record) }
+            record["profile"] = profile.map { .object(JSONObject($0.members)) }
             record["address"] = contact.address.map {
                 .string($0.id(of: open.identity).description)
             }
@@ -53,7 +55,7 @@ struct ShowCommand: Program {
         } else {
             let changed = try contact.changed.map { try Self.fingerprints($0.id, open.identity) }
             try output.writeText(
-                text(contact, names, protection, own, changed, waiting))
+                text(contact, profile, names, protection, own, changed, waiting))
         }
         try output.finish()
     }
@@ -83,8 +85,8 @@ struct ShowCommand: Program {
     }
 
     private func text(
-        _ contact: Contact, _ names: LookAlikeNames, _ protection: Protection, _ own: Numbers?,
-        _ offered: Numbers?, _ waiting: Int
+        _ contact: Contact, _ profile: OwnerProfile?, _ names: LookAlikeNames,
+        _ protection: Protection, _ own: Numbers?, _ offered: Numbers?, _ waiting: Int
     ) -> String {
         var table = Table()
         table.add(["name", contact.name.isEmpty ? "-" : contact.name])
@@ -106,6 +108,8 @@ struct ShowCommand: Program {
         let signals = [
             ("receipts", contact.getsReceipts), ("typing", contact.getsTyping),
             ("presence", contact.getsPresence),
+            ("sees phone", contact.seenDetails.contains(.phone)),
+            ("sees location", contact.seenDetails.contains(.location)),
         ]
         for (name, isOn) in signals where isOn { table.add([name, "on"]) }
         if own != nil {
@@ -117,6 +121,7 @@ struct ShowCommand: Program {
         if let name = contact.card?.name, !name.isEmpty, name != contact.name {
             table.add(["their name", name])
         }
+        if let profile { profile.add(to: &table, of: contact.id, names) }
         if let relay = contact.card?.relay { table.add(["relay", relay]) }
         if contact.address != nil {
             table.add(["address", "a send address only for this contact"])
@@ -186,6 +191,16 @@ struct ShowCommand: Program {
         guard let card else { return "none" }
         let keys = card.hybrid == nil ? "without a post-quantum key" : "post-quantum"
         return (card.record == nil ? "a URI, not signed, " : "signed, ") + keys
+    }
+}
+
+extension OwnerProfile {
+    /// Adds what a contact claims, and the known name that the claimed name looks like.
+    func add(to table: inout Table, of id: KeyID, _ names: LookAlikeNames) {
+        for row in rows { table.add(row) }
+        if let holder = name.flatMap({ names.holder(like: $0, of: id) }) {
+            table.add(["", "the name \(holder.likeness)"])
+        }
     }
 }
 

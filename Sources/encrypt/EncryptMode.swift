@@ -24,13 +24,13 @@ enum EncryptMode: String, CommandMode {
     var takes: String {
         let own: String =
             switch self {
-            case .records: "--jsonl --json --suite \(Self.contacts) --classic"
+            case .records: "--jsonl --json --anyway --suite \(Self.contacts) --classic"
             case .recipients: "-r -R \(Self.file) --classic --stateless --lock-timeout"
             case .passphrase: "-p --passphrase \(Self.file)"
             case .mailboxes:
                 "--to --json \(Self.message) \(Self.contacts) --classic --bundle --new-session --require-opk"
             case .group:
-                "--group --jsonl --json --attach --name --content-type --voice --keep-metadata --trust --ttl --lock-timeout --elsewhere \(Self.identity)"
+                "--group --jsonl --json --anyway --attach --name --content-type --voice --keep-metadata --trust --ttl --lock-timeout --elsewhere \(Self.identity)"
             case .chat: "--chat --bare \(Self.message) \(Self.state)"
             case .chatMailboxes: "--chat --to --json \(Self.message) \(Self.contacts)"
             case .detached: "--detached --trusted-comment \(Self.identity)"
@@ -41,7 +41,7 @@ enum EncryptMode: String, CommandMode {
     private static let identity = "-i --identity-passphrase"
     private static let file = "-s -a \(identity)"
     private static let message =
-        "--jsonl --suite --attach --name --content-type --voice --keep-metadata --blob"
+        "--jsonl --suite --anyway --attach --name --content-type --voice --keep-metadata --blob"
     private static let state = "--stateless --lock-timeout \(identity)"
     private static let contacts = "--trust --ttl --elsewhere \(state)"
 }

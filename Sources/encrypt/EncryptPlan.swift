@@ -48,7 +48,7 @@ enum EncryptPlan {
                         uploads: mode == .chat || tool.stateless
                             ? nil : { try BlobFolder(directory: .standard()) }),
                     file: try tool.attachment.textFile(tool.file), output: tool.output,
-                    isElsewhere: tool.elsewhere,
+                    isElsewhere: tool.elsewhere, allowsSecrets: tool.attachment.anyway,
                     records: tool.records))
         }
     }

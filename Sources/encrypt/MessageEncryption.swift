@@ -19,6 +19,8 @@ struct MessageEncryption {
     let output: String?
     /// Whether the envelopes do not go to `send` in this home.
     let isElsewhere: Bool
+    /// Whether a message may be a secret key or recovery words.
+    let allowsSecrets: Bool
     /// Whether envelopes are printed on a terminal too, as with `-o -`.
     let records: RecordOutput
 
@@ -89,7 +91,8 @@ struct MessageEncryption {
     ) throws {
         try MessageWriting(
             tool: EncryptTool.toolName, input: input, source: source,
-            output: output, passesRooms: isForMailboxes, seal: seal, print: print
+            output: output, passesRooms: isForMailboxes, allowsSecrets: allowsSecrets,
+            seal: seal, print: print
         ).run(messages)
     }
 }

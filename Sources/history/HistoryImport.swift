@@ -45,6 +45,7 @@ struct HistoryImport {
         case message(ImportedMessage)
         case tombstone(Tombstone)
         case contact(Contact)
+        case profile(ProfileRecord)
         case conversation(Conversation, ConversationSettings)
         case retention(IdentityStore.Retention)
         case reader(IdentityStore.Reader)
@@ -120,6 +121,7 @@ struct HistoryImport {
             return .header
         case "tombstone": return .tombstone(try Tombstone(record))
         case "contact-entry": return .contact(try contacts.read(record))
+        case "contact-profile": return .profile(try ProfileRecord(record))
         case "conversation-settings":
             return .conversation(try record.conversation(), ConversationSettings(record))
         case "retention":
@@ -186,6 +188,7 @@ struct HistoryImport {
             case .known: break
             case .failed(let failure): return failure
             }
+        case .profile(let read): try transaction.keep(read.profile, of: read.id)
         case .conversation(let conversation, let settings):
             try transaction.restore(settings, of: conversation)
         case .retention(let retention): try transaction.restore(retention)

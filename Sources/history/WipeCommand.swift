@@ -50,6 +50,11 @@ struct WipeCommand: Program {
         guard !options.quiet else { return }
         let removed = (store == nil ? [] : ["the state"]) + (keepIdentity ? [] : [path])
         Terminal.say("history: removed \(removed.joined(separator: " and "))")
+        if store != nil, let relay = identity.relay {
+            Terminal.say(
+                "history: note: \(relay) still has your prekeys: nobody can read messages that begin with them, until sotto recv publishes new ones"
+            )
+        }
     }
 
     private func ask(_ path: String, _ store: IdentityStore?) throws {

@@ -12,7 +12,7 @@ struct KeygenTool: CoreProgram {
             sotto keygen [--name NAME] [--relay URL] [-o FILE] [--words N] [--words-passphrase SOURCE] [--protect] [--confirm]
             sotto keygen recover [--name NAME] [-o FILE] [--words-passphrase SOURCE] [--protect] < WORDS
             sotto keygen public [--uri] [--relay URL] [FILE]
-            sotto keygen words [FILE]
+            sotto keygen words [--confirm] [FILE]
             sotto keygen paper -o SVG [FILE]
             sotto keygen passwd [--unprotected] [FILE]
             sotto keygen set [--relay URL | --no-relay] [--name NAME] [FILE]
@@ -65,6 +65,9 @@ struct Words: Program {
         name: "words",
         abstract: "Print the recovery words of an identity on stdout. The words are secret.")
 
+    @Flag("--confirm", help: "Print nothing: ask for three of the words on the terminal.")
+    var confirm = false
+
     @OptionGroup var identity: IdentityOptions
 
     @Argument("file", help: "Identity file. Default: as -i.")
@@ -77,13 +80,12 @@ struct Words: Program {
                 .malformed, "the words in the identity do not match its keys",
                 hint: "the file was edited; do not use these words")
         }
+        guard !confirm else { return try WordCheck.run(identity.mnemonic()) }
+        if Terminal.isTerminal(1) {
+            Terminal.note("whoever sees these words can read your messages and write as you")
+        }
         let output = try Output(path: "-", content: .text)
         output.keepPrivate(tool: KeygenTool.toolName)
-        if output.isTerminal {
-            Terminal.say(
-                "\(KeygenTool.toolName): warning: a person who sees these words can read your messages and write as you; keep them secret"
-            )
-        }
         try output.writeText(try identity.mnemonic().sentenceText() + "\n")
         try output.finish()
         if identity.hasWordsPassphrase {

@@ -19,19 +19,15 @@ struct New: Program {
     @Option("--language", value: "list", help: "Word list.")
     var language = Wordlist.english
 
-    @Flag(
-        "--confirm",
-        help:
-            "Ask for three of the words on the terminal, and create the identity when they are typed."
-    )
+    @Flag("--confirm", help: "Ask for three of the words before the identity is written.")
     var confirm = false
 
     func validate() throws {
+        guard !confirm || Terminal.isTerminal(2) else {
+            throw UsageError("--confirm requires a terminal, on which the words are shown")
+        }
         guard Mnemonic.wordCounts.contains(words) else {
             throw UsageError("--words must be 12, 15, 18, 21 or 24")
-        }
-        guard !confirm || Terminal.isTerminal(2) && Terminal.canAsk else {
-            throw UsageError("--confirm requires a terminal")
         }
     }
 
@@ -53,10 +49,6 @@ struct New: Program {
             }
             try Terminal.tell(mnemonic.sentenceText())
         }
-        if confirm {
-            let words = mnemonic.sentenceText().split(whereSeparator: \.isWhitespace)
-            _ = try WordsQuestion(words.map(String.init)).ask(canSkip: false)
-        }
         if !saving.quiet {
             if isShown {
                 Terminal.say("")
@@ -74,6 +66,7 @@ struct New: Program {
                 "The words do not restore contacts and messages; make a backup of them too: sotto history export --backup -o state.age"
             )
         }
+        if confirm { try WordCheck.run(mnemonic) }
         try saving.save(identity, to: output)
     }
 }

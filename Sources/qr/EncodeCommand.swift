@@ -63,6 +63,9 @@ struct EncodeCommand: Program {
         let process = try ScanProcess(.drawings)
         let input = try openInput()
         let bytes = try content(of: input)
+        if SecretText(beginning: bytes) != nil {
+            Terminal.say("qr: note: this is a secret key: whoever sees the code has it")
+        }
         let contents =
             try split.map { try $0.codes(of: bytes, level: level ?? .medium) } ?? [whole(bytes)]
         let codes = try contents.map { content throws(Failure) in

@@ -13,6 +13,7 @@ enum RecvMode: String, CommandMode {
     case bundle = "--bundle"
     case card = "--card"
     case room = "--room"
+    case turn = "--turn"
     case blob = "--blob"
     case meeting = "--meeting"
 
@@ -29,6 +30,7 @@ enum RecvMode: String, CommandMode {
         case .bundle: "\(Self.relay) \(Self.identity) --bundle --stateless -q"
         case .card: "\(Self.relay) \(Self.identity) --card -q"
         case .room: "\(Self.relay) -i --identity-passphrase --room -q"
+        case .turn: "\(Self.relay) -i --identity-passphrase --turn -q"
         case .meeting: "\(Self.relay) -i --identity-passphrase --meeting -q"
         case .blob: "\(Self.relay) \(Self.identity) --blob --keep -q"
         }
@@ -36,7 +38,7 @@ enum RecvMode: String, CommandMode {
 
     private static let relay = "--relay --ca"
     private static let identity = "-i --identity-passphrase --lock-timeout"
-    private static let receiving = "\(relay) --follow --wait --max --exec --json -q"
+    private static let receiving = "\(relay) --follow --wait --poll-every --max --exec --json -q"
 }
 
 extension RecvTool {
@@ -46,6 +48,7 @@ extension RecvTool {
         if bundle != nil { return .bundle }
         if card != nil { return .card }
         if room != nil { return .room }
+        if turn { return .turn }
         if blob != nil { return .blob }
         if meeting != nil { return .meeting }
         if loginKey != nil { return .loginKey }

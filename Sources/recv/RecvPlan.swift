@@ -10,6 +10,7 @@ enum RecvPlan {
     case bundle(BundleClaim)
     case card(CardRequest)
     case room(RoomRequest)
+    case turn(TurnRequestCommand)
     case blob(BlobFetch)
     case meeting(MeetingReception)
 
@@ -23,11 +24,15 @@ enum RecvPlan {
             throw UsageError("--login-key and --of require each other")
         }
         if let max = tool.max, max < 1 { throw UsageError("--max must be at least 1") }
+        guard tool.pollEvery.map({ (1...86_400).contains($0) }) ?? true else {
+            throw UsageError("--poll-every must be from 1 to 86400")
+        }
         guard tool.wait >= 0 else { throw UsageError("--wait must be at least 0") }
 
         let takesMail = try Self.takesMail(tool)
         let identity = tool.identity.choice
-        let relay = AskedRelay(url: tool.relay, authorities: tool.ca)
+        let relay = AskedRelay(
+            url: tool.relay, authorities: tool.ca, pollSeconds: tool.pollEvery.map { Int64($0) })
         switch tool.mode {
         case .mail, .stateless, .dead:
             self = .mail(
@@ -56,6 +61,8 @@ enum RecvPlan {
                     relay: relay))
         case .room:
             self = .room(try Self.room(tool, relay))
+        case .turn:
+            self = .turn(TurnRequestCommand(identity: identity, relay: relay, quiet: tool.quiet))
         case .meeting:
             self = .meeting(
                 try MeetingReception(
@@ -76,6 +83,7 @@ enum RecvPlan {
         case .bundle(let claim): try claim.run()
         case .card(let request): try request.run()
         case .room(let request): try request.run()
+        case .turn(let request): try request.run()
         case .blob(let fetch): try fetch.run()
         case .meeting(let reception): try reception.run()
         }
@@ -95,7 +103,7 @@ enum RecvPlan {
                 guard tool.invitation != nil, !tool.dead else { throw error }
                 return false
             }
-        case .bundle, .card, .room, .blob, .meeting: return true
+        case .bundle, .card, .room, .turn, .blob, .meeting: return true
         }
     }
 

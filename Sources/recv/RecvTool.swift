@@ -21,6 +21,7 @@ struct RecvTool: CoreProgram {
               sotto recv --card 05d8a2... | sotto contact add --name bob
               sotto recv --card bob | sotto contact add    # a newer card of a contact
               sotto recv --blob 17 | sotto decrypt --attachment 17 -o photo.jpg
+              sotto recv --turn > turn.json    # for a program that makes calls
               sotto recv --meeting new | sotto contact meet | sotto send
               sotto recv --invitation @FILE:code
             """,
@@ -51,6 +52,11 @@ struct RecvTool: CoreProgram {
         "--wait", value: "seconds", help: "Wait this long for the first or next envelope.",
         values: .any)
     var wait = 0.0
+
+    @Option(
+        "--poll-every", value: "seconds",
+        help: "Seconds between two polls of a relay over HTTP, 1 to 86400. Default: 2.")
+    var pollEvery: Int?
 
     @Option("--max", value: "n", help: "End after this many envelopes.")
     var max: Int?
@@ -95,6 +101,13 @@ struct RecvTool: CoreProgram {
             "Ask the relay's directory for the room whose door has this id, and print its encrypted record; for group join."
     )
     var room: String?
+
+    @Flag(
+        "--turn",
+        help:
+            "Print credentials for the relay's TURN servers, for a call; they are valid for a day."
+    )
+    var turn = false
 
     @Option(
         "--blob", value: "record",

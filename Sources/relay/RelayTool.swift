@@ -71,6 +71,8 @@ struct RelayTool: Program {
 
     @OptionGroup var blobs: BlobOptions
 
+    @OptionGroup var turn: TurnOptions
+
     @OptionGroup var operations: OperationsOptions
 
     @Flag("-q", "--quiet", help: "Print only errors.")
@@ -182,6 +184,7 @@ struct RelayTool: Program {
         network.apply(to: &plan)
         try admission.apply(to: &plan)
         try blobs.apply(to: &plan)
+        plan.turn = try turn.servers()
         return plan
     }
 

@@ -13,11 +13,15 @@ struct Delivery {
         (self.pipe, self.names, self.quiet) = (pipe, names, quiet)
     }
 
-    /// Creates a delivery of the message records that a stage prints: `stage | encrypt | send`.
-    init(_ stage: PipeRun.Stage, of identity: SharedIdentity, input: [UInt8]? = nil, quiet: Bool) {
+    /// Creates a delivery of the message records that a stage prints: `stage | encrypt | send`. `options` are for `encrypt`.
+    init(
+        _ stage: PipeRun.Stage, of identity: SharedIdentity, input: [UInt8]? = nil, quiet: Bool,
+        encrypt options: [String] = []
+    ) {
         let notes = quiet ? ["-q"] : []
         var pipe = identity.pipe([
-            stage, PipeRun.Stage("encrypt", notes + identity.options), PipeRun.Stage("send", notes),
+            stage, PipeRun.Stage("encrypt", notes + options + identity.options),
+            PipeRun.Stage("send", notes),
         ])
         pipe.input = input
         self.init(pipe, RecordedRecipients(of: identity), quiet: quiet)

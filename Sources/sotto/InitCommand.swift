@@ -15,8 +15,7 @@ struct InitCommand: Program {
             Runs keygen, and with a relay also keygen public | send and keygen prekeys | send, or with an invitation \
             recv --invitation, which publishes both. The identity is written \
             to $SOTTO_IDENTITY, else to the default file; an existing one is never replaced. The words are shown on \
-            stderr if it is a terminal, and the next commands are printed. If stdin and stdout are terminals too, three of the \
-            words are asked for; Enter skips this.
+            stderr if it is a terminal, and the next commands are printed.
 
             EXAMPLES
               sotto init --name alice --relay tls://relay.example.org:7667
@@ -173,16 +172,16 @@ struct InitCommand: Program {
             try Terminal.tell(line)
         }
         try Terminal.tell("")
-        try confirm(words.map(String.init))
-    }
-
-    /// Asks for three of the words, if the user sees the question and can answer it.
-    private func confirm(_ words: [String]) throws {
-        guard Terminal.isTerminal(0), Terminal.isTerminal(1), Terminal.canAsk else { return }
-        Terminal.say("Three of the words show that you have written them down.")
-        guard try !WordsQuestion(words).ask(canSkip: true) else { return }
-        Terminal.say("The words were not checked; to see them again:")
-        Terminal.say("  sotto keygen words")
+        guard Terminal.isTerminal(0) else { return }
+        try Terminal.tell(
+            "To check what you wrote down, type three of them; Enter alone skips this.")
+        arguments = ["words", "--confirm"] + arguments.dropFirst()
+        step = ToolRun("keygen", arguments)
+        step.secret = secret
+        guard try step.run().status != 0 else { return }
+        Terminal.say(
+            "sotto: note: the words are not confirmed; to do it later: sotto keygen words --confirm"
+        )
     }
 
     /// Sends the card and the prekeys to the relay.

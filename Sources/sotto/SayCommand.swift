@@ -6,7 +6,7 @@ import SottoProgram
 struct SayCommand: Program {
     static let configuration = CommandConfiguration(
         name: "say", abstract: "Send a message to a contact or a group.",
-        usage: "sotto say [--attach FILE] WHO [TEXT ...]",
+        usage: "sotto say [--attach FILE] [--anyway] WHO [TEXT ...]",
         discussion: """
             Runs compose text WHO | encrypt | send. With --attach it runs compose file FILE WHO | encrypt | send for \
             each file, and the first one has the text.
@@ -25,6 +25,13 @@ struct SayCommand: Program {
         "--attach", value: "file",
         help: "Send this file; may be repeated, and each file is a message.")
     var attach: [String] = []
+
+    @Flag(
+        "--anyway",
+        help:
+            "Send a text or file all the same if it is a secret key, an identity or recovery words."
+    )
+    var anyway = false
 
     @OptionGroup var identity: SharedIdentityOptions
 
@@ -45,7 +52,10 @@ struct SayCommand: Program {
         }
         var left: Failure?
         for (place, file) in attach.enumerated() {
-            let arguments = ["file"] + (quiet ? ["-q"] : []) + ["--", file, who]
+            let arguments =
+                ["file"] + (quiet ? ["-q"] : []) + (anyway ? ["--anyway"] : []) + [
+                    "--", file, who,
+                ]
             do {
                 try send(arguments, of: identity, place == 0 ? input : [])
             } catch let failure as Failure where failure.status == .tryAgain {
@@ -61,7 +71,9 @@ struct SayCommand: Program {
     ) throws {
         let compose = PipeRun.Stage(
             "compose", arguments.prefix(1) + identity.options + arguments.dropFirst())
-        try Delivery(compose, of: identity, input: input, quiet: quiet).run(
+        try Delivery(
+            compose, of: identity, input: input, quiet: quiet, encrypt: anyway ? ["--anyway"] : []
+        ).run(
             needsRecipient: true, printsResults: !quiet)
     }
 

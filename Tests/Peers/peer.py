@@ -93,7 +93,7 @@ OAEP = padding.OAEP(mgf=padding.MGF1(hashes.SHA256()), algorithm=hashes.SHA256()
 
 def mercurio_signed(r):
     parts = [r["conversation"].encode(), r["sender"].encode(), r["recipient"].encode()]
-    parts += [un64(r[n]) for n in ["encrypted_aes_key", "nonce", "encrypted_content", "mac"]]
+    parts += [un64(r[n]) for n in ["encryptedAesKey", "nonce", "encryptedContent", "mac"]]
     data = b"".join(struct.pack(">I", len(p)) + p for p in parts)
     return b"hybrid/msg/v1\0" + hashlib.sha256(data).digest()
 
@@ -102,10 +102,10 @@ def mercurio_seal(r):
     public = serialization.load_pem_public_key(r["pem"].encode())
     key, nonce = AESGCM.generate_key(256), un64(r["nonce"])
     box = AESGCM(key).encrypt(nonce, un64(r["m"]), None)
-    r["encrypted_content"], r["mac"] = b64(box[:-16]), b64(box[-16:])
-    r["encrypted_aes_key"] = b64(public.encrypt(key, OAEP))
+    r["encryptedContent"], r["mac"] = b64(box[:-16]), b64(box[-16:])
+    r["encryptedAesKey"] = b64(public.encrypt(key, OAEP))
     signing = ed25519.Ed25519PrivateKey.from_private_bytes(un64(r["seed"]))
-    names = ["encrypted_content", "encrypted_aes_key", "mac"]
+    names = ["encryptedContent", "encryptedAesKey", "mac"]
     return {**{n: r[n] for n in names}, "sig": b64(signing.sign(mercurio_signed(r)))}
 
 
@@ -113,8 +113,8 @@ def mercurio_open(r):
     verify = ed25519.Ed25519PublicKey.from_public_bytes(bytes.fromhex(r["sender"][2:]))
     verify.verify(un64(r["sig"]), mercurio_signed(r))
     private = serialization.load_pem_private_key(r["pem"].encode(), None)
-    key = private.decrypt(un64(r["encrypted_aes_key"]), OAEP)
-    box = un64(r["encrypted_content"]) + un64(r["mac"])
+    key = private.decrypt(un64(r["encryptedAesKey"]), OAEP)
+    box = un64(r["encryptedContent"]) + un64(r["mac"])
     return AESGCM(key).decrypt(un64(r["nonce"]), box, None)
 
 

@@ -9,6 +9,8 @@ package final class TerminalSession {
     private let child: pid_t
     private let terminal: Int32
     private var shown: [UInt8] = []
+    /// All that the terminal has shown.
+    package var text: String { String(decoding: shown, as: UTF8.self) }
     private var isWaitedFor = false
 
     /// Starts `command`. `stdin` and `stdout` are paths of files, or `nil` for the terminal; stderr is the terminal.
@@ -62,9 +64,6 @@ package final class TerminalSession {
         }
     }
     private var waitedFor = 0
-
-    /// The text that the terminal has shown so far.
-    package var textSoFar: String { String(decoding: shown, as: UTF8.self) }
 
     /// Types `text`.
     package func type(_ text: String) throws {

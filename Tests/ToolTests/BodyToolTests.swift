@@ -140,7 +140,12 @@ struct BodyToolTests {
             (["type": .string("timer"), "seconds": .integer(0)], "[messages are kept]"),
             (["type": .string("typing"), "state": .string("started")], "[is typing]"),
             (["type": .string("presence"), "state": .string("offline")], "[is offline]"),
-            (["type": .string("profile"), "name": .string("Alice")], "[profile: Alice]"),
+            (profile(["name": .string("Alice")]), "[sent a profile: name \"Alice\"]"),
+            (
+                profile(["name": .string("a] \"b\u{200B}"), "about": .string("x")]),
+                "[sent a profile: name \"a) 'b\u{FFFD}\", description]"
+            ),
+            (profile([:]), "[removed the profile]"),
             (
                 ["type": .string("call"), "call": .string(id), "kind": .string("busy")],
                 "[call: busy]"

@@ -44,10 +44,12 @@ struct FirstMinuteTests {
 
     @Test func anIdentityIsMadeAtTheDefaultPlaceAndItsWordsAreShown() throws {
         let next = alice.files("next")
-        let run = try TerminalSession(
+        let session = try TerminalSession(
             alice.command("sotto", ["init", "--name", "alice", "--passphrase", "@FILE:p"]),
-            stdout: next, columns: 40
-        ).finish()
+            stdout: next, columns: 40)
+        try session.expect("Word ")
+        try session.type("\n")
+        let run = try session.finish()
         #expect(run.status == 0, "\(run.text)")
         #expect(run.text.contains(alice.files(Self.identity)))
         let file = try alice.files.read(Self.identity)
@@ -128,7 +130,7 @@ struct FirstMinuteTests {
         try session.expect("Repeat the passphrase: ")
         try session.type("correct horse\n")
         try session.expect(" 1 ")
-        try session.expect(", or Enter to skip: ")
+        try session.expect("Word ")
         try session.type("\n")
         let run = try session.finish()
         #expect(run.status == 0 && !run.text.contains("correct horse"), "\(run.text)")
@@ -139,89 +141,62 @@ struct FirstMinuteTests {
         }
     }
 
-    /// Answers the questions about the words that a terminal shows, with a wrong word first. Returns what it shows.
+    /// Answers the questions for words on a terminal: right after one wrong answer for the first word, or wrong.
     private func confirm(
-        _ session: TerminalSession, end: String, _ words: () throws -> [String]
-    ) throws {
+        _ arguments: [String], rightly: Bool
+    ) throws -> (run: Run, words: [String]) {
+        let session = try TerminalSession(alice.command("keygen", arguments), columns: 200)
+        var words: [String] = []
+        if arguments.first != "words" {
+            try session.expect("id 05")
+            words =
+                session.text.split(whereSeparator: \.isNewline)
+                .map { $0.split(separator: " ").map(String.init) }.first { $0.count == 24 } ?? []
+        } else {
+            words = String(
+                decoding: try alice.output("keygen", ["words", "-i", "alice.key"]), as: UTF8.self
+            )
+            .split(whereSeparator: \.isWhitespace).map(String.init)
+        }
         for question in 0..<3 {
-            try session.expect("Type word ")
-            try session.expect(end)
-            let words = try words()
-            let asked = session.textSoFar.matches(of: #/Type word ([0-9]+) of 24/#)
-            let place = try #require(asked.last.flatMap { Int($0.1) })
-            guard question == 0 else {
-                try session.type(words[place - 1] + "\n")
-                continue
+            try session.expect("Word ")
+            try session.expect(" of 24: ")
+            let asked = session.text.components(separatedBy: "Word ").last ?? ""
+            let place = try #require(Int(asked.prefix { $0.isNumber }))
+            if question == 0 || !rightly {
+                try session.type("wrong\n")
+                try session.expect("this is not word \(place)")
+                guard rightly else { continue }
+                try session.expect(" of 24: ")
             }
-            let wrong = words[place % 24] == words[place - 1] ? "x" : words[place % 24]
-            try session.type(wrong + "\n")
-            try session.expect("This is not word \(place): ")
-            try session.expect("Type word \(place)")
-            try session.expect(end)
-            try session.type(" " + words[place - 1].uppercased() + " \n")
+            try session.type(words[place - 1].uppercased() + "\n")
         }
+        return (try session.finish(), words)
     }
 
-    /// Three of the words are asked for, and wrong answers again.
-    @Test func theWordsAreConfirmed() throws {
-        let session = try TerminalSession(
-            alice.command("sotto", ["init", "--name", "alice", "--no-passphrase"]), columns: 80)
-        try confirm(session, end: ", or Enter to skip: ") { words(in: session.textSoFar) }
-        let run = try session.finish()
-        #expect(run.status == 0 && !run.text.contains("were not checked"), "\(run.text)")
-        #expect(alice.files.exists(Self.identity))
-        // Enter, and the end of the input, skip the questions.
-        for answer in ["\n", "\u{4}"] {
-            let home = Home()
-            let session = try TerminalSession(
-                home.command("sotto", ["init", "--name", "bob", "--no-passphrase"]), columns: 80)
-            try session.expect(", or Enter to skip: ")
-            try session.type(answer)
-            let run = try session.finish()
-            #expect(run.status == 0 && run.text.contains("The words were not checked"))
-            #expect(home.files.exists(Self.identity))
-        }
+    @Test func theWordsAreConfirmedBeforeTheIdentityIsWritten() throws {
+        let wrong = try confirm(["--confirm", "-o", "alice.key"], rightly: false)
+        #expect(wrong.run.status == 14 && !alice.files.exists("alice.key"), "\(wrong.run.text)")
+        let right = try confirm(["--confirm", "-o", "alice.key"], rightly: true)
+        #expect(right.run.status == 0 && alice.files.exists("alice.key"), "\(right.run.text)")
+        #expect(right.run.text.contains("keygen: the words are confirmed"))
+        let later = try confirm(["words", "--confirm", "-i", "alice.key"], rightly: true)
+        #expect(later.run.status == 0, "\(later.run.text)")
+        #expect(!later.run.text.contains(right.words.joined(separator: " ")))
     }
 
-    /// `keygen --confirm` makes no file before the answers.
-    @Test func keygenConfirmsTheWords() throws {
-        let sentence = { (text: String) -> [String] in
-            text.split(whereSeparator: \.isNewline).map { $0.split(separator: " ").map(String.init) }
-                .first { $0.count == 24 } ?? []
-        }
-        let session = try TerminalSession(
-            alice.command("keygen", ["--name", "alice", "--confirm", "-o", "new.key"]))
-        try session.expect("Type word ")
-        #expect(!alice.files.exists("new.key"))
-        let asked = try #require(session.textSoFar.firstMatch(of: #/Type word ([0-9]+) of 24/#))
-        // An empty answer is wrong.
-        try session.type("\n")
-        try session.expect("This is not word \(asked.1): ")
-        try confirm(session, end: " of 24: ") { sentence(session.textSoFar) }
-        #expect(try session.finish().status == 0)
-        let words = try alice.output("keygen", ["words", "new.key"])
-        #expect(String(decoding: words, as: UTF8.self).split(separator: " ").count == 24)
-        // The end of the input leaves no file.
-        let ended = try TerminalSession(
-            alice.command("keygen", ["--confirm", "-o", "other.key"]))
-        try ended.expect("Type word ")
-        try ended.type("\u{4}")
-        #expect(try ended.finish().status == 64)
-        #expect(!alice.files.exists("other.key"))
-        // Without a terminal the words are not shown.
-        let piped = try alice.run("keygen", ["--confirm", "-o", "other.key"])
-        #expect(piped.status == 64 && piped.stderr.contains("--confirm requires a terminal"))
-        #expect(!alice.files.exists("other.key"))
+    @Test func withoutATerminalWordsAreNotConfirmed() throws {
+        #expect(try alice.run("keygen", ["--confirm", "-o", "alice.key"]).status == 64)
+        #expect(!alice.files.exists("alice.key"))
+        #expect(try alice.run("keygen", ["-q", "-o", "alice.key"]).status == 0)
+        #expect(try alice.run("keygen", ["words", "--confirm", "alice.key"]).status == 78)
     }
 
-    /// The words are the identity, which a warning says where people see them.
-    @Test func theWordsAreShownWithAWarning() throws {
-        #expect(try alice.run("keygen", ["-q", "-o", "new.key"]).status == 0)
-        let piped = try alice.run("keygen", ["words", "new.key"])
-        #expect(piped.status == 0 && piped.stderr.isEmpty)
-        let shown = try TerminalSession(alice.command("keygen", ["words", "new.key"])).finish()
-        #expect(shown.text.hasPrefix("keygen: warning: a person who sees these words can read"))
-        #expect(shown.text.hasSuffix(piped.text), "\(shown.text)")
+    @Test func whoShowsTheWordsIsWarned() throws {
+        #expect(try alice.run("keygen", ["-q", "-o", "alice.key"]).status == 0)
+        let shown = try TerminalSession(alice.command("keygen", ["words", "alice.key"])).finish()
+        #expect(shown.text.contains("note: whoever sees these words can read your messages"))
+        #expect(try alice.run("keygen", ["words", "alice.key"]).stderr.isEmpty)
     }
 
     /// A relay that ends with the test.
@@ -359,6 +334,8 @@ struct FirstMinuteTests {
         let session = try TerminalSession(
             alice.command("sotto", ["init", "--no-passphrase", "--relay", relay.address]),
             stdout: alice.files("next"), columns: 200)
+        try session.expect("Word ")
+        try session.type("\n")
         for place in 1...3 {
             try session.expect("or Enter for none: ")
             // Each answer has another number of words, so that each refusal is seen.

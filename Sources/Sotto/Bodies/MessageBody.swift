@@ -128,7 +128,7 @@ extension MessageBody.Kind {
         case .typing: "typing"
         case .presence: "presence"
         case .profile: "profile"
-        case .call: "call"
+        case .call: CallSignal.type
         case .history: RepeatedMessages.type
         case .other(let other): other.rawValue
         case .system: "system"
@@ -169,7 +169,7 @@ extension MessageBody.Kind {
         case "presence":
             self = .presence(try Self.state(&reader), group: try Self.group(&reader))
         case "profile": self = .profile(try OwnerProfile(&reader))
-        case "call": self = .call(try CallSignal(&reader))
+        case CallSignal.type: self = .call(try CallSignal(&reader))
         case RepeatedMessages.type: self = .history(try RepeatedMessages(&reader))
         case "system":
             self = .system(

@@ -126,6 +126,15 @@ public final class Mnemonic: Sendable {
         sentence.withBytes { $0.count(where: { $0 == UInt8(ascii: " ") }) + 1 }
     }
 
+    /// Returns whether a typed text is the word at `position`, from 1. Letter case and accents of Latin letters do not matter.
+    public func isWord(_ typed: String, at position: Int) -> Bool {
+        let word = sentence.withBytes { sentence -> String in
+            let words = sentence.split(separator: UInt8(ascii: " "))
+            return String(decoding: words[position - 1], as: UTF8.self)
+        }
+        return TypedWords.words(of: typed) == [TypedWords.key(word)]
+    }
+
     /// Returns the sentence as users write it down. It is secret: show it, but do not log it.
     public func sentenceText() -> String {
         let text = sentence.withBytes { String(decoding: $0, as: UTF8.self) }

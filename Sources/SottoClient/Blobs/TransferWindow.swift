@@ -10,8 +10,9 @@ struct TransferWindow {
     private static let mostRequest: Int64 = 1 << 20
     /// The part of the carried bytes that may be in flight.
     private static let part: Int64 = 16
-    /// Seconds of a round trip for each further piece in flight.
-    private static let secondsOfPiece = 0.004
+    /// Seconds of a round trip for each further piece in flight. A relay that synchronises a piece within this time
+    /// counts as near: then an interruption repeats one piece.
+    private static let secondsOfPiece = 0.02
     /// The bytes of a piece on a line that is fast enough.
     static let pieceBytes = Int64(WireLimits.blobPieceBytes)
 

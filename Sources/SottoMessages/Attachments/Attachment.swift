@@ -31,6 +31,8 @@ package final class Attachment {
         let contentType: String?
         var isVoice = false
         var keepsMetadata = false
+        /// Whether a secret key may be sent.
+        var allowsSecrets = false
     }
 
     private let description: Description
@@ -80,12 +82,24 @@ package final class Attachment {
         let source = try open()
         let inspection = MediaInspection(path: path, announcer: announcer)
         let beginning = try source.peek(MediaInspection.beginning)
+        try checkSecrets(beginning)
         let format = PictureMetadata.Format(Array(beginning.prefix(12)))
         let type = format.mediaType ?? inspection.type(of: beginning)
         if description.contentType == nil, let type { contentType = type }
         let kept = inspection.collector(for: format, type: type, before: sink)
         try copyPicture(format, from: source, to: kept ?? sink)
         if let kept { facts = inspection.facts(of: kept.bytes, isPicture: format.isPicture) }
+    }
+
+    /// Refuses a file that has a secret key, by its beginning, and the identity file itself, with a passphrase too.
+    private func checkSecrets(_ beginning: some Collection<UInt8>) throws(Failure) {
+        guard !description.allowsSecrets else { return }
+        if case .file(let path) = description.content, IdentityFile.isDefault(path) {
+            throw .secret(.key(.identity), in: path)
+        }
+        if let secret = SecretContent(beginning: beginning) {
+            throw .secret(secret, in: path)
+        }
     }
 
     private func copyPicture(
@@ -121,6 +135,7 @@ package final class Attachment {
         var beginning = [UInt8](repeating: 0, count: MediaInspection.beginning)
         let count = try beginning.withUnsafeMutableBytes { try file.fill($0, at: 0) }
         beginning.removeSubrange(count...)
+        try checkSecrets(beginning)
         let format = PictureMetadata.Format(Array(beginning.prefix(12)))
         if description.contentType == nil {
             let inspection = MediaInspection(path: path, announcer: announcer)

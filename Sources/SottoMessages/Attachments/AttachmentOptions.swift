@@ -14,6 +14,13 @@ package struct AttachmentOptions: ArgumentGroup {
 
     @OptionGroup package var description: AttachmentDescription
 
+    @Flag(
+        "--anyway",
+        help:
+            "Send a text or file all the same if it is a secret key, an identity or recovery words."
+    )
+    package var anyway = false
+
     @Option(
         "--blob", value: "file",
         help:
@@ -72,7 +79,8 @@ package struct AttachmentOptions: ArgumentGroup {
         return .whole(
             attach.map { path in
                 Attachment(
-                    description.file(path), blob: blob ?? folder?.new() ?? "", uploads: folder,
+                    description.file(path, allowsSecrets: anyway),
+                    blob: blob ?? folder?.new() ?? "", uploads: folder,
                     announcer: announcer, form: form)
             }, long: nil)
     }
@@ -93,7 +101,8 @@ package struct AttachmentOptions: ArgumentGroup {
                     )
                 }
                 return Attachment(
-                    description.file(file), blob: folder.new(), uploads: folder,
+                    description.file(file, allowsSecrets: anyway), blob: folder.new(),
+                    uploads: folder,
                     announcer: announcer, form: form)
             }
             let name = isText ? "message.txt" : "message.bin"
@@ -104,7 +113,8 @@ package struct AttachmentOptions: ArgumentGroup {
             }
             return Attachment(
                 Attachment.Description(
-                    content: content, name: name, contentType: isText ? "text/plain" : nil),
+                    content: content, name: name, contentType: isText ? "text/plain" : nil,
+                    allowsSecrets: anyway),
                 blob: folder.new(), uploads: folder, announcer: announcer, form: form)
         }
     }
@@ -166,10 +176,11 @@ package struct AttachmentDescription: ArgumentGroup {
     }
 
     /// Returns the description of the file at `path`; `-` is standard input.
-    package func file(_ path: String) -> Attachment.Description {
+    package func file(_ path: String, allowsSecrets: Bool) -> Attachment.Description {
         Attachment.Description(
             content: .file(path: path), name: name ?? FileBody.name(ofPath: path),
-            contentType: contentType, isVoice: isVoice, keepsMetadata: keepsMetadata)
+            contentType: contentType, isVoice: isVoice, keepsMetadata: keepsMetadata,
+            allowsSecrets: allowsSecrets)
     }
 }
 

@@ -116,8 +116,8 @@ package indirect enum OpenedLine: Sendable {
     case dropped
     /// A record that is not a message.
     case record(JSONObject)
-    case failed(Failure, id: String?, isFinal: Bool)
+    case failed(Failure, id: String?, isFinal: Bool, claimed: KeyID? = nil)
 
     /// Whether opening the same line again would give the same result.
-    var isFinal: Bool { if case .failed(_, _, let isFinal) = self { isFinal } else { true } }
+    var isFinal: Bool { if case .failed(_, _, let isFinal, _) = self { isFinal } else { true } }
 }

@@ -23,6 +23,8 @@ final class MessageOpening<Input: MessageInput> {
     /// The addresses of the owner, read in this transaction.
     private var addresses: (read: StateTransaction.Mark, ids: Set<KeyID>)?
     private var signals = SignalWindow()
+    /// The numbers of the offers of calls that ring: they were opened in this run, and in time.
+    private(set) var ringing: Set<Int64> = []
 
     init(
         _ input: Input, identity: Identity?, chats: [Chat], senderPolicy: SenderPolicy,
@@ -54,6 +56,10 @@ final class MessageOpening<Input: MessageInput> {
                     throw Failure(
                         .usage, "a message about a group requires the state directory",
                         hint: "omit --stateless")
+                }
+                guard message.body["type"]?.string != CallSignal.type else {
+                    throw Failure(
+                        .usage, "a call requires the state directory", hint: "omit --stateless")
                 }
                 if envelope.ttl == 0 { try signals.take(envelope) }
             }
@@ -255,7 +261,27 @@ final class MessageOpening<Input: MessageInput> {
                 sender, contact: try transaction.contact(id: sender),
                 hasContacts: try transaction.hasContacts())
             return try early(envelope, from: sender, error, line.bytes, line.id, transaction)
+        } catch let error as SessionError where error.isOfLostState {
+            guard let sender = attempt.envelope?.from else { throw error }
+            let name = try transaction.contact(id: sender)?.name
+            return .failed(
+                Self.lost(error, from: sender, called: name), id: line.id, isFinal: false,
+                claimed: sender)
         }
+    }
+
+    /// Returns the failure for a message of a session that is not in this state, with the sender that the envelope claims.
+    private static func lost(
+        _ error: SessionError, from sender: KeyID, called name: String?
+    ) -> Failure {
+        let failure = error.failure
+        let message = "\(failure.message); it claims to be from \(name ?? sender.description)"
+        guard let name else { return Failure(failure.status, message, hint: failure.hint) }
+        return Failure(
+            failure.status, message,
+            hint:
+                "this state is new or from a backup; write to \(name), whose messages can then be opened, and who can send the lost ones again"
+        )
     }
 
     private func open(
@@ -319,6 +345,9 @@ final class MessageOpening<Input: MessageInput> {
             }
             return .failed(failure, id: attempt.id, isFinal: true)
         }
+        if let line = try open(callOf: message, verdict, step, attempt, transaction) {
+            return line
+        }
         if let body, verdict == .accepted {
             return try take(
                 body, message, isAdmitted: isAdmitted, step,
@@ -344,8 +373,10 @@ final class MessageOpening<Input: MessageInput> {
             try transaction.keep(step)
             try transaction.take(answer: message)
         }
+        let rings = try rings(message, attempt, transaction)
+        if rings == false { message.body["reason"] = .string(CallSignal.Reason.timeout.rawValue) }
         let number: Int64
-        if let row = ahead?.row(of: message) {
+        if rings != false, let row = ahead?.row(of: message) {
             number = try transaction.record(row)
         } else {
             number = try transaction.recordOpened(
@@ -355,6 +386,7 @@ final class MessageOpening<Input: MessageInput> {
         if message.card != nil {
             try transaction.keepCard(of: message, id: attempt.id)
         }
+        if rings == true { ringing.insert(number) }
         return transaction.deletedOnArrival.contains(number)
             ? .dropped : .message(message, number: number, seen: false)
     }
@@ -405,7 +437,65 @@ final class MessageOpening<Input: MessageInput> {
             hasContacts: transaction.hasContacts())
         guard verdict == .accepted else { return .dropped }
         try message.checkForm()
+        guard message.body["type"]?.string != CallSignal.type else {
+            throw Failure(
+                .malformed, "a call needs a time to live of 1 to \(CallSignal.lifetime) seconds")
+        }
         return .message(message, number: nil, seen: false)
+    }
+
+    // MARK: Calls
+
+    /// Checks the step of a call. Returns `nil` for a message that is no signal of a call, and for a signal that is stored like
+    /// other messages. The signal of a sender who is no contact is dropped.
+    private func open(
+        callOf message: Message, _ verdict: SenderPolicy.Decision, _ step: StateTransaction.Step?,
+        _ attempt: Attempt, _ transaction: StateTransaction
+    ) throws -> OpenedLine? {
+        guard message.body["type"]?.string == CallSignal.type,
+            let signal = try MessageBody(message.body).call
+        else { return nil }
+        guard verdict == .accepted, let sender = message.from, message.trust != .unverified,
+            try transaction.contact(id: sender) != nil
+        else { return .dropped }
+        guard !isPreview else { return nil }
+        let check = try transaction.check(signal, from: sender)
+        let isStored = check == .valid && signal.kind != .candidates
+        guard !isStored else { return nil }
+        if let step { try transaction.keep(step) }
+        try transaction.forgetRequest(id: attempt.id)
+        let failure: Failure
+        switch check {
+        case .valid: return .message(message, number: nil, seen: false)
+        case .odd(let reason): failure = Failure(.malformed, "the call \(signal.call) \(reason)")
+        case .tooMany(let count):
+            failure = Failure(
+                .malformed,
+                "more than \(StateTransaction.callLimit) calls in \(StateTransaction.callWindow / 60) minutes from \(message.name ?? sender.short): \(count) refused"
+            )
+        }
+        return .failed(failure, id: attempt.id, isFinal: true)
+    }
+
+    /// Whether an offer came in time; `nil` for any other message. The relay holds it for its time to live, by the relay's own
+    /// clock. For the time after that the inbox counts, and without it the clocks of both sides.
+    private func rings(
+        _ message: Message, _ attempt: Attempt, _ transaction: StateTransaction
+    ) throws(StateError) -> Bool? {
+        guard message.body["type"]?.string == CallSignal.type,
+            message.body["kind"]?.string == CallSignal.Kind.offer.rawValue
+        else { return nil }
+        guard message.body["reason"] == nil else { return false }
+        if let envelope = attempt.envelope {
+            guard let ttl = envelope.ttl, ttl <= CallSignal.lifetime else { return false }
+        }
+        let now = Timestamp.now().seconds
+        let age = abs(now - attempt.time.seconds)
+        guard let arrival = try transaction.arrival(of: attempt.id) else {
+            return age <= CallSignal.lifetime
+        }
+        return abs(now - arrival.seconds) <= CallSignal.lifetime
+            && age <= StateTransaction.longestDelay
     }
 
     /// Decides about a message. A refused message may be read later with another policy, so the prekeys that it names

@@ -43,7 +43,7 @@ package final class MessagePrinter {
         !form.isOfEvents || message.body["type"]?.string == GroupBody.type
     }
 
-    /// Prints the serialized ``record(_:number:seen:quotation:)`` of a message.
+    /// Prints the serialized ``record(_:number:seen:quotation:rings:)`` of a message.
     func print(_ record: [UInt8], of message: Message, number: Int64?, seen: Bool) throws {
         defer { if number != nil, !seen { noteAnswer(to: message) } }
         guard prints(message) else { return }
@@ -52,20 +52,22 @@ package final class MessagePrinter {
     }
 
     /// Returns the record of a message. `number` is its number in the state; `nil` if it is not stored. `quotation` is
-    /// ``Quotation/name``.
+    /// ``Quotation/name``. `rings` tells that it is the offer of a call that came in time.
     static func record(
-        _ message: Message, number: Int64?, seen: Bool, quotation: String?
+        _ message: Message, number: Int64?, seen: Bool, quotation: String?, rings: Bool
     ) -> JSONObject {
         var record = message.record
         record["number"] = number.map { .integer($0) }
         if seen { record["seen"] = .bool(true) }
+        if rings { record["ringing"] = .bool(true) }
         record["quotation"] = quotation.map { .string($0) }
         return record
     }
 
-    /// Prints a message as ``record(_:number:seen:quotation:)``, or its text. The state has the message that it is about.
+    /// Prints a message as ``record(_:number:seen:quotation:rings:)``, or its text. The state has the message that it is about.
     package func print(
-        _ message: Message, number: Int64?, seen: Bool, _ store: IdentityStore?
+        _ message: Message, number: Int64?, seen: Bool, rings: Bool = false,
+        _ store: IdentityStore?
     ) throws {
         defer { if number != nil, !seen { noteAnswer(to: message) } }
         guard prints(message) else { return }
@@ -73,7 +75,8 @@ package final class MessagePrinter {
         guard form.isText else {
             let quotation = try store.flatMap { try Quotation.name(of: message, $0) }
             try output.writeRecord(
-                Self.record(message, number: number, seen: seen, quotation: quotation))
+                Self.record(
+                    message, number: number, seen: seen, quotation: quotation, rings: rings))
             return
         }
         isWhole = true

@@ -28,14 +28,37 @@ package struct MessageText: Sendable {
         self.upload = upload
     }
 
-    /// The time to live that a message has by its type if none is given: a signal is pushed to a connected recipient or
-    /// dropped, and a call does not ring later.
-    package var typicalTTL: Int64? {
+    /// Returns the time to live of the message if `asked` is given: that of a signal is 0, so that it is pushed to a connected
+    /// recipient or dropped, and a call does not ring later, whatever is asked.
+    func ttl(asked: Int64?) -> Int64? {
         switch body["type"]?.string {
-        case "typing", "presence": 0
-        case "call": 60
-        default: nil
+        case "typing", "presence": asked ?? 0
+        case CallSignal.type: max(1, min(asked ?? .max, CallSignal.lifetime))
+        default: asked
         }
+    }
+
+    /// Throws a failure with status 64 if the text or the data of the message is a secret key or recovery words.
+    package func checkSecrets() throws(Failure) {
+        let content = body["body"]?.object ?? body
+        let bytes: [UInt8]
+        if let text = content["text"]?.string {
+            bytes = Array(text.utf8.prefix(SecretText.searched))
+        } else if content["type"]?.string == "data", let data = content["data"]?.string {
+            let count = (SecretText.searched + 2) / 3 * 4
+            bytes = Base64.standard.decode(data.prefix(count)) ?? []
+        } else {
+            return
+        }
+        if let secret = SecretContent(beginning: bytes) { throw .secret(secret, in: nil) }
+    }
+
+    /// Whether the message is a signal of a call.
+    var isOfCall: Bool { body["type"]?.string == CallSignal.type }
+
+    /// Whether the message has candidates of a call, which the history does not keep.
+    var isTransient: Bool {
+        isOfCall && body["kind"]?.string == CallSignal.Kind.candidates.rawValue
     }
 
     /// All of an input.
@@ -139,5 +162,20 @@ package struct MessageText: Sendable {
                 .malformed, "the record's member ttl is not 0 to \(Envelope.maximumTTL) seconds")
         }
         return (to, group, ttl)
+    }
+}
+
+extension Failure {
+    /// The refusal of a secret in a message. `path` is the file with it, or `nil` for the text of a message.
+    static func secret(_ secret: SecretContent, in path: String?) -> Failure {
+        let what =
+            switch secret {
+            case .key(.identity): "an identity, with its secret keys"
+            case .key(.secretKey): "a secret key"
+            case .words: "recovery words, with which others become you"
+            }
+        return Failure(
+            .usage, "\(path ?? "the message") is \(what): it is not sent",
+            hint: "to send it all the same: --anyway")
     }
 }

@@ -16,6 +16,8 @@ package struct MessageWriting<Sealed> {
     private let output: Output
     /// Whether records of rooms are printed as they are.
     private let passesRooms: Bool
+    /// Whether a message may be a secret key or recovery words.
+    private let allowsSecrets: Bool
     /// Encrypts messages. A thrown error ends the whole run: nothing was encrypted.
     private let seal: ([MessageText]) throws -> [Result<Sealed, Failure>]
     /// Prints one encrypted message.
@@ -29,7 +31,7 @@ package struct MessageWriting<Sealed> {
 
     package init(
         tool: String, input: Input, source: (any ByteSource)? = nil, output: Output,
-        passesRooms: Bool = false,
+        passesRooms: Bool = false, allowsSecrets: Bool,
         seal: @escaping ([MessageText]) throws -> [Result<Sealed, Failure>],
         print: @escaping (Sealed, Output) throws -> Void
     ) {
@@ -38,6 +40,7 @@ package struct MessageWriting<Sealed> {
         self.source = source ?? input
         self.output = output
         self.passesRooms = passesRooms
+        self.allowsSecrets = allowsSecrets
         self.seal = seal
         self.print = print
     }
@@ -90,6 +93,7 @@ package struct MessageWriting<Sealed> {
                 }
             }
         }
+        if !allowsSecrets { for content in contents { try content.checkSecrets() } }
         let sealed = try seal(contents).map { try $0.get() }
         for file in files { try file.finish() }
         for message in sealed { try print(message, output) }
@@ -98,6 +102,7 @@ package struct MessageWriting<Sealed> {
 
     /// Makes a message of each line.
     private func runByLine() throws {
+        FreedMemory.overwrite()
         var lines = LineReader(source, limit: Self.lineLimit)
         var outcome = LineOutcome()
         var batch: [(line: Int, content: Result<Line, Failure>)] = []
@@ -105,11 +110,13 @@ package struct MessageWriting<Sealed> {
         while let line = try lines.next() {
             if let content = try content(line) { batch.append((lines.number, content)) }
             if case .line(let line) = line { bytes += line.count }
-            if try lines.mustWait() || batch.count >= Self.batchSize || bytes >= Self.batchBytes {
+            let mustWait = try lines.mustWait()
+            if mustWait || batch.count >= Self.batchSize || bytes >= Self.batchBytes {
                 try put(batch, &outcome)
                 batch.removeAll()
                 bytes = 0
             }
+            if mustWait { FreedMemory.wipeCache() }
         }
         try put(batch, &outcome)
         try output.finish()
@@ -129,7 +136,11 @@ package struct MessageWriting<Sealed> {
                 Failure(.malformed, "the line is longer than \(Self.lineLimit) bytes"))
         }
         if bytes.isEmpty { return nil }
-        let content = try result { try MessageText.content(ofLine: bytes) }
+        let content = try result {
+            let content = try MessageText.content(ofLine: bytes)
+            if !allowsSecrets { try content.checkSecrets() }
+            return content
+        }
         if passesRooms, case .failure = content, let record = try? JSON.object(parsing: bytes),
             let type = record["type"]?.string, [RoomRecord.type, BlobRecord.type].contains(type)
         {

@@ -88,7 +88,8 @@ package struct Recipients {
     /// Whether the envelopes do not go to `send` in this home, so that nothing is learned of their way.
     let isHandedOn: Bool
     /// The threads that encrypt, besides the calling one.
-    let pool = ThreadPool(threads: ThreadPool.size - 1)
+    let pool = ThreadPool(
+        threads: ThreadPool.size - 1, beforeWaiting: FreedMemory.wipeCache)
 
     /// A chat needs no identity, so a user without one can write to it. The history has the messages if an identity can
     /// be read without a prompt. The envelopes have no address, so `send` never gets them.
@@ -144,8 +145,8 @@ package struct Recipients {
         let upload: BlobIDs?
         /// The digest of the blob if `compose file` stored it.
         let composed: [UInt8]?
-        /// A message with a time to live of 0 is not recorded.
-        var isRecorded: Bool { ttl != 0 }
+        /// A message with a time to live of 0 is not recorded, and neither are the candidates of a call.
+        var isRecorded: Bool { ttl != 0 && !message.isTransient }
 
         /// Returns the upload of the message's blob for a recipient, and sets its place in the body; `nil` without one.
         func upload(
@@ -238,7 +239,7 @@ package struct Recipients {
 
     /// The time to live of a message, in seconds, or `nil`.
     private func ttl(of message: MessageText) -> Int64? {
-        message.ttl ?? ttl ?? message.typicalTTL
+        message.ttl(asked: message.ttl ?? ttl)
     }
 
     private var isForGroup: Bool { if case .group = named { true } else { false } }

@@ -67,7 +67,7 @@ public struct Profiles: Sendable, Hashable {
             (
                 "whisper2",
                 whisper2.map { .object(proven(Self.object($0), .whisper2)) }
-                    ?? whisperID.map { ["id": .string($0.description)] }
+                    ?? whisperID.map { .object(["id": .string($0.description)]) }
             ),
             ("mercurio", mercurio.map { .object(proven($0.record, .mercurio)) }),
         ])

@@ -8,6 +8,25 @@ public enum MercurioRecordError: UnversionedRecordError, Equatable {
     case duplicate(String)
 }
 
+/// The spelling of the members of a record: that of the app's messages, or that of its database.
+public enum MercurioSpelling: String, Sendable, CaseIterable {
+    /// `encryptedContent`
+    case camelCase
+    /// `encrypted_content`
+    case snakeCase
+
+    var conversation: String { name("conversationId", "conversation_id") }
+    var sender: String { name("senderMercurioId", "sender_mercurio_id") }
+    var recipient: String { name("recipientMercurioId", "recipient_mercurio_id") }
+    var createdAt: String { name("createdAt", "created_at") }
+    var content: String { name("encryptedContent", "encrypted_content") }
+    var wrappedKey: String { name("encryptedAesKey", "encrypted_aes_key") }
+
+    private func name(_ camel: String, _ snake: String) -> String {
+        self == .camelCase ? camel : snake
+    }
+}
+
 /// The encrypted part of a Mercurio message: AES-256-GCM without associated data, with a key that is wrapped by RSA.
 public struct MercurioEnvelope: Sendable, Hashable {
     /// The ciphertext, as long as the text.
@@ -26,21 +45,21 @@ public struct MercurioEnvelope: Sendable, Hashable {
         self.tag = tag
     }
 
-    /// Reads the four members in either spelling: `encrypted_content` or `encryptedContent`.
+    /// Reads the four members in either spelling.
     public init(record: JSONObject) throws(MercurioRecordError) {
         let fields = Fields<MercurioRecordError>(record)
-        content = try fields.either("encrypted_content", "encryptedContent").bytes()
-        wrappedKey = try fields.either("encrypted_aes_key", "encryptedAesKey").bytes {
+        content = try fields.either(\.content).bytes()
+        wrappedKey = try fields.either(\.wrappedKey).bytes {
             MercurioPublicKey.sizes.contains($0 * 8)
         }
         nonce = try fields["nonce"].bytes(count: 12)
         tag = try fields["mac"].bytes(count: 16)
     }
 
-    /// The four members, in the database's spelling.
-    public var members: [(String, JSON?)] {
+    /// Returns the four members.
+    public func members(_ spelling: MercurioSpelling = .camelCase) -> [(String, JSON?)] {
         [
-            ("encrypted_content", content), ("encrypted_aes_key", wrappedKey), ("nonce", nonce),
+            (spelling.content, content), (spelling.wrappedKey, wrappedKey), ("nonce", nonce),
             ("mac", tag),
         ].map { ($0, .base64($1)) }
     }
@@ -49,10 +68,11 @@ public struct MercurioEnvelope: Sendable, Hashable {
 extension Fields<MercurioRecordError> {
     /// Returns a member that has two spellings. An object may have only one of them.
     func either(
-        _ snake: String, _ camel: String
+        _ name: (MercurioSpelling) -> String
     ) throws(MercurioRecordError) -> Field<MercurioRecordError> {
-        guard let value = record[camel] else { return self[snake] }
-        guard record[snake] == nil else { throw .duplicate(snake) }
-        return Field(name: snake, value: value)
+        let (camel, snake) = (name(.camelCase), name(.snakeCase))
+        guard let value = record[snake] else { return self[camel] }
+        guard record[camel] == nil else { throw .duplicate(camel) }
+        return Field(name: camel, value: value)
     }
 }

@@ -4,15 +4,12 @@ public import Sotto
 public enum MercurioFormat: MessengerFormat {
     /// The members of a record that the format interprets.
     public static let payloadMembers = [
-        "conversation_id", "conversationId", "sender_mercurio_id", "senderMercurioId",
-        "recipient_mercurio_id", "recipientMercurioId",
-        "encrypted_content", "encryptedContent", "encrypted_aes_key", "encryptedAesKey",
-        "nonce", "mac", "sig",
+        "conversationId", "senderMercurioId", "recipientMercurioId", "encryptedContent",
+        "encryptedAesKey", "nonce", "mac", "sig",
     ]
     /// The members of a record that are encrypted, and those that prove or describe them.
     public static let encryptedMembers = [
-        "encrypted_content", "encryptedContent", "encrypted_aes_key", "encryptedAesKey", "nonce",
-        "mac", "sig",
+        "encryptedContent", "encryptedAesKey", "nonce", "mac", "sig",
     ]
 
     /// The reason to use the format only for exchange with its messenger: one sentence without a full stop.
@@ -43,8 +40,23 @@ public enum MercurioFormat: MessengerFormat {
             throw MessengerError.recipientKey
         }
         return MessengerEnvelope(
-            id: draft.id, messenger: .mercurio, to: recipient.id, time: draft.time,
-            payload: message.record)
+            id: message.id, messenger: .mercurio, to: recipient.id, time: draft.time,
+            payload: message.record(spelled: keys.options.spelling))
+    }
+
+    /// Returns the own Session ID and the conversation.
+    public static func details(
+        ofSealed envelope: MessengerEnvelope, to recipient: MessengerRecipient,
+        with keys: MessengerKeys
+    ) throws -> JSONObject? {
+        JSONObject(row(of: try MercurioMessage(record: envelope.payload)))
+    }
+
+    private static func row(of message: MercurioMessage) -> [(String, JSON?)] {
+        [
+            ("mercurioId", message.sender.map { .string($0.description) }),
+            ("conversation", message.conversation.map { .string($0) }),
+        ]
     }
 
     /// Opens a message. Without a signature it is not authenticated and has no sender. Values outside the signature are
@@ -76,10 +88,7 @@ public enum MercurioFormat: MessengerFormat {
             }
         }
         let sender = try opened.sender.map { try keys.mercurioOwner($0) ?? $0 }
-        let row: [(String, JSON?)] = [
-            ("mercurioId", message.sender.map { .string($0.description) }),
-            ("conversation", message.conversation.map { .string($0) }),
-        ]
+        let row = row(of: message)
         let untrusted = JSONObject(
             (sender == nil ? row : []) + [
                 ("createdAt", message.createdAt.map { .string($0) }),
@@ -100,23 +109,21 @@ public enum MercurioFormat: MessengerFormat {
         return "mercurio/" + hex(sha256(sealed.nonce + sealed.tag + sealed.content))
     }
 
-    /// The rows of the app's database.
+    /// Returns the rows of the app's database.
     public static func records(
         of envelopes: [MessengerEnvelope], with keys: MessengerKeys
     ) throws -> [JSONObject] {
         envelopes.map(\.payload)
     }
 
-    /// Creates an envelope from a row, or from its encrypted part only.
+    /// Creates an envelope from a row, or from its encrypted part only. Its payload has the app's spelling.
     public static func envelope(
         of record: JSONObject, with keys: MessengerKeys
     ) throws -> MessengerEnvelope {
         guard let message = try? MercurioMessage(record: record)
         else { throw SuiteError.refused }
         return MessengerEnvelope(
-            id: Envelope.id(of: message.envelope.nonce + message.envelope.tag),
-            messenger: .mercurio,
-            to: keys.ownID, time: message.createdAt.flatMap { Timestamp($0) } ?? .now(),
-            payload: record)
+            id: message.id, messenger: .mercurio, to: keys.ownID,
+            time: message.createdAt.flatMap { Timestamp($0) } ?? .now(), payload: message.record)
     }
 }

@@ -79,27 +79,32 @@ public struct MercurioMessage: Sendable, Hashable {
         self.signature = signature
     }
 
+    /// The id of the message in Sotto, from its nonce and tag, because rows have no authenticated id.
+    var id: String { Envelope.id(of: envelope.nonce + envelope.tag) }
+
     /// Reads a row, or only its encrypted part, in either spelling.
     public init(record: JSONObject) throws(MercurioRecordError) {
         let fields = Fields<MercurioRecordError>(record)
         envelope = try MercurioEnvelope(record: record)
-        conversation = try fields.either("conversation_id", "conversationId").nullable?.text()
-        sender = try fields.either("sender_mercurio_id", "senderMercurioId").nullable?.keyID()
-        recipient = try fields.either("recipient_mercurio_id", "recipientMercurioId")
-            .nullable?.keyID()
-        createdAt = try fields.either("created_at", "createdAt").nullable?.text()
+        conversation = try fields.either(\.conversation).nullable?.text()
+        sender = try fields.either(\.sender).nullable?.keyID()
+        recipient = try fields.either(\.recipient).nullable?.keyID()
+        createdAt = try fields.either(\.createdAt).nullable?.text()
         signature = try fields["sig"].nullable?.bytes(count: 64)
     }
 
-    /// The record in the database's spelling.
-    public var record: JSONObject {
+    /// The record in the app's spelling.
+    public var record: JSONObject { record(spelled: .camelCase) }
+
+    /// Returns the record in a spelling.
+    public func record(spelled spelling: MercurioSpelling) -> JSONObject {
         JSONObject(
             [
-                ("conversation_id", conversation.map { .string($0) }),
-                ("sender_mercurio_id", sender.map { .string($0.description) }),
-                ("recipient_mercurio_id", recipient.map { .string($0.description) }),
-                ("created_at", createdAt.map { .string($0) }),
-            ] + envelope.members
+                (spelling.conversation, conversation.map { .string($0) }),
+                (spelling.sender, sender.map { .string($0.description) }),
+                (spelling.recipient, recipient.map { .string($0.description) }),
+                (spelling.createdAt, createdAt.map { .string($0) }),
+            ] + envelope.members(spelling)
                 + [("sig", signature.map { .base64($0) })])
     }
 

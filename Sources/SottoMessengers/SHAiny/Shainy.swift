@@ -178,6 +178,9 @@ public struct ShainyMessage: Sendable {
     /// The quotation, if the message has one.
     public let reply: Reply?
 
+    /// The id of the message in Sotto, from its ciphertext, because the messenger's texts have no id.
+    var id: String { Envelope.id(of: Array(encryptedText.utf8)) }
+
     /// A quotation in a message. The sender of the message chose all of it, so it proves nothing about the quoted
     /// message.
     public struct Reply: Sendable {

@@ -46,7 +46,16 @@ public enum ShainyFormat: MessengerFormat {
         payload["chatId"] = nil
         payload["chat"] = details["id"]
         return MessengerEnvelope(
-            id: draft.id, messenger: .shainy, to: recipient.id, time: draft.time, payload: payload)
+            id: message.id, messenger: .shainy, to: recipient.id, time: draft.time,
+            payload: payload)
+    }
+
+    /// Returns the chat.
+    public static func details(
+        ofSealed envelope: MessengerEnvelope, to recipient: MessengerRecipient,
+        with keys: MessengerKeys
+    ) throws -> JSONObject? {
+        ["chat": .object(try chat(keys).1)]
     }
 
     private static func reply(
@@ -141,7 +150,7 @@ public enum ShainyFormat: MessengerFormat {
         var payload = message.record
         payload["type"] = nil
         return MessengerEnvelope(
-            id: Envelope.id(of: Array(message.encryptedText.utf8)), messenger: .shainy, to: nil,
+            id: message.id, messenger: .shainy, to: nil,
             time: .now(), payload: payload)
     }
 }

@@ -44,8 +44,21 @@ public enum Whisper2Format: MessengerFormat {
             throw MessengerError(error)
         }
         return MessengerEnvelope(
-            id: Envelope.newID(), messenger: .whisper2, to: recipient.id, time: draft.time,
+            id: message.id, messenger: .whisper2, to: recipient.id, time: draft.time,
             payload: message.record)
+    }
+
+    /// Returns the account, the group and the unsigned members. An attachment has its key.
+    public static func details(
+        ofSealed envelope: MessengerEnvelope, to recipient: MessengerRecipient,
+        with keys: MessengerKeys
+    ) throws -> JSONObject? {
+        guard let account = recipient.profiles.whisper2 else {
+            throw MessengerError.noProfile(.whisper2)
+        }
+        // Both sides compute the same key for a box.
+        return details(
+            try Whisper2Message(record: envelope.payload), true, try keys.whisper2Keys(), account)
     }
 
     /// Opens a message of a sender whose keys are known. Values outside the signature are in the message's details,

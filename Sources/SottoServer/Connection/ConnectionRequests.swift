@@ -87,6 +87,10 @@ extension ConnectionState {
         case .room(let door):
             guard claims.admits(at: now) else { throw .busy }
             read(.room(door, to: requestID), to: sink)
+        case .turn:
+            let owner = try owned(nil)
+            guard let turn = policy.turn else { throw .noTurn }
+            respond(.turn(turn.credentials(for: owner, at: policy.clock.minute * 60)))
         case .puzzle: respond(givePuzzle())
         case .solution(let nonce, let counter):
             try takeSolution(nonce, counter)

@@ -15,6 +15,10 @@ extension StateTransaction {
         case suite
         /// A ``CardDelivery``.
         case card
+        /// The keyed hash of the parts of the owner's profile that were sent last, 8 bytes.
+        case profile
+        /// When the profile that was sent last was issued, in seconds.
+        case profileIssued = "profile issued"
     }
 
     private func name(_ note: PeerNote, _ mark: [UInt8]) -> String {

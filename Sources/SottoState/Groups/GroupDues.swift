@@ -9,6 +9,8 @@ package struct GroupDues {
     let notes: [KeyID: GroupMemberNote]
     /// The owner's changes, and the joins of people whom the owner invited or let in.
     let told: [GroupChange]
+    /// Their places in the log.
+    let toldPlaces: [Int64]
     /// The place of the last of them, or 0.
     let lastTold: Int64
     /// The keys of the room, if the owner is a moderator and has them.

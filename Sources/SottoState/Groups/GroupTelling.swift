@@ -28,9 +28,10 @@ extension StateTransaction {
         let isLacking =
             group.rank > .nobody && !group.isDoubtful
             && group.members.contains { $0.id != owner.id && ownCard.isLacking(notes[$0.id]) }
+        let places = told.map { group.places[$0.id] ?? 0 }
         var dues = GroupDues(
-            group: group, time: time, notes: notes, told: told,
-            lastTold: told.compactMap { group.places[$0.id] }.max() ?? 0, room: room,
+            group: group, time: time, notes: notes, told: told, toldPlaces: places,
+            lastTold: places.max() ?? 0, room: room,
             ownCard: ownCard, newCard: isLacking ? owner.card(issued: time) : nil)
         dues.askOthers()
         return dues
@@ -99,10 +100,7 @@ extension StateTransaction {
             cards.append(owner.card())
         }
         var bodies = Self.bodies(of: group.id, changes, cards: cards)
-        if let file = backlog.file {
-            bodies.insert(GroupBody(group.id), at: 0)
-            bodies[0].file = file
-        }
+        if let file = backlog.file { bodies.add(to: group.id) { $0.file = file } }
         bodies = dues.asking(note, with: dues.answering(note, with: bodies))
         if let room = dues.room, !note.hasRoom, group.state.ranks[member] ?? .nobody >= .moderator {
             var body = GroupBody(group.id)

@@ -154,18 +154,20 @@ extension StateTransaction {
     ) throws(StateError) -> UntoldChanges? {
         guard !group.isDoubtful else { return nil }
         let dues = try dues(in: group, isPreview: true, at: time)
-        var changes: Set<GroupID> = []
+        var changes: Set<Int64> = []
         var people = 0
-        func add(_ untold: [GroupChange]) {
-            guard !untold.isEmpty else { return }
-            changes.formUnion(untold.map(\.id))
+        func add(_ places: [Int64]) {
+            guard !places.isEmpty else { return }
+            changes.formUnion(places)
             people += 1
         }
         for member in group.members.map(\.id) where member != owner.id {
-            add(dues.untold(to: dues.note(of: member)).filter { $0.by != member })
+            add(dues.untoldPlaces(to: dues.note(of: member)))
         }
         let others = dues.notes.values.filter { group.state.ranks[$0.id] == nil }
-        for other in others { add(dues.untoldRemoval(of: other)) }
+        for other in others {
+            add(dues.untoldRemoval(of: other).map { group.places[$0.id] ?? 0 })
+        }
         let invited = others.filter { note in
             !group.log.hasEntered(note.id)
                 && group.log.invitation(of: note.id, in: group.state) != nil
@@ -183,8 +185,20 @@ extension GroupDues {
     /// Returns the changes of all authors that a member did not get.
     func untold(to note: GroupMemberNote) -> [GroupChange] {
         if !note.needsLog, note.told >= lastTold { return [] }
-        let changes = note.needsLog ? group.log.changes : told
-        return changes.filter { (group.places[$0.id] ?? 0) > note.told }
+        guard note.needsLog else {
+            return told.indices.filter { toldPlaces[$0] > note.told }.map { told[$0] }
+        }
+        return group.log.changes.filter { (group.places[$0.id] ?? 0) > note.told }
+    }
+
+    /// Returns the places of the changes of others than the member that the member did not get.
+    func untoldPlaces(to note: GroupMemberNote) -> [Int64] {
+        if note.needsLog {
+            return untold(to: note).filter { $0.by != note.id }.map { group.places[$0.id] ?? 0 }
+        }
+        guard note.told < lastTold else { return [] }
+        return told.indices.filter { toldPlaces[$0] > note.told && told[$0].by != note.id }
+            .map { toldPlaces[$0] }
     }
 
     /// Returns the owner's changes that removed a person who did not get them, and those before. A person who never entered asks

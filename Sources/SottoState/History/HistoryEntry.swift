@@ -119,6 +119,8 @@ extension HistoryEntry.Kind {
     init(_ body: MessageBody?) {
         switch body?.kind {
         case .pin, .unpin: self = .pin
+        // The other signals of a call change the line of its offer.
+        case .call(let signal) where signal.kind != .offer: self = .event
         case .reaction, .edit, .delete, .receipt, .typing, .presence, .profile, .history, .other:
             self = .event
         case .text, .data, .file, .timer, .call, .system, .unknown, nil: self = .content

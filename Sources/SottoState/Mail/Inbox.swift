@@ -93,9 +93,9 @@ extension IdentityStore {
                     guard isStored else { continue }
                     try connection.run(
                         """
-                        INSERT INTO inbox (id, day, failures, envelope, state)
+                        INSERT INTO inbox (id, arrived, failures, envelope, state)
                         VALUES (?, ?, 0, ?, ?)
-                        """, id, Self.today, envelope, mode.state.rawValue)
+                        """, id, Timestamp.now().seconds, envelope, mode.state.rawValue)
                     continue
                 }
                 switch state {
@@ -202,7 +202,8 @@ extension IdentityStore {
             let early = try transaction.forgetEarly(at: time)
             try transaction.forgetOldSkipped(at: transaction.settledTime(at: time))
             try connection.run(
-                "DELETE FROM inbox WHERE envelope IS NULL AND day < ?", Self.today - Self.knownDays)
+                "DELETE FROM inbox WHERE envelope IS NULL AND arrived < ?",
+                (Self.today - Self.knownDays) * StateTransaction.day)
             return early
         }
     }

@@ -51,8 +51,8 @@ extension StateTransaction {
             oneTimePreKeys: fresh, oneTimeFrom: UInt32(clamping: from))
     }
 
-    /// Returns the publication for `relay` after the relay reported its stock, or `nil` if the stock is sufficient or
-    /// nothing was ever published.
+    /// Returns the publication for `relay` after the relay reported its stock, or `nil` if the stock is sufficient, or if nothing
+    /// was ever published, by this state or by one that was lost.
     ///
     /// `signedID` and `oneTimeMark` are the highest numbers that the relay accepted; it accepts only higher ones. The
     /// relay's report is not authenticated, so it cannot cause an early renewal of a signed prekey or the deletion of a
@@ -62,10 +62,10 @@ extension StateTransaction {
         at time: Timestamp = .now()
     ) throws(StateError) -> PreKeyPublication? {
         let signed = try newest(.signed)
-        guard
-            try connection.exists(
-                "SELECT 1 FROM prekey WHERE kind = ?", SecretPreKey.Kind.signed.rawValue)
-        else { return nil }
+        // A state that was made anew replaces the prekeys of the lost one, which nobody can open messages with.
+        let hasPublished = try connection.exists(
+            "SELECT 1 FROM prekey WHERE kind = ?", SecretPreKey.Kind.signed.rawValue)
+        guard hasPublished || signedID > 0 else { return nil }
         // The relay has seen higher numbers than this state: a later state was lost, and with it the secrets of the
         // relay's prekeys above our last number.
         let isBehind = try oneTimeMark > last(.oneTime)

@@ -368,6 +368,16 @@ extension StateTransaction {
     }
 }
 
+extension SessionError {
+    /// Whether the message could be opened with a state that this one does not have: it was lost, or is older than a backup.
+    package var isOfLostState: Bool {
+        switch self {
+        case .unknownSession, .preKeyGone: true
+        default: false
+        }
+    }
+}
+
 extension SessionError: FailureError {
     /// The message, the hint and the exit status.
     public var failure: Failure {

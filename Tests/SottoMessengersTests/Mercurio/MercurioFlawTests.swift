@@ -26,7 +26,7 @@ struct MercurioFlawTests {
         // Another sender's signature under Alice's id.
         let mallory = MercurioIdentity(mnemonic: Mnemonic(randomWordCount: 12))
         var forged = try MercurioMessage.seal([], from: mallory, to: pair.bundle).record
-        forged["sender_mercurio_id"] = .string(pair.alice.id.description)
+        forged["senderMercurioId"] = .string(pair.alice.id.description)
         #expect(pair.failure(forged).isError(MercurioOpenError.authentication))
     }
 
@@ -60,13 +60,13 @@ struct MercurioFlawTests {
                 MercurioEnvelope(
                     content: Array(box.ciphertext), wrappedKey: wrapped,
                     nonce: [UInt8](repeating: 0, count: 12), tag: Array(box.tag)
-                ).members)
+                ).members())
         }
         let key = randomBytes(32)
         let good = try record(wrapping: key, text: Array("x".utf8), under: key)
         #expect(pair.failure(good, allowUnproven: true) == nil)
         let long = try #require(
-            good["encrypted_aes_key"]?.string.flatMap { Base64.standard.decode($0) })
+            good["encryptedAesKey"]?.string.flatMap { Base64.standard.decode($0) })
         var bad: [(String, JSONObject)] = [
             (
                 "key of 16",
@@ -89,7 +89,7 @@ struct MercurioFlawTests {
             ("384 bytes", [UInt8](repeating: 1, count: 384)),
         ] {
             var changed = good
-            changed["encrypted_aes_key"] = .string(Base64.standard.encode(wrapped))
+            changed["encryptedAesKey"] = .string(Base64.standard.encode(wrapped))
             bad.append((name, changed))
         }
         var tag = good
@@ -108,14 +108,14 @@ struct MercurioFlawTests {
         let (message, other) = (try pair.message("yes"), try pair.message("no"))
         #expect(pair.failure(message.record) == nil)
         for name in [
-            "conversation_id", "sender_mercurio_id", "encrypted_content", "encrypted_aes_key",
+            "conversationId", "senderMercurioId", "encryptedContent", "encryptedAesKey",
             "nonce", "mac", "sig",
         ] {
             var record = message.record
             record[name] =
                 switch name {
-                case "conversation_id": .string("elsewhere")
-                case "sender_mercurio_id": .string(pair.bob.id.description)
+                case "conversationId": .string("elsewhere")
+                case "senderMercurioId": .string(pair.bob.id.description)
                 default: other.record[name]
                 }
             #expect(pair.failure(record).isError(MercurioOpenError.authentication), "\(name)")
@@ -124,11 +124,11 @@ struct MercurioFlawTests {
         }
         // Moved to another recipient, whose key can decrypt it.
         var moved = message.record
-        moved["recipient_mercurio_id"] = .string(pair.alice.id.description)
+        moved["recipientMercurioId"] = .string(pair.alice.id.description)
         #expect(throws: MercurioOpenError.authentication) {
             try MercurioMessage(record: moved).open(with: pair.key, as: pair.alice.id)
         }
-        moved["recipient_mercurio_id"] = nil
+        moved["recipientMercurioId"] = nil
         #expect(pair.failure(moved).isError(MercurioOpenError.authentication))
     }
 

@@ -11,7 +11,7 @@ struct MercurioKnownAnswerTests {
     func messagesAreOpened(_ known: MercurioVectors.Message, _ camelCase: Bool) throws {
         let pair = try MercurioPair()
         let message = try MercurioMessage(record: known.envelope.record(camelCase: camelCase))
-        #expect(JSONObject(message.envelope.members) == known.envelope.record())
+        #expect(JSONObject(message.envelope.members(.snakeCase)) == known.envelope.record())
         let opened = try message.open(with: pair.key, as: pair.bob.id, allowUnproven: true)
         #expect(opened.text == Array(known.plaintext.utf8) && opened.sender == nil)
     }

@@ -18,9 +18,9 @@ struct MercurioPeerTests {
             let sent = try MercurioMessage.seal(content, from: pair.alice, to: pair.bundle)
             var request = ["op": "mercurio_open", "pem": pem]
             for (name, spelled) in [
-                ("conversation_id", "conversation"), ("sender_mercurio_id", "sender"),
-                ("recipient_mercurio_id", "recipient"), ("encrypted_content", nil),
-                ("encrypted_aes_key", nil), ("nonce", nil), ("mac", nil), ("sig", nil),
+                ("conversationId", "conversation"), ("senderMercurioId", "sender"),
+                ("recipientMercurioId", "recipient"), ("encryptedContent", nil),
+                ("encryptedAesKey", nil), ("nonce", nil), ("mac", nil), ("sig", nil),
             ] {
                 request[spelled ?? name] = sent.record[name]?.string
             }
@@ -35,7 +35,7 @@ struct MercurioPeerTests {
             ]
             let answer = try Peers.ask(request)
             var record = sent.record
-            for name in ["encrypted_content", "encrypted_aes_key", "mac", "sig"] {
+            for name in ["encryptedContent", "encryptedAesKey", "mac", "sig"] {
                 record[name] = .string(answer[name])
             }
             record["nonce"] = request["nonce"].map { .string($0) }

@@ -154,7 +154,8 @@ import Testing
             number: 1, owner: alice.id, log: log.log, state: log.log.fold(), places: places)
         let told = changes.filter { $0.by == alice.id || $0.act.isJoin }
         let dues = GroupDues(
-            group: group, time: .now(), notes: [:], told: told, lastTold: 0, room: nil,
+            group: group, time: .now(), notes: [:], told: told, toldPlaces: told.map { _ in 0 },
+            lastTold: 0, room: nil,
             ownCard: OwnCard(present: [], first: []), newCard: nil)
         let removal = try #require(changes.last)
         let before = dues.changes(beforeCutsIn: [removal], told: 0)

@@ -179,6 +179,10 @@ struct HintTests {
         "  sotto init --relay URL": "has an address to fill in; MemberProgramTests run it",
         "receive it: sotto recv | sotto decrypt": "needs a relay; WaitTests print it",
         "  sotto keygen words": "printed by sotto init; FirstMinuteTests run it",
+        "print them again: sotto keygen words":
+            "asks for words on the terminal; FirstMinuteTests answer",
+        "sotto: note: the words are not confirmed; to do it later: sotto keygen words --confirm":
+            "printed by sotto init on a terminal; FirstMinuteTests run it",
         "  sotto keygen unlock": "asks for a passphrase on the terminal; UnlockTests run it",
         "sotto: warning: without a passphrase, a copy of the file is enough to read your messages and to write as you; add one with: sotto keygen passwd":
             "asks for a passphrase on the terminal",

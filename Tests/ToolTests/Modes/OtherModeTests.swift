@@ -5,7 +5,7 @@ import Testing
 struct OtherModeTests {
     private static let owner = "--identity --identity-passphrase"
     private static let output = "--output --quiet"
-    private static let contacts = "--trust --lock-timeout \(owner) --jsonl \(output)"
+    private static let contacts = "--trust --lock-timeout \(owner) --jsonl --anyway \(output)"
     private static let attachment = "--attach --name --content-type --voice --keep-metadata --blob"
     private static let session = "--bundle --new-session --require-opk --classic"
     private static let text = "--text --time --null --lock-timeout \(owner) \(output)"
@@ -18,7 +18,7 @@ struct OtherModeTests {
         ModeCase(
             "bridge seal", "whisper2 --to bob.card --stateless", "none",
             takes:
-                "--to --trust \(owner) --jsonl \(output) \(attachment) --stateless --whisper-id --group-id"
+                "--to --trust \(owner) --jsonl --anyway \(output) \(attachment) --stateless --whisper-id --group-id"
         ),
         ModeCase(
             "bridge seal", "whisper2 --group team", "none",
@@ -33,10 +33,10 @@ struct OtherModeTests {
             takes: "--to \(contacts) \(attachment) \(session) --user-id"),
         ModeCase(
             "bridge seal", "shainy --chat c", "none",
-            takes: "--chat --show-secret --gcm --no-hash --jsonl \(output)"),
+            takes: "--chat --show-secret --gcm --no-hash --jsonl --anyway \(output)"),
         ModeCase(
             "bridge seal", "shainy --public-channel", "none",
-            takes: "--public-channel --gcm --no-hash --jsonl \(output)"),
+            takes: "--public-channel --gcm --no-hash --jsonl --anyway \(output)"),
         ModeCase(
             "bridge open", "whisper2 --text", "none",
             takes: "\(messages) --whisper-id --max-skew --allow-unverified"),
@@ -109,17 +109,17 @@ struct OtherModeTests {
         ModeCase(
             "recv", "-i none",
             takes:
-                "\(relay) \(owner) --lock-timeout --follow --wait --max --exec --invitation --no-bundles --stateless --again --dead --bundle --card --room --blob --meeting --json --quiet"
+                "\(relay) \(owner) --lock-timeout --follow --wait --poll-every --max --exec --invitation --no-bundles --stateless --again --dead --bundle --card --room --blob --meeting --json --quiet"
         ),
         ModeCase(
             "recv", "-i none --stateless",
             takes:
-                "\(relay) \(owner) --follow --wait --max --exec --invitation --stateless --dead --bundle --json --quiet"
+                "\(relay) \(owner) --follow --wait --poll-every --max --exec --invitation --stateless --dead --bundle --json --quiet"
         ),
         ModeCase(
             "recv", "--login-key none --of bob.card",
             takes:
-                "\(relay) --login-key --login-password --of --follow --wait --max --exec --stateless --dead --json --quiet"
+                "\(relay) --login-key --login-password --of --follow --wait --poll-every --max --exec --stateless --dead --json --quiet"
         ),
         ModeCase(
             "recv", "--again -i none",

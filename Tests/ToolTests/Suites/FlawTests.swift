@@ -330,10 +330,10 @@ struct FlawTests {
         let line = try seal("hello", "mercurio", "--to", "bob").lines[0]
         var answers: Set<String> = []
         for (name, change) in [
-            ("encrypted_aes_key", { (bytes: inout [UInt8]) in bytes[9] ^= 1 }),
+            ("encryptedAesKey", { (bytes: inout [UInt8]) in bytes[9] ^= 1 }),
             ("mac", { $0[0] ^= 1 }), ("nonce", { $0[0] ^= 1 }),
-            ("encrypted_content", { $0[0] ^= 1 }),
-            ("encrypted_aes_key", { $0 = [UInt8](repeating: 0, count: $0.count) }),
+            ("encryptedContent", { $0[0] ^= 1 }),
+            ("encryptedAesKey", { $0 = [UInt8](repeating: 0, count: $0.count) }),
         ] {
             let broken = try changing(line) { payload in
                 var value = try #require(
@@ -354,14 +354,14 @@ struct FlawTests {
     @Test func h5ARowCannotBeMovedOrRepeatedUnnoticed() throws {
         let line = try seal("hello", "mercurio", "--to", "bob").lines[0]
         let id = alice.identity.id.description
-        for member in ["conversation_id", "sender_mercurio_id", "recipient_mercurio_id"] {
+        for member in ["conversationId", "senderMercurioId", "recipientMercurioId"] {
             let moved = try changing(line) { $0[member] = .string(id) }
             #expect(try accounts.open("mercurio", [moved]).status == 11, "\(member)")
         }
         #expect(try accounts.open("mercurio", [line]).status == 0)
         #expect(try accounts.record(accounts.open("mercurio", [line]))["seen"] == .bool(true))
         let later = try changing(line) {
-            $0["created_at"] = .string("2031-01-01T00:00:00Z")
+            $0["createdAt"] = .string("2031-01-01T00:00:00Z")
         }
         let dated = try accounts.record(accounts.open("mercurio", [later]))
         #expect(dated["seen"] == .bool(true))
