@@ -71,16 +71,16 @@ struct RequestsCommand: Program {
         let requests = try open.book.store()?.requests() ?? []
         guard !requests.isEmpty else { throw nothing(of: nil) }
         let output = try Output(path: "-", content: .text)
-        let names = try open.book.view { try $0.lookAlikeNames() }
+        let known = try Known(requests, open)
         if !form.isText {
-            for request in requests { try output.writeRecord(request.record(names)) }
+            for request in requests { try output.writeRecord(request.record(known.names)) }
         } else {
             var table = Table()
-            for request in requests { table.add(try row(request, names, open)) }
+            for request in requests { table.add(try row(request, known, open)) }
             try output.writeText(table.text)
         }
         try output.finish()
-        if form.isText, output.isTerminal { try noteAcceptance(of: requests, open) }
+        if form.isText, output.isTerminal { try noteAcceptance(of: requests, known, open) }
         if let aside = try open.book.store()?.requestsAside(), aside.messages > 0 {
             options.note(
                 "\(counted(aside.messages, "message")) of \(counted(aside.senders, "sender")) set aside because the list is full: they return when others are dropped, and sotto contact requests prints them for a full id"
@@ -88,26 +88,39 @@ struct RequestsCommand: Program {
         }
     }
 
+    /// What the address book knows of the senders of requests.
+    private struct Known {
+        let names: LookAlikeNames?
+        /// The contacts with accounts. All contacts are read once, and only if a request is of an account.
+        let holders: [WhisperID: Contact]
+
+        init(_ requests: [MessageRequest], _ open: OpenBook) throws {
+            names = try open.book.view { try $0.lookAlikeNames() }
+            let hasAccounts = requests.contains { $0.account != nil }
+            holders = hasAccounts ? try open.book.view { try $0.holders() } ?? [:] : [:]
+        }
+
+        /// Returns the contact who is the sender of a request, or `nil`.
+        func contact(of request: MessageRequest, _ open: OpenBook) throws -> Contact? {
+            guard let account = request.account else {
+                return try open.book.store()?.readableContact(id: request.from)
+            }
+            return WhisperID(account).flatMap { holders[$0] }
+        }
+    }
+
     private func row(
-        _ request: MessageRequest, _ names: LookAlikeNames?, _ open: OpenBook
+        _ request: MessageRequest, _ known: Known, _ open: OpenBook
     ) throws -> [String] {
         // The sender may have become a contact whose messages were not read yet.
-        let name = try contact(of: request, open)?.name ?? ""
+        let name = try known.contact(of: request, open)?.name ?? ""
         return [
             request.account ?? request.from.short, counted(request.count, "message"),
             request.firstSeen.description,
             name.isEmpty ? request.claimedName : Table.cut(name, to: Table.nameWidth),
             Table.cut(request.card?.relayAddress ?? "", to: MessageRequest.relayWidth),
-            name.isEmpty ? request.holder(names)?.likeness ?? "" : "",
+            name.isEmpty ? request.holder(known.names)?.likeness ?? "" : "",
         ]
-    }
-
-    /// Returns the contact who is the sender of a request, or `nil`.
-    private func contact(of request: MessageRequest, _ open: OpenBook) throws -> Contact? {
-        if let account = request.account.flatMap({ WhisperID($0) }) {
-            return try open.book.store()?.preview { try $0.holder(of: account) } ?? nil
-        }
-        return try open.book.store()?.readableContact(id: request.from)
     }
 
     /// Prints how many messages of a person wait, in the form of the list, and names the commands that open them.
@@ -116,33 +129,36 @@ struct RequestsCommand: Program {
     ) throws {
         let ids = person.waitingIDs
         let request = try open.book.store()?.requests().first { ids.contains($0.from) }
-        let names = try open.book.view { try $0.lookAlikeNames() }
+        let known = try Known(request.map { [$0] } ?? [], open)
+        let account = request?.account ?? person.profiles.whisperID?.description
         var table = Table()
         table.add(
-            try request.map { try row($0, names, open) }
-                ?? [person.id.short, counted(waiting.count, "message")])
+            try request.map { try row($0, known, open) }
+                ?? [account ?? person.id.short, counted(waiting.count, "message")])
         let output = try Output(path: "-", content: .text)
         try output.writeText(table.text)
         try output.finish()
         let option = options.identity.identityOption
         // The beginning of an id names only a contact and a sender in the list.
-        let id = request == nil ? person.id.description : request?.account ?? person.id.short
+        let id = account ?? (request == nil ? person.id.description : person.id.short)
         let sender = person.profiles.whisperID == nil ? "" : " --from URL"
         options.note(
             "to read before you decide: sotto contact requests \(id)\(option) | \(opener(of: waiting)) --preview --text\(sender)\(option)"
         )
-        if let request { try noteAcceptance(of: [request], open) }
+        if let request { try noteAcceptance(of: [request], known, open) }
     }
 
     /// The number of senders for whom the command is printed that accepts them.
     private static let noted = 3
 
     /// Names the commands that accept the first senders. A sender needs a name if the one on the card is not free.
-    private func noteAcceptance(of requests: [MessageRequest], _ open: OpenBook) throws {
+    private func noteAcceptance(
+        of requests: [MessageRequest], _ known: Known, _ open: OpenBook
+    ) throws {
         let option = options.identity.identityOption
         for request in requests.prefix(Self.noted) {
             if let account = request.account {
-                let contact = try contact(of: request, open)
+                let contact = try known.contact(of: request, open)
                 let url = contact?.profiles.whisper2 == nil ? " URL" : ""
                 options.note(
                     "to accept and read: sotto contact accept \(account)\(url)\(option) | sotto bridge open \(Profile.whisper2.rawValue)\(option)"

@@ -229,8 +229,21 @@ extension StateTransaction {
     /// Returns the contact with a Whisper2 account, also one of whom only the id of the account is known, or that has no name
     /// because it was only blocked; `nil` without one. Of several, it is the one whose binding is the strongest.
     public func holder(of whisperID: WhisperID) throws(StateError) -> Contact? {
-        let holders = try allContacts().filter { $0.whisperID == whisperID }
-        return holders.max { Self.strength(of: $0) < Self.strength(of: $1) }
+        try holders()[whisperID]
+    }
+
+    /// Returns ``holder(of:)`` for each Whisper2 account of a contact.
+    public func holders() throws(StateError) -> [WhisperID: Contact] {
+        var holders: [WhisperID: Contact] = [:]
+        for contact in try allContacts() {
+            guard let account = contact.whisperID else { continue }
+            if let other = holders[account], Self.strength(of: other) >= Self.strength(of: contact)
+            {
+                continue
+            }
+            holders[account] = contact
+        }
+        return holders
     }
 
     private static func strength(of contact: Contact) -> Int {

@@ -168,14 +168,21 @@ public enum Whisper2Format: MessengerFormat {
         ])
     }
 
-    /// Returns the account of a sender whose keys are not known, if the message is for the user.
+    /// The longest record, in bytes, that waits for the keys of its sender. The record is not authenticated yet.
+    static let waitingLimit = 32 << 10
+
+    /// Returns the account of a sender whose keys are not known, if the message is for the user and not longer than
+    /// ``waitingLimit``.
     public static func unknownSender(
         of envelope: MessengerEnvelope, with keys: MessengerKeys
     ) throws -> UnknownSender? {
         guard let message = try? Whisper2Message(record: envelope.payload),
             try message.to == (try? keys.ownWhisperID()) ?? message.to,
-            try keys.whisper2Account(message.frame.from) == nil
+            try keys.whisper2Account(message.frame.from) == nil,
+            envelope.payload.serialized().count <= waitingLimit
         else { return nil }
+        // An identity without words has no account.
+        _ = try keys.whisper2Keys()
         let account = message.frame.from
         return UnknownSender(id: account.accountID, account: account.description)
     }

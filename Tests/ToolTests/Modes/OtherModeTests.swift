@@ -59,7 +59,7 @@ struct OtherModeTests {
             "bridge open", "kecalek --own-copy --text", "none",
             takes: "\(text) --own-copy --stateless"),
         ModeCase("bridge open", "flow --text", "none", takes: "\(messages) --ack"),
-        ModeCase("bridge account", "whisper2", "none", takes: "\(owner) --whisper-id"),
+        ModeCase("bridge account", "whisper2", "none", takes: "\(owner) --whisper-id --id"),
         ModeCase("bridge account", "mercurio", "none", takes: "\(owner) --signed --form"),
         ModeCase("bridge account", "mercurio --form web", "none", takes: "\(owner) --form"),
         ModeCase("bridge account", "kecalek", "none", takes: "\(owner) --user-id"),
