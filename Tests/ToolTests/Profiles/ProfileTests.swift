@@ -71,7 +71,7 @@ import Testing
         let run = try due("alice")
         let records = try run.records
         #expect(run.status == 0 && records.count == 2)
-        // What is hidden is in no message: no server and no reader has to filter it.
+        // A hidden part is in no message: no server and no reader has to filter it.
         for record in records {
             let isBob = record["to"]?.string == circle["bob"].identity.id.description
             #expect((record.body["phone"] != nil) == isBob && record.body["location"] == nil)
@@ -85,7 +85,7 @@ import Testing
         #expect(carol?["about"]?.string == "at sea\nuntil May")
         let own = try profile(of: "me", at: "alice")
         #expect(own?["location"]?.string == "Brno" && own?["due"]?.integer == 0)
-        // Both names stand beside each other.
+        // Both names are shown.
         let shown = try circle.must("bob", "contact", ["show", "--text", "alice"]).text
         #expect(shown.contains("alice\n") && shown.contains("calls itself  \"Alicia\"\n"))
         #expect(shown.contains("about         \"at sea until May\"\n"), "\(shown)")
@@ -203,7 +203,7 @@ import Testing
         #expect(try profile(of: "alice", at: "bob")?["phone"]?.string == "123")
     }
 
-    /// The profile of somebody who is no contact is not kept. That of a request waits in the message.
+    /// The profile of a sender who is no contact is not kept. That of a request waits in the message.
     @Test func onlyTheProfileOfAContactIsKept() throws {
         let profile = body(["name": .string("Bob")])
         // Bob and Carol know only Alice.
@@ -255,7 +255,7 @@ import Testing
         #expect(try profile(of: "bob", at: "alice")?["name"]?.string == "Bobby")
         let own = try profile(of: "me", at: "alice")
         #expect(own?["name"]?.string == "Alicia" && own?["phone"]?.string == "123")
-        // What was sent is known, and what a contact sees.
+        // The sent profiles are known, and the settings of the contact.
         #expect(try due("alice").status == 1)
         // An older backup puts nothing back.
         try set("alice", "--name", "Alice")
@@ -286,7 +286,7 @@ import Testing
         #expect(
             lines.contains("[this contact changed the profile: name \"Bobby\", description]")
                 && lines.contains("[this contact changed the profile: description]"), "\(lines)")
-        // Nobody has to read it.
+        // It is not unread.
         #expect(try alice.run("history", ["unread"]).status == 1)
         // The same parts with a later time are no change.
         let count = try alice.history("bob").count
@@ -372,7 +372,7 @@ import Testing
             let record = try profile(of: "bob", at: "alice")
             #expect(record?["trust"] == nil && record?["verified"] == nil)
         }
-        // What no name can have is refused with the body.
+        // A character that no name can have is refused with the body.
         let refused = ["a\nb", "a\u{202E}b", "a\u{7}", long + "x", ""].map {
             body(["name": .string($0)], issued: 1_796_000_000)
         }
