@@ -395,7 +395,6 @@ let package = Package(
                 "Sotto", "SottoDatabase", "SottoState", "SottoWire", "SottoClient", "SottoServer",
                 "SottoNetwork", "SottoProgram", "TestSupport",
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
                 "relay", "send", "recv", "keygen", "bridge", "contact", "encrypt", "decrypt",
                 "sotto", "relay-load", "relay-faults",
             ], swiftSettings: strict),
