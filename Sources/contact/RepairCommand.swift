@@ -44,7 +44,8 @@ struct RepairCommand: Program {
             throw Failure(
                 .no,
                 due.isEmpty
-                    ? "sessions with all these contacts began since" : "they were told today already")
+                    ? "sessions with all these contacts began since"
+                    : "they were told today already")
         }
         guard records.isForced || !Terminal.isTerminal(1) else { return try list(due) }
         let told = try book.book.writableStore().transaction { transaction in
@@ -69,13 +70,17 @@ struct RepairCommand: Program {
         for due in due {
             let why =
                 due.told.map { "told at \($0)" }
-                ?? due.unopened.map { "a message that claims to be from the contact could not be opened at \($0)" }
+                ?? due.unopened.map {
+                    "a message that claims to be from the contact could not be opened at \($0)"
+                }
                 ?? "no session since"
             try output.writeText("\(Terminal.escapingControls(due.contact.name))  \(why)\n")
         }
         try output.finish()
         let words = names.map { " " + shellWord($0) }.joined()
-        options.note("to tell them: sotto contact repair\(options.identity.choice.identityOption) --send\(words)")
+        options.note(
+            "to tell them: sotto contact repair\(options.identity.choice.identityOption) --send\(words)"
+        )
     }
 }
 

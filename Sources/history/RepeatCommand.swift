@@ -130,7 +130,9 @@ struct RepeatCommand: Program {
         }
         guard !entries.isEmpty else { return [] }
         if !contact.getsRepeats { try agree(to: entries.count, contact.name) }
-        let count = try history.store.transaction { try $0.takeRepeats(of: entries.count, to: peer) }
+        let count = try history.store.transaction {
+            try $0.takeRepeats(of: entries.count, to: peer)
+        }
         if count < entries.count, !options.quiet {
             Terminal.say(
                 "history: \(counted(entries.count - count, "message")) left for tomorrow: at most \(RepairBody.dailyRepeats) a day are sent again"
@@ -153,7 +155,9 @@ struct RepeatCommand: Program {
             throw Failure(
                 .configuration,
                 "\(name) lost a state, and no terminal is available for the question whether to send \(counted(count, "message")) again",
-                hint: "to allow it without a question: sotto contact set \(shellWord(name)) repair=auto")
+                hint:
+                    "to allow it without a question: sotto contact set \(shellWord(name)) repair=auto"
+            )
         }
         guard isAgreed else { throw Failure(.no, "nothing is sent again") }
     }

@@ -90,7 +90,8 @@ struct InitCommand: Program {
         }
         var words = try recover ? readWords() : nil
         defer { if words != nil { wipe(&words!) } }
-        let relay = try relay ?? environmentVariable("SOTTO_RELAY") ?? (recover ? askForRelay() : nil)
+        let relay =
+            try relay ?? environmentVariable("SOTTO_RELAY") ?? (recover ? askForRelay() : nil)
         guard invitation == nil || relay != nil else {
             throw UsageError("--invitation requires --relay")
         }
@@ -110,7 +111,14 @@ struct InitCommand: Program {
         case .sent(let status) where recover:
             let isTold = try isImported && status == 0 && relay != nil && tellContacts(path, secret)
             try say(
-                (isTold ? [] : [("sotto contact repair --send", "tell your contacts, after you have them again")])
+                (isTold
+                    ? []
+                    : [
+                        (
+                            "sotto contact repair --send",
+                            "tell your contacts, after you have them again"
+                        )
+                    ])
                     + [("sotto read", "receive messages, and see what could not be opened")])
             if status != 0 { throw Failure.ended(status, "send") }
         case .sent(let status):
@@ -215,8 +223,10 @@ struct InitCommand: Program {
     /// Asks for the relay on a terminal, because the words do not have it. Returns `nil` without one.
     private func askForRelay() throws -> String? {
         guard Terminal.isTerminal(0) else { return nil }
-        let relay = try Terminal.ask("The address of your relay, or Enter for none: ", secret: false)
-            .withBytes { String(decoding: $0, as: UTF8.self) }
+        let relay = try Terminal.ask(
+            "The address of your relay, or Enter for none: ", secret: false
+        )
+        .withBytes { String(decoding: $0, as: UTF8.self) }
         return relay.isEmpty ? nil : relay
     }
 
@@ -234,7 +244,8 @@ struct InitCommand: Program {
             Terminal.say("  sotto history import \(shellWord(backup))")
             return false
         }
-        Terminal.say("Restored: the contacts, groups and messages of the backup, and none that are later.")
+        Terminal.say(
+            "Restored: the contacts, groups and messages of the backup, and none that are later.")
         return true
     }
 

@@ -156,7 +156,8 @@ extension StateTransaction {
             """, row.number, start, RepairBody.mostExamined, connection: connection)
         let answered = Set(answers.compactMap { $0.isImported ? nil : $0.body?.content.reply?.id })
         return try sent.reversed().filter { entry throws(StateError) in
-            guard !entry.isGone, !entry.isImported, entry.body?.isContent == true, let id = entry.id,
+            guard !entry.isGone, !entry.isImported, entry.body?.isContent == true,
+                let id = entry.id,
                 !answered.contains(id)
             else { return false }
             return try !store.events(on: id, in: row, connection).contains { event in
@@ -176,7 +177,9 @@ extension StateTransaction {
         let noted = try note(.repeated, mark: mark) ?? 0
         let before = noted / 1_000 == today ? Int(noted % 1_000) : 0
         let taken = min(count, max(0, RepairBody.dailyRepeats - before))
-        if taken > 0 { try setNote(.repeated, mark: mark, to: today * 1_000 + Int64(before + taken)) }
+        if taken > 0 {
+            try setNote(.repeated, mark: mark, to: today * 1_000 + Int64(before + taken))
+        }
         return taken
     }
 }
