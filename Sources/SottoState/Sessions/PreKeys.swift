@@ -70,7 +70,8 @@ extension StateTransaction {
         // The relay has seen higher numbers than this state: a later state was lost, and with it the secrets of the
         // relay's prekeys above our last number.
         let isBehind = try oneTimeMark > last(.oneTime)
-        if !isFirst, try isBehind || signedID > last(.signed) {
+        let hasLaterPair = try signedID > last(.signed)
+        if !isFirst, isBehind || hasLaterPair {
             try remember(NewState.Cause.behind.name, time.seconds)
         }
         var count = 0
@@ -80,7 +81,8 @@ extension StateTransaction {
             count = min(Self.batch, Self.dailyLimit - (try madeToday(for: relay, at: time)))
         }
         // One that cannot be read is renewed.
-        let isDue = try signed.map { Self.isDue($0.made, at: time) } ?? true || wantsRenewal()
+        let isWanted = try wantsRenewal()
+        let isDue = isWanted || signed.map { Self.isDue($0.made, at: time) } ?? true
         guard isDue || count > 0 || signedID < signed?.key.id ?? 0 else { return nil }
         if count > 0 {
             try raise(.oneTime, to: oneTimeMark)
