@@ -39,7 +39,8 @@ public struct ChatFileOptions: ArgumentGroup {
 
     @Option(
         "--public", value: "chat",
-        help: "Print the public record of this chat file or stored chat: its id and its encrypted name."
+        help:
+            "Print the public record of this chat file or stored chat: its id and its encrypted name."
     )
     var publicRecord: String?
 

@@ -214,7 +214,7 @@ final class MessageOpening<Input: MessageInput> {
         let waiting: () -> JSONObject
         /// The envelope, or `nil` for a message in a messenger's own format.
         let envelope: Envelope?
-        let foreign: (() throws -> Message)?
+        let foreign: ForeignMessage?
         /// The work that was done before, or `nil`.
         let ahead: AheadLine?
 
@@ -236,7 +236,7 @@ final class MessageOpening<Input: MessageInput> {
             (digest, repeatID) = (message.digest, message.repeatID)
             waiting = { message.waiting }
             envelope = nil
-            foreign = message.open
+            foreign = message
             ahead = nil
         }
     }
@@ -293,7 +293,7 @@ final class MessageOpening<Input: MessageInput> {
             try transaction.open($0, with: keys, ahead: attempt.ahead?.opened)
         }
         let ahead = step?.isOpenedAhead == true ? attempt.ahead : nil
-        guard var message = try step?.message ?? attempt.foreign?() else {
+        guard var message = try step?.message ?? attempt.foreign?.open() else {
             throw Failure(.bug, "a message was not opened")
         }
         if message.isUnproven, case .new = earlier {
@@ -340,6 +340,12 @@ final class MessageOpening<Input: MessageInput> {
                 body, message, isAdmitted: isAdmitted, step,
                 (attempt.id, repeatID, attempt.digest), transaction)
         }
+        var kind: HistoryEntry.Kind?
+        if verdict == .accepted,
+            let shown = try input.taken(message, isPreview: isPreview, transaction)
+        {
+            (message, kind) = (shown, .event)
+        }
         if isPreview {
             if let step { try transaction.preview(step) }
             return .message(message, number: nil, seen: false)
@@ -372,12 +378,13 @@ final class MessageOpening<Input: MessageInput> {
             try transaction.keep(step)
             try transaction.take(answer: message)
         }
+        try attempt.foreign?.keep(transaction)
         let number: Int64
         if let row = ahead?.row(of: message) {
             number = try transaction.record(row)
         } else {
             number = try transaction.recordOpened(
-                id: repeatID, digest: attempt.digest, message)
+                id: repeatID, digest: attempt.digest, message, kind: kind)
         }
         try transaction.forgetRequest(id: attempt.id)
         if message.card != nil {
