@@ -1,6 +1,23 @@
 public import SottoBytes
 import SottoTool
 
+// MARK: Kecalek's groups
+
+extension SenderKeyError: FailureError {
+    /// The message, the hint and the exit status.
+    package var failure: Failure {
+        switch self {
+        case .payload, .chainID:
+            Failure(.malformed, "not a message or a key chain of a Kecalek group")
+        case .tooLong(let limit):
+            Failure(.malformed, "the message is longer than \(limit) bytes")
+        case .counterOverflow: Failure(.usage, "the group's key chain has no more keys")
+        case .chain, .signature, .authentication, .noKey, .tooManySkipped:
+            Failure(.authentication, "the message cannot be opened")
+        }
+    }
+}
+
 // MARK: Keys and codes
 
 extension ECP1Error: FailureError {

@@ -5,18 +5,42 @@ import SottoMessengers
 import SottoState
 import SottoTool
 
-/// The members of a group who get a message of Whisper2, and those who do not.
+/// The members of a group who get a message in another messenger, and those who do not.
 struct GroupRecipients {
+    /// What a member needs for a message.
+    struct Requirement {
+        /// The need in words, after "no member of the group has".
+        let words: String
+        /// Throws a failure if a member may not be written to, or lacks it.
+        let check: (Correspondent) throws -> Void
+        /// Whether two members are one recipient.
+        let areOne: (Correspondent, Correspondent) -> Bool
+
+        /// An account in Whisper2.
+        static func whisper2(_ book: AddressBook, _ policy: TrustPolicy?) -> Requirement {
+            Requirement(words: "a whisper2 account to write to") { person in
+                guard person.profiles.whisper2 != nil else {
+                    throw MessengerError.noProfile(.whisper2)
+                }
+                try book.check(person, messenger: .whisper2, policy)
+            } areOne: {
+                // A member can own two ids with one account.
+                $0.profiles.whisper2 == $1.profiles.whisper2
+            }
+        }
+    }
+
     let id: GroupID
-    /// The members with an account, without the owner.
+    /// The members who get the message, without the owner.
     let people: [Correspondent]
     /// The failure to end with if other members get no message; `nil` if all do.
     let unreached: Failure?
 
     /// Finds the members who may read what the owner writes. Each member who gets no message is named on standard error.
     ///
-    /// Throws a failure for an unknown group, for a group in which the owner may not write, and if no member has an account.
-    init(_ name: String, in book: AddressBook, _ policy: TrustPolicy?) throws {
+    /// Throws a failure for an unknown group, for a group in which the owner may not write, and if no member fulfils the
+    /// requirement.
+    init(_ name: String, in book: AddressBook, _ requirement: Requirement) throws {
         let group = try book.requiredGroup(name, for: .acting)
         let store = try book.writableStore()
         let (readers, notes) = try store.preview {
@@ -28,10 +52,8 @@ struct GroupRecipients {
             let person = try Correspondent(
                 member: reader, card: notes[reader]?.card,
                 contact: store.readableContact(id: reader))
-            switch try result({ try book.check(member: person, policy) }) {
-            // A member can own two ids with one account.
-            case .success where people.contains { $0.profiles.whisper2 == person.profiles.whisper2 }:
-                continue
+            switch try result({ try requirement.check(person) }) {
+            case .success where people.contains { requirement.areOne($0, person) }: continue
             case .success: people.append(person)
             case .failure(let failure):
                 Terminal.say(
@@ -48,7 +70,7 @@ struct GroupRecipients {
                 (failures.first { $0.status == .untrusted } ?? failures.first)?.status ?? .noKey,
                 readers.isEmpty
                     ? "no other member of \(name) may read your messages"
-                    : "no member of \(name) has a whisper2 account to write to")
+                    : "no member of \(name) has \(requirement.words)")
         }
         (id, self.people) = (group.id, people)
         unreached =
@@ -74,15 +96,5 @@ extension Correspondent {
             return
         }
         self.init(id: id, card: card, contact: contact, accounts: try card.profiles().object)
-    }
-}
-
-extension AddressBook {
-    /// Throws a failure if a member has no account, or the account may not be written to.
-    fileprivate func check(
-        member person: Correspondent, _ policy: TrustPolicy?
-    ) throws {
-        guard person.profiles.whisper2 != nil else { throw MessengerError.noProfile(.whisper2) }
-        try check(person, messenger: .whisper2, policy)
     }
 }

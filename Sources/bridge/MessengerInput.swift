@@ -12,6 +12,8 @@ final class MessengerInput: MessageInput {
         case record(JSONObject, Messenger)
         /// A message of Message Flow.
         case flow(MessageFlowMessage)
+        /// A message of a Kecalek group.
+        case group(SenderKeyMessage)
         /// The encrypted payload of a session alone.
         case payload(MessageFlowContent)
         /// An acknowledgement of Message Flow.
@@ -107,6 +109,8 @@ final class MessengerInput: MessageInput {
         case "ack": return .ack(try MessageFlowAck(record: record))
         case nil where record["encryptedPayload"] != nil && record["v"] != nil:
             return .payload(try MessageFlowContent(file: record))
+        case nil where record["chainId"] != nil:
+            return .group(try SenderKeyMessage(payload: record))
         case nil: return .flow(try MessageFlowMessage(record: record))
         case "envelope": throw Self.envelopeFailure(format.rawValue)
         default: throw Failure(.malformed, "the record is not of \(format.rawValue)")
@@ -124,7 +128,7 @@ final class MessengerInput: MessageInput {
         switch content {
         case .record(_, let messenger): messenger != .shainy
         case .flow, .payload: true
-        case .ack, .ownCopy: false
+        case .group, .ack, .ownCopy: false
         }
     }
 
@@ -149,6 +153,7 @@ final class MessengerInput: MessageInput {
             return .envelope(
                 ParsedEnvelope(envelope, digest: content.digest(of: envelope)),
                 waiting: content.file)
+        case .group(let message): return .foreign(try foreign(message, transaction))
         case .ack(let ack):
             return .record([
                 "v": .integer(1), "type": .string("ack"), "id": .string(ack.messageID),
@@ -185,6 +190,44 @@ final class MessengerInput: MessageInput {
                 }
                 return message
             })
+    }
+
+    // MARK: Groups of Kecalek
+
+    private func foreign(
+        _ message: SenderKeyMessage, _ transaction: StateTransaction?
+    ) throws -> ForeignMessage {
+        guard let identity, let transaction else {
+            throw Failure(
+                .usage, "a message of a group requires the state directory",
+                hint: "omit --stateless")
+        }
+        var opened: MemberSenderKey?
+        return ForeignMessage(
+            id: message.id, time: .now(), suite: .kecalek, digest: message.digest,
+            repeatID: message.repeatID, waiting: message.payload,
+            keep: { transaction in if let opened { try transaction.keep(opened) } }
+        ) {
+            for var key in try transaction.memberSenderKeys(id: message.chainID) {
+                guard let text = try? key.open(message, to: identity.id) else { continue }
+                opened = key
+                return text
+            }
+            throw SuiteError.refused
+        }
+    }
+
+    func taken(
+        _ message: Message, isPreview: Bool, _ transaction: StateTransaction
+    ) throws -> Message? {
+        guard case .session = form, message.suite == SuiteName(.ratchet),
+            message.body["type"]?.string == SenderKeyDistribution.type, let member = message.from
+        else { return nil }
+        let distribution = try SenderKeyDistribution(message.body)
+        if !isPreview { try transaction.keep(distribution, of: member) }
+        var shown = message
+        shown.body = distribution.shown
+        return shown
     }
 
     // MARK: Senders

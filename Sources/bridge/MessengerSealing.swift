@@ -48,7 +48,7 @@ struct MessengerSealing {
             store = try book.writableStore()
         }
         let group = try target.group.map {
-            try GroupRecipients($0, in: book, target.trust)
+            try GroupRecipients($0, in: book, .whisper2(book, target.trust))
         }
         self.group = group?.id
         unreached = group?.unreached

@@ -13,13 +13,15 @@ struct SealCommand: Program {
             sotto bridge seal whisper2|mercurio --to CARD [--to CARD ...] [--jsonl] [-o FILE] [FILE]
             sotto bridge seal whisper2 --group NAME [--group-id ID] [--jsonl] [-o FILE] [FILE]
             sotto bridge seal kecalek|flow --to CARD [--user-id ID] [--jsonl] [-o FILE] [FILE]
+            sotto bridge seal kecalek --group NAME [--group-id ID] [--jsonl] [-o FILE] [FILE]
             sotto bridge seal shainy --chat CHAT --show-secret [--jsonl] [-o FILE] [FILE]
             sotto bridge seal shainy --public-channel [FILE]
             """,
         discussion: """
             The input is one message, or with --jsonl one on each line. CARD is a contact, a card file or a whisper2: URL. \
             kecalek and flow write a message of a session with X3DH, which is not post-quantum: kecalek the encrypted \
-            payload alone, flow the record new_message of Message Flow.
+            payload alone, flow the record new_message of Message Flow. To a group, kecalek writes one message for all members \
+            under a key chain, after the chain itself for each member who lacks it.
 
             EXAMPLES
               echo 'hello, bob' | sotto bridge seal whisper2 --to bob > record.json
@@ -70,13 +72,15 @@ struct SealCommand: Program {
 
     @Option(
         "--group", value: "name",
-        help: "whisper2: the group whose members with an account there get the message.")
+        help:
+            "whisper2, kecalek: the group whose members with an account or a session there get the message."
+    )
     var group: String?
 
     @Option(
         "--group-id", value: "id",
         help:
-            "whisper2: the id of the group in Whisper2, for all --to recipients. Default with --group: the id of that group."
+            "whisper2, kecalek: the id of the group there, for all --to recipients. Default with --group: the id of that group."
     )
     var groupID: String?
 

@@ -6,7 +6,9 @@ enum SealMode: String, CommandMode {
     case whisper2, mercurio, kecalek, flow
     /// Whisper2's messages to the members of a group.
     case group = "whisper2 --group"
-    /// SHAiny's message to the chat of a file.
+    /// Kecalek's messages to a group, with a key chain.
+    case senderKeys = "kecalek --group"
+    /// SHAiny's message to a chat.
     case chat = "shainy"
     /// SHAiny's message to its public channel.
     case publicChannel = "shainy --public-channel"
@@ -15,7 +17,7 @@ enum SealMode: String, CommandMode {
         switch format {
         case .whisper2: self = isGroup ? .group : .whisper2
         case .mercurio: self = .mercurio
-        case .kecalek: self = .kecalek
+        case .kecalek: self = isGroup ? .senderKeys : .kecalek
         case .flow: self = .flow
         case .shainy: self = isPublic ? .publicChannel : .chat
         }
@@ -28,7 +30,10 @@ enum SealMode: String, CommandMode {
                 "--to --whisper-id --group-id \(Self.attachment) --stateless \(Self.contacts)"
             case .group: "--group --whisper-id --group-id \(Self.attachment) \(Self.contacts)"
             case .mercurio: "--to --snake-case --stateless \(Self.contacts)"
-            case .kecalek: "--to \(Self.session) \(Self.attachment) \(Self.contacts)"
+            case .kecalek:
+                "--to --group-id \(Self.session) \(Self.attachment) \(Self.contacts)"
+            case .senderKeys:
+                "--group --group-id \(Self.session) \(Self.attachment) \(Self.contacts)"
             case .flow: "--to --user-id \(Self.session) \(Self.attachment) \(Self.contacts)"
             case .chat: "--chat --show-secret \(Self.texts)"
             case .publicChannel: "--public-channel \(Self.texts)"

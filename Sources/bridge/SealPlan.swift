@@ -10,6 +10,7 @@ struct SealPlan {
     private enum Method {
         case messenger(MessengerTarget)
         case session(SessionTarget)
+        case senderKeys(SenderKeyTarget)
     }
 
     private let method: Method
@@ -33,6 +34,8 @@ struct SealPlan {
         }
         if let messenger = tool.format.messenger {
             method = .messenger(try Self.target(tool, messenger))
+        } else if tool.group != nil || tool.groupID != nil {
+            method = .senderKeys(Self.senderKeys(tool))
         } else {
             method = .session(try Self.session(tool))
         }
@@ -70,9 +73,18 @@ struct SealPlan {
             lockTimeout: tool.stateless ? nil : tool.lock.timeout, quiet: tool.quiet)
     }
 
+    private static func senderKeys(_ tool: SealCommand) -> SenderKeyTarget {
+        SenderKeyTarget(
+            to: tool.to, group: tool.group, groupID: tool.groupID, session: tool.session.beginning,
+            isClassic: tool.classic, trust: tool.trust, identity: tool.identity.choice,
+            lockTimeout: tool.lock.timeout, quiet: tool.quiet)
+    }
+
     private static func session(_ tool: SealCommand) throws -> SessionTarget {
         guard tool.to.count == 1 else {
-            throw UsageError("\(tool.format.rawValue) requires exactly one --to")
+            throw UsageError(
+                "\(tool.format.rawValue) requires exactly one --to"
+                    + (tool.format == .kecalek ? ", or --group-id ID for a group" : ""))
         }
         return SessionTarget(
             to: tool.to[0], isFlow: tool.format == .flow, userID: tool.userID,
@@ -93,6 +105,9 @@ struct SealPlan {
             (seal, unreached) = (sealing.seal, sealing.unreached)
             isKept = false
         case .session(let target): seal = try SessionSealing(target).seal
+        case .senderKeys(let target):
+            let sealing = try SenderKeySealing(target)
+            (seal, unreached) = (sealing.seal, sealing.unreached)
         }
         try MessageWriting(
             tool: BridgeTool.toolName, input: input,

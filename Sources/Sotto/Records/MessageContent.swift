@@ -2,20 +2,20 @@
 /// `time` and `ttl`. The outer values are for delivery; an outer value that differs from the inner one is a forgery.
 package struct MessageContent {
     /// The message's id.
-    let id: String
+    package let id: String
     /// The time of creation, or `nil` without one.
-    let time: Timestamp?
+    package let time: Timestamp?
     /// The content.
-    let body: JSONObject
+    package let body: JSONObject
     /// All members of the record.
-    let members: JSONObject
+    package let members: JSONObject
 
     /// The longest record in bytes. It fits a frame of 32,768 bytes, so that the envelope is below the relay's limit of
     /// 64 KiB.
     static let limit = RecordForm.message.bytes
 
     /// Returns the bytes of the record.
-    static func encode(
+    package static func encode(
         body: JSONObject, extra: [(name: String, value: JSON)], id: String, to: KeyID?,
         time: Timestamp, ttl: Int64?
     ) -> [UInt8] {
@@ -51,7 +51,12 @@ package struct MessageContent {
 
     /// Creates the content of a plain text.
     package init(text: String, id: String, time: Timestamp?) {
-        body = Message.textBody(text)
+        self.init(body: Message.textBody(text), id: id, time: time)
+    }
+
+    /// Creates the content of a body without a record.
+    package init(body: JSONObject, id: String, time: Timestamp?) {
+        self.body = body
         members = JSONObject()
         (self.id, self.time) = (id, time)
     }

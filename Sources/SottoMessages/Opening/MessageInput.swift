@@ -54,16 +54,19 @@ package struct ForeignMessage {
     /// The sender if the message cannot be opened before the sender's keys are known; else `nil`.
     package let unknownSender: UnknownSender?
     package let open: () throws -> Message
+    /// Stores the changes that opening the message makes, if it is accepted.
+    package let keep: (StateTransaction) throws -> Void
 
     package init(
         id: String, time: Timestamp, suite: SuiteName, digest: [UInt8], repeatID: String,
         waiting: JSONObject, unknownSender: UnknownSender? = nil,
+        keep: @escaping (StateTransaction) throws -> Void = { _ in },
         open: @escaping () throws -> Message
     ) {
         self.unknownSender = unknownSender
         (self.id, self.time, self.suite) = (id, time, suite)
         (self.digest, self.repeatID, self.waiting) = (digest, repeatID, waiting)
-        self.open = open
+        (self.keep, self.open) = (keep, open)
     }
 }
 
@@ -85,6 +88,12 @@ package protocol MessageInput: AnyObject, SendableMetatype {
     /// Returns what a line means. `transaction` has the address book; it is `nil` without a state.
     func resolve(_ content: Content, _ transaction: StateTransaction?) throws -> ResolvedLine
 
+    /// Takes the keys out of an accepted message that has some, and stores them unless it is a preview. Returns the message as
+    /// it is printed and recorded, or `nil` for another message.
+    func taken(
+        _ message: Message, isPreview: Bool, _ transaction: StateTransaction
+    ) throws -> Message?
+
     /// Takes the results of a batch after they were printed.
     func finish(_ batch: [ReadLine<Content>], _ results: [OpenedLine]) throws
 }
@@ -93,6 +102,10 @@ extension MessageInput {
     package var parser: (@Sendable ([UInt8]) throws -> Parsed?)? { nil }
 
     package func envelope(of content: Content) -> ParsedEnvelope? { nil }
+
+    package func taken(
+        _ message: Message, isPreview: Bool, _ transaction: StateTransaction
+    ) throws -> Message? { nil }
 
     package func finish(_ batch: [ReadLine<Content>], _ results: [OpenedLine]) throws {}
 }

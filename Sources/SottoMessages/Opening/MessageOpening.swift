@@ -227,7 +227,7 @@ final class MessageOpening<Input: MessageInput> {
         let waiting: () -> JSONObject
         /// The envelope, or `nil` for a message in a messenger's own format.
         let envelope: Envelope?
-        let foreign: (() throws -> Message)?
+        let foreign: ForeignMessage?
         /// The sender if no key of the sender is known, or `nil`.
         let unknownSender: UnknownSender?
         /// The work that was done before, or `nil`.
@@ -251,7 +251,7 @@ final class MessageOpening<Input: MessageInput> {
             (digest, repeatID) = (message.digest, message.repeatID)
             waiting = { message.waiting }
             envelope = nil
-            (foreign, unknownSender) = (message.open, message.unknownSender)
+            (foreign, unknownSender) = (message, message.unknownSender)
             ahead = nil
         }
     }
@@ -290,7 +290,7 @@ final class MessageOpening<Input: MessageInput> {
             try transaction.open($0, with: keys, ahead: attempt.ahead?.opened)
         }
         let ahead = step?.isOpenedAhead == true ? attempt.ahead : nil
-        guard var message = try step?.message ?? attempt.foreign?() else {
+        guard var message = try step?.message ?? attempt.foreign?.open() else {
             throw Failure(.bug, "a message was not opened")
         }
         if message.isUnproven, case .new = earlier {
@@ -347,6 +347,12 @@ final class MessageOpening<Input: MessageInput> {
                 body, message, isAdmitted: isAdmitted, step,
                 (attempt.id, repeatID, attempt.digest), transaction)
         }
+        var kind: HistoryEntry.Kind?
+        if verdict == .accepted,
+            let shown = try input.taken(message, isPreview: isPreview, transaction)
+        {
+            (message, kind) = (shown, .event)
+        }
         if isPreview {
             if let step { try transaction.preview(step) }
             return .message(message, number: nil, seen: false)
@@ -367,6 +373,7 @@ final class MessageOpening<Input: MessageInput> {
             try transaction.keep(step)
             try transaction.take(answer: message)
         }
+        try attempt.foreign?.keep(transaction)
         let rings = try rings(message, attempt, transaction)
         if rings == false { message.body["reason"] = .string(CallSignal.Reason.timeout.rawValue) }
         let number: Int64
@@ -374,7 +381,7 @@ final class MessageOpening<Input: MessageInput> {
             number = try transaction.record(row)
         } else {
             number = try transaction.recordOpened(
-                id: repeatID, digest: attempt.digest, message)
+                id: repeatID, digest: attempt.digest, message, kind: kind)
         }
         try transaction.forgetRequest(id: attempt.id)
         if message.card != nil {

@@ -64,7 +64,7 @@ package struct ChatTarget {
     }
 
     package init(name: String, identity: IdentityChoice, lockTimeout: Double?) {
-        (self.name, self.identity, self.lockTimeout) = (path, identity, lockTimeout)
+        (self.name, self.identity, self.lockTimeout) = (name, identity, lockTimeout)
     }
 }
 

@@ -44,7 +44,7 @@ package struct SessionBeginning: Sendable {
     /// The paths of bundles; `-` is standard input.
     package let bundles: [String]
     /// Whether a new session begins even if one exists.
-    let isNew: Bool
+    package let isNew: Bool
     /// Whether no session begins without a one-time prekey.
     let needsOneTimePreKey: Bool
 

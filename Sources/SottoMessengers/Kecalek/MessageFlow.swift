@@ -199,9 +199,12 @@ extension MessageFlowMessage {
     private static let decoder = PlaintextDecoder(name: "flow") { plaintext, envelope in
         isRecord(plaintext)
             ? MessageContent(plaintext, of: envelope)
-            : String(validating: plaintext, as: UTF8.self).map {
-                MessageContent(text: $0, id: envelope.id, time: envelope.time)
+            : distribution(plaintext).map {
+                MessageContent(body: $0, id: envelope.id, time: envelope.time)
             }
+                ?? String(validating: plaintext, as: UTF8.self).map {
+                    MessageContent(text: $0, id: envelope.id, time: envelope.time)
+                }
     }
 }
 
@@ -227,6 +230,9 @@ extension MessageFlowContent {
 
     /// Reads a plaintext: a message record, whose id and time count, or plain text, which has no time.
     private static let decoder = PlaintextDecoder(name: "flow file") { plaintext, envelope in
+        if let distribution = distribution(plaintext) {
+            return MessageContent(body: distribution, id: envelope.id, time: nil)
+        }
         guard isRecord(plaintext) else {
             return String(validating: plaintext, as: UTF8.self).map {
                 MessageContent(text: $0, id: envelope.id, time: nil)
@@ -246,6 +252,12 @@ extension MessageFlowContent {
         envelope.decoder = decoder
         return envelope
     }
+}
+
+/// Returns the object of a plaintext that is the distribution of a group's key chain alone, or `nil`.
+private func distribution(_ plaintext: [UInt8]) -> JSONObject? {
+    let object = try? JSON.object(parsing: plaintext)
+    return object?["type"]?.string == SenderKeyDistribution.type ? object : nil
 }
 
 /// Whether a plaintext is a message record, and no plain text.

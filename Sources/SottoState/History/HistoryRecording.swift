@@ -4,12 +4,13 @@ import SottoDatabase
 /// Storing of messages, in the transaction that opens or encrypts them.
 extension StateTransaction {
     /// Records that an envelope was opened. The id must not have a message yet. `digest` is ``Envelope/digest``. Returns
-    /// the message's number.
+    /// the message's number. Without a kind it is that of the body.
     @discardableResult
     public func recordOpened(
-        id: String, digest: [UInt8], _ message: Message, at time: Timestamp = .now()
+        id: String, digest: [UInt8], _ message: Message, kind known: HistoryEntry.Kind? = nil,
+        at time: Timestamp = .now()
     ) throws(StateError) -> Int64 {
-        var kind: HistoryEntry.Kind?
+        var kind = known
         let conversation = Conversation(of: message, owner: owner.id)
         if try isCopy(message.id, of: message.from, message.body, in: conversation) {
             kind = .copy
