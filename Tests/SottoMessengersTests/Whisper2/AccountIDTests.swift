@@ -1,4 +1,5 @@
 import Sotto
+import SottoState
 import TestSupport
 import Testing
 
@@ -52,7 +53,8 @@ struct AccountIDTests {
             name: "x", id: keyless.contactID, card: nil, trust: .unverified)
         contact.learned = Profiles(whisper2: keyless)
         #expect(contact.isKeyless && contact.signs(with: keyless) && !contact.signs(with: keys))
-        #expect(contact.binding(of: keyless) == .firstUse && contact.binding(of: keys) == .introduced)
+        #expect(
+            contact.binding(of: keyless) == .firstUse && contact.binding(of: keys) == .introduced)
         #expect(contact.waitingIDs == [id.accountID])
         // Nothing covers it, whatever the record says.
         contact.trust = .verified

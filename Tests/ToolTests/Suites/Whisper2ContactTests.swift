@@ -268,7 +268,8 @@ struct Whisper2ContactTests {
         let read = try open(accepted.stdout, "--text")
         #expect(read.status == 12 && read.text == "one\n", "\(read.stderr)")
         #expect(try shown("bob")["trust"] == .string("unverified"))
-        #expect(try must("add", "--name", "bob", url(bob)).stderr.contains("stored the new account"))
+        #expect(
+            try must("add", "--name", "bob", url(bob)).stderr.contains("stored the new account"))
         // The account is found by its id, whatever the name is.
         #expect(try shown(id(bob))["name"] == .string("bob"))
     }
