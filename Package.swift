@@ -297,7 +297,7 @@ let package = Package(
             ] + nio + nioWeb,
             resources: [.embedInCode("Postgres/sotto.sql")], swiftSettings: strict),
 
-        program("keygen", ["SottoState", "SottoWire"], link: fullyStatic),
+        program("keygen", ["SottoState", "SottoContacts", "SottoWire"], link: fullyStatic),
         program("bridge", accounts + ["SottoMessages", "SottoOpenSSL"], link: fullyStatic),
         program(
             "encrypt", ["SottoState", "SottoContacts", "SottoMessages", "SottoOpenSSL"],
@@ -395,7 +395,6 @@ let package = Package(
                 "Sotto", "SottoDatabase", "SottoState", "SottoWire", "SottoClient", "SottoServer",
                 "SottoNetwork", "SottoProgram", "TestSupport",
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
                 "relay", "send", "recv", "keygen", "bridge", "contact", "encrypt", "decrypt",
                 "sotto", "relay-load", "relay-faults",
             ], swiftSettings: strict),

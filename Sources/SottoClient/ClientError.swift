@@ -80,8 +80,8 @@ extension ClientError {
         case .unreachable, .connectionRefused, .lost, .busy, .relayFull, .tooSlow: true
         case .otherName, .loginRefused, .notAdmitted, .notARelay, .refused, .noCard, .forgedCard,
             .noRoom, .forgedRoom, .noTurn, .noMeeting, .meetingOver, .meetingExpired,
-            .meetingElsewhere,
-            .badMeeting, .noBundle, .forgedBundle, .noBlob, .forgedBlob, .replaced,
+            .meetingElsewhere, .badMeeting, .noBundle, .forgedBundle, .noBlob, .forgedBlob,
+            .replaced,
             .inboxFull, .untrusted, .otherKey, .certificates, .noCertificates, .state:
             false
         }

@@ -226,10 +226,17 @@ extension Reception {
             let has = session.preKeys
             let signedID = has?.signedID ?? 0
             do {
-                let publication = try store.transaction { transaction in
-                    try transaction.replenishment(
-                        for: plan.relay.name, has: has?.oneTime ?? 0, signedID: signedID,
-                        oneTimeMark: has?.oneTimeMark ?? 0)
+                let (isFirst, publication) = try store.transaction { transaction in
+                    (
+                        try !transaction.hasPreKeys(),
+                        try transaction.replenishment(
+                            for: plan.relay.name, has: has?.oneTime ?? 0, signedID: signedID,
+                            oneTimeMark: has?.oneTimeMark ?? 0)
+                    )
+                }
+                if isFirst, publication != nil {
+                    ending.replacesLost = true
+                    if plan.follow { plan.notice?(.replacesLost) }
                 }
                 guard let publication else {
                     ending.preKeyError = nil

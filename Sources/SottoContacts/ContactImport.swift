@@ -58,6 +58,7 @@ package struct ContactImport {
         contact.getsTyping = entry.getsTyping
         contact.getsPresence = entry.getsPresence
         contact.seenDetails = entry.seenDetails
+        contact.getsRepeats = entry.getsRepeats
         contact.changed = entry.changed
         contact.compared = entry.compared
         contact.takeAddresses(of: entry)

@@ -45,6 +45,7 @@ public final class IdentityStore: Sendable {
         database = try directory.database(
             identity.id.description + ".db", kind: Self.fileKind, migrations: Self.migrations,
             lockTimeout: lockTimeout)
+        try noteCopy()
         try expire()
         settleHeldCopiesIfPossible()
         settleForwardingIfPossible()
@@ -87,10 +88,12 @@ public final class IdentityStore: Sendable {
         );
         CREATE TABLE profile (peer BLOB PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID;
         CREATE TABLE number (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+        INSERT INTO number (name, value) VALUES ('made', CAST(strftime('%s', 'now') AS INTEGER));
 
         CREATE TABLE session (
             number INTEGER PRIMARY KEY, peer BLOB NOT NULL, tag BLOB NOT NULL UNIQUE,
-            used INTEGER NOT NULL, began INTEGER NOT NULL, sealed BLOB NOT NULL
+            used INTEGER NOT NULL, began INTEGER NOT NULL, sealed BLOB NOT NULL,
+            retired INTEGER NOT NULL DEFAULT 0
         );
         CREATE INDEX session_peer ON session(peer, used);
         CREATE TABLE begun (tag BLOB PRIMARY KEY, prekey INTEGER NOT NULL) WITHOUT ROWID;
@@ -158,6 +161,13 @@ public final class IdentityStore: Sendable {
         CREATE TABLE reader (
             mark BLOB PRIMARY KEY, acknowledged INTEGER NOT NULL, sealed BLOB NOT NULL
         ) WITHOUT ROWID;
+
+        CREATE TABLE chat (mark BLOB PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID;
+        CREATE TABLE foreign_chain (
+            number INTEGER PRIMARY KEY, source BLOB NOT NULL, chain BLOB NOT NULL,
+            sealed BLOB NOT NULL, UNIQUE (source, chain)
+        );
+        CREATE INDEX foreign_chain_chain ON foreign_chain(chain);
 
         CREATE TABLE group_log (
             number INTEGER PRIMARY KEY, mark BLOB NOT NULL UNIQUE, sealed BLOB NOT NULL

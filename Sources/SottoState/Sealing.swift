@@ -25,6 +25,8 @@ extension IdentityStore {
         case heldMessage(mark: Int64)
         case groupRoom(group: Int64)
         case groupFile(mark: [UInt8])
+        case chat(mark: [UInt8])
+        case foreignChain(source: [UInt8], chain: [UInt8])
 
         /// Returns the content after the context in an opened value, or `nil` if it has another context.
         fileprivate func content(of message: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
@@ -65,6 +67,9 @@ extension IdentityStore {
             case .groupChain(let tag): Array("chain".utf8) + tag
             case .groupRoom(let group): Array("room \(group) ".utf8)
             case .groupFile(let mark): Array("file".utf8) + mark
+            case .chat(let mark): Array("chat keys".utf8) + mark
+            case .foreignChain(let source, let chain):
+                Array("foreign chain".utf8) + source + chain
             case .heldMessage(let mark): Array("held message \(mark) ".utf8)
             }
         }

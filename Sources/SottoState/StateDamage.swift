@@ -10,6 +10,7 @@ public struct StateDamage: Sendable, Hashable {
         case contact, profile, conversation, message, reader, request
         case session, skippedKey, preKey, bundle
         case group, waitingChange, member, ownChain, chain, heldMessage, room, file
+        case chat, foreignChain
     }
 
     /// The kind of the rows.
@@ -26,7 +27,7 @@ extension StateDamage.Kind {
         switch self {
         case .waitingChange, .member, .chain, .heldMessage, .file, .bundle, .skippedKey: true
         case .contact, .profile, .conversation, .message, .reader, .request, .session, .preKey,
-            .group, .ownChain, .room:
+            .group, .ownChain, .room, .chat, .foreignChain:
             false
         }
     }
@@ -142,6 +143,9 @@ extension StateDamage.Kind {
         case .room: ("the set of keys of a room", "sets of keys of rooms")
         case .file:
             ("the pointer to a file of a group", "pointers to files of groups")
+        case .chat: ("the keys of a chat", "keys of chats")
+        case .foreignChain:
+            ("a key chain of another messenger's group", "key chains of other messengers' groups")
         }
     }
 }

@@ -45,11 +45,11 @@ public final class OriginalFile {
     public let owner: (user: uid_t, group: gid_t)
     private let descriptor: Int32
 
-    /// Opens the file at `path` without reading it.
-    public init(_ path: String) throws(Failure) {
+    /// Opens the file at `path` without reading it. `action` is what fails, in messages.
+    public init(_ path: String, what action: String = "read the identity") throws(Failure) {
         // O_NONBLOCK: opening a pipe would otherwise wait for a writer.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Failure(errno: errno, "read the identity", path) }
+        guard descriptor >= 0 else { throw Failure(errno: errno, action, path) }
         self.descriptor = descriptor
         var (opened, named) = (stat(), stat())
         guard fstat(descriptor, &opened) == 0 else { throw Failure(errno: errno, "read", path) }

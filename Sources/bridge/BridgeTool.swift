@@ -11,7 +11,7 @@ struct BridgeTool: CoreProgram {
             "Exchange messages, keys and contact codes with five messengers, in their own formats.",
         usage: """
             sotto bridge seal FORMAT --to CARD [--jsonl] [-o FILE] [FILE]
-            sotto bridge seal shainy --chat FILE --show-secret [--jsonl] [-o FILE] [FILE]
+            sotto bridge seal shainy --chat CHAT --show-secret [--jsonl] [-o FILE] [FILE]
             sotto bridge open FORMAT [--text] [-o FILE] [FILE]
             sotto bridge account whisper2|mercurio|kecalek [IDENTITY]
             sotto bridge card MESSENGER [MESSENGER ...] [-i IDENTITY]
@@ -19,9 +19,10 @@ struct BridgeTool: CoreProgram {
             sotto bridge answer whisper2|kecalek [--key PEM] [IDENTITY] < CHALLENGE
             sotto bridge work --bits N < CHALLENGE
             sotto bridge login-key [--bits N] -o PEM | --public PEM | --record PEM | --revoke
+            sotto bridge passwd [--unprotected] FILE
             sotto bridge import ecp1|rsa|contacts [FILE]
             sotto bridge export ecp1|rsa|contacts [-o FILE]
-            sotto bridge chat [--name NAME] [--phrase SOURCE] -o FILE
+            sotto bridge chat [--name NAME] [--phrase SOURCE] -o FILE | --store
             """,
         discussion: """
             FORMAT is shainy, whisper2, mercurio, kecalek or flow (Message Flow). seal makes the messenger's own records \
@@ -49,6 +50,7 @@ struct BridgeTool: CoreProgram {
         subcommands: [
             SealCommand.self, OpenCommand.self, AccountCommand.self, CardCommand.self,
             SetCommand.self, AnswerCommand.self, WorkCommand.self, LoginKeyCommand.self,
+            PasswdCommand.self,
             ImportCommand.self, ExportCommand.self, ChatCommand.self,
         ])
 

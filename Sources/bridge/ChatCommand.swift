@@ -1,5 +1,6 @@
 import Arguments
 import Sotto
+import SottoContacts
 import SottoMessengers
 import SottoTool
 
@@ -7,19 +8,24 @@ struct ChatCommand: Program {
     static let configuration = CommandConfiguration(
         name: "chat",
         abstract:
-            "Create a chat file with SHAiny's key from a phrase, or print the chat's SHAiny record.",
+            "Create a chat with SHAiny's key from a phrase, list the stored chats, or print SHAiny's record.",
         usage: """
             sotto bridge chat [--name NAME] [--phrase SOURCE] -o FILE
-            sotto bridge chat --public FILE --show-secret
-            sotto bridge chat --read-name FILE < RECORD
+            sotto bridge chat --store --name NAME [--phrase SOURCE]
+            sotto bridge chat --add FILE [--name NAME]
+            sotto bridge chat --list | --forget NAME
+            sotto bridge chat --public CHAT --show-secret
+            sotto bridge chat --read-name CHAT < RECORD
             """,
         discussion: """
             The file also serves encrypt --chat and decrypt --chat. Everyone who knows the phrase can read and write in the chat. The phrase is asked for twice, or read from \
-            the first line of a pipe or from --phrase. The file contains the keys and not the phrase.
+            the first line of a pipe or from --phrase. The file, or with --store the state of your identity, contains the keys \
+            and not the phrase. CHAT is a file or the name of a stored chat.
 
             EXAMPLES
               sotto bridge chat --name friends -o friends.chat
               sotto bridge seal shainy --chat friends.chat --show-secret < text
+              sotto bridge chat --store --name family
             """)
 
     @OptionGroup var options: ChatFileOptions
@@ -34,18 +40,18 @@ struct ChatCommand: Program {
     func execute() throws {
         let tool = BridgeTool.toolName
         try options.run(tool: tool) { phrase in
-            let chat = try MessengerChat(phrase: phrase, name: options.name)
+            let chat = try MessengerChat(phrase: phrase, name: options.name ?? "")
             let isComposed = phrase.withBytes { bytes in
                 String(validating: bytes, as: UTF8.self).map { isNFC($0) } ?? true
             }
             report(chat, isComposed: isComposed)
             return chat.record
-        } record: { path, output in
+        } record: { chat, output in
             guard showSecret else { throw Self.secretID }
             output.keepPrivate(tool: tool)
-            try output.writeLine(MessengerChatFile.read(path).shainyNameRecord())
-        } name: { path, record in
-            let chat = try MessengerChatFile.read(path)
+            try output.writeLine(MessengerChat(record: chat).shainyNameRecord())
+        } name: { chat, record in
+            let chat = try MessengerChat(record: chat)
             let (name, isAuthentic) = try chat.name(in: record())
             if !isAuthentic {
                 Terminal.say(
@@ -80,12 +86,4 @@ struct ChatCommand: Program {
     private static let secretID = Failure(
         .usage, "the id in SHAiny's record is the chat's secret key",
         hint: "use --show-secret to print it")
-}
-
-/// A chat file, with or without SHAiny's key.
-enum MessengerChatFile {
-    /// Reads a chat; see ``ChatFile``.
-    static func read(_ path: String) throws -> MessengerChat {
-        try MessengerChat(record: ChatFile.record(path))
-    }
 }

@@ -28,6 +28,11 @@ final class MessengerInput: MessageInput {
         case session(BridgeFormat, acknowledgements: String?)
         /// The base64 of copies that Kecalek encrypted to the own identity key.
         case ownCopies
+
+        /// Whether the keys of chats open the records.
+        var isOfChats: Bool {
+            if case .messenger(.shainy, _, _) = self { true } else { false }
+        }
     }
 
     private let form: Form

@@ -57,7 +57,8 @@ struct MessengerSealing {
         options.attachment = try attachment?.writeWhisper2()
         keys = MessengerKeys(
             identity: identity,
-            chats: try target.chat.map { [try MessengerChatFile.read($0)] } ?? [], options: options)
+            chats: try target.chat.map { [try MessengerChat(record: book.chatRecord($0))] } ?? [],
+            options: options)
         var people = try target.to.map { try book.find($0, for: .acting) }
         for person in people { try book.check(person, messenger: messenger, target.trust) }
         people += group?.people ?? []

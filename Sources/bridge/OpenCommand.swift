@@ -11,7 +11,7 @@ struct OpenCommand: Program {
         abstract: "Open a messenger's own records into message records.",
         usage: """
             sotto bridge open FORMAT [-i FILE] [--from CARD] [--text] [-o FILE] [FILE]
-            sotto bridge open shainy --chat FILE [--text] [FILE]
+            sotto bridge open shainy [--chat CHAT] [--text] [FILE]
             sotto bridge open flow|kecalek [--ack FILE] [--from CARD] [FILE]
             sotto bridge open kecalek --own-copy [FILE]
             sotto bridge open whisper2 --attachment RECORD -o FILE BLOB
@@ -32,7 +32,9 @@ struct OpenCommand: Program {
 
     @OptionGroup var form: TextOptions
 
-    @Option("--chat", value: "file", help: "shainy: the chat in this file; may be repeated.")
+    @Option(
+        "--chat", value: "chat",
+        help: "shainy: the chat in this file; may be repeated. Stored chats are always known.")
     var chat: [String] = []
 
     @Flag(

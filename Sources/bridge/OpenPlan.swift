@@ -90,8 +90,10 @@ struct RecordOpening {
             throw input.emptyFailure
         }
         let book = reading.book(accounts: MessengerAccounts())
-        let chats = try chats.map { try MessengerChatFile.read($0) }
         let owner = try reading.owner(book, hasChats: !chats.isEmpty)
+        let chats = try (form.isOfChats ? book.chatRecords(chats) : []).map {
+            try MessengerChat(record: $0)
+        }
         let senderPolicy = try reading.senderPolicy(book, owner: owner)
         let lines = try MessengerInput(
             form, identity: owner, chats: chats, signers: senderPolicy.signers)

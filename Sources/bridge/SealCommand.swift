@@ -13,7 +13,7 @@ struct SealCommand: Program {
             sotto bridge seal whisper2|mercurio --to CARD [--to CARD ...] [--jsonl] [-o FILE] [FILE]
             sotto bridge seal whisper2 --group NAME [--group-id ID] [--jsonl] [-o FILE] [FILE]
             sotto bridge seal kecalek|flow --to CARD [--user-id ID] [--jsonl] [-o FILE] [FILE]
-            sotto bridge seal shainy --chat FILE --show-secret [--jsonl] [-o FILE] [FILE]
+            sotto bridge seal shainy --chat CHAT --show-secret [--jsonl] [-o FILE] [FILE]
             sotto bridge seal shainy --public-channel [FILE]
             """,
         discussion: """
@@ -40,7 +40,9 @@ struct SealCommand: Program {
     )
     var jsonl = false
 
-    @Option("--chat", value: "file", help: "shainy: the chat in this file, made by bridge chat.")
+    @Option(
+        "--chat", value: "chat",
+        help: "shainy: the chat in this file of bridge chat, or the stored chat with this name.")
     var chat: String?
 
     @Flag("--gcm", help: "shainy: write the app's GCM format instead of the documented CBC.")

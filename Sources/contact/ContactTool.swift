@@ -13,8 +13,9 @@ struct ContactTool: CoreProgram {
             sotto contact meet [--code SOURCE] [--name NAME]
             sotto contact verify NAME NUMBER | verify NAME --scan [FILE] | unverify NAME
             sotto contact block NAME | unblock NAME | set NAME --suite SUITE
-            sotto contact set NAME [receipts|typing|presence|phone|location]=on|off
+            sotto contact set NAME [receipts|typing|presence|phone|location]=on|off repair=auto|ask
             sotto contact profile set OPTION ... | show [NAME] | avatar [NAME] | send [NAME ...] | remove
+            sotto contact repair [NAME ...]
             sotto contact address [--relay URL] [--new] NAME | address --revoke NAME
             sotto contact accept-key NAME [ID-OR-NUMBER] | keep-key NAME
             sotto contact requests [ID] | requests --drop ID | requests --drop-all
@@ -44,7 +45,7 @@ struct ContactTool: CoreProgram {
             UnblockCommand.self, SetCommand.self, ProfileCommand.self, AcceptKeyCommand.self,
             KeepKeyCommand.self,
             AddressCommand.self, RequestsCommand.self, AcceptCommand.self, ExportCommand.self,
-            ImportCommand.self,
+            ImportCommand.self, RepairCommand.self,
         ])
 
     func execute() throws {

@@ -25,7 +25,7 @@ struct ProfileCommand: Program {
             contacts gets a profile. What a contact got cannot be taken back: remove only replaces it by an empty one.
             """)
 
-    /// What the command does.
+    /// The work of the command.
     enum Action: String, ExpressibleByArgument, CaseIterable {
         case set, show, avatar, send, remove
     }
@@ -39,7 +39,7 @@ struct ProfileCommand: Program {
     @Option("--phone", value: "phone", help: "Your phone number; with set.")
     var phone: String?
 
-    @Option("--location", value: "place", help: "Where you are; with set.")
+    @Option("--location", value: "place", help: "Your location; with set.")
     var location: String?
 
     @Option(
@@ -51,7 +51,7 @@ struct ProfileCommand: Program {
 
     @OptionGroup var options: ContactOptions
 
-    @Argument("action", help: "What to do.")
+    @Argument("action", help: "The work of the command.")
     var action: Action
 
     @Argument("name", help: "The contacts. Default: your own profile; with send, all contacts.")

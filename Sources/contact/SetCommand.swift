@@ -12,14 +12,15 @@ struct SetCommand: Program {
         abstract:
             "Set the suite of messages to a contact, and what the contact gets: receipts, signals, details.",
         usage: """
-            sotto contact set NAME [--suite SUITE] [SETTING=on|off ...]
-            sotto contact set --all [--suite SUITE] [SETTING=on|off ...]
+            sotto contact set NAME [--suite SUITE] [SETTING=on|off ...] [repair=auto|ask]
+            sotto contact set --all [--suite SUITE] [SETTING=on|off ...] [repair=auto|ask]
             """,
         discussion: """
             With receipts=on the contact learns which messages were decrypted and read here: decrypt --receipts and \
             history read write receipts. With typing=on and presence=on, compose typing and compose presence write \
             signals. With phone=on and location=on, the contact sees these parts of your profile; contact profile send \
-            tells the contact. All are off by default. --all changes the present contacts, and none that is added later.
+            tells the contact. With repair=auto, history repeat sends messages again without a question after the contact lost a \
+            state; a changed key ends that. All are off by default. --all changes the present contacts, and none that is added later.
             """)
 
     /// The values of `--suite`.
@@ -39,6 +40,8 @@ struct SetCommand: Program {
         case phoneOff = "phone=off"
         case locationOn = "location=on"
         case locationOff = "location=off"
+        case repairAuto = "repair=auto"
+        case repairAsk = "repair=ask"
 
         func apply(to contact: inout Contact) {
             switch self {
@@ -52,6 +55,8 @@ struct SetCommand: Program {
             case .phoneOff: contact.seenDetails.remove(.phone)
             case .locationOn: contact.seenDetails.insert(.location)
             case .locationOff: contact.seenDetails.remove(.location)
+            case .repairAuto: contact.getsRepeats = true
+            case .repairAsk: contact.getsRepeats = false
             }
         }
     }
@@ -71,7 +76,7 @@ struct SetCommand: Program {
     @Argument(
         "setting",
         help:
-            "receipts=on, typing=on, presence=on, phone=on or location=on, or one of them with off."
+            "receipts=on, typing=on, presence=on, phone=on, location=on, one of them with off, repair=auto or repair=ask."
     )
     var others: [Setting] = []
 

@@ -112,6 +112,7 @@ struct ShowCommand: Program {
             ("sees location", contact.seenDetails.contains(.location)),
         ]
         for (name, isOn) in signals where isOn { table.add([name, "on"]) }
+        if contact.getsRepeats { table.add(["repair", "auto"]) }
         if own != nil {
             let since = protection.since()
             table.add(["session", protection.session == nil ? since : "since \(since)"])

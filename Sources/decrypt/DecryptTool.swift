@@ -12,7 +12,7 @@ struct DecryptTool: CoreProgram {
         abstract: "Decrypt an age file, or envelopes into message records.",
         usage: """
             sotto decrypt [-i FILE ...] [--from CARD] [-o FILE] [--text] [--hold] [FILE]
-            sotto decrypt [-i FILE] [--chat FILE ...] [--text] [--receipts FILE] [-o FILE] [FILE]
+            sotto decrypt [-i FILE] [--chat CHAT ...] [--text] [--receipts FILE] [-o FILE] [FILE]
             sotto decrypt --again [--since WHEN] [--text] [-o FILE]
             sotto decrypt --attachment RECORD [-o FILE] BLOB
             sotto decrypt --verify SIGNATURE --from CARD [FILE]
@@ -95,8 +95,10 @@ struct DecryptTool: CoreProgram {
     var since: IdentityStore.Point?
 
     @Option(
-        "--chat", value: "file",
-        help: "Open messages of the chat in this file, made by keygen chat; may be repeated.")
+        "--chat", value: "chat",
+        help:
+            "Open messages of this chat, a file of keygen chat; may be repeated. Stored chats are always known."
+    )
     var chat: [String] = []
 
     @Option(

@@ -59,8 +59,8 @@ struct InputDecryption {
 
     private func openMessages(_ input: Input, _ source: any ByteSource) throws {
         let book = messages.book()
-        let chats = try chats.map { try ChatFile.read($0) }
         let owner = try messages.owner(book, hasChats: !chats.isEmpty)
+        let chats = try book.chatRecords(chats).map { try Chat(record: $0) }
         try MessageReading(
             messages, EnvelopeInput(chats: chats), book: book, owner: owner, chats: chats,
             senderPolicy: messages.senderPolicy(book, owner: owner), input: input, source: source

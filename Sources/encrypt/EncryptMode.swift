@@ -64,6 +64,6 @@ extension EncryptTool {
 extension UsageError {
     /// Neither the command line nor the input names a recipient.
     static let noRecipient = UsageError(
-        "no recipient is given: use -r CARD, -R FILE, -p, --to CARD, --group NAME or --chat FILE, or give records of sotto compose"
+        "no recipient is given: use -r CARD, -R FILE, -p, --to CARD, --group NAME or --chat CHAT, or give records of sotto compose"
     )
 }

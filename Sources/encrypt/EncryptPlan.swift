@@ -109,17 +109,14 @@ enum EncryptPlan {
                 throw UsageError("--chat is only for --suite phrase")
             }
             guard mode == .chatMailboxes else {
-                guard tool.bare else {
-                    return .chat(
-                        ChatTarget(
-                            path: chat, identity: tool.identity.choice,
-                            lockTimeout: tool.stateTimeout))
-                }
+                let target = ChatTarget(
+                    name: chat, identity: tool.identity.choice, lockTimeout: tool.stateTimeout)
+                guard tool.bare else { return .chat(target) }
                 // A bare text has no envelope, and the history does not record it.
                 for option in [
                     "--attach", "-i", "--identity-passphrase", "--stateless", "--lock-timeout",
                 ] { try tool.given.refuse(option, with: "--bare") }
-                return .bareChat(path: chat)
+                return .bareChat(target)
             }
             return .mailboxes(try mailboxes(tool, .phrase(chat: chat)))
         }

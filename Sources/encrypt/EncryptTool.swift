@@ -15,7 +15,7 @@ struct EncryptTool: CoreProgram {
             sotto encrypt -p [-s] [-a] [-o FILE] [FILE]
             sotto encrypt --to CARD [--to CARD ...] [--jsonl] [--suite SUITE] [-o FILE] [FILE]
             sotto encrypt --group NAME [--jsonl] [-o FILE] [FILE]
-            sotto encrypt --chat FILE [--to CARD ...] [--jsonl] [--suite SUITE] [-o FILE] [FILE]
+            sotto encrypt --chat CHAT [--to CARD ...] [--jsonl] [--suite SUITE] [-o FILE] [FILE]
             sotto encrypt --detached [--trusted-comment TEXT] [-i FILE] [-o FILE] [FILE]
             """,
         discussion: """
@@ -130,9 +130,9 @@ struct EncryptTool: CoreProgram {
     var elsewhere = false
 
     @Option(
-        "--chat", value: "file",
+        "--chat", value: "chat",
         help:
-            "Encrypt the message for the chat in this file, made by keygen chat; alone or with --to."
+            "Encrypt the message for this chat, a file or a name of keygen chat; alone or with --to."
     )
     var chat: String?
 

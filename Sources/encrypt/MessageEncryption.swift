@@ -8,8 +8,8 @@ import SottoTool
 struct MessageEncryption {
     enum Target {
         case chat(ChatTarget)
-        /// Texts for the chat of this file, without envelopes.
-        case bareChat(path: String)
+        /// Texts for a chat, without envelopes.
+        case bareChat(ChatTarget)
         case mailboxes(Mailboxes)
     }
 
@@ -32,8 +32,8 @@ struct MessageEncryption {
         let output = try Output(path: output, content: .text, inputs: [input])
         let isHandedOn = isElsewhere || output.isRegularFile
         switch target {
-        case .bareChat(let path):
-            let keys = SuiteKeys(identity: nil, chats: [try ChatFile.read(path)])
+        case .bareChat(let chat):
+            let keys = SuiteKeys(identity: nil, chats: [try chat.chat()])
             try write(
                 input, output: output,
                 seal: { messages in

@@ -16,6 +16,7 @@ struct HistoryImport {
     private(set) var outcome = LineOutcome()
     private var added = 0
     private var addedContacts = 0
+    private var addedChats = 0
     private var known = 0
     private var addedGroups = 0
     private var doubtfulGroups = 0
@@ -46,6 +47,7 @@ struct HistoryImport {
         case tombstone(Tombstone)
         case contact(Contact)
         case profile(ProfileRecord)
+        case chat(JSONObject)
         case conversation(Conversation, ConversationSettings)
         case retention(IdentityStore.Retention)
         case reader(IdentityStore.Reader)
@@ -120,6 +122,9 @@ struct HistoryImport {
             hasHeader = true
             return .header
         case "tombstone": return .tombstone(try Tombstone(record))
+        case "chat":
+            _ = try Chat(record: record)
+            return .chat(record)
         case "contact-entry": return .contact(try contacts.read(record))
         case "contact-profile": return .profile(try ProfileRecord(record))
         case "conversation-settings":
@@ -189,6 +194,7 @@ struct HistoryImport {
             case .failed(let failure): return failure
             }
         case .profile(let read): try transaction.keep(read.profile, of: read.id)
+        case .chat(let chat): if try transaction.restore(chat: chat) { addedChats += 1 }
         case .conversation(let conversation, let settings):
             try transaction.restore(settings, of: conversation)
         case .retention(let retention): try transaction.restore(retention)
@@ -234,6 +240,7 @@ struct HistoryImport {
     func report() {
         Terminal.say("history: \(counted(added, "message")) imported")
         if addedContacts > 0 { Terminal.say("history: \(counted(addedContacts, "contact")) added") }
+        if addedChats > 0 { Terminal.say("history: \(counted(addedChats, "chat")) added") }
         if addedGroups > 0 {
             Terminal.say("history: \(counted(addedGroups, "group")) restored")
         }

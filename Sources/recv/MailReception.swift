@@ -40,6 +40,9 @@ struct MailReception {
                 try noteFiles(inbox)
             }
             if ending.error == nil { ahead?.finish() }
+            if ending.replacesLost, !receiving.follows, !receiving.quiet {
+                Terminal.say("recv: note: \(Receiving.lost)")
+            }
             noteLeft(ending.preKeyError, ahead?.error)
             if let unpublished { throw unpublished }
         }

@@ -18,6 +18,13 @@ struct BodyToolTests {
         JSONObject([("type", .string(type)), ("target", .object(target.record))] + members)
     }
 
+    private func profile(_ members: JSONObject) -> JSONObject {
+        var body = members
+        body["type"] = .string("profile")
+        body["issued"] = .string("2026-11-26T09:30:00Z")
+        return body
+    }
+
     /// A body that only a faulty program sends, because `encrypt` refuses it.
     private var malformed: JSONObject { body("reaction", [("emoji", .string("ok"))]) }
 

@@ -1,4 +1,4 @@
-/// What an owner tells others of itself: the members of the body `profile`. sotto-formats(5), BODIES.
+/// The description that an owner sends to its contacts: the members of the body `profile`. sotto-formats(5), BODIES.
 ///
 /// Each value is a claim of its author. A profile replaces one that was issued before it.
 public struct OwnerProfile: Sendable, Hashable {

@@ -116,6 +116,7 @@ package indirect enum OpenedLine: Sendable {
     case dropped
     /// A record that is not a message.
     case record(JSONObject)
+    /// `claimed` is the peer from whom an envelope of a lost session claims to be, which is not authenticated.
     case failed(Failure, id: String?, isFinal: Bool, claimed: KeyID? = nil)
 
     /// Whether opening the same line again would give the same result.

@@ -65,6 +65,8 @@ final class MessageOpening<Input: MessageInput> {
             }
             _ = try senderPolicy.decide(&message, contact: nil, hasContacts: false)
             try message.checkForm()
+            // Its other members are those of a history.
+            if message.isRepair { message.body = RepairBody.body.record }
             return .message(message, number: nil, seen: false)
         }
     }
@@ -146,7 +148,7 @@ final class MessageOpening<Input: MessageInput> {
                 let line = ReadLine<ParsedEnvelope>(
                     number: 0, bytes: bytes,
                     content: .success(try arrived(ParsedEnvelope(envelope), transaction)), id: id)
-                let result = try caught(id, line.content) { parsed in
+                let result = try caught(id, line.content, transaction) { parsed in
                     try open(Attempt(parsed) { parsed.envelope.record }, line, transaction)
                 }
                 let last = try marked(result, id, bytes, transaction, &printed)
@@ -180,12 +182,14 @@ final class MessageOpening<Input: MessageInput> {
         _ line: ReadLine<Input.Content>, _ transaction: StateTransaction?,
         _ body: (ResolvedLine) throws -> OpenedLine
     ) throws -> OpenedLine {
-        try caught(line.id, line.content) { try body(try input.resolve($0, transaction)) }
+        try caught(line.id, line.content, transaction) {
+            try body(try input.resolve($0, transaction))
+        }
     }
 
     /// A failure of a line is its result; an error of the state ends the whole run.
     func caught<Content>(
-        _ id: String?, _ content: Result<Content, Failure>,
+        _ id: String?, _ content: Result<Content, Failure>, _ transaction: StateTransaction? = nil,
         _ body: (Content) throws -> OpenedLine
     ) throws -> OpenedLine {
         let final: [ExitStatus] = [.malformed, .authentication, .replay]
@@ -195,6 +199,9 @@ final class MessageOpening<Input: MessageInput> {
             // The mail that needs a damaged group, or another record that cannot be read, waits, and other mail is opened.
             guard error.isOfOneRecord else { throw error }
             return .failed(error.failure, id: id, isFinal: false)
+        } catch let error as SessionError where error.claimedSender != nil {
+            guard let (failure, claimed) = try lost(error, transaction) else { throw error }
+            return .failed(failure, id: id, isFinal: false, claimed: claimed)
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
             // A message that a suite refuses without a reason may open after another chat or contact is added.
@@ -261,27 +268,7 @@ final class MessageOpening<Input: MessageInput> {
                 sender, contact: try transaction.contact(id: sender),
                 hasContacts: try transaction.hasContacts())
             return try early(envelope, from: sender, error, line.bytes, line.id, transaction)
-        } catch let error as SessionError where error.isOfLostState {
-            guard let sender = attempt.envelope?.from else { throw error }
-            let name = try transaction.contact(id: sender)?.name
-            return .failed(
-                Self.lost(error, from: sender, called: name), id: line.id, isFinal: false,
-                claimed: sender)
         }
-    }
-
-    /// Returns the failure for a message of a session that is not in this state, with the sender that the envelope claims.
-    private static func lost(
-        _ error: SessionError, from sender: KeyID, called name: String?
-    ) -> Failure {
-        let failure = error.failure
-        let message = "\(failure.message); it claims to be from \(name ?? sender.description)"
-        guard let name else { return Failure(failure.status, message, hint: failure.hint) }
-        return Failure(
-            failure.status, message,
-            hint:
-                "this state is new or from a backup; write to \(name), whose messages can then be opened, and who can send the lost ones again"
-        )
     }
 
     private func open(
@@ -347,6 +334,13 @@ final class MessageOpening<Input: MessageInput> {
         }
         if let line = try open(callOf: message, verdict, step, attempt, transaction) {
             return line
+        }
+        if message.isRepair {
+            if !isPreview, verdict == .accepted, let step { try transaction.keep(step) }
+            if !isPreview { try transaction.forgetRequest(id: attempt.id) }
+            return try take(
+                repair: message, isAccepted: verdict == .accepted, (repeatID, attempt.digest),
+                transaction)
         }
         if let body, verdict == .accepted {
             return try take(
@@ -459,7 +453,9 @@ final class MessageOpening<Input: MessageInput> {
             try transaction.contact(id: sender) != nil
         else { return .dropped }
         guard !isPreview else { return nil }
-        let check = try transaction.check(signal, from: sender)
+        var check = try transaction.check(signal, from: sender)
+        // The other side's offers and answers in another messenger need not be here.
+        if check == .unknown, attempt.envelope == nil { check = .valid }
         let isStored = check == .valid && signal.kind != .candidates
         guard !isStored else { return nil }
         if let step { try transaction.keep(step) }
@@ -467,6 +463,7 @@ final class MessageOpening<Input: MessageInput> {
         let failure: Failure
         switch check {
         case .valid: return .message(message, number: nil, seen: false)
+        case .unknown: failure = Failure(.malformed, "the call \(signal.call) was not offered")
         case .odd(let reason): failure = Failure(.malformed, "the call \(signal.call) \(reason)")
         case .tooMany(let count):
             failure = Failure(

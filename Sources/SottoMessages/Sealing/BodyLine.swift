@@ -35,6 +35,7 @@ extension MessageBody {
             groupLine()
         case .other(.devices): "[list of devices]"
         case .other(.sync): "[data for an own device]"
+        case .other(.repair): repairLine().text
         case .system("key-accepted"):
             "[a new key of this contact was accepted; the id before: \(extra["former"]?.string ?? "?")]"
         case .system("verified"): "[the key of this contact was verified]"
@@ -80,8 +81,26 @@ extension MessageBody {
     func lineAndCommand(
         about target: String, identity: String
     ) -> (text: String, command: String?)? {
-        guard case .other(.group) = kind else { return line(about: target).map { ($0, nil) } }
-        return groupLine(identity)
+        switch kind {
+        case .other(.group): return groupLine(identity)
+        case .other(.repair): return repairLine(identity)
+        default: return line(about: target).map { ($0, nil) }
+        }
+    }
+
+    /// A description of the news that a contact lost a state, and the command that follows it or `nil`.
+    private func repairLine(_ identity: String = "") -> (text: String, command: String?) {
+        let name = extra["name"]?.string ?? ""
+        let who = name.isEmpty ? "you" : Self.shown(name: name)
+        let unread = extra["unread"]?.integer ?? 0
+        guard unread > 0, !name.isEmpty else {
+            return ("[\(who) lost the messages of a machine]", nil)
+        }
+        let what = unread == 1 ? "1 message" : "\(unread) messages"
+        return (
+            "[\(who) lost the messages of a machine; \(what) of yours may be unread] to send them again:",
+            "sotto history repeat \(shellWord(name))\(identity) --send"
+        )
     }
 
     /// A description of the events of a group, and the command that follows it.

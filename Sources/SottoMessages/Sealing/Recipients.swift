@@ -1,5 +1,5 @@
 import Glibc
-import Sotto
+package import Sotto
 package import SottoBytes
 import SottoContacts
 import SottoState
@@ -13,7 +13,7 @@ package struct Mailboxes {
         case best
         case sealed
         case ratchet
-        /// `phrase`, for the chat in this file.
+        /// `phrase`, for the chat in this file or with this name.
         case phrase(chat: String)
     }
 
@@ -52,14 +52,19 @@ package struct Mailboxes {
 
 /// A chat that gets each message without an address, and the history that records it.
 package struct ChatTarget {
-    /// The chat's file.
-    let path: String
+    /// The chat's file, or the name of a stored chat.
+    let name: String
     let identity: IdentityChoice
     /// Seconds to wait for another process that uses the state; `nil` if no state is used.
     let lockTimeout: Double?
 
-    package init(path: String, identity: IdentityChoice, lockTimeout: Double?) {
-        (self.path, self.identity, self.lockTimeout) = (path, identity, lockTimeout)
+    /// Returns the chat, without an envelope for it.
+    package func chat() throws -> Chat {
+        try AddressBook(identity.load, lockTimeout: lockTimeout).chat(name)
+    }
+
+    package init(name: String, identity: IdentityChoice, lockTimeout: Double?) {
+        (self.name, self.identity, self.lockTimeout) = (path, identity, lockTimeout)
     }
 }
 
@@ -91,13 +96,13 @@ package struct Recipients {
     let pool = ThreadPool(
         threads: ThreadPool.size - 1, beforeWaiting: FreedMemory.wipeCache)
 
-    /// A chat needs no identity, so a user without one can write to it. The history has the messages if an identity can
+    /// The file of a chat needs no identity, so a user without one can write to it. The history has the messages if an identity can
     /// be read without a prompt. The envelopes have no address, so `send` never gets them.
     package init(_ chat: ChatTarget) throws {
         isHandedOn = true
-        keys = SuiteKeys(identity: nil, chats: [try ChatFile.read(chat.path)])
         (ttl, relay) = (nil, nil)
         let book = AddressBook(chat.identity.load, lockTimeout: chat.lockTimeout)
+        keys = SuiteKeys(identity: nil, chats: [try book.chat(chat.name)])
         store = chat.lockTimeout == nil ? nil : try book.storeWithoutPrompt(chat.identity)
         named = .chat
         directory = nil
@@ -110,7 +115,7 @@ package struct Recipients {
         let book = AddressBook(mailboxes.identity.load, lockTimeout: mailboxes.lockTimeout)
         let identity = try book.identity()
         var chats: [Chat] = []
-        if case .phrase(let path) = mailboxes.method { chats = [try ChatFile.read(path)] }
+        if case .phrase(let name) = mailboxes.method { chats = [try book.chat(name)] }
         keys = SuiteKeys(identity: identity, chats: chats, classic: mailboxes.isClassic)
         ttl = mailboxes.ttl
         relay = identity.relay
@@ -284,6 +289,8 @@ package struct Recipients {
             job.group = try directory.group(name, transaction)
             return job
         }
+        // A recipient who lost a session opens it too, and so does one who has lost nothing.
+        let isShort = ttl.isShortTTL || message.body["type"]?.string == RepairBody.type
         let destinations: [Destination]
         switch (named, message.to) {
         case (.mailboxes(let known), let to):
@@ -292,11 +299,11 @@ package struct Recipients {
                 guard known.map(\.id) == [person.id] else { throw Failure.otherRecipient }
             }
             destinations = try known.map {
-                try directory.destination($0, ttl: ttl, transaction)
+                try directory.destination($0, isShort: isShort, transaction)
             }
         case (_, let to?):
             let destination = try directory.destination(
-                directory.person(named: to), ttl: ttl, transaction)
+                directory.person(named: to), isShort: isShort, transaction)
             if destination.isUnlisted, message.body["type"]?.string == GroupBody.type {
                 // The person is told after the group lists the relay.
                 if let transaction, let person = destination.id,

@@ -29,7 +29,9 @@ public struct ECP1File: Sendable, Equatable {
     public static let rounds = 600_000
     /// The longest file, 1 MiB.
     public static let limit = 1 << 20
-    static let magic = Array("ECP1".utf8)
+    /// The beginning of a file of any version.
+    public static let mark = Array("ECP".utf8)
+    static let magic = mark + Array("1".utf8)
     private static let saltSize = 16
 
     /// The file's bytes.
@@ -37,7 +39,7 @@ public struct ECP1File: Sendable, Equatable {
 
     /// Reads a file's structure. It does not verify anything.
     public init(_ bytes: [UInt8]) throws(ECP1Error) {
-        guard bytes.starts(with: Self.magic.dropLast()), bytes.count > 3,
+        guard bytes.starts(with: Self.mark), bytes.count > 3,
             (0x30...0x39).contains(bytes[3])
         else { throw .form }
         guard bytes[3] == Self.magic[3] else { throw .version }

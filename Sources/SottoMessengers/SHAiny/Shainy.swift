@@ -177,6 +177,36 @@ public struct ShainyMessage: Sendable {
     public let hash: [UInt8]
     /// The quotation, if the message has one.
     public let reply: Reply?
+    /// What the server's event `new_message` says of the message; nothing proves it.
+    public let claims: Claims
+
+    /// The members of a message in the server's event `new_message` that its ciphertext does not have. Malformed ones are left out.
+    public struct Claims: Sendable {
+        /// The message's id at the server, which quotations name.
+        public let messageID: String?
+        /// The nickname of the sender.
+        public let senderName: String?
+        /// When it was sent, as a text or a number.
+        public let timestamp: JSON?
+
+        fileprivate init(_ message: JSONObject) {
+            func text(_ value: JSON?) -> String? {
+                value?.string.flatMap { (1...255).contains($0.utf8.count) ? $0 : nil }
+            }
+            messageID = text(message["id"])
+            senderName = text(message["senderName"])
+            let time = message["timestamp"]
+            timestamp = time?.integer == nil ? text(time).map { .string($0) } : time
+        }
+
+        /// The members for the details of a message.
+        var members: [(String, JSON?)] {
+            [
+                ("messageId", messageID.map { .string($0) }),
+                ("senderName", senderName.map { .string($0) }), ("timestamp", timestamp),
+            ]
+        }
+    }
 
     /// The id of the message in Sotto, from its ciphertext, because the messenger's texts have no id.
     var id: String { Envelope.id(of: Array(encryptedText.utf8)) }
@@ -232,16 +262,29 @@ public struct ShainyMessage: Sendable {
         self.encryptedText = encryptedText
         self.hash = hash
         self.reply = reply
+        claims = Claims([:])
     }
 
-    /// Reads a record, also in the documented form, which has all members but `type` in a member `payload`. Returns
-    /// `nil` if it is malformed.
+    /// Reads a record: `send_message`, as the app writes it, or one of the documented events `sendMessage` and
+    /// `new_message`. Their members other than `type` may be in a member `payload`. Those of `new_message` are `chatId` and
+    /// `message`. Returns `nil` if it is malformed.
     public init?(record: JSONObject) {
-        guard record["type"]?.string == "send_message" else { return nil }
+        guard let type = record["type"]?.string else { return nil }
         var members = record
         if let payload = record["payload"] {
-            guard let object = payload.object, record["encryptedText"] == nil else { return nil }
+            guard let object = payload.object, record["encryptedText"] == nil,
+                record["message"] == nil
+            else { return nil }
             members = object
+        }
+        switch type {
+        case "send_message", "sendMessage": claims = Claims([:])
+        case "new_message":
+            guard var message = members["message"]?.object else { return nil }
+            message["chatId"] = members["chatId"]
+            claims = Claims(message)
+            members = message
+        default: return nil
         }
         let fields = Fields<FieldError>(members)
         do throws(FieldError) {

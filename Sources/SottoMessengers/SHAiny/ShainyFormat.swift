@@ -76,6 +76,7 @@ public enum ShainyFormat: MessengerFormat {
     {
         guard let (chat, details) = find(envelope.payload, keys) else { throw SuiteError.refused }
         var record = envelope.payload
+        let claims = record["claims"]?.object ?? [:]
         record["type"] = .string("send_message")
         record["chatId"] = .string(chat.id())
         guard let message = ShainyMessage(record: record),
@@ -97,7 +98,10 @@ public enum ShainyFormat: MessengerFormat {
             id: envelope.id, from: nil, to: nil, time: nil, suite: .shainy, authenticated: false,
             details: [
                 "chat": .object(details),
-                "untrusted": .object(["time": .string(envelope.time.description)]),
+                "untrusted": .object(
+                    JSONObject(
+                        [("time", .string(envelope.time.description))]
+                            + claims.members.map { ($0.name, $0.value) })),
             ], legacy: legacyReason, body: body)
     }
 
@@ -140,7 +144,8 @@ public enum ShainyFormat: MessengerFormat {
         }
     }
 
-    /// Creates an envelope from `{"type":"send_message",…}`, also in the documented form with a `payload`.
+    /// Creates an envelope from a record that ``ShainyMessage/init(record:)`` reads. What the server says of the message is in a
+    /// member `claims`.
     public static func envelope(
         of record: JSONObject, with keys: MessengerKeys
     ) throws -> MessengerEnvelope {
@@ -149,6 +154,8 @@ public enum ShainyFormat: MessengerFormat {
         }
         var payload = message.record
         payload["type"] = nil
+        let claims = JSONObject(message.claims.members)
+        if !claims.members.isEmpty { payload["claims"] = .object(claims) }
         return MessengerEnvelope(
             id: message.id, messenger: .shainy, to: nil,
             time: .now(), payload: payload)

@@ -6,6 +6,8 @@ public enum Whisper2Format: MessengerFormat {
     /// The members of a record that the format interprets.
     public static let payloadMembers = [
         "messageId", "groupId", "from", "to", "timestamp", "nonce", "ciphertext", "sig",
+        // The frame of a call.
+        "type", "payload",
     ]
     /// The members of a record that are encrypted, and those that prove or describe them.
     public static let encryptedMembers = ["nonce", "ciphertext", "sig"]
@@ -23,6 +25,11 @@ public enum Whisper2Format: MessengerFormat {
     ) throws -> MessengerEnvelope {
         guard let account = recipient.profiles.whisper2 else {
             throw MessengerError.noProfile(.whisper2)
+        }
+        if draft.body["type"]?.string == CallSignal.type,
+            case .call(let signal) = try MessageBody(draft.body).kind
+        {
+            return try seal(signal, draft, to: recipient.id, account, with: keys)
         }
         let own = try keys.whisper2Keys()
         let text = try draft.text(members: ["replyTo"])
@@ -83,20 +90,25 @@ public enum Whisper2Format: MessengerFormat {
         // A sender who knows only the account addresses the envelope to the account's key.
         let ids = [keys.ownID, KeyID(publicKey: try keys.whisper2Keys().signingKey)]
         guard envelope.to == nil || ids.contains(envelope.to) else { throw SuiteError.refused }
-        let message = try Whisper2Message(record: envelope.payload)
-        guard Timestamp.range.contains(message.frame.time / 1000) else { throw SuiteError.refused }
-        guard let sender = try keys.whisper2Account(message.frame.from) else {
-            throw SuiteError.refused
-        }
-        let own = try keys.whisper2Keys()
-        let account = (try? keys.ownWhisperID()) ?? message.to
-        let opened = try message.open(
-            with: own, as: account, from: sender.account, allowUnverified: true)
+        let call = try call(in: envelope.payload)
+        let message = try call == nil ? Whisper2Message(record: envelope.payload) : nil
+        guard let frame = call?.frame ?? message?.frame, let to = call?.to ?? message?.to,
+            Timestamp.range.contains(frame.time / 1000),
+            let sender = try keys.whisper2Account(frame.from)
+        else { throw SuiteError.refused }
         if let skew = keys.options.maximumSkew {
-            guard message.frame.skew(from: Timestamp.milliseconds()) <= skew else {
+            guard frame.skew(from: Timestamp.milliseconds()) <= skew else {
                 throw SuiteError.refused
             }
         }
+        let own = try keys.whisper2Keys()
+        let account = (try? keys.ownWhisperID()) ?? to
+        if let call {
+            return try self.opened(call, envelope, sender, own, as: account, with: keys)
+        }
+        guard let message else { throw SuiteError.refused }
+        let opened = try message.open(
+            with: own, as: account, from: sender.account, allowUnverified: true)
         return Message(
             id: message.id, from: sender.id, to: keys.ownID,
             time: Timestamp(seconds: message.frame.time / 1000), suite: .whisper2,
@@ -177,7 +189,8 @@ public enum Whisper2Format: MessengerFormat {
 
     /// The message's own id, which the signature covers.
     public static func repeatID(of envelope: MessengerEnvelope) -> String {
-        "whisper2/" + (envelope.payload["from"]?.string ?? "") + "/"
+        if envelope.payload["type"] != nil { return "whisper2/call/" + envelope.id }
+        return "whisper2/" + (envelope.payload["from"]?.string ?? "") + "/"
             + (envelope.payload["messageId"]?.string ?? "")
     }
 
@@ -199,6 +212,15 @@ public enum Whisper2Format: MessengerFormat {
     public static func envelope(
         of record: JSONObject, with keys: MessengerKeys
     ) throws -> MessengerEnvelope {
+        do {
+            if let call = try call(in: record) {
+                return MessengerEnvelope(
+                    id: id(of: call), messenger: .whisper2, to: keys.ownID,
+                    time: Timestamp(seconds: call.frame.time / 1000), payload: call.record)
+            }
+        } catch is Whisper2RecordError {
+            throw SuiteError.refused
+        }
         let record = tolerant(record)
         let message: Whisper2Message
         do {

@@ -22,6 +22,8 @@ public struct Contact: Sendable, Equatable {
     public var getsPresence = false
     /// The parts of the owner's profile that this contact sees, of ``detailParts``. Every contact sees the other parts.
     public var seenDetails: Set<OwnerProfile.Part> = []
+    /// Whether messages are sent again without a question after the contact lost a state. A changed key ends it.
+    public var getsRepeats = false
     /// Accounts in other messengers, learned from the messengers' own codes and not from a card, by the messengers'
     /// names. The state does not interpret them.
     public var accounts = JSONObject()
@@ -81,7 +83,7 @@ public struct Contact: Sendable, Equatable {
     }
 
     /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","receipts","typing",
-    /// "presence","seenDetails","added","profiles","compared","address","formerAddresses","card","changed"}`. A card that was given as
+    /// "presence","seenDetails","repair","added","profiles","compared","address","formerAddresses","card","changed"}`. A card that was given as
     /// a URI is a string; an address is its salt, which is useless without the identity.
     public var record: JSONObject {
         JSONObject([
@@ -96,6 +98,7 @@ public struct Contact: Sendable, Equatable {
                 seenDetails.isEmpty
                     ? nil : .array(seenDetails.map(\.rawValue).sorted().map { .string($0) })
             ),
+            ("repair", getsRepeats ? .string("auto") : nil),
             ("added", .string(added.description)),
             ("profiles", accounts.members.isEmpty ? nil : .object(accounts)),
             ("compared", compared.isEmpty ? nil : compared.json),
@@ -134,6 +137,7 @@ public struct Contact: Sendable, Equatable {
             try field.text { name in Self.detailParts.first { $0.rawValue == name } }
         }
         seenDetails = Set(seen ?? [])
+        getsRepeats = try fields["repair"].optional?.text { $0 == "auto" ? true : nil } ?? false
         accounts = try fields["profiles"].optional?.object() ?? JSONObject()
         compared = try fields["compared"].optional?.value { ComparedKeys($0) } ?? ComparedKeys()
         address = try fields["address"].optional?.value(Self.address)

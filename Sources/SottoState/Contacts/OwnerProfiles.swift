@@ -96,7 +96,7 @@ extension StateTransaction {
     public struct ProfileCopy: Sendable, Hashable {
         /// The profile, without what the contact does not see.
         public let profile: OwnerProfile
-        /// Whether it differs from what was sent to the contact last. A profile without parts is not due before another one
+        /// Whether it differs from the profile that was sent to the contact last. A profile without parts is not due before another one
         /// was sent.
         public let isDue: Bool
     }

@@ -29,7 +29,7 @@ extension StoredGroup {
         case .delete(let target), .pin(let target, _), .unpin(let target):
             target.from == author || rank >= state.policy.pin
         // A call is between two people.
-        case .other(.group), .call: false
+        case .other(.group), .other(.repair), .call: false
         default: true
         }
     }

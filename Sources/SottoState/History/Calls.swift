@@ -159,6 +159,8 @@ extension StateTransaction {
     package enum CallCheck: Sendable, Equatable {
         /// The next step of its call.
         case valid
+        /// The signal of a call of which no offer is here.
+        case unknown
         /// Not a step of a call with this person: the words say why.
         case odd(String)
         /// An offer above ``callLimit``. It was counted: the number of such offers after the last one that was stored.
@@ -170,12 +172,12 @@ extension StateTransaction {
         _ signal: CallSignal, from peer: KeyID, at now: Timestamp = .now()
     ) throws(StateError) -> CallCheck {
         guard let row = try store.conversationRow(.peer(peer), connection) else {
-            return signal.kind == .offer ? .valid : .odd("was not offered")
+            return signal.kind == .offer ? .valid : .unknown
         }
         if let call = try store.call(signal.call, in: row, connection) {
             return call.flaw(of: signal, isOwnSignal: false, at: now).map { .odd($0) } ?? .valid
         }
-        guard signal.kind == .offer else { return .odd("was not offered") }
+        guard signal.kind == .offer else { return .unknown }
         let recent = try store.events(on: Self.calls, in: row, connection).filter {
             $0.direction == .received && !$0.isImported
                 && ($0.received?.seconds ?? 0) > now.seconds - Self.callWindow

@@ -121,6 +121,8 @@ extension HistoryEntry.Kind {
         case .pin, .unpin: self = .pin
         // The other signals of a call change the line of its offer.
         case .call(let signal) where signal.kind != .offer: self = .event
+        // It changes no message, and is shown.
+        case .other(.repair): self = .content
         case .reaction, .edit, .delete, .receipt, .typing, .presence, .profile, .history, .other:
             self = .event
         case .text, .data, .file, .timer, .call, .system, .unknown, nil: self = .content

@@ -159,7 +159,11 @@ extension StateTransaction {
         var kind = HistoryEntry.Kind(body)
         let author =
             direction == .sent ? owner.id : record["from"]?.string.flatMap { KeyID($0) }
-        if direction == .received, author == owner.id, isOwn, try hasSent(id) { kind = .copy }
+        if direction == .received, isOwn, let body = record["body"]?.object,
+            try isCopy(id, of: author, body, in: conversation)
+        {
+            kind = .copy
+        }
         let expires = Self.expiry(of: message, body, kind)
         let isOver = expires.map { $0 <= now.seconds } ?? false
         // A tombstone from elsewhere would refuse an envelope that is still to come.

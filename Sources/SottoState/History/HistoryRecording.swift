@@ -10,7 +10,10 @@ extension StateTransaction {
         id: String, digest: [UInt8], _ message: Message, at time: Timestamp = .now()
     ) throws(StateError) -> Int64 {
         var kind: HistoryEntry.Kind?
-        if message.from == owner.id, try hasSent(message.id) { kind = .copy }
+        let conversation = Conversation(of: message, owner: owner.id)
+        if try isCopy(message.id, of: message.from, message.body, in: conversation) {
+            kind = .copy
+        }
         return try insert(
             store.newMessage(
                 id, message, .received, kind, digest: digest, author: message.from, time),
@@ -43,6 +46,23 @@ extension StateTransaction {
             return nil
         }
         return ConversationPlace(number: try row(of: conversation).number)
+    }
+
+    /// Returns whether an opened message was sent from here. A message of a chat has no author, and its server returns it to all
+    /// members: it must have the content of the sent one too, because another member can claim the id.
+    func isCopy(
+        _ id: String, of author: KeyID?, _ body: JSONObject, in conversation: Conversation
+    ) throws(StateError) -> Bool {
+        if let author {
+            guard author == owner.id else { return false }
+            return try hasSent(id)
+        }
+        guard case .chat = conversation else { return false }
+        let sent = try store.entries(
+            "WHERE mark = ?", store.mark(sent: id), connection: connection
+        ).first
+        guard let sent, sent.conversation == conversation else { return false }
+        return sent.record["body"]?.object?.isSameContent(as: body) ?? false
     }
 
     /// Returns whether a message with this id was sent from here.
@@ -248,13 +268,13 @@ extension IdentityStore {
     }
 
     /// Returns the row of a message of another sender that was opened and is stored at `time`, as
-    /// ``row(ofSent:in:at:)`` does. `digest` is ``Envelope/digest``. Returns `nil` for a message of the owner, because it
-    /// can be a copy.
+    /// ``row(ofSent:in:at:)`` does. `digest` is ``Envelope/digest``. Returns `nil` for a message of the owner
+    /// and for one of a chat, because it can be a copy.
     public func row(
         ofOpened message: Message, id: String, digest: [UInt8], in place: ConversationPlace?,
         at time: Timestamp
     ) -> HistoryRow? {
-        guard message.from != owner.id else { return nil }
+        guard let from = message.from, from != owner.id else { return nil }
         let new = newMessage(
             id, message, .received, nil, digest: digest, author: message.from, time)
         return row(new, in: place, time)

@@ -5,7 +5,7 @@ import SottoState
 import SottoTool
 
 /// A backup: records of the contacts, the profiles, the conversations, the groups and all messages, one on each line, signed by the identity and
-/// encrypted as an age file. It has no sessions and no chains of groups.
+/// encrypted as an age file. It has the keys of the stored chats, and no sessions and no chains of groups.
 ///
 /// sotto-formats(5), HISTORY BACKUP.
 struct Backup {
@@ -35,6 +35,7 @@ struct Backup {
         for (id, profile) in try store.profiles() {
             try lines.write(ProfileRecord(id: id, profile).record)
         }
+        for chat in try store.chats() { try lines.write(chat) }
         var read: [Conversation: HistoryPlace] = [:]
         for summary in try store.conversations() {
             read[summary.conversation] = summary.readPlace

@@ -84,6 +84,9 @@ struct HintTests {
             "needs a group with members; aNameInPlaceOfAFileIsNamed runs it",
         "to save the files of its messages: sotto save --all …":
             "needs files at a relay; saveFetchesAndSaves saves all of a contact",
+        "make one: sotto contact profile set --name NAME": "has a name to fill in",
+        "the profile …; to tell your contacts: sotto contact profile send… | sotto encrypt… | sotto send":
+            "needs a terminal; onATerminalNothingIsPrintedForATool prints it",
         "make a relay yours: sotto keygen set --relay URL": "has an address to fill in",
         "sotto: note: the card has no name; to set one: sotto keygen set --name NAME --send":
             "has a name to fill in",

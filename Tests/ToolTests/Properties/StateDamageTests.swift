@@ -30,7 +30,9 @@ import Testing
     private static let tables: [Table] = [
         Table(
             name: "contact", columns: "number", context: { _ in .contact },
-            needed: ["encrypt to carol", "decrypt from carol"]),
+            needed: ["encrypt to carol", "decrypt from carol", "contact show carol"]),
+        Table(
+            name: "profile", columns: "peer", context: { .profile(peer: $0.bytes(1)) }, needed: []),
         Table(
             name: "conversation", columns: "number",
             context: { .conversation(number: $0.integer(1)) }, needed: []),
@@ -127,6 +129,11 @@ import Testing
         try store.transaction { transaction in
             try transaction.keep(bundle)
             try transaction.acknowledge(0, by: "reader")
+            for id in [alice.identity.id, circle["carol"].identity.id] {
+                var profile = OwnerProfile(issued: .now())
+                profile.name = "Carol"
+                try transaction.keep(profile, of: id)
+            }
             _ = try transaction.request(
                 Sample.record(to: alice.identity.id).serialized(), id: "request", from: mallory.id)
             _ = try transaction.receive([waiting], of: group, from: mallory.id)
@@ -156,6 +163,7 @@ import Testing
         return [
             ("contact list", tool("contact", "list")),
             ("contact requests", tool("contact", "requests")),
+            ("contact show carol", tool("contact", "show", "carol")),
             (
                 "encrypt to carol", tool("encrypt", "--to", "carol", stdin: Array("hello".utf8))
             ),
@@ -191,7 +199,8 @@ import Testing
         #expect(Set(names) == Set(Self.tables.map(\.name)))
         return try Self.tables.flatMap { table in
             // These tables have no rowid.
-            let key = ["prekey", "group_member", "bundle", "reader"].contains(table.name)
+            let key = ["prekey", "group_member", "bundle", "reader", "profile"].contains(
+                table.name)
             let rows = try alice.state { connection throws(StateError) in
                 try connection.rows(
                     """
@@ -214,7 +223,7 @@ import Testing
             (condition, values) = ("kind = \(kind) AND id = ?2", ([], id))
         case .groupMember(let group, let mark):
             (condition, values) = ("mark = ?1 AND group_id = ?2", (mark, group))
-        case .bundle(let mark): (condition, values) = ("peer = ?1", (mark, 0))
+        case .bundle(let mark), .profile(let mark): (condition, values) = ("peer = ?1", (mark, 0))
         case .reader(let mark): (condition, values) = ("mark = ?1", (mark, 0))
         default: (condition, values) = ("rowid = ?2", ([], row.rowID))
         }
