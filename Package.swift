@@ -431,7 +431,7 @@ let package = Package(
         .testTarget(
             name: "SottoMessengersTests",
             dependencies: [
-                "Sotto", "SottoPadding", "SottoMessengers", "TestSupport",
+                "Sotto", "SottoPadding", "SottoMessengers", "SottoState", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),

@@ -79,6 +79,9 @@ struct OpenBook {
         let text = RecipientArgument.pasted(text)
         if let id = KeyID(text) {
             let contact = try book.store()?.contact(id: id)
+            if contact == nil, let account = try account(of: id) {
+                return try book.find(account, for: .acting)
+            }
             return Correspondent(id: id, card: contact?.card, contact: contact)
         }
         if ContactName.looksLikeID(text), !RecipientArgument.isFile(text) {
@@ -103,6 +106,12 @@ struct OpenBook {
             return try person(id.description)
         }
         return try book.find(text, for: .acting)
+    }
+
+    /// Returns the account in another messenger of a waiting sender without a key, or `nil`.
+    private func account(of id: KeyID) throws -> String? {
+        guard !id.isKey else { return nil }
+        return try book.store()?.requests().first { $0.from == id }?.account
     }
 
     /// Returns the waiting envelopes and records of a person, a line each.

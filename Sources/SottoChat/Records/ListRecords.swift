@@ -84,7 +84,10 @@ struct ChatRequest: Sendable, Hashable {
     var claimedName: String?
 
     init?(_ record: JSONObject) {
-        guard record.isA("requests"), let id = record.line("from") else { return nil }
+        // Messages of an account in another messenger are not accepted here: bridge opens them.
+        guard record.isA("requests"), record["account"] == nil, let id = record.line("from") else {
+            return nil
+        }
         self.id = id
         count = record.count("count")
         claimedName = record.line("claimedName", limit: 40)

@@ -1,4 +1,5 @@
 import Sotto
+import SottoState
 import TestSupport
 import Testing
 

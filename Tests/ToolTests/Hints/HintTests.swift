@@ -160,7 +160,21 @@ struct HintTests {
         "none; to set it: sotto keygen set… --relay URL": "has an address to fill in",
         "to accept and read: sotto contact accept ……… | sotto decrypt…":
             "is printed on a terminal; aTerminalShowsHowToAcceptARequest pastes it",
-        "to read before you decide: sotto contact requests …… | sotto decrypt --preview --text…":
+        "sotto contact accept … | sotto decrypt":
+            "the chat runs it; the hint of contact add has a case",
+        "to accept and read: sotto contact accept ……… | sotto bridge open ……":
+            "has a URL to fill in; Whisper2ContactTests accept an account",
+        "scan the account's code, or add its URL: sotto contact add --name … URL":
+            "has a URL to fill in; aPlaceholderCannotBeWrittenTo adds it",
+        "add the account's URL with its signing key, skey: sotto contact add --name … URL":
+            "has a URL to fill in; theURLWithTheSigningKeyCompletesTheContact adds it",
+        "whose messages are not authenticated; to add the signing key: sotto contact add --name … URL":
+            "has a URL to fill in; theURLWithTheSigningKeyCompletesTheContact adds it",
+        "who cannot be written to; to add the key: sotto contact add --name … URL":
+            "has a URL to fill in; aPlaceholderCannotBeWrittenTo adds it",
+        "scan the account's code, or give its URL: sotto contact accept … URL":
+            "has a URL to fill in; messagesOfUnknownAccountsWaitByWhisperID give it",
+        "to read before you decide: sotto contact requests …… | … --preview --text……":
             "is printed on a terminal; aTerminalShowsHowToAcceptARequest pastes it",
         "to read them: «decryptCommand»":
             "is printed on a terminal; TerminalRecordTests run the whole command",
