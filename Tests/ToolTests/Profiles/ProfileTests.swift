@@ -263,6 +263,25 @@ import Testing
         #expect(try profile(of: "me", at: "alice")?["name"]?.string == "Alice")
     }
 
+    /// The author of a message in an export is a claim, also after it was in the owner's backup.
+    @Test func aClaimInABackupChangesNoProfile() throws {
+        let (owner, bob) = (alice.identity.id, circle["bob"].identity.id)
+        let record: JSONObject = [
+            "v": .integer(1), "type": .string("message"), "id": .string(Envelope.newID()),
+            "from": .string(bob.description), "to": .string(owner.description),
+            "time": .string("2026-11-26T09:30:00Z"),
+            "body": .object(body(["name": .string("claimed")])),
+        ]
+        circle.home.files.write("export.ndjson", record.serialized() + [10])
+        try circle.must("alice", "history", ["import", "export.ndjson"])
+        #expect(try profile(of: "bob", at: "alice") == nil)
+        try circle.must("alice", "history", ["export", "--backup", "-o", "backup.age"])
+        try FileManager.default.removeItem(atPath: circle.home.files(alice.stateDirectory))
+        try circle.must("alice", "history", ["import", "backup.age"])
+        #expect(try alice.history("--raw", "bob").count == 1)
+        #expect(try profile(of: "bob", at: "alice") == nil)
+    }
+
     @Test func anAcceptedKeySeesNoDetails() throws {
         try circle.must("alice", "contact", ["set", "bob", "phone=on", "receipts=on"])
         let mallory = try Party("mallory", in: circle.home)
