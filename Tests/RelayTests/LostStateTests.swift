@@ -84,6 +84,8 @@ import Testing
         try say("alice", "lost")
         let (status, _) = they.shell("bob", "recv -q | decrypt -q --text")
         #expect(status == 10)
-        #expect(they.errors.contains("claims to be from \(they.alice.id.description.prefix(16))…"), "\(they.errors)")
+        #expect(
+            they.errors.contains("claims to be from \(they.alice.id.description.prefix(16))…"),
+            "\(they.errors)")
     }
 }

@@ -154,7 +154,8 @@ extension StateTransaction {
             WHERE conversation = ? AND sent = 0 AND kind = 0 AND time >= ? AND sealed IS NOT NULL
             ORDER BY number DESC LIMIT ?
             """, row.number, start, RepairBody.mostExamined, connection: connection)
-        let answered = Set(answers.compactMap { $0.isImported ? nil : $0.body?.content.reply?.target.id })
+        let answered = Set(
+            answers.compactMap { $0.isImported ? nil : $0.body?.content.reply?.target.id })
         return try sent.reversed().filter { entry throws(StateError) in
             guard !entry.isGone, !entry.isImported, entry.body?.isContent == true,
                 let id = entry.id,

@@ -423,7 +423,9 @@ extension SessionError: FailureError {
                 .noKey, "no session with the recipient, and no prekey bundle to begin one",
                 hint: "claim a bundle: sotto recv --bundle \(peer)")
         case .unknownSession(let peer):
-            Self.lost("belongs to a session that is not in this state", claimed: String(peer.description.prefix(16)) + "…")
+            Self.lost(
+                "belongs to a session that is not in this state",
+                claimed: String(peer.description.prefix(16)) + "…")
         case .preKeyGone(let peer):
             Self.lost(
                 "begins a session with a prekey that is not in this state",
