@@ -1,5 +1,5 @@
 import NIOCore
-package import Sotto
+import Sotto
 package import SottoWire
 
 /// A request of the owner of a mailbox for credentials for the relay's TURN servers.

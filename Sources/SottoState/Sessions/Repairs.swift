@@ -71,10 +71,11 @@ extension StateTransaction {
     public func repairsDue(
         _ state: NewState, at now: Timestamp = .now()
     ) throws(StateError) -> [RepairDue] {
-        try store.contacts(connection).compactMap { contact throws(StateError) in
+        var due: [RepairDue] = []
+        for contact in try store.contacts(connection) {
             guard !contact.name.isEmpty, !contact.isBlocked, contact.changed == nil,
                 contact.id != owner.id
-            else { return nil }
+            else { continue }
             let mark = store.mark(contact.id)
             let unopened = try note(.unopened, mark: mark).flatMap {
                 $0 >= state.since.seconds ? Timestamp(seconds: $0) : nil
@@ -82,12 +83,13 @@ extension StateTransaction {
             let began = try connection.exists(
                 "SELECT 1 FROM session WHERE peer = ? AND retired = 0 AND began >= ?", mark,
                 state.since.seconds)
-            guard unopened != nil || !began else { return nil }
+            guard unopened != nil || !began else { continue }
             let told = try note(.repairMade, mark: mark).flatMap {
                 (0..<RepairBody.pause).contains(now.seconds - $0) ? Timestamp(seconds: $0) : nil
             }
-            return RepairDue(contact: contact, unopened: unopened, told: told)
+            due.append(RepairDue(contact: contact, unopened: unopened, told: told))
         }
+        return due
     }
 
     /// Records that a contact is told. The sessions with the contact are not used any more, and the next publication has new signed
@@ -156,17 +158,20 @@ extension StateTransaction {
             """, row.number, start, RepairBody.mostExamined, connection: connection)
         let answered = Set(
             answers.compactMap { $0.isImported ? nil : $0.body?.content.reply?.target.id })
-        return try sent.reversed().filter { entry throws(StateError) in
+        var unread: [HistoryEntry] = []
+        for entry in sent.reversed() {
             guard !entry.isGone, !entry.isImported, entry.body?.isContent == true,
                 let id = entry.id,
                 !answered.contains(id)
-            else { return false }
-            return try !store.events(on: id, in: row, connection).contains { event in
+            else { continue }
+            let hasArrived = try store.events(on: id, in: row, connection).contains { event in
                 event.direction == .received
                     ? !event.isImported
                     : event.isRepeat && event.received?.seconds ?? 0 >= taken
             }
+            if !hasArrived { unread.append(entry) }
         }
+        return unread
     }
 
     /// Returns how many messages can be sent again to a contact today, after `count` more are.
