@@ -42,6 +42,10 @@ public enum Reason: String, Sendable, CaseIterable {
     case workRequired = "work_required"
     /// The mailbox gets more messages in a minute than allowed, or the network uploaded more in a day.
     case tooMany = "too_many"
+    /// The relay sends no wake-ups to that address.
+    case wakeForbidden = "wake_forbidden"
+    /// The member may not make more invitations, or may make none.
+    case noInvitations = "no_invitations"
     /// The envelope id belongs to another envelope, the claim id to another owner's claim, the blob id to another blob,
     /// the room to another publishing key, or the step of a meeting to another message.
     case conflict = "conflict"
@@ -61,7 +65,7 @@ public enum Reason: String, Sendable, CaseIterable {
         case .noBundle, .noCard, .noRoom, .noTurn, .noBlob, .noMeeting: 404
         case .meetingOver: 410
         case .otherName: 421
-        case .notAdmitted, .foreignOrigin: 403
+        case .notAdmitted, .foreignOrigin, .wakeForbidden, .noInvitations: 403
         case .badSignature, .loginFailed, .loginRequired: 401
         case .conflict: 409
         case .tooLarge: 413
