@@ -10,6 +10,7 @@ enum RecvMode: String, CommandMode {
     case loginKey = "--login-key"
     case again = "--again"
     case dead = "--dead"
+    case forget = "--forget"
     case bundle = "--bundle"
     case card = "--card"
     case room = "--room"
@@ -25,6 +26,7 @@ enum RecvMode: String, CommandMode {
         case .stateless: "\(Self.receiving) -i --identity-passphrase --invitation --stateless"
         case .loginKey: "\(Self.receiving) --login-key --login-password --of --stateless --dead"
         case .again: "\(Self.identity) --again --max --json -q"
+        case .forget: "\(Self.identity) --forget -q"
         case .dead:
             "\(Self.relay) \(Self.identity) --dead --stateless --invitation --exec --max --json -q"
         case .bundle: "\(Self.relay) \(Self.identity) --bundle --stateless -q"
@@ -45,6 +47,7 @@ extension RecvTool {
     /// The mode that the options select.
     var mode: RecvMode {
         if again { return .again }
+        if !forget.isEmpty { return .forget }
         if bundle != nil { return .bundle }
         if card != nil { return .card }
         if room != nil { return .room }

@@ -7,6 +7,7 @@ enum RecvPlan {
     case mail(MailReception)
     case loginKey(LoginKeyReception)
     case again(PrintedEnvelopes)
+    case forget(ForgottenEnvelopes)
     case bundle(BundleClaim)
     case card(CardRequest)
     case room(RoomRequest)
@@ -49,6 +50,11 @@ enum RecvPlan {
             self = .again(
                 PrintedEnvelopes(
                     identity: identity, lockTimeout: tool.lock.timeout, maximum: tool.max))
+        case .forget:
+            self = .forget(
+                ForgottenEnvelopes(
+                    ids: tool.forget, identity: identity, lockTimeout: tool.lock.timeout,
+                    quiet: tool.quiet))
         case .bundle:
             self = .bundle(
                 BundleClaim(
@@ -80,6 +86,7 @@ enum RecvPlan {
         case .mail(let reception): try reception.run()
         case .loginKey(let reception): try reception.run()
         case .again(let envelopes): try envelopes.run()
+        case .forget(let envelopes): try envelopes.run()
         case .bundle(let claim): try claim.run()
         case .card(let request): try request.run()
         case .room(let request): try request.run()
@@ -103,7 +110,7 @@ enum RecvPlan {
                 guard tool.invitation != nil, !tool.dead else { throw error }
                 return false
             }
-        case .bundle, .card, .room, .turn, .blob, .meeting: return true
+        case .forget, .bundle, .card, .room, .turn, .blob, .meeting: return true
         }
     }
 

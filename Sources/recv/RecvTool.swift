@@ -82,6 +82,13 @@ struct RecvTool: CoreProgram {
     var dead = false
 
     @Option(
+        "--forget", value: "id",
+        help:
+            "Delete this printed envelope, which decrypt cannot open, from the inbox; may be repeated. Needs no relay."
+    )
+    var forget: [String] = []
+
+    @Option(
         "--bundle", value: "card",
         help:
             "Claim a prekey bundle of this contact or card, to begin a session; print it, and store it for encrypt."

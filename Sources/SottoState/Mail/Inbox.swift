@@ -192,6 +192,22 @@ extension IdentityStore {
             "UPDATE inbox SET envelope = NULL, chain = NULL, state = 3 WHERE id = ? AND state = 2")
     }
 
+    /// Deletes envelopes that were printed and not opened, and dead letters, so that a later copy is not printed. Returns their number.
+    public func forget(_ ids: [String]) throws(StateError) -> Int {
+        try database.transaction { connection throws(StateError) in
+            var count = 0
+            for id in ids {
+                try connection.run(
+                    """
+                    UPDATE inbox SET envelope = NULL, chain = NULL, state = 3
+                    WHERE id = ? AND state IN (1, 2, 4) AND envelope IS NOT NULL
+                    """, id)
+                count += connection.changes
+            }
+            return count
+        }
+    }
+
     /// Deletes ids that no relay will repeat, and early envelopes above the limits of
     /// ``StateTransaction/markEarly(id:envelope:from:position:)``. Also deletes keys of skipped messages that no relay keeps
     /// any longer. Returns the number of deleted early envelopes.

@@ -52,8 +52,8 @@ extension StateTransaction {
             oneTimePreKeys: fresh, oneTimeFrom: UInt32(clamping: from))
     }
 
-    /// Returns the publication for `relay` after the relay reported its stock, or `nil` if the stock is sufficient, or if nothing
-    /// was ever published, by this state or by one that was lost.
+    /// Returns the publication for `relay` after the relay reported its stock, or `nil` if the stock is sufficient or
+    /// nothing was ever published.
     ///
     /// A state without prekeys whose owner has some at the relay is new: the publication replaces those of the lost state.
     ///
@@ -70,8 +70,8 @@ extension StateTransaction {
         // The relay has seen higher numbers than this state: a later state was lost, and with it the secrets of the
         // relay's prekeys above our last number.
         let isBehind = try oneTimeMark > last(.oneTime)
-        let hasLaterPair = try signedID > last(.signed)
-        if !isFirst, isBehind || hasLaterPair {
+        let lastSigned = try last(.signed)
+        if !isFirst, isBehind || signedID > lastSigned {
             try remember(NewState.Cause.behind.name, time.seconds)
         }
         var count = 0

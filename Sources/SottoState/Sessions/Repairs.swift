@@ -77,19 +77,27 @@ extension StateTransaction {
                 contact.id != owner.id
             else { continue }
             let mark = store.mark(contact.id)
-            let unopened = try note(.unopened, mark: mark).flatMap {
-                $0 >= state.since.seconds ? Timestamp(seconds: $0) : nil
-            }
+            let unopened = try time(.unopened, mark, after: state.since.seconds)
             let began = try connection.exists(
-                "SELECT 1 FROM session WHERE peer = ? AND retired = 0 AND began >= ?", mark,
+                "SELECT 1 FROM session WHERE peer = ? AND retired = 0 AND began > ?", mark,
                 state.since.seconds)
             guard unopened != nil || !began else { continue }
-            let told = try note(.repairMade, mark: mark).flatMap {
-                (0..<RepairBody.pause).contains(now.seconds - $0) ? Timestamp(seconds: $0) : nil
-            }
-            due.append(RepairDue(contact: contact, unopened: unopened, told: told))
+            let told = try time(.repairMade, mark, after: now.seconds - RepairBody.pause + 1)
+            due.append(
+                RepairDue(
+                    contact: contact, unopened: unopened,
+                    // A time in the future, from a clock that was ahead, does not count.
+                    told: told.flatMap { $0.seconds <= now.seconds ? $0 : nil }))
         }
         return due
+    }
+
+    /// Returns the time of a note if it is not before `start`.
+    private func time(
+        _ note: PeerNote, _ mark: [UInt8], after start: Int64
+    ) throws(StateError) -> Timestamp? {
+        guard let seconds = try self.note(note, mark: mark), seconds >= start else { return nil }
+        return Timestamp(seconds: seconds)
     }
 
     /// Records that a contact is told. The sessions with the contact are not used any more, and the next publication has new signed
@@ -117,12 +125,12 @@ extension StateTransaction {
     ) throws(StateError) -> JSONObject? {
         let mark = store.mark(contact.id)
         let age = now.seconds - written.seconds
+        let lastWritten = try note(.repairWritten, mark: mark)
+        let lastTaken = try note(.repairTaken, mark: mark)
         guard (-Self.day..<NewState.lifetime).contains(age),
-            try note(.repairWritten, mark: mark).map({ written.seconds > $0 }) ?? true,
+            lastWritten.map({ written.seconds > $0 }) ?? true,
             // A time in the future, from a clock that was ahead, does not count.
-            try note(.repairTaken, mark: mark).map({
-                !(0..<RepairBody.pause).contains(now.seconds - $0)
-            }) ?? true
+            lastTaken.map({ !(0..<RepairBody.pause).contains(now.seconds - $0) }) ?? true
         else { return nil }
         try setNote(.repairWritten, mark: mark, to: written.seconds)
         try setNote(.repairTaken, mark: mark, to: now.seconds)
@@ -156,20 +164,18 @@ extension StateTransaction {
             WHERE conversation = ? AND sent = 0 AND kind = 0 AND time >= ? AND sealed IS NOT NULL
             ORDER BY number DESC LIMIT ?
             """, row.number, start, RepairBody.mostExamined, connection: connection)
-        let answered = Set(
-            answers.compactMap { $0.isImported ? nil : $0.body?.content.reply?.target.id })
+        let answered = Set(answers.compactMap { $0.isImported ? nil : $0.body?.content.reply?.target.id })
         var unread: [HistoryEntry] = []
         for entry in sent.reversed() {
-            guard !entry.isGone, !entry.isImported, entry.body?.isContent == true,
-                let id = entry.id,
+            guard !entry.isGone, !entry.isImported, entry.body?.isContent == true, let id = entry.id,
                 !answered.contains(id)
             else { continue }
-            let hasArrived = try store.events(on: id, in: row, connection).contains { event in
+            let isKnown = try store.events(on: id, in: row, connection).contains { event in
                 event.direction == .received
                     ? !event.isImported
                     : event.isRepeat && event.received?.seconds ?? 0 >= taken
             }
-            if !hasArrived { unread.append(entry) }
+            if !isKnown { unread.append(entry) }
         }
         return unread
     }
@@ -183,9 +189,7 @@ extension StateTransaction {
         let noted = try note(.repeated, mark: mark) ?? 0
         let before = noted / 1_000 == today ? Int(noted % 1_000) : 0
         let taken = min(count, max(0, RepairBody.dailyRepeats - before))
-        if taken > 0 {
-            try setNote(.repeated, mark: mark, to: today * 1_000 + Int64(before + taken))
-        }
+        if taken > 0 { try setNote(.repeated, mark: mark, to: today * 1_000 + Int64(before + taken)) }
         return taken
     }
 }

@@ -394,19 +394,15 @@ extension SessionError {
         }
     }
 
-    /// Returns the failure with a name for the claimed sender.
+    /// Returns the failure of a message of a lost session, with a name for the claimed sender.
     public func failure(claimed name: String) -> Failure {
-        switch self {
-        case .unknownSession:
-            Self.lost("belongs to a session that is not in this state", claimed: name)
-        case .preKeyGone:
-            Self.lost("begins a session with a prekey that is not in this state", claimed: name)
-        default: failure
-        }
-    }
-
-    private static func lost(_ what: String, claimed name: String) -> Failure {
-        Failure(
+        let what =
+            if case .preKeyGone = self {
+                "begins a session with a prekey that is not in this state"
+            } else {
+                "belongs to a session that is not in this state"
+            }
+        return Failure(
             .noKey, "the message, which claims to be from \(name), \(what)",
             hint:
                 "if this state is new or was restored, tell your contacts: sotto contact repair --send"
@@ -422,14 +418,8 @@ extension SessionError: FailureError {
             Failure(
                 .noKey, "no session with the recipient, and no prekey bundle to begin one",
                 hint: "claim a bundle: sotto recv --bundle \(peer)")
-        case .unknownSession(let peer):
-            Self.lost(
-                "belongs to a session that is not in this state",
-                claimed: String(peer.description.prefix(16)) + "…")
-        case .preKeyGone(let peer):
-            Self.lost(
-                "begins a session with a prekey that is not in this state",
-                claimed: String(peer.description.prefix(16)) + "…")
+        case .unknownSession(let peer), .preKeyGone(let peer):
+            failure(claimed: peer.description.prefix(16) + "…")
         case .begunBefore:
             Failure(.replay, "the message begins a session that began before and was deleted")
         case .noSender:

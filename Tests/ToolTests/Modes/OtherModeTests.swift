@@ -109,7 +109,7 @@ struct OtherModeTests {
         ModeCase(
             "recv", "-i none",
             takes:
-                "\(relay) \(owner) --lock-timeout --follow --wait --poll-every --max --exec --invitation --no-bundles --stateless --again --dead --bundle --card --room --blob --meeting --json --quiet"
+                "\(relay) \(owner) --lock-timeout --follow --wait --poll-every --max --exec --invitation --no-bundles --stateless --again --dead --forget --bundle --card --room --blob --meeting --json --quiet"
         ),
         ModeCase(
             "recv", "-i none --stateless",
@@ -124,6 +124,9 @@ struct OtherModeTests {
         ModeCase(
             "recv", "--again -i none",
             takes: "\(owner) --lock-timeout --again --max --json --quiet"),
+        ModeCase(
+            "recv", "--forget 00000000-0000-4000-8000-000000000000 -i none",
+            takes: "\(owner) --lock-timeout --forget --quiet"),
         ModeCase(
             "recv", "--dead -i none",
             takes:
