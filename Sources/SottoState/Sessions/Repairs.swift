@@ -164,10 +164,12 @@ extension StateTransaction {
             WHERE conversation = ? AND sent = 0 AND kind = 0 AND time >= ? AND sealed IS NOT NULL
             ORDER BY number DESC LIMIT ?
             """, row.number, start, RepairBody.mostExamined, connection: connection)
-        let answered = Set(answers.compactMap { $0.isImported ? nil : $0.body?.content.reply?.target.id })
+        let answered = Set(
+            answers.compactMap { $0.isImported ? nil : $0.body?.content.reply?.target.id })
         var unread: [HistoryEntry] = []
         for entry in sent.reversed() {
-            guard !entry.isGone, !entry.isImported, entry.body?.isContent == true, let id = entry.id,
+            guard !entry.isGone, !entry.isImported, entry.body?.isContent == true,
+                let id = entry.id,
                 !answered.contains(id)
             else { continue }
             let isKnown = try store.events(on: id, in: row, connection).contains { event in
@@ -189,7 +191,9 @@ extension StateTransaction {
         let noted = try note(.repeated, mark: mark) ?? 0
         let before = noted / 1_000 == today ? Int(noted % 1_000) : 0
         let taken = min(count, max(0, RepairBody.dailyRepeats - before))
-        if taken > 0 { try setNote(.repeated, mark: mark, to: today * 1_000 + Int64(before + taken)) }
+        if taken > 0 {
+            try setNote(.repeated, mark: mark, to: today * 1_000 + Int64(before + taken))
+        }
         return taken
     }
 }

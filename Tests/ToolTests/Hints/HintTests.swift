@@ -187,6 +187,20 @@ struct HintTests {
         "…: note: a receipt is due; to mark as read and send it: sotto history read … --send":
             "is printed on a terminal; ShownMessageTests expect the whole command",
         "    sotto contact verify … NUMBER\\n": "printed by sotto add, with the number to fill in",
+        "to tell them: sotto contact repair… --send…":
+            "is printed on a terminal; LostStateTests tell the contacts",
+        "to allow it without a question: sotto contact set … repair=auto":
+            "needs a contact who lost a state; LostStateTests expect the whole command",
+        "the relay had prekeys of a state that is lost; new ones replace them, and messages that were written with the old ones cannot be opened; to tell your contacts: sotto contact repair --send":
+            "needs a relay and a lost state; PreKeyScheduleTests replace the prekeys",
+        "sotto history repeat …… --send":
+            "the line about a lost state; LostStateTests expect the whole command",
+        "sotto contact repair --send":
+            "printed by sotto init --recover; LostStateTests tell the contacts",
+        "sotto read": "printed by sotto init --recover; VerbTests run it",
+        "  sotto history import state.age":
+            "printed by sotto init --recover, with a name to fill in",
+        "  sotto history import …": "printed by sotto init --recover after an import that failed",
         "  sotto history export --backup -o state.age":
             "printed by sotto init, for use after the first contact; keygen's hint has a case",
         "with a code from its operator, in a file: sotto recv --relay … --invitation @FILE:code":

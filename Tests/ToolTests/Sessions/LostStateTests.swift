@@ -103,7 +103,9 @@ import Testing
         }
         let run = try alice.read(sealed, "--text")
         #expect(run.status == 0)
-        #expect(run.text.contains("[bob lost the messages of a machine; 3 messages of yours may be unread]"))
+        #expect(
+            run.text.contains(
+                "[bob lost the messages of a machine; 3 messages of yours may be unread]"))
         #expect(run.text.contains("sotto history repeat bob --send"))
         // Nothing is sent by itself. The next message is not of the old session.
         #expect(try write("three").map(suite) == ["sealed"])
@@ -148,7 +150,8 @@ import Testing
         // A replay is seen, and is no news.
         let again = try alice.read(flood)
         #expect(again.status == 0)
-        #expect(try again.records.allSatisfy { $0["seen"] == .bool(true) } && again.records.count == 1)
+        #expect(
+            try again.records.allSatisfy { $0["seen"] == .bool(true) } && again.records.count == 1)
         #expect(try alice.history("bob").filter { $0.body["type"] == .string("repair") }.count == 1)
     }
 
@@ -177,7 +180,8 @@ import Testing
         try beginSession()
         let answered = try write("answered")
         #expect(try bob.read(answered).status == 0)
-        let reply = try circle.must("bob", "compose", ["reply", "-1", "--with", "alice"], "yes").text
+        let reply = try circle.must("bob", "compose", ["reply", "-1", "--with", "alice"], "yes")
+            .text
         #expect(try alice.read(circle.encrypt("bob", reply, ["--elsewhere"])).status == 0)
         _ = try write("one", "deleted", "two")
         let deletion = try circle.must("alice", "compose", ["delete", "-2", "--with", "bob"]).text
