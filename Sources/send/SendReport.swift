@@ -91,7 +91,7 @@ extension Reason {
         case .badJSON, .badFrame, .badFields, .unknownType, .badSignature, .loginFailed,
             .notAdmitted, .foreignOrigin, .loginRequired, .noBundle, .noCard, .noRoom, .noTurn,
             .noBlob, .noMeeting, .meetingOver, .otherName, .badDigest, .workRequired, .conflict,
-            .tooLarge:
+            .tooLarge, .wakeForbidden, .noInvitations:
             nil
         }
     }
