@@ -80,6 +80,8 @@ public struct Reception {
         public var error: ClientError?
         /// The error for which prekeys cannot be renewed, or could not be published for two days.
         public var preKeyError: (any Error)?
+        /// The error for which a registration for wake-ups could not be renewed.
+        public var wakeError: ClientError?
         /// Whether the relay accepted the login.
         public var loggedIn = false
     }

@@ -82,7 +82,8 @@ final class Operations: Sendable {
     /// Returns a lookup on the thread of the reader.
     private static func lookup(
         _ services: Services,
-        _ eligibilities: @escaping @Sendable ([WakeUp.Subject], Services) throws(StoreError) ->
+        _ eligibilities:
+            @escaping @Sendable ([WakeUp.Subject], Services) throws(StoreError) ->
             [WakeUp.Subject: WakeUps.Eligibility]
     ) -> WakeUps.Lookup {
         { subjects, then in

@@ -24,6 +24,7 @@ extension IdentityStore {
         case heldMessage(mark: Int64)
         case groupRoom(group: Int64)
         case groupFile(mark: [UInt8])
+        case wake(mark: [UInt8])
 
         /// Returns the content after the context in an opened value, or `nil` if it has another context.
         fileprivate func content(of message: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
@@ -63,6 +64,7 @@ extension IdentityStore {
             case .groupChain(let tag): Array("chain".utf8) + tag
             case .groupRoom(let group): Array("room \(group) ".utf8)
             case .groupFile(let mark): Array("file".utf8) + mark
+            case .wake(let mark): Array("wake".utf8) + mark
             case .heldMessage(let mark): Array("held message \(mark) ".utf8)
             }
         }
@@ -122,6 +124,11 @@ extension IdentityStore {
     /// Returns the keyed hash of a relay, 16 bytes.
     func mark(relay: String) -> [UInt8] {
         keyedHash(Array("relay ".utf8) + Array(relay.utf8), key: lookupKey)
+    }
+
+    /// Returns the keyed hash of a kind of wake-ups at a relay, 16 bytes.
+    func mark(wake kind: String, at relay: String) -> [UInt8] {
+        keyedHash(Array("wake \(kind) ".utf8) + Array(relay.utf8), key: lookupKey)
     }
 
     /// Returns the keyed hash of an envelope's id, truncated to 64 bits to save space in a large table.

@@ -9,7 +9,7 @@ public struct StateDamage: Sendable, Hashable {
     public enum Kind: Sendable, Hashable, CaseIterable {
         case contact, conversation, message, reader, request
         case session, skippedKey, preKey, bundle
-        case group, waitingChange, member, ownChain, chain, heldMessage, room, file
+        case group, waitingChange, member, ownChain, chain, heldMessage, room, file, wake
     }
 
     /// The kind of the rows.
@@ -27,7 +27,7 @@ extension StateDamage.Kind {
         case .waitingChange, .member, .chain, .heldMessage, .file, .bundle, .skippedKey: true
         case .contact, .conversation, .message, .reader, .request, .session, .preKey, .group,
             .ownChain,
-            .room:
+            .room, .wake:
             false
         }
     }
@@ -142,6 +142,7 @@ extension StateDamage.Kind {
         case .room: ("the set of keys of a room", "sets of keys of rooms")
         case .file:
             ("the pointer to a file of a group", "pointers to files of groups")
+        case .wake: ("a registration for wake-ups", "registrations for wake-ups")
         }
     }
 }

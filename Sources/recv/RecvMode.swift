@@ -15,6 +15,10 @@ enum RecvMode: String, CommandMode {
     case room = "--room"
     case blob = "--blob"
     case meeting = "--meeting"
+    case wake = "--wake"
+    case noWake = "--no-wake"
+    case invite = "--invite"
+    case announcements = "--announcements"
 
     var title: String { self == .mail ? "receiving envelopes" : rawValue }
 
@@ -30,6 +34,10 @@ enum RecvMode: String, CommandMode {
         case .card: "\(Self.relay) \(Self.identity) --card -q"
         case .room: "\(Self.relay) -i --identity-passphrase --room -q"
         case .meeting: "\(Self.relay) -i --identity-passphrase --meeting -q"
+        case .wake: "\(Self.relay) \(Self.identity) --wake --kind --wake-token -q"
+        case .noWake: "\(Self.relay) \(Self.identity) --no-wake --kind -q"
+        case .invite: "\(Self.relay) -i --identity-passphrase --invite --label -q"
+        case .announcements: "\(Self.relay) -i --identity-passphrase --announcements -q"
         case .blob: "\(Self.relay) \(Self.identity) --blob --keep -q"
         }
     }
@@ -48,6 +56,10 @@ extension RecvTool {
         if room != nil { return .room }
         if blob != nil { return .blob }
         if meeting != nil { return .meeting }
+        if wake != nil { return .wake }
+        if noWake { return .noWake }
+        if invite { return .invite }
+        if announcements { return .announcements }
         if loginKey != nil { return .loginKey }
         if dead { return .dead }
         return stateless ? .stateless : .mail

@@ -46,7 +46,8 @@ struct InvitationsCommand: Program {
             "List the invitations of a relay: tag, state, day of the expiry, label, and the member who made the code.",
         usage: "sotto relay invitations --store FILE [--text | --json]",
         discussion:
-            "The codes themselves are not stored; relay revoke takes a tag. The relay may be running.")
+            "The codes themselves are not stored; relay revoke takes a tag. The relay may be running."
+    )
 
     @OptionGroup var store: MemberStore
 
@@ -103,7 +104,9 @@ struct RevokeCommand: Program {
             guard let tag = bytes(hex: text), tag.count == 16 else {
                 throw Failure(
                     .usage, "\(text) is not a tag",
-                    hint: "to list the tags: sotto relay invitations --store \(shellWord(store.path))")
+                    hint:
+                        "to list the tags: sotto relay invitations --store \(shellWord(store.path))"
+                )
             }
             return tag
         }

@@ -182,7 +182,8 @@ extension Change {
         case .publish: status == nil ? 0 : directoryBytes
         case .update(_, .card): space(of: account?.card)
         case .update(_, .loginKey): space(of: account?.loginKey)
-        case .store, .acknowledge, .claim, .claims, .update, .publishRoom, .invite, .revoke, .redeem,
+        case .store, .acknowledge, .claim, .claims, .update, .publishRoom, .invite, .revoke,
+            .redeem,
             .meeting, .registerWake, .unregisterWake:
             0
         }
