@@ -25,6 +25,10 @@ public enum ClientError: Error, Sendable, Equatable {
     case notARelay(relay: String)
     /// The relay cannot store data now because its disk is full.
     case relayFull(relay: String)
+    /// The relay sends no wake-ups to that address.
+    case wakeForbidden(relay: String)
+    /// The member may not make more invitations.
+    case noInvitations(relay: String)
     /// The relay refuses the request; `reason` is `nil` if it is unknown to this version.
     case refused(relay: String, reason: Reason?)
     /// The relay has no card for that id.
@@ -78,7 +82,8 @@ extension ClientError {
     public var isTransient: Bool {
         switch self {
         case .unreachable, .connectionRefused, .lost, .busy, .relayFull, .tooSlow: true
-        case .otherName, .loginRefused, .notAdmitted, .notARelay, .refused, .noCard, .forgedCard,
+        case .wakeForbidden, .noInvitations, .otherName, .loginRefused, .notAdmitted, .notARelay,
+            .refused, .noCard, .forgedCard,
             .noRoom, .forgedRoom, .noTurn, .noMeeting, .meetingOver, .meetingExpired,
             .meetingElsewhere, .badMeeting, .noBundle, .forgedBundle, .noBlob, .forgedBlob,
             .replaced,
@@ -129,6 +134,16 @@ extension ClientError: FailureError {
             Failure(
                 .unavailable,
                 "\(relay) refused the request" + (reason.map { " (\($0.rawValue))" } ?? ""))
+        case .wakeForbidden(let relay):
+            Failure(
+                .permission, "\(relay) sends no wake-ups to that address",
+                hint: "its operator names the allowed hosts with sotto relay --wake-allow")
+        case .noInvitations(let relay):
+            Failure(
+                .permission, "\(relay) allows you no more invitations",
+                hint:
+                    "an unused code counts until it expires or its operator ends it with sotto relay revoke"
+            )
         case .noCard(let relay):
             Failure(
                 .no, "\(relay) has no card for that id",

@@ -142,6 +142,8 @@ extension ClientError {
             case .noMeeting: self = .noMeeting(relay: relay)
             case .meetingOver: self = .meetingOver(relay: relay)
             case .otherName: self = .meetingElsewhere(relay: relay)
+            case .wakeForbidden: self = .wakeForbidden(relay: relay)
+            case .noInvitations: self = .noInvitations(relay: relay)
             case .notAdmitted: self = .notAdmitted(relay: address, hadCode: false)
             case let reason: self = .refused(relay: relay, reason: reason)
             }

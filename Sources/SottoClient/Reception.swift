@@ -84,6 +84,8 @@ public struct Reception {
         public var preKeyError: (any Error)?
         /// Whether the relay had prekeys of a lost state, and new ones replace them.
         public var replacesLost = false
+        /// The error for which a registration for wake-ups could not be renewed.
+        public var wakeError: ClientError?
         /// Whether the relay accepted the login.
         public var loggedIn = false
     }

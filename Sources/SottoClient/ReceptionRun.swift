@@ -76,10 +76,12 @@ extension Reception {
             } catch {
                 throw .state(error)
             }
-            return try MailboxSession.open(
+            var session = try MailboxSession.open(
                 plan.relay, owner: plan.owner, addresses: addresses,
                 invitation: plan.invitation, group: group,
                 requests: &requests)
+            renewWakes(&session)
+            return session
         }
 
         mutating func run() throws -> Ending {
@@ -216,6 +218,17 @@ extension Reception {
                 }
                 try take(batch)
                 guard more else { return }
+            }
+        }
+
+        /// Renews the registrations for wake-ups that are due. An error does not stop the reception.
+        private mutating func renewWakes(_ session: inout MailboxSession) {
+            guard let store = plan.store else { return }
+            do throws(ClientError) {
+                try session.renewWakes(in: store, &requests)
+                ending.wakeError = nil
+            } catch {
+                ending.wakeError = error
             }
         }
 

@@ -208,6 +208,10 @@ public final class IdentityStore: Sendable {
             sealed BLOB NOT NULL
         );
         CREATE INDEX group_file_group ON group_file(group_id, device);
+        CREATE TABLE wake (
+            number INTEGER PRIMARY KEY, mark BLOB NOT NULL UNIQUE, renewed INTEGER NOT NULL,
+            mailboxes INTEGER NOT NULL, sealed BLOB NOT NULL
+        );
         """
     ]
 

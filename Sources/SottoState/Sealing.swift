@@ -27,6 +27,7 @@ extension IdentityStore {
         case groupFile(mark: [UInt8])
         case chat(mark: [UInt8])
         case foreignChain(source: [UInt8], chain: [UInt8])
+        case wake(mark: [UInt8])
 
         /// Returns the content after the context in an opened value, or `nil` if it has another context.
         fileprivate func content(of message: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
@@ -70,6 +71,7 @@ extension IdentityStore {
             case .chat(let mark): Array("chat keys".utf8) + mark
             case .foreignChain(let source, let chain):
                 Array("foreign chain".utf8) + source + chain
+            case .wake(let mark): Array("wake".utf8) + mark
             case .heldMessage(let mark): Array("held message \(mark) ".utf8)
             }
         }
@@ -129,6 +131,11 @@ extension IdentityStore {
     /// Returns the keyed hash of a relay, 16 bytes.
     func mark(relay: String) -> [UInt8] {
         keyedHash(Array("relay ".utf8) + Array(relay.utf8), key: lookupKey)
+    }
+
+    /// Returns the keyed hash of a kind of wake-ups at a relay, 16 bytes.
+    func mark(wake kind: String, at relay: String) -> [UInt8] {
+        keyedHash(Array("wake \(kind) ".utf8) + Array(relay.utf8), key: lookupKey)
     }
 
     /// Returns the keyed hash of an envelope's id, truncated to 64 bits to save space in a large table.

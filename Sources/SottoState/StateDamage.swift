@@ -9,7 +9,7 @@ public struct StateDamage: Sendable, Hashable {
     public enum Kind: Sendable, Hashable, CaseIterable {
         case contact, profile, conversation, message, reader, request
         case session, skippedKey, preKey, bundle
-        case group, waitingChange, member, ownChain, chain, heldMessage, room, file
+        case group, waitingChange, member, ownChain, chain, heldMessage, room, file, wake
         case chat, foreignChain
     }
 
@@ -27,7 +27,7 @@ extension StateDamage.Kind {
         switch self {
         case .waitingChange, .member, .chain, .heldMessage, .file, .bundle, .skippedKey: true
         case .contact, .profile, .conversation, .message, .reader, .request, .session, .preKey,
-            .group, .ownChain, .room, .chat, .foreignChain:
+            .group, .ownChain, .room, .chat, .foreignChain, .wake:
             false
         }
     }
@@ -146,6 +146,7 @@ extension StateDamage.Kind {
         case .chat: ("the keys of a chat", "keys of chats")
         case .foreignChain:
             ("a key chain of another messenger's group", "key chains of other messengers' groups")
+        case .wake: ("a registration for wake-ups", "registrations for wake-ups")
         }
     }
 }

@@ -17,6 +17,10 @@ enum RecvMode: String, CommandMode {
     case turn = "--turn"
     case blob = "--blob"
     case meeting = "--meeting"
+    case wake = "--wake"
+    case noWake = "--no-wake"
+    case invite = "--invite"
+    case announcements = "--announcements"
 
     var title: String { self == .mail ? "receiving envelopes" : rawValue }
 
@@ -34,6 +38,10 @@ enum RecvMode: String, CommandMode {
         case .room: "\(Self.relay) -i --identity-passphrase --room -q"
         case .turn: "\(Self.relay) -i --identity-passphrase --turn -q"
         case .meeting: "\(Self.relay) -i --identity-passphrase --meeting -q"
+        case .wake: "\(Self.relay) \(Self.identity) --wake --kind --wake-token -q"
+        case .noWake: "\(Self.relay) \(Self.identity) --no-wake --kind -q"
+        case .invite: "\(Self.relay) -i --identity-passphrase --invite --label -q"
+        case .announcements: "\(Self.relay) -i --identity-passphrase --announcements -q"
         case .blob: "\(Self.relay) \(Self.identity) --blob --keep -q"
         }
     }
@@ -54,6 +62,10 @@ extension RecvTool {
         if turn { return .turn }
         if blob != nil { return .blob }
         if meeting != nil { return .meeting }
+        if wake != nil { return .wake }
+        if noWake { return .noWake }
+        if invite { return .invite }
+        if announcements { return .announcements }
         if loginKey != nil { return .loginKey }
         if dead { return .dead }
         return stateless ? .stateless : .mail

@@ -14,6 +14,9 @@ enum RecvPlan {
     case turn(TurnRequestCommand)
     case blob(BlobFetch)
     case meeting(MeetingReception)
+    case wake(WakeRegistering)
+    case invite(MemberInvitation)
+    case announcements(AnnouncementsRequest)
 
     /// Checks the options. Throws ``UsageError``, and a failure with status 64.
     init(_ tool: RecvTool) throws {
@@ -73,6 +76,17 @@ enum RecvPlan {
             self = .meeting(
                 try MeetingReception(
                     tool.meeting ?? "", identity: identity, relay: relay, quiet: tool.quiet))
+        case .wake, .noWake:
+            self = .wake(
+                try WakeRegistering(
+                    url: tool.wake, kind: tool.kind, token: tool.wakeToken, identity: identity,
+                    lockTimeout: tool.lock.timeout, relay: relay, quiet: tool.quiet))
+        case .invite:
+            self = .invite(
+                try MemberInvitation(
+                    label: tool.label, identity: identity, relay: relay, quiet: tool.quiet))
+        case .announcements:
+            self = .announcements(AnnouncementsRequest(identity: identity, relay: relay))
         case .blob:
             self = .blob(
                 BlobFetch(
@@ -93,6 +107,9 @@ enum RecvPlan {
         case .turn(let request): try request.run()
         case .blob(let fetch): try fetch.run()
         case .meeting(let reception): try reception.run()
+        case .wake(let wake): try wake.run()
+        case .invite(let invitation): try invitation.run()
+        case .announcements(let request): try request.run()
         }
     }
 
@@ -110,7 +127,9 @@ enum RecvPlan {
                 guard tool.invitation != nil, !tool.dead else { throw error }
                 return false
             }
-        case .forget, .bundle, .card, .room, .turn, .blob, .meeting: return true
+        case .forget, .bundle, .card, .room, .turn, .blob, .meeting, .wake, .noWake, .invite,
+            .announcements:
+            return true
         }
     }
 

@@ -9,12 +9,14 @@ struct InitCommand: Program {
         name: "init",
         abstract: "Create your identity, show its recovery words once, and publish its card.",
         usage: """
-            sotto init [--relay URL [--invitation SOURCE]] [--name NAME] [--passphrase SOURCE | --no-passphrase]
+            sotto init [--relay URL [--invitation SOURCE] [--no-announcements]] [--name NAME]
+                [--passphrase SOURCE | --no-passphrase]
             sotto init --recover [--picture FILE] [--backup FILE] [--relay URL] [--name NAME] ...
             """,
         discussion: """
             Runs keygen, and with a relay also keygen public | send and keygen prekeys | send, or with an invitation \
-            recv --invitation, which publishes both. The identity is written \
+            recv --invitation, which publishes both. If the relay offers a room for announcements, it is entered with \
+            group join | encrypt | send, on a terminal after a question. The identity is written \
             to $SOTTO_IDENTITY, else to the default file; an existing one is never replaced. The words are shown on \
             stderr if it is a terminal, and the next commands are printed.
 
@@ -48,6 +50,11 @@ struct InitCommand: Program {
         "--passphrase", value: "source",
         help: "Passphrase of the identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var passphrase: SecretSource?
+
+    @Flag(
+        "--no-announcements",
+        help: "Do not enter the room for announcements that the relay offers to everybody.")
+    var noAnnouncements = false
 
     @Flag("--no-passphrase", help: "Create the identity without a passphrase.")
     var noPassphrase = false
@@ -122,14 +129,17 @@ struct InitCommand: Program {
                     + [("sotto read", "receive messages, and see what could not be opened")])
             if status != 0 { throw Failure.ended(status, "send") }
         case .sent(let status):
-            try say([
-                (
-                    "sotto keygen public --uri | sotto qr -o code.png",
-                    "draw your code, for a friend's camera"
-                ),
-                ("sotto add FRIEND", "add a friend from a picture, a card, a URI or an id"),
-                ("sotto say FRIEND hello", "write a message"),
-            ])
+            let room =
+                try status == 0 ? relay.flatMap { try announcements(of: $0, path, secret) } : nil
+            try say(
+                [room].compactMap(\.self) + [
+                    (
+                        "sotto keygen public --uri | sotto qr -o code.png",
+                        "draw your code, for a friend's camera"
+                    ),
+                    ("sotto add FRIEND", "add a friend from a picture, a card, a URI or an id"),
+                    ("sotto say FRIEND hello", "write a message"),
+                ])
             if status != 0 { throw Failure.ended(status, "send") }
         case .refused(let failure):
             let address = shellWord(relay ?? "")
@@ -377,6 +387,51 @@ struct InitCommand: Program {
         var step = ToolRun("recv", arguments, input: code)
         step.secret = secret
         return try step.run().status
+    }
+
+    /// Enters the room for announcements that a relay offers. Returns the next command for it, or `nil` without a room. A relay may
+    /// offer any room, and its members see the id and the name: the user is asked on a terminal, and told otherwise. A room that
+    /// cannot be entered fails nothing.
+    private func announcements(
+        of relay: String, _ path: String, _ secret: PassedSecret?
+    ) throws -> (String, String)? {
+        guard !noAnnouncements else { return nil }
+        var question = ToolRun("recv", ["--announcements", "--relay", relay])
+        question.collectsMessages = true
+        let answer = try question.run()
+        let uri = String(decoding: answer.output, as: UTF8.self)
+            .split(whereSeparator: \.isWhitespace).first.map(String.init)
+        guard answer.status == 0, let uri else { return nil }
+        let later = (
+            "sotto group join --nickname \(name.map { shellWord($0) } ?? "NAME") \(shellWord(uri)) --send",
+            "enter the room for announcements of your relay"
+        )
+        guard let name else { return later }
+        if Terminal.isTerminal(0) {
+            let question =
+                "\(relay) offers a room for announcements, whose members see your id and your name. Type yes to enter it: "
+            guard try Terminal.confirms(question) else { return later }
+        }
+        let identity =
+            ["-i", path]
+            + (secret == nil ? [] : ["--identity-passphrase", ToolRun.secretSource])
+        var pipe = PipeRun([
+            PipeRun.Stage(
+                "group", ["join", "-q", "--nickname", name, "--relay", relay] + identity + [uri]),
+            PipeRun.Stage("encrypt", ["-q"] + identity), PipeRun.Stage("send", ["-q"]),
+        ])
+        pipe.input = []
+        pipe.secret = secret
+        pipe.showsOutput = false
+        let status = try pipe.run().status
+        // What waits in the outbox is sent by the next send.
+        guard [ExitStatus.done, .tryAgain].contains(where: { $0.rawValue == status }) else {
+            return later
+        }
+        Terminal.say(
+            "sotto: note: entered the room for announcements of \(relay); its members see your id and your name"
+        )
+        return ("sotto read", "read its welcome, which arrives when its members have let you in")
     }
 
     /// Prints the next commands and what they do.

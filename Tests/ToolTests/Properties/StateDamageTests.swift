@@ -79,6 +79,7 @@ import Testing
         Table(
             name: "group_file", columns: "mark", context: { .groupFile(mark: $0.bytes(1)) },
             needed: []),
+        Table(name: "wake", columns: "mark", context: { .wake(mark: $0.bytes(1)) }, needed: []),
     ]
 
     /// The commands that name a group, or that tell with their status that one is left out.
@@ -144,6 +145,9 @@ import Testing
             try transaction.keep(RoomKeys(Sample.door(), relay: "tcp://a:1"), of: team)
             try transaction.note(
                 file, from: circle["bob"].identity.id, in: team, beginsGroup: false, at: .now())
+            try transaction.keep(
+                OwnWake(
+                    relay: "a:1", kind: "message", url: "https://push.example/x", token: nil))
             let chain = randomBytes(16)
             try transaction.connection.run(
                 "INSERT INTO skipped (peer, chain, place, day, sealed) VALUES (?, ?, 0, ?, ?)",
