@@ -107,7 +107,9 @@ struct AddCommand: Program {
             options.note("stored the new \(what) of \(contact.name) (\(contact.shownID))")
             sayWhatIsIntroduced(contact, options)
             sayTheirName(contact, givenName, options)
-            if contact.isKeyless { options.note(contact.keylessNote) }
+            if contact.isKeyless {
+                options.note("\(contact.name) is a contact \(contact.keylessNote)")
+            }
             if what == "account", !contact.isBlocked { try sayWhatWaits(contact, open, options) }
         case .outdated(let contact):
             let kept = contact.card?.issued.map { ", of \($0)" } ?? ""

@@ -8,10 +8,15 @@ struct Whisper2ContactTests {
     let accounts: Accounts
     let alice: Party
     let bob: Party
+    /// The WhisperIDs.
+    let aliceID: String
+    let bobID: String
 
     init() throws {
         accounts = try Accounts()
         (alice, bob) = (accounts.alice, accounts.bob)
+        aliceID = try #require(try alice.identity.whisperID()).description
+        bobID = try #require(try bob.identity.whisperID()).description
         // Bob knows Alice's keys.
         let added = try bob.run("contact", ["add", alice.card])
         #expect(added.status == 0, "\(added.stderr)")
@@ -20,8 +25,6 @@ struct Whisper2ContactTests {
     private func account(_ party: Party) throws -> Whisper2Contact {
         try party.identity.whisper2Keys().contact(try #require(try party.identity.whisperID()))
     }
-
-    private func id(_ party: Party) throws -> String { try account(party).id.description }
 
     /// The URL that an iPhone shows.
     private func shortURL(_ party: Party) throws -> String {
@@ -63,7 +66,7 @@ struct Whisper2ContactTests {
 
     @Test func messagesOfAContactWithoutASigningKeyAreNotAuthenticated() throws {
         let added = try must("add", "--name", "bob", shortURL(bob))
-        #expect(added.stderr.contains("added bob (\(try id(bob))), whose messages are not authen"))
+        #expect(added.stderr.contains("added bob (\(bobID)), whose messages are not authen"))
         let read = try bob.run("bridge", ["open", "whisper2"], stdin: seal("bob").stdout)
         #expect(try accounts.record(read)["authenticated"] == .bool(true), "\(read.stderr)")
 
@@ -79,7 +82,7 @@ struct Whisper2ContactTests {
         #expect(record["trust"] == .string("unverified") && record["name"] == .string("bob"))
         #expect(record["from"]?.string == (try account(bob)).id.accountID.description)
         #expect(record.at("body", "text") == .string("hello"))
-        #expect(record.at("details", "untrusted", "account")?.string == (try id(bob)))
+        #expect(record.at("details", "untrusted", "account")?.string == bobID)
         let allowed = try open(line, "--allow-unverified", "--text")
         #expect(allowed.status == 0 && allowed.text == "hello\n")
         #expect(allowed.stderr.contains("from bob (not authenticated)"), "\(allowed.stderr)")
@@ -106,7 +109,7 @@ struct Whisper2ContactTests {
         #expect(text.contains("whose messages are not authenticated"), "\(text)")
         #expect(!text.contains("safety no."))
         let list = try must("list", "--text").text
-        #expect(list.contains("bob  unverified  \(try id(bob))"), "\(list)")
+        #expect(list.contains("bob  unverified  \(bobID)"), "\(list)")
         #expect(list.contains("not authenticated, whisper2"), "\(list)")
         for arguments in [
             ["verify", "bob", String(repeating: "1", count: 60)],
@@ -180,9 +183,9 @@ struct Whisper2ContactTests {
     // MARK: Without keys
 
     @Test func aPlaceholderCannotBeWrittenTo() throws {
-        let added = try must("add", "--name", "bob", "--whisper-id", id(bob))
+        let added = try must("add", "--name", "bob", "--whisper-id", bobID)
         #expect(added.stderr.contains("who cannot be written to"), "\(added.stderr)")
-        for name in ["bob", try id(bob)] {
+        for name in ["bob", bobID] {
             let run = try seal(name, "--trust", "any")
             #expect(run.status == 10 && run.stdout.isEmpty, "\(run.stderr)")
             #expect(run.stderr.contains("sotto contact add --name bob URL"), "\(run.stderr)")
@@ -191,13 +194,13 @@ struct Whisper2ContactTests {
         #expect(list.contains("cannot be written to, whisper2"), "\(list)")
         #expect(
             try shown("bob").at("profiles", "whisper2")
-                == .object(["id": .string(try id(bob))]))
+                == .object(["id": .string(bobID)]))
         // What it writes waits for the keys.
         #expect(try accounts.record(open(message("one")))["type"] == .string("request"))
         #expect(try must("requests", "--text").text.contains("bob"))
         let refused = try alice.run("contact", ["accept", "bob"])
         #expect(
-            refused.status == 10 && refused.stderr.contains("contact accept \(try id(bob)) URL"),
+            refused.status == 10 && refused.stderr.contains("contact accept \(bobID) URL"),
             "\(refused.stderr)")
         let completed = try must("add", "--name", "bob", shortURL(bob))
         #expect(
@@ -211,17 +214,17 @@ struct Whisper2ContactTests {
 
     @Test func aPlaceholderNeedsANameAndNoCard() throws {
         for arguments in [
-            ["add", "--whisper-id", try id(bob)],
-            ["add", "--name", "x", "--whisper-id", try id(bob), bob.card],
+            ["add", "--whisper-id", bobID],
+            ["add", "--name", "x", "--whisper-id", bobID, bob.card],
             ["add", "--name", "x", "--whisper-id", "WSP-1"],
-            ["add", "--name", "x", "--whisper-id", try id(alice)],
+            ["add", "--name", "x", "--whisper-id", aliceID],
         ] {
             let run = try alice.run("contact", arguments)
             #expect(run.status == 64, "\(arguments): \(run.stderr)")
         }
         #expect(try alice.run("contact", ["list"]).status == 1)
         _ = try must("add", "--name", "bob", url(bob))
-        let known = try must("add", "--name", "x", "--whisper-id", id(bob))
+        let known = try must("add", "--name", "x", "--whisper-id", bobID)
         #expect(known.stderr.contains("bob (05") && known.stderr.contains("is already a contact"))
     }
 
@@ -233,15 +236,15 @@ struct Whisper2ContactTests {
         #expect(waits.status == 0, "\(waits.stderr)")
         let requests = try waits.lines.map { try JSON.object(parsing: Array($0.utf8)) }
         #expect(requests.allSatisfy { $0["type"] == .string("request") })
-        #expect(try requests.allSatisfy { try $0["account"]?.string == id(bob) })
+        #expect(requests.allSatisfy { $0["account"]?.string == bobID })
         // A repeated record waits once.
         _ = try open(lines)
         let list = try must("requests", "--text").lines
-        #expect(list.count == 1 && list[0].hasPrefix("\(try id(bob))  2 messages  20"), "\(list)")
+        #expect(list.count == 1 && list[0].hasPrefix("\(bobID)  2 messages  20"), "\(list)")
         let record = try accounts.record(must("requests", "--json"))
-        #expect(record["account"]?.string == (try id(bob)) && record["count"] == .integer(2))
+        #expect(record["account"]?.string == bobID && record["count"] == .integer(2))
         #expect(record["from"]?.string == (try account(bob)).id.accountID.description)
-        #expect(try must("requests", id(bob)).stdout == lines)
+        #expect(try must("requests", bobID).stdout == lines)
         // A preview with the scanned URL changes nothing.
         for url in [try url(bob), try shortURL(bob)] {
             let preview = try open(
@@ -249,44 +252,44 @@ struct Whisper2ContactTests {
             #expect(preview.status == 0 && preview.text == "one\ntwo\n", "\(preview.stderr)")
         }
         #expect(try open(lines, "--preview").status == 11)
-        #expect(try must("requests", id(bob)).stdout == lines)
+        #expect(try must("requests", bobID).stdout == lines)
 
-        #expect(try alice.run("contact", ["accept", id(bob)]).status == 10)
-        #expect(try alice.run("contact", ["accept", id(bob), url(alice)]).status == 14)
-        #expect(try alice.run("contact", ["accept", id(bob), alice.card]).status == 10)
-        let accepted = try must("accept", id(bob), url(bob))
+        #expect(try alice.run("contact", ["accept", bobID]).status == 10)
+        #expect(try alice.run("contact", ["accept", bobID, url(alice)]).status == 14)
+        #expect(try alice.run("contact", ["accept", bobID, alice.card]).status == 10)
+        let accepted = try must("accept", bobID, url(bob))
         #expect(accepted.stdout == lines)
         let read = try open(accepted.stdout, "--text")
         #expect(read.status == 0 && read.text == "one\ntwo\n", "\(read.stderr)")
-        #expect(try shown(id(bob))["name"]?.string == (try id(bob)))
+        #expect(try shown(bobID)["name"]?.string == bobID)
         #expect(try alice.run("contact", ["requests"]).status == 1)
     }
 
     @Test func aRequestIsAcceptedWithAName() throws {
         _ = try open(message("one"))
-        let accepted = try must("accept", id(bob), shortURL(bob), "--name", "bob")
+        let accepted = try must("accept", bobID, shortURL(bob), "--name", "bob")
         let read = try open(accepted.stdout, "--text")
         #expect(read.status == 12 && read.text == "one\n", "\(read.stderr)")
         #expect(try shown("bob")["trust"] == .string("unverified"))
         #expect(
             try must("add", "--name", "bob", url(bob)).stderr.contains("stored the new account"))
         // The account is found by its id, whatever the name is.
-        #expect(try shown(id(bob))["name"] == .string("bob"))
+        #expect(try shown(bobID)["name"] == .string("bob"))
     }
 
     @Test func blockingAnUnknownAccountDropsItsMessages() throws {
         _ = try open(message("one") + message("two"))
-        let blocked = try must("block", id(bob))
+        let blocked = try must("block", bobID)
         #expect(
-            blocked.stderr.contains("\(try id(bob)) is blocked; dropped 2 messages"),
+            blocked.stderr.contains("\(bobID) is blocked; dropped 2 messages"),
             "\(blocked.stderr)")
         #expect(try alice.run("contact", ["requests"]).status == 1)
         let later = try open(message("three"))
         #expect(later.status == 0 && later.stdout.isEmpty, "\(later.text)")
         #expect(try alice.run("contact", ["requests"]).status == 1)
-        #expect(try must("list", "--text").text.contains(id(bob)))
+        #expect(try must("list", "--text").text.contains(bobID))
         // The keys do not end the block.
-        #expect(try alice.run("contact", ["accept", id(bob), url(bob)]).status == 12)
+        #expect(try alice.run("contact", ["accept", bobID, url(bob)]).status == 12)
         let added = try must("add", "--name", "bob", url(bob))
         #expect(added.stderr.contains("still blocked"), "\(added.stderr)")
         #expect(try open(message("four")).stdout.isEmpty)
@@ -297,11 +300,11 @@ struct Whisper2ContactTests {
 
     @Test func waitingMessagesOfAnAccountAreDropped() throws {
         _ = try open(message("one"))
-        #expect(try must("requests", "--drop", id(bob)).stderr.contains("dropped 1 message"))
-        #expect(try alice.run("contact", ["requests", "--drop", id(bob)]).status == 1)
+        #expect(try must("requests", "--drop", bobID).stderr.contains("dropped 1 message"))
+        #expect(try alice.run("contact", ["requests", "--drop", bobID]).status == 1)
         _ = try open(message("two"))
-        _ = try must("block", id(bob))
-        _ = try must("unblock", id(bob))
+        _ = try must("block", bobID)
+        _ = try must("unblock", bobID)
         #expect(try alice.run("contact", ["list"]).status == 1)
     }
 
@@ -363,7 +366,7 @@ struct Whisper2ContactTests {
 
     @Test func theWhisperIDIsPrintedAlone() throws {
         let run = try alice.run("bridge", ["account", "whisper2", "--id"])
-        #expect(run.status == 0 && run.text == "\(try id(alice))\n", "\(run.stderr)")
+        #expect(run.status == 0 && run.text == "\(aliceID)\n", "\(run.stderr)")
         #expect(try alice.run("bridge", ["account", "mercurio", "--id"]).status == 64)
     }
 }
