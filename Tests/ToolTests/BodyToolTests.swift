@@ -141,10 +141,6 @@ struct BodyToolTests {
             (["type": .string("typing"), "state": .string("started")], "[is typing]"),
             (["type": .string("presence"), "state": .string("offline")], "[is offline]"),
             (["type": .string("profile"), "name": .string("Alice")], "[profile: Alice]"),
-            (
-                ["type": .string("call"), "call": .string(id), "kind": .string("busy")],
-                "[call: busy]"
-            ),
             (["type": .string("sync")], "[data for an own device]"),
             (body("poll"), "[unsupported message of type poll]"),
             (body("a\nb", [("text", .string("so?"))]), "[unsupported message of type ?] so?"),
