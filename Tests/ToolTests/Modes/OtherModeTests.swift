@@ -38,10 +38,13 @@ struct OtherModeTests {
             takes: "--to \(contacts) \(attachment) \(session) --user-id"),
         ModeCase(
             "bridge seal", "shainy --chat c", "none",
-            takes: "--chat --show-secret --gcm --no-hash \(store) --stateless --jsonl --anyway \(output)"),
+            takes:
+                "--chat --show-secret --gcm --no-hash \(store) --stateless --jsonl --anyway \(output)"
+        ),
         ModeCase(
             "bridge seal", "shainy --public-channel", "none",
-            takes: "--public-channel --gcm --no-hash \(store) --stateless --jsonl --anyway \(output)"),
+            takes:
+                "--public-channel --gcm --no-hash \(store) --stateless --jsonl --anyway \(output)"),
         ModeCase(
             "bridge open", "whisper2 --text", "none",
             takes: "\(messages) --whisper-id --max-skew --allow-unverified"),
