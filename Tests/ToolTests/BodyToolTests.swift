@@ -147,20 +147,12 @@ struct BodyToolTests {
             (["type": .string("timer"), "seconds": .integer(0)], "[messages are kept]"),
             (["type": .string("typing"), "state": .string("started")], "[is typing]"),
             (["type": .string("presence"), "state": .string("offline")], "[is offline]"),
-<<<<<<< HEAD
             (profile(["name": .string("Alice")]), "[sent a profile: name \"Alice\"]"),
             (
                 profile(["name": .string("a] \"b\u{200B}"), "about": .string("x")]),
                 "[sent a profile: name \"a) 'b\u{FFFD}\", description]"
             ),
             (profile([:]), "[removed the profile]"),
-            (
-                ["type": .string("call"), "call": .string(id), "kind": .string("busy")],
-                "[call: busy]"
-            ),
-=======
-            (["type": .string("profile"), "name": .string("Alice")], "[profile: Alice]"),
->>>>>>> w1
             (["type": .string("sync")], "[data for an own device]"),
             (body("poll"), "[unsupported message of type poll]"),
             (body("a\nb", [("text", .string("so?"))]), "[unsupported message of type ?] so?"),
