@@ -21,6 +21,11 @@ package enum Examples {
         try String(contentsOfFile: path(name), encoding: .utf8)
     }
 
+    /// Returns the text of Scripts/bench.
+    package static func bench() throws -> String {
+        try String(contentsOf: root.appendingPathComponent("Scripts/bench"), encoding: .utf8)
+    }
+
     /// Returns the scripts of Tests/Scripts/examples, by their names without an extension.
     package static func scripts() throws -> [String: String] {
         let folder = root.appendingPathComponent("Tests/Scripts/examples")

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""A call with a data channel and a tone: call.py offer|answer WHO [TURN]
-Reads records of decrypt, writes records for encrypt. WHO is a contact, TURN a file of recv --turn. Needs aiortc (PyPI).
-The caller hangs up when it has heard the tone and its greeting came back."""
+# call.py offer|answer WHO [TURN]: a call with a data channel and a tone. Reads records of decrypt, writes records for
+# encrypt. WHO is a contact, TURN a file of recv --turn. The caller hangs up when it has heard the tone and its greeting
+# came back. Needs aiortc (PyPI). Exit status: 0 the call took place; 1 the other side did not take it, or an error.
 import aiortc, array, asyncio, json, subprocess, sys, time
 
 role, who, *files = sys.argv[1:]
-turns = (json.load(open(file)) for file in files)  # without servers aiortc would ask a public one
-servers = [aiortc.RTCIceServer(turn["uris"], turn["username"], turn["password"]) for turn in turns]
+servers = [aiortc.RTCIceServer(t["uris"], t["username"], t["password"]) for t in map(json.load, map(open, files))]
 class Tone(aiortc.mediastreams.AudioStreamTrack):
     async def recv(self):
         frame = await super().recv()
@@ -43,8 +42,8 @@ async def main():
         greeted.set()
         if role == "answer": await heard.wait() and channel.send(text)
     def use(channel): channel.on("message", lambda text: greet(channel, text))
-    for event, handler in (("track", listen), ("datachannel", use)): connection.on(event, handler)
     connection.addTrack(Tone())
+    for event, handler in (("track", listen), ("datachannel", use)): connection.on(event, handler)
     if role == "answer": await signals(connection, None)
     else:
         use(channel := connection.createDataChannel("chat"))
@@ -57,4 +56,5 @@ async def main():
             print(json.dumps({"connected": round(time.monotonic() - began, 3)}), file=sys.stderr)
             compose("hangup", "--id", call)
     await connection.close()
-asyncio.run(main())
+    return 0 if greeted.is_set() else 1
+sys.exit(asyncio.run(main()))

@@ -456,7 +456,8 @@ final class MessageOpening<Input: MessageInput> {
         guard message.body["type"]?.string == CallSignal.type,
             let signal = try MessageBody(message.body).call
         else { return nil }
-        guard verdict == .accepted, let sender = message.from, message.trust != .unverified,
+        guard verdict == .accepted, message.authenticated, let sender = message.from,
+            message.trust != .unverified,
             try transaction.contact(id: sender) != nil
         else { return .dropped }
         guard !isPreview else { return nil }
@@ -466,6 +467,7 @@ final class MessageOpening<Input: MessageInput> {
         let isStored = check == .valid && signal.kind != .candidates
         guard !isStored else { return nil }
         if let step { try transaction.keep(step) }
+        try attempt.foreign?.keep(transaction)
         try transaction.forgetRequest(id: attempt.id)
         let failure: Failure
         switch check {

@@ -57,7 +57,7 @@ package struct MessageText: Sendable {
     var isOfCall: Bool { body["type"]?.string == CallSignal.type }
 
     /// Whether the message has candidates of a call, which the history does not keep.
-    var isTransient: Bool {
+    package var isTransient: Bool {
         isOfCall && body["kind"]?.string == CallSignal.Kind.candidates.rawValue
     }
 

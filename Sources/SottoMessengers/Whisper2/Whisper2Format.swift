@@ -63,6 +63,9 @@ public enum Whisper2Format: MessengerFormat {
         guard let account = recipient.profiles.whisper2 else {
             throw MessengerError.noProfile(.whisper2)
         }
+        if let call = try call(in: envelope.payload) {
+            return ["account": .string(call.frame.from.description)]
+        }
         // Both sides compute the same key for a box.
         return details(
             try Whisper2Message(record: envelope.payload), true, try keys.whisper2Keys(), account)
