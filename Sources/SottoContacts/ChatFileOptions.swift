@@ -38,7 +38,7 @@ public struct ChatFileOptions: ArgumentGroup {
     var forgotten: String?
 
     @Option(
-        "--public", value: "chat",
+        "--public", value: "file",
         help:
             "Print the public record of this chat file or stored chat: its id and its encrypted name."
     )
