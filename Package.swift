@@ -395,8 +395,9 @@ let package = Package(
                 "Sotto", "SottoDatabase", "SottoState", "SottoWire", "SottoClient", "SottoServer",
                 "SottoNetwork", "SottoProgram", "TestSupport",
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                "relay", "send", "recv", "keygen", "bridge", "contact", "encrypt", "decrypt",
-                "sotto", "relay-load", "relay-faults",
+                "relay", "send", "recv", "keygen", "bridge", "contact", "compose", "encrypt",
+                "decrypt",
+                "history", "sotto", "relay-load", "relay-faults",
             ], swiftSettings: strict),
         // The code that the tests and `relay-faults` share: programs, files, clients, samples, servers. TestSupport
         // exports it.

@@ -9,7 +9,7 @@ def option:
     value,
     values: .choices,
     # A card is, as a rule, the file that holds it, or the name of a contact.
-    takesFile: (.value | IN("file", "card")),
+    takesFile: (.value | IN("file", "card", "chat")),
   };
 
 # What an argument can name: contacts, groups, and senders of message requests.

@@ -29,7 +29,7 @@ public struct ChatFileOptions: ArgumentGroup {
         help: "Store the chat in this file in the state of your identity.")
     var added: String?
 
-    @Flag("--list", help: "List the stored chats.")
+    @Flag("--list", help: "List the names of the stored chats.")
     var isListed = false
 
     @Option(
@@ -139,22 +139,13 @@ public struct ChatFileOptions: ArgumentGroup {
         if !quiet { Terminal.say("\(tool): \(text)") }
     }
 
-    /// Prints the stored chats: their names on a terminal, else a record each.
+    /// Prints the names of the stored chats.
     private func list(_ book: AddressBook) throws {
         _ = try book.identity()
         let chats = try book.chatRecords([])
         guard !chats.isEmpty else { throw Failure(.no, quiet ? "" : "no chat is stored") }
         let output = try Output(path: "-", content: .text)
-        for chat in chats {
-            if Terminal.isTerminal(1) {
-                try output.writeText((chat["name"]?.string ?? "") + "\n")
-                continue
-            }
-            try output.writeLine([
-                "v": .integer(1), "type": .string("chat-name"), "id": chat["id"] ?? .null,
-                "name": chat["name"] ?? .string(""), "authenticated": .bool(true),
-            ])
-        }
+        for chat in chats { try output.writeText((chat["name"]?.string ?? "") + "\n") }
         try output.finish()
     }
 

@@ -60,10 +60,12 @@ struct RoomOptions: ArgumentGroup {
 
     /// Reads the phrase of an existing room, and derives the keys of its door at a relay. The phrase in an address is public.
     func door(at relay: RelayURL, of uri: RoomURI?) throws -> RoomDoor {
-        let known = (publicPhrase ?? uri?.phrase).map { SecretBytes(copying: $0.utf8) }
-        let secret =
-            try phrase?.read() ?? known ?? Terminal.ask("Phrase of the room: ", secret: true)
-        return try RoomDoor(phrase: secret, host: relay.host)
+        if let phrase { return try RoomDoor(phrase: phrase.read(), host: relay.host) }
+        if let known = publicPhrase ?? uri?.phrase {
+            return try RoomDoor(phrase: SecretBytes(copying: known.utf8), host: relay.host)
+        }
+        return try RoomDoor(
+            phrase: Terminal.ask("Phrase of the room: ", secret: true), host: relay.host)
     }
 
     /// Derives the keys of a new door at a relay, from the given phrase or from random words. Throws a failure with status 64 for

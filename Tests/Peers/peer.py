@@ -3,7 +3,9 @@ answers on stdout. Byte strings are base64; a refusal is {"error": …}."""
 
 import base64
 import hashlib
+import hmac
 import json
+import os
 import struct
 import sys
 
@@ -134,8 +136,63 @@ def pbkdf2(r):
     return hashlib.pbkdf2_hmac("sha256", un64(r["password"]), un64(r["salt"]), rounds, 32)
 
 
+def framed(m):
+    size = next(64 << k for k in range(11) if 64 << k >= len(m) + 5)
+    count = size - 5 - len(m)
+    return b"\1" + m + os.urandom(count) + struct.pack(">I", count)
+
+
+def unframed(frame):
+    assert frame[0] == 1
+    return frame[1 : len(frame) - 4 - struct.unpack(">I", frame[-4:])[0]]
+
+
+def sender_key(r):
+    key = un64(r["chainKey"])
+    for _ in range(int(r["iteration"])):
+        key = hmac.digest(key, b"\2", "sha256")
+    aad = bytes.fromhex(r["chainId"]) + struct.pack(">I", int(r["iteration"]))
+    return AESGCM(hmac.digest(key, b"\1", "sha256")), aad
+
+
+def sender_key_seal(r):
+    r["chainId"] = hashlib.sha256(un64(r["chainKey"])).hexdigest()
+    aes, aad = sender_key(r)
+    nonce = os.urandom(12)
+    combined = nonce + aes.encrypt(nonce, framed(un64(r["m"])), aad)
+    key = ed25519.Ed25519PrivateKey.from_private_bytes(un64(r["seed"]))
+    public = key.public_key().public_bytes_raw()
+    signature = key.sign(b"ratchet/sender/v1\0" + aad + combined)
+    return {
+        "chainId": r["chainId"], "ciphertext": b64(combined), "signature": b64(signature),
+        "signingKey": b64(public),
+    }  # fmt: skip
+
+
+def sender_key_open(r):
+    assert hashlib.sha256(un64(r["chainKey"])).hexdigest() == r["chainId"]
+    aes, aad = sender_key(r)
+    combined = un64(r["ciphertext"])
+    verify = ed25519.Ed25519PublicKey.from_public_bytes(un64(r["signingKey"]))
+    verify.verify(un64(r["signature"]), b"ratchet/sender/v1\0" + aad + combined)
+    return unframed(aes.decrypt(combined[:12], combined[12:], aad))
+
+
+def ecp1_open(r):
+    file = un64(r["m"])
+    assert file[:4] == b"ECP1"
+    key = hashlib.pbkdf2_hmac("sha256", un64(r["password"]), file[4:20], 600000, 32)
+    return AESGCM(key).decrypt(file[20:32], file[32:], None)
+
+
+def pem_key(r):
+    password = un64(r["password"]) if "password" in r else None
+    key = serialization.load_pem_private_key(r["pem"].encode(), password)
+    return {"modulus": str(key.public_key().public_numbers().n)}
+
+
 operations = [
-    pbkdf2, nacl_box, nacl_secretbox, convert, words, whisper2_identity, whisper2_seal,
+    sender_key_seal, sender_key_open, ecp1_open, pem_key, pbkdf2, nacl_box, nacl_secretbox, convert, words, whisper2_identity, whisper2_seal,
     whisper2_open, mercurio_seal, mercurio_open, mercurio_bundle,
 ]  # fmt: skip
 

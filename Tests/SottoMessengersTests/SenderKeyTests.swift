@@ -301,3 +301,41 @@ struct SenderKeyTests {
         #expect(SenderKeyChain(encoded: [2] + ownEncoded.dropFirst()) == nil)
     }
 }
+
+/// Sender keys against the independent program.
+struct SenderKeyPeerTests {
+    @Test(.needs(.pythonPackages), arguments: [0, 1, 59, 60, 1_000])
+    func messagesAreReadOnBothSides(_ size: Int) throws {
+        try withGenerator { generator in
+            let (key, seed) = (generator.bytes(32), generator.bytes(32))
+            let text = generator.bytes(size)
+            var chain = SenderKeyChain(
+                groupID: "g", senderKey: RatchetSecret(key),
+                signingKey: SigningKey(seed: SecretBytes(copying: seed)))
+            var received = ReceivedSenderKeyChain(
+                try SenderKeyDistribution(chain.distribution.object()))
+            for iteration in 0..<3 {
+                let sent = try chain.seal(text).payload
+                var request = [
+                    "op": "sender_key_open", "chainKey": Peers.text(key),
+                    "iteration": "\(iteration)",
+                    "signingKey": Peers.text(chain.signingKey.publicKey),
+                ]
+                for name in ["chainId", "ciphertext", "signature"] {
+                    request[name] = sent[name]?.string
+                }
+                #expect(try Peers.ask(request).bytes("m") == text, generator.comment)
+                let answer = try Peers.ask([
+                    "op": "sender_key_seal", "chainKey": Peers.text(key),
+                    "iteration": "\(iteration)", "m": Peers.text(text), "seed": Peers.text(seed),
+                ])
+                let message = try SenderKeyMessage(payload: [
+                    "chainId": .string(answer["chainId"]), "iteration": .integer(Int64(iteration)),
+                    "ciphertext": .string(answer["ciphertext"]),
+                    "signature": .string(answer["signature"]),
+                ])
+                #expect(try received.open(message) == text, generator.comment)
+            }
+        }
+    }
+}

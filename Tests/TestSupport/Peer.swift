@@ -28,6 +28,8 @@ package struct Peer: Sendable {
     package static let bash = Peer("bash")
     package static let chromium = Peer("chromium", file: "/usr/bin/chromium")
     package static let compiler = Peer("cc", "clang")
+    package static let coturn = Peer("turnserver")
+    package static let coturnClient = Peer("turnutils_uclient")
     package static let curl = Peer("curl")
     package static let fish = Peer("fish")
     package static let git = Peer("git")

@@ -153,10 +153,6 @@ struct BodyToolTests {
                 "[sent a profile: name \"a) 'b\u{FFFD}\", description]"
             ),
             (profile([:]), "[removed the profile]"),
-            (
-                ["type": .string("call"), "call": .string(id), "kind": .string("busy")],
-                "[call: busy]"
-            ),
             (["type": .string("sync")], "[data for an own device]"),
             (body("poll"), "[unsupported message of type poll]"),
             (body("a\nb", [("text", .string("so?"))]), "[unsupported message of type ?] so?"),

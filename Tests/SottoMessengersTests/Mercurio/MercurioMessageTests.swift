@@ -33,6 +33,34 @@ struct MercurioMessageTests {
         }
     }
 
+    /// The document's spelling is the default, and both spellings are the same message.
+    @Test func bothSpellingsAreOneMessage() throws {
+        let pair = try MercurioPair()
+        let message = try MercurioMessage.seal(
+            Array("ciao".utf8), from: pair.alice, to: pair.bundle,
+            createdAt: "2026-11-21T09:30:00Z")
+        #expect(
+            message.record.members.map(\.name) == [
+                "conversationId", "senderMercurioId", "recipientMercurioId", "createdAt",
+                "encryptedContent", "encryptedAesKey", "nonce", "mac", "sig",
+            ])
+        let row = message.record(spelled: .snakeCase)
+        #expect(
+            row.members.map(\.name) == [
+                "conversation_id", "sender_mercurio_id", "recipient_mercurio_id", "created_at",
+                "encrypted_content", "encrypted_aes_key", "nonce", "mac", "sig",
+            ])
+        #expect(try MercurioMessage(record: row) == message)
+        let keys = MessengerKeys(identity: Sample.identity())
+        let both = try [message.record, row].map { try MercurioFormat.envelope(of: $0, with: keys) }
+        #expect(both[0].digest == both[1].digest && both[0].repeatID == both[1].repeatID)
+        var mixed = message.record
+        mixed["encrypted_content"] = mixed["encryptedContent"]
+        #expect(throws: MercurioRecordError.duplicate("encryptedContent")) {
+            try MercurioMessage(record: mixed)
+        }
+    }
+
     @Test(arguments: MercurioPublicKey.sizes)
     func aKeyIsReadBackFromItsPEM(_ bits: Int) throws {
         let key = try MercurioPrivateKey(bits: bits)

@@ -4,6 +4,7 @@ import Testing
 /// `bridge`, `keygen`, `recv`, `send` and `fingerprint` refuse every option without an effect by its name.
 struct OtherModeTests {
     private static let owner = "--identity --identity-passphrase"
+    private static let store = "\(owner) --lock-timeout"
     private static let output = "--output --quiet"
     private static let contacts = "--trust --lock-timeout \(owner) --jsonl --anyway \(output)"
     private static let attachment = "--attach --name --content-type --voice --keep-metadata --blob"
@@ -24,19 +25,26 @@ struct OtherModeTests {
             "bridge seal", "whisper2 --group team", "none",
             takes: "--group \(contacts) \(attachment) --whisper-id --group-id"),
         ModeCase(
-            "bridge seal", "mercurio --to bob.card", "none", takes: "--to \(contacts) --stateless"),
+            "bridge seal", "mercurio --to bob.card", "none",
+            takes: "--to --snake-case \(contacts) --stateless"),
+        ModeCase(
+            "bridge seal", "kecalek --group team", "none",
+            takes: "--group --group-id \(contacts) \(attachment) \(session)"),
         ModeCase(
             "bridge seal", "kecalek --to bob.card", "none",
-            takes: "--to \(contacts) \(attachment) \(session)"),
+            takes: "--to --group-id \(contacts) \(attachment) \(session)"),
         ModeCase(
             "bridge seal", "flow --to bob.card", "none",
             takes: "--to \(contacts) \(attachment) \(session) --user-id"),
         ModeCase(
             "bridge seal", "shainy --chat c", "none",
-            takes: "--chat --show-secret --gcm --no-hash --jsonl --anyway \(output)"),
+            takes:
+                "--chat --show-secret --gcm --no-hash \(store) --stateless --jsonl --anyway \(output)"
+        ),
         ModeCase(
             "bridge seal", "shainy --public-channel", "none",
-            takes: "--public-channel --gcm --no-hash --jsonl --anyway \(output)"),
+            takes:
+                "--public-channel --gcm --no-hash \(store) --stateless --jsonl --anyway \(output)"),
         ModeCase(
             "bridge open", "whisper2 --text", "none",
             takes: "\(messages) --whisper-id --max-skew --allow-unverified"),
@@ -80,8 +88,12 @@ struct OtherModeTests {
         ModeCase(
             "bridge chat", "--phrase @FILE:none",
             takes: "--name --phrase --output --quiet"),
-        ModeCase("bridge chat", "--public none", takes: "--public --show-secret --quiet"),
-        ModeCase("bridge chat", "--read-name none", takes: "--read-name --quiet"),
+        ModeCase("bridge chat", "--public none", takes: "--public --show-secret --quiet \(store)"),
+        ModeCase("bridge chat", "--read-name none", takes: "--read-name --quiet \(store)"),
+        ModeCase(
+            "bridge chat", "--store --name x --phrase @FILE:none",
+            takes: "--store --name --phrase --quiet \(store)"),
+        ModeCase("bridge chat", "--add none", takes: "--add --name --quiet \(store)"),
         ModeCase(
             "bridge login-key", "--password @FILE:none -o made",
             takes: "--bits --password --output"),
@@ -99,8 +111,10 @@ struct OtherModeTests {
         ModeCase(
             "keygen export", "minisign --public-key", "none",
             takes: "--public-key --output \(owner)"),
-        ModeCase("keygen chat", "--public none", takes: "--public --quiet"),
-        ModeCase("keygen chat", "--read-name none", takes: "--read-name --quiet"),
+        ModeCase("keygen chat", "--public none", takes: "--public --quiet \(store)"),
+        ModeCase("keygen chat", "--read-name none", takes: "--read-name --quiet \(store)"),
+        ModeCase("keygen chat", "--list", takes: "--list --quiet \(store)"),
+        ModeCase("keygen chat", "--forget none", takes: "--forget --quiet \(store)"),
     ]
 
     private static let relay = "--relay --ca"
