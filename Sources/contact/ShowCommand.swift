@@ -121,6 +121,9 @@ struct ShowCommand: Program {
         }
         if let name = contact.card?.name, !name.isEmpty, name != contact.name {
             table.add(["their name", name])
+            if let holder = names.holder(like: name, of: contact.id) {
+                table.add(["", "their name \(holder.likeness)"])
+            }
         }
         if let profile { profile.add(to: &table, of: contact.id, names) }
         if let relay = contact.card?.relay { table.add(["relay", relay]) }
