@@ -12,6 +12,7 @@ enum RecvMode: String, CommandMode {
     case dead = "--dead"
     case bundle = "--bundle"
     case card = "--card"
+    case cardOf = "--card-of"
     case room = "--room"
     case blob = "--blob"
     case meeting = "--meeting"
@@ -28,6 +29,7 @@ enum RecvMode: String, CommandMode {
             "\(Self.relay) \(Self.identity) --dead --stateless --invitation --exec --max --json -q"
         case .bundle: "\(Self.relay) \(Self.identity) --bundle --stateless -q"
         case .card: "\(Self.relay) \(Self.identity) --card -q"
+        case .cardOf: "\(Self.relay) -i --identity-passphrase --card-of -q"
         case .room: "\(Self.relay) -i --identity-passphrase --room -q"
         case .meeting: "\(Self.relay) -i --identity-passphrase --meeting -q"
         case .blob: "\(Self.relay) \(Self.identity) --blob --keep -q"
@@ -45,6 +47,7 @@ extension RecvTool {
         if again { return .again }
         if bundle != nil { return .bundle }
         if card != nil { return .card }
+        if cardOf != nil { return .cardOf }
         if room != nil { return .room }
         if blob != nil { return .blob }
         if meeting != nil { return .meeting }

@@ -1,5 +1,6 @@
 import Arguments
 import Sotto
+import SottoMessages
 import SottoTool
 
 /// A validated command line of `recv`.
@@ -9,6 +10,7 @@ enum RecvPlan {
     case again(PrintedEnvelopes)
     case bundle(BundleClaim)
     case card(CardRequest)
+    case cardOf(CardsRequest)
     case room(RoomRequest)
     case blob(BlobFetch)
     case meeting(MeetingReception)
@@ -54,6 +56,13 @@ enum RecvPlan {
                 CardRequest(
                     owner: tool.card ?? "", identity: identity, lockTimeout: tool.lock.timeout,
                     relay: relay))
+        case .cardOf:
+            let account = Pasted.text(tool.cardOf ?? "")
+            guard (1...255).contains(account.utf8.count), !hasControls(account) else {
+                throw UsageError(
+                    "--card-of must have 1 to 255 bytes and no control characters")
+            }
+            self = .cardOf(CardsRequest(account: account, identity: identity, relay: relay))
         case .room:
             self = .room(try Self.room(tool, relay))
         case .meeting:
@@ -75,6 +84,7 @@ enum RecvPlan {
         case .again(let envelopes): try envelopes.run()
         case .bundle(let claim): try claim.run()
         case .card(let request): try request.run()
+        case .cardOf(let request): try request.run()
         case .room(let request): try request.run()
         case .blob(let fetch): try fetch.run()
         case .meeting(let reception): try reception.run()
@@ -95,7 +105,7 @@ enum RecvPlan {
                 guard tool.invitation != nil, !tool.dead else { throw error }
                 return false
             }
-        case .bundle, .card, .room, .blob, .meeting: return true
+        case .bundle, .card, .cardOf, .room, .blob, .meeting: return true
         }
     }
 

@@ -64,7 +64,8 @@ struct IncomingFrame: Sendable {
             switch type {
             case "prekeys", "record", "send": WireLimits.frameValues
             case "ping", "challenge", "login", "resume", "fetch", "subscribe", "claim", "lookup",
-                "room", "puzzle", "solution", "blob_put", "blob", "blob_get", "blob_delete",
+                "cards", "room", "puzzle", "solution", "blob_put", "blob", "blob_get",
+                "blob_delete",
                 "meeting_open", "meeting_get", "meeting_put", "meeting_end":
                 Self.fewValues
             default: Self.listValues

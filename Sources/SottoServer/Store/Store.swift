@@ -26,6 +26,10 @@ protocol Store: Sendable {
     /// Returns the account of an id, or `nil`.
     func account(of id: KeyID) throws(StoreError) -> RelayAccount?
 
+    /// Returns cards, one line each, with an account of this name (``CardName``): at most ``WireLimits/cardCount``, those
+    /// that have had it for the longest time first.
+    func cards(named name: CardName) throws(StoreError) -> [[UInt8]]
+
     /// Returns the ids of all members, and the minute of their last activity.
     func members() throws(StoreError) -> [(id: KeyID, minute: Int64)]
 
@@ -130,8 +134,12 @@ enum Change: Sendable {
     init(_ record: OwnersRecord) {
         self =
             switch record.kind {
-            case .card:
-                .update(record.id, .card(record.bytes, issued: record.issued.seconds))
+            case .card(let accounts):
+                .update(
+                    record.id,
+                    .card(
+                        record.bytes, issued: record.issued.seconds,
+                        names: accounts.map { CardName($0) }))
             case .loginKey(let key):
                 .update(record.id, .loginKey(key ?? [], issued: record.issued.seconds))
             case .room(let publisher, let seq):
@@ -153,7 +161,7 @@ enum Change: Sendable {
             head.count + publication.oneTimePreKeys.count * 64 + 128
         case .claim, .invite, .redeem: 512
         case .claims(let claims): claims.count * 512
-        case .update(_, .card(let bytes, _)), .update(_, .loginKey(let bytes, _)):
+        case .update(_, .card(let bytes, _, _)), .update(_, .loginKey(let bytes, _)):
             bytes.count + 256
         case .update: 256
         case .publishRoom(let room): room.bytes.count + 256
