@@ -110,7 +110,8 @@ public struct CardSearch: Sendable {
         guard case .cards(let lines) = response else { throw ClientError(response, relay) }
         var cards: [Card] = []
         for line in lines {
-            guard let record = try? JSON.object(parsing: line), let card = try? Card(record: record),
+            guard let record = try? JSON.object(parsing: line),
+                let card = try? Card(record: record),
                 card.accountNames.contains(Card.accountName(account)),
                 !cards.contains(where: { $0.id == card.id })
             else { continue }

@@ -61,7 +61,8 @@ struct AddCommand: Program {
                 throw Failure(
                     .untrusted,
                     "\(proven.count) cards have this account, because its id is not a key: \(proven.map { $0.id.short + "…" }.joined(separator: ", "))",
-                    hint: "ask its owner for the id, then: sotto recv --card ID | sotto contact add")
+                    hint: "ask its owner for the id, then: sotto recv --card ID | sotto contact add"
+                )
             }
             throw Failure(
                 .untrusted, "no card has this account with a signature of the account's own key",
