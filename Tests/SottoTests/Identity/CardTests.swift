@@ -48,7 +48,10 @@ struct CardTests {
         #expect(try names(nil) == ["alice-1"])
         #expect(try names(key.sign(statement(People.alice.id, "named"))) == ["alice-1"])
         #expect(try names(proof, of: People.bob) == ["alice-1"])
-        #expect(try names(SigningKey(seed: SecretBytes(randomCount: 32)).sign(statement(People.alice.id))) == ["alice-1"])
+        #expect(
+            try names(
+                SigningKey(seed: SecretBytes(randomCount: 32)).sign(statement(People.alice.id)))
+                == ["alice-1"])
         #expect(card.accountNames == [])
     }
 
