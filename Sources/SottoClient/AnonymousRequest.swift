@@ -114,6 +114,36 @@ public struct AnnouncementsLookup: Sendable {
     }
 }
 
+/// A request to a relay's directory for the cards with the id of an account in another messenger.
+public struct CardSearch: Sendable {
+    /// The id of the account.
+    public let account: String
+
+    /// Creates a request for the cards with an account's id, of 1 to 255 bytes.
+    public init(_ account: String) { self.account = account }
+
+    /// Sends the request to a relay, and returns 1 to ``WireLimits/cardCount`` different cards. Each is signed by its id
+    /// and names the account; **the caller verifies that the account belongs to the card**. Other answers are left out.
+    ///
+    /// Throws ``ClientError/noCard(relay:)`` or the error of the connection.
+    public func run(at relay: RelayURL, timeout: Double = 30) throws(ClientError) -> [Card] {
+        let response = try AnonymousRequest(request: .cards(account: account), relay: relay).ask(
+            timeout: timeout)
+        guard case .cards(let lines) = response else { throw ClientError(response, relay) }
+        var cards: [Card] = []
+        for line in lines {
+            guard let record = try? JSON.object(parsing: line),
+                let card = try? Card(record: record),
+                card.accountNames.contains(Card.accountName(account)),
+                !cards.contains(where: { $0.id == card.id })
+            else { continue }
+            cards.append(card)
+        }
+        guard !cards.isEmpty else { throw .noCard(relay: relay.description) }
+        return cards
+    }
+}
+
 /// A request to a relay's directory for the record of a room.
 public struct RoomLookup: Sendable {
     /// The door of the room.

@@ -74,6 +74,13 @@ public struct Frame: Sendable, Equatable {
         return out
     }
 
+    /// Returns a payload with one member, whose value is a list of records, each on one line.
+    static func payload(member: String, records: [[UInt8]]) -> [UInt8] {
+        payload(
+            member: member,
+            record: [0x5B] + records.joined(separator: Array(",".utf8)) + [0x5D])
+    }
+
     /// Whether `text` may be a request id: 1 to 64 of `A`–`Z`, `a`–`z`, `0`–`9`, `.`, `_`, `:` and `-`.
     public static func isRequestID(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)

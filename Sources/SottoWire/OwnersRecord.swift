@@ -4,8 +4,9 @@ public import Sotto
 public struct OwnersRecord: Sendable, Equatable {
     /// The kind of record.
     public enum Kind: Sendable, Equatable {
-        /// A card, which any client may look up.
-        case card
+        /// A card, which any client may look up by its id or by one of these ids of accounts
+        /// (``Card/accountNames``).
+        case card(accounts: [String])
         /// The RSA key that may log in, a SubjectPublicKeyInfo in DER; `nil` revokes it.
         case loginKey([UInt8]?)
         /// The record of a room. `publisher` is the key that signed it, 32 bytes. Of two records of a publisher the one with
@@ -58,7 +59,7 @@ public struct OwnersRecord: Sendable, Equatable {
             guard let issued = card.issued, card.address == nil else {
                 throw CardError.member("issued")
             }
-            (id, self.issued, kind) = (card.id, issued, .card)
+            (id, self.issued, kind) = (card.id, issued, .card(accounts: card.accountNames))
         } catch {
             throw error == .signature ? .badSignature : .badFields
         }

@@ -38,6 +38,9 @@ public enum Request: Sendable, Equatable {
     case record(OwnersRecord)
     /// Looks up the card of an id. Answered by `card`.
     case lookup(KeyID)
+    /// Looks up the cards with the id of an account in another messenger, 1 to 255 bytes. Answered by `cards`: at most
+    /// ``WireLimits/cardCount``, and everybody can put any account on a card.
+    case cards(account: String)
     /// Looks up the record of a room by its door. Answered by `room`.
     case room(KeyID)
     /// Asks for credentials for TURN servers; needs a login. Answered by `turn`.
@@ -147,6 +150,11 @@ public enum Request: Sendable, Equatable {
         case "room": self = .room(try payload["id"].keyID())
         case "turn": self = .turn
         case "lookup": self = .lookup(try payload["id"].keyID())
+        case "cards":
+            self = .cards(
+                account: try payload["account"].text {
+                    (1...255).contains($0.utf8.count) ? $0 : nil
+                })
         case "puzzle": self = .puzzle
         case "solution":
             self = .solution(
@@ -228,6 +236,7 @@ public enum Request: Sendable, Equatable {
                 ])
         case .record(let record): return Self.recordLine(record.bytes, requestID: requestID)
         case .lookup(let id): return line("lookup", ["id": .string(id.description)])
+        case .cards(let account): return line("cards", ["account": .string(account)])
         case .room(let door): return line("room", ["id": .string(door.description)])
         case .turn: return line("turn")
         case .puzzle: return line("puzzle")

@@ -35,6 +35,8 @@ public enum Response: Sendable, Equatable {
     case bundles([[UInt8]?])
     /// The requested card: a record on one line.
     case card([UInt8])
+    /// The cards with the id of an account: records on one line each.
+    case cards([[UInt8]])
     /// The requested record of a room, on one line.
     case room([UInt8])
     /// The credentials for TURN servers.
@@ -97,6 +99,11 @@ public enum Response: Sendable, Equatable {
                     try bundle.nullable?.object().serialized()
                 })
         case "card": self = .card(try payload["card"].object().serialized())
+        case "cards":
+            self = .cards(
+                try payload["cards"].list(counts: 0...WireLimits.cardCount) {
+                    (card) throws(FieldError) in try card.object().serialized()
+                })
         case "room": self = .room(try payload["room"].object().serialized())
         case "turn": self = .turn(try TurnCredentials(payload))
         case "announcements":
@@ -173,14 +180,18 @@ public enum Response: Sendable, Equatable {
                 type: "bundle", requestID: requestID,
                 payload: Frame.payload(member: "bundle", record: record))
         case .bundles(let records):
-            let list = records.map { $0 ?? Array("null".utf8) }.joined(separator: Array(",".utf8))
             return Frame.line(
                 type: "bundles", requestID: requestID,
-                payload: Frame.payload(member: "bundles", record: [0x5B] + list + [0x5D]))
+                payload: Frame.payload(
+                    member: "bundles", records: records.map { $0 ?? Array("null".utf8) }))
         case .card(let record):
             return Frame.line(
                 type: "card", requestID: requestID,
                 payload: Frame.payload(member: "card", record: record))
+        case .cards(let records):
+            return Frame.line(
+                type: "cards", requestID: requestID,
+                payload: Frame.payload(member: "cards", records: records))
         case .room(let record):
             return Frame.line(
                 type: "room", requestID: requestID,

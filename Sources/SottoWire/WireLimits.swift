@@ -13,6 +13,8 @@ public enum WireLimits {
     public static let oneTimePreKeys = 200
     /// The longest card or login key record, in bytes of its one-line form.
     public static let cardBytes = RecordForm.card.bytes
+    /// The most cards in one answer to a search for an account.
+    public static let cardCount = 8
     /// The longest record of a room, in bytes of its one-line form.
     public static let roomBytes = RoomRecord.limit
     /// Seconds that the time of a room's record may be ahead of the relay's clock.

@@ -12,6 +12,7 @@ struct AddCommand: Program {
         usage: """
             sotto contact add [--name NAME] [CARD]
             sotto contact add --whisper-id WSP-ID --name NAME
+            sotto contact add --account ID [--name NAME] [FILE]
             """,
         discussion: """
             Accepts a card, a whisper2: URL, or the content of a Kecalek QR code: as an argument, in a file, or from qr \
@@ -27,6 +28,13 @@ struct AddCommand: Program {
         "--whisper-id", value: "wsp-id",
         help: "Add a Whisper2 account of which only this WhisperID is known.")
     var whisperID: WhisperID?
+
+    @Option(
+        "--account", value: "id",
+        help:
+            "Of several cards in the input, add the one with this account in another messenger, signed by the account's own key.",
+        values: .any)
+    var account: String?
 
     @OptionGroup var options: ContactOptions
 
@@ -48,11 +56,33 @@ struct AddCommand: Program {
         if let whisperID { return try add(whisperID) }
         try options.withFile(card) {
             let open = try options.open()
-            switch try Newcomer(card) {
+            switch try account.map({ try .card(provenCard($0)) }) ?? Newcomer(card) {
             case .card(let card): try add(card, open)
             case .account(let account): try add(account, open)
             }
         }
+    }
+
+    /// Returns the one card in the input with an account that the account's own key signed: everybody can put the id of an
+    /// account on a card.
+    private func provenCard(_ account: String) throws -> Card {
+        let cards = try RecipientArgument.list(in: card ?? "-").recipients.compactMap {
+            try? $0.card()
+        }
+        let proven = cards.filter { (try? $0.profiles())?.contain(Pasted.text(account)) == true }
+        guard let first = proven.first, Set(proven.map(\.id)).count == 1 else {
+            guard proven.isEmpty else {
+                throw Failure(
+                    .untrusted,
+                    "\(proven.count) cards have this account, because its id is not a key: \(proven.map { $0.id.short + "…" }.joined(separator: ", "))",
+                    hint: "ask its owner for the id, then: sotto recv --card ID | sotto contact add"
+                )
+            }
+            throw Failure(
+                .untrusted, "no card has this account with a signature of the account's own key",
+                hint: "ask its owner for a card made with sotto bridge card")
+        }
+        return first
     }
 
     private func add(_ card: Card, _ open: OpenBook) throws {

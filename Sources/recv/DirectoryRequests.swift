@@ -25,6 +25,20 @@ struct CardRequest {
     }
 }
 
+/// `recv --card-of`: prints the cards from the directory with the id of an account in another messenger.
+struct CardsRequest {
+    let account: String
+    let identity: IdentityChoice
+    let relay: AskedRelay
+
+    func run() throws {
+        let cards = try CardSearch(account).run(at: relay.find(for: identity))
+        let output = try Output(path: nil, content: .text)
+        for card in cards { if let record = card.record { try output.writeLine(record) } }
+        try output.finish()
+    }
+}
+
 /// `recv --room`: prints the record of a room from the directory.
 struct RoomRequest {
     let door: KeyID

@@ -13,6 +13,7 @@ enum RecvMode: String, CommandMode {
     case forget = "--forget"
     case bundle = "--bundle"
     case card = "--card"
+    case cardOf = "--card-of"
     case room = "--room"
     case turn = "--turn"
     case blob = "--blob"
@@ -35,6 +36,7 @@ enum RecvMode: String, CommandMode {
             "\(Self.relay) \(Self.identity) --dead --stateless --invitation --exec --max --json -q"
         case .bundle: "\(Self.relay) \(Self.identity) --bundle --stateless -q"
         case .card: "\(Self.relay) \(Self.identity) --card -q"
+        case .cardOf: "\(Self.relay) -i --identity-passphrase --card-of -q"
         case .room: "\(Self.relay) -i --identity-passphrase --room -q"
         case .turn: "\(Self.relay) -i --identity-passphrase --turn -q"
         case .meeting: "\(Self.relay) -i --identity-passphrase --meeting -q"
@@ -58,6 +60,7 @@ extension RecvTool {
         if !forget.isEmpty { return .forget }
         if bundle != nil { return .bundle }
         if card != nil { return .card }
+        if cardOf != nil { return .cardOf }
         if room != nil { return .room }
         if turn { return .turn }
         if blob != nil { return .blob }

@@ -1,5 +1,6 @@
 import Arguments
 import Sotto
+import SottoMessages
 import SottoTool
 
 /// A validated command line of `recv`.
@@ -10,6 +11,7 @@ enum RecvPlan {
     case forget(ForgottenEnvelopes)
     case bundle(BundleClaim)
     case card(CardRequest)
+    case cardOf(CardsRequest)
     case room(RoomRequest)
     case turn(TurnRequestCommand)
     case blob(BlobFetch)
@@ -68,6 +70,13 @@ enum RecvPlan {
                 CardRequest(
                     owner: tool.card ?? "", identity: identity, lockTimeout: tool.lock.timeout,
                     relay: relay))
+        case .cardOf:
+            let account = Pasted.text(tool.cardOf ?? "")
+            guard (1...255).contains(account.utf8.count), !hasControls(account) else {
+                throw UsageError(
+                    "--card-of must have 1 to 255 bytes and no control characters")
+            }
+            self = .cardOf(CardsRequest(account: account, identity: identity, relay: relay))
         case .room:
             self = .room(try Self.room(tool, relay))
         case .turn:
@@ -103,6 +112,7 @@ enum RecvPlan {
         case .forget(let envelopes): try envelopes.run()
         case .bundle(let claim): try claim.run()
         case .card(let request): try request.run()
+        case .cardOf(let request): try request.run()
         case .room(let request): try request.run()
         case .turn(let request): try request.run()
         case .blob(let fetch): try fetch.run()
@@ -127,7 +137,8 @@ enum RecvPlan {
                 guard tool.invitation != nil, !tool.dead else { throw error }
                 return false
             }
-        case .forget, .bundle, .card, .room, .turn, .blob, .meeting, .wake, .noWake, .invite,
+        case .forget, .bundle, .card, .cardOf, .room, .turn, .blob, .meeting, .wake, .noWake,
+            .invite,
             .announcements:
             return true
         }

@@ -21,6 +21,7 @@ struct RecvTool: CoreProgram {
               sotto recv --bundle bob > /dev/null    # for: encrypt --to bob --suite ratchet
               sotto recv --card 05d8a2... | sotto contact add --name bob
               sotto recv --card bob | sotto contact add    # a newer card of a contact
+              sotto recv --card-of 0571... | sotto contact add --account 0571... --name bob
               sotto recv --blob 17 | sotto decrypt --attachment 17 -o photo.jpg
               sotto recv --turn > turn.json    # for a program that makes calls
               sotto recv --meeting new | sotto contact meet | sotto send
@@ -104,6 +105,13 @@ struct RecvTool: CoreProgram {
             "Ask the relay's directory for the card of this contact or id, and print it; the relay does not vouch for its owner."
     )
     var card: String?
+
+    @Option(
+        "--card-of", value: "account",
+        help:
+            "Ask the relay's directory for cards with this account in another messenger, and print at most 8; for contact add --account.",
+        values: .any)
+    var cardOf: String?
 
     @Option(
         "--room", value: "id",

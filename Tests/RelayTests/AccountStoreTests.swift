@@ -37,6 +37,49 @@ import Testing
         #expect(try store.account(of: alice) == nil)
     }
 
+    @Test(arguments: StoreKind.available) func aCardIsFoundByItsAccounts(_ kind: StoreKind) throws {
+        let store = try place.open(kind)
+        let (name, other) = (CardName("WSP-1"), CardName("user-1"))
+        _ = try store.commit(
+            [
+                .update(bob, .card([1], issued: 10, names: [name, other])),
+                .update(alice, .card([2], issued: 10)),
+            ], at: 1)
+        #expect(try store.cards(named: name) == [[1]])
+        #expect(try store.cards(named: other) == [[1]])
+        #expect(try store.cards(named: CardName("WSP-2")) == [])
+        // An older card changes nothing; a newer one loses what it does not name.
+        _ = try store.commit([.update(bob, .card([3], issued: 9, names: []))], at: 2)
+        #expect(try store.cards(named: other) == [[1]])
+        _ = try store.commit([.update(bob, .card([4], issued: 11, names: [name]))], at: 3)
+        #expect(try store.cards(named: name) == [[4]])
+        #expect(try store.cards(named: other) == [])
+        // Other changes of the account keep the names.
+        _ = try store.commit([.update(bob, .membership(true)), .update(bob, .seen)], at: 4)
+        #expect(try store.cards(named: name) == [[4]])
+        while try store.sweep(at: RelayAccount.lifeMinutes + 4) {}
+        #expect(try store.cards(named: name) == [])
+    }
+
+    /// Later claims of an id that is no key do not displace the earlier ones, and an answer has at most 8 cards.
+    @Test(arguments: StoreKind.available) func aFloodOfClaimsHidesNoEarlierCard(_ kind: StoreKind)
+        throws
+    {
+        let store = try place.open(kind)
+        let name = CardName("user-1")
+        _ = try store.commit([.update(bob, .card([1], issued: 1, names: [name]))], at: 5)
+        let flood = (0..<50).map { number in
+            Change.update(
+                Sample.identityID(), .card([2, UInt8(number)], issued: 1, names: [name]))
+        }
+        _ = try store.commit(flood, at: 6)
+        let found = try store.cards(named: name)
+        #expect(found.count == WireLimits.cardCount && found.first == [1])
+        // A renewed card keeps its place.
+        _ = try store.commit([.update(bob, .card([9], issued: 2, names: [name]))], at: 7)
+        #expect(try store.cards(named: name).first == [9])
+    }
+
     @Test(arguments: StoreKind.available) func anInvitationIsRedeemedOnce(_ kind: StoreKind) throws
     {
         let store = try place.open(kind)

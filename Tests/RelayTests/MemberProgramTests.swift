@@ -178,6 +178,48 @@ import Testing
         world.stop()
     }
 
+    /// The directory finds a card by the id of an account. Only the account's own key puts a card under an id that is a key.
+    @Test(arguments: ["tcp", "ws", "http"])
+    func aCardIsFoundByTheIDOfAnAccount(_ scheme: String) throws {
+        let world = try Correspondence()
+        let relay = "--relay \(scheme)://\(world.relay.address)"
+        try world.expect("bob", "chmod 600 *.key; bridge set -q --rsa 2048 bob.key")
+        let account = try #require(
+            world.expect("bob", "bridge account mercurio -i bob.key").first)
+        #expect(world.shell("alice", "recv \(relay) --card-of \(account)").status == 1)
+        try world.expect("bob", "bridge card mercurio -i bob.key > found; send -q < found")
+        // Carol claims the account: with Bob's own proof, and on a card that says nothing else.
+        let object = try #require(
+            try JSON.object(parsing: world.scratch.read("found"))["profiles"]?.object)
+        for claim in [object, ["mercurio": .object(["mercurio_id": .string(account)])]] {
+            let carol = try Identity(
+                record: JSON.object(parsing: world.scratch.read("carol.key")))
+            let card = carol.card(accounts: claim, issued: .now())
+            world.scratch.write("false.card", try #require(card.record).serialized() + [0x0A])
+            try world.expect("carol", "send -q < false.card")
+        }
+        let found = try world.expect("alice", "recv \(relay) --card-of ' \(account.uppercased())'")
+        #expect(found == world.scratch.lines("found"))
+        try world.expect(
+            "alice",
+            "recv \(relay) --card-of \(account) | contact add --account \(account) --name bob")
+        #expect(
+            try world.expect("alice", "contact list").contains {
+                $0.contains(world.bob.id.description)
+            })
+        // A hostile directory answers with the false card.
+        #expect(
+            world.shell(
+                "alice", "cat false.card found > all; contact add --account \(account) < false.card"
+            ).status == 12)
+        #expect(world.errors.contains("no card has this account"), "\(world.errors)")
+        #expect(
+            world.shell("alice", "contact add --account \(account) < all").status == 0,
+            "\(world.errors)")
+        #expect(world.shell("alice", "recv --card-of '\t'").status == 64)
+        world.stop()
+    }
+
     @Test func aCardIsPublishedAndLookedUp() throws {
         let world = try Correspondence()
         let id = world.bob.id.description

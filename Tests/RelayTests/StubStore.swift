@@ -40,6 +40,7 @@ final class StubStore: Store {
         return nil
     }
 
+    func cards(named name: CardName) throws(StoreError) -> [[UInt8]] { [] }
     func members() throws(StoreError) -> [(id: KeyID, minute: Int64)] { [] }
     func invitations() throws(StoreError) -> [StoredInvitation] { [] }
     func invitationCount(of inviter: KeyID, at minute: Int64) throws(StoreError) -> Int64 { 0 }

@@ -27,8 +27,8 @@ public struct Card: Sendable, Hashable {
     public let relay: String?
     /// The mailbox to which the holder of this card sends mail, in place of the id: see ``SendAddress``.
     public let address: KeyID?
-    /// The owner's accounts in other messengers, as the member `profiles` of the signed record. The core does not
-    /// interpret them, and **does not verify that they belong to the owner**.
+    /// The owner's accounts in other messengers, as the member `profiles` of the signed record. The core interprets only
+    /// their ids, see ``accountNames``, and **does not verify that the accounts belong to the owner**.
     public let accounts: JSONObject
     /// The time of the signature, if the card has one. A directory keeps the later of two cards.
     public let issued: Timestamp?

@@ -51,6 +51,12 @@ public struct Profiles: Sendable, Hashable {
         kecalek == nil && whisper2 == nil && whisperID == nil && mercurio == nil
     }
 
+    /// Whether one of the accounts has this id.
+    public func contain(_ id: String) -> Bool {
+        let id = Card.accountName(id)
+        return [kecalek, whisper2?.id.description, mercurio?.id.description].contains(id)
+    }
+
     /// Whether the accounts that both have, have the same keys and names.
     public func agree(with other: Profiles) -> Bool {
         func isSame<T: Equatable>(_ a: T?, _ b: T?) -> Bool { a == nil || b == nil || a == b }
@@ -81,8 +87,6 @@ public struct Profiles: Sendable, Hashable {
 
     // MARK: Proofs
 
-    /// `"sotto/profile/v1\0" ‖ profile ‖ "\0" ‖ the id's key (32 bytes) ‖` the account's canonical object without
-    /// `proof`.
     private func message(_ profile: Profile, of id: KeyID) -> [UInt8] {
         let object =
             switch profile {
@@ -90,8 +94,7 @@ public struct Profiles: Sendable, Hashable {
             case .whisper2: whisper2.map(Self.object) ?? JSONObject()
             case .mercurio: mercurio?.record ?? JSONObject()
             }
-        return Array("sotto/profile/v1\0".utf8) + Array(profile.rawValue.utf8) + [0]
-            + id.publicKey + JSON.object(object).canonical()
+        return AccountStatement.bytes(object, named: profile.rawValue, of: id)
     }
 
     /// Signs with the accounts' own keys that they belong to an identity.

@@ -9,7 +9,7 @@ import Synchronization
 /// each publication is added whole, without a look at the store. Above, the relay reads what the publication replaces,
 /// new ids must do a proof of work, and only the growth is added.
 final class DirectoryLimit: Sendable {
-    /// The space of a row in addition to its record.
+    /// The space of a row in addition to its record; for a card with the rows of its account names.
     static let rowBytes: Int64 = 512
     /// The space of an owner's signed prekeys.
     static let ownerBytes: Int64 = 4096
@@ -77,7 +77,7 @@ extension Change {
         case .publish(let publication, _):
             DirectoryLimit.ownerBytes
                 + Int64(publication.oneTimePreKeys.count) * DirectoryLimit.oneTimeBytes
-        case .update(_, .card(let bytes, _)), .update(_, .loginKey(let bytes, _)):
+        case .update(_, .card(let bytes, _, _)), .update(_, .loginKey(let bytes, _)):
             DirectoryLimit.rowBytes + Int64(bytes.count)
         case .publishRoom(let room): DirectoryLimit.rowBytes + Int64(room.bytes.count)
         case .registerWake(let wake): DirectoryLimit.rowBytes + Int64(wake.bytes)

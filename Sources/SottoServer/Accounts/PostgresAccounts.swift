@@ -1,5 +1,6 @@
 import Sotto
 import SottoDatabase
+import SottoWire
 
 extension PostgresStore {
     func account(of id: KeyID) throws(StoreError) -> RelayAccount? {
@@ -10,6 +11,16 @@ extension PostgresStore {
         return RelayAccount(
             member: rows.integer(0, 0), minute: rows.integer(0, 1), card: rows.bytes(0, 2),
             loginKey: rows.bytes(0, 3))
+    }
+
+    func cards(named name: CardName) throws(StoreError) -> [[UInt8]] {
+        var query = PostgresQuery("SELECT * FROM sotto.cards($1, $2)")
+        query.add(name.bytes)
+        query.add(Int64(WireLimits.cardCount))
+        let rows = try reader.rows(query)
+        // Behind PL/Proxy each partition returns its own.
+        let found = (0..<rows.count).map { (minute: rows.integer($0, 0), card: rows.bytes($0, 1)) }
+        return found.sorted { $0.minute < $1.minute }.prefix(WireLimits.cardCount).map(\.card)
     }
 
     func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation? {

@@ -27,8 +27,9 @@ enum AccountUpdate: Sendable, Equatable {
     case seen
     /// Makes the id a member, or ends its membership.
     case membership(Bool)
-    /// Replaces the card: one line, and its time of issue in seconds since 1970. An older card changes nothing.
-    case card([UInt8], issued: Int64)
+    /// Replaces the card: one line, its time of issue in seconds since 1970, and the names of its accounts. An older card
+    /// changes nothing.
+    case card([UInt8], issued: Int64, names: [CardName] = [])
     /// Replaces the login key, and its time of issue in seconds since 1970; empty revokes it. An older record changes
     /// nothing. Of two records of the same second the revocation wins, so that replaying a record never undoes it.
     case loginKey([UInt8], issued: Int64)
@@ -39,17 +40,27 @@ enum AccountUpdate: Sendable, Equatable {
         switch self {
         case .seen: break
         case .membership(let isMember): row.member = isMember ? 1 : 2
-        case .card(let line, let issued): (row.card, row.cardIssued) = (line, issued)
+        case .card(let line, let issued, let names):
+            (row.card, row.cardIssued, row.names) = (line, issued, names)
         case .loginKey(let key, let issued): (row.loginKey, row.loginKeyIssued) = (key, issued)
         }
         return row
     }
 }
 
+/// The id of an account in another messenger, by which a card is found: 16 bytes of its SHA-256.
+struct CardName: Sendable, Hashable {
+    let bytes: [UInt8]
+
+    /// Creates the name of an account's id.
+    init(_ id: String) { bytes = Array(sha256(Array(Card.accountName(id).utf8))[..<16]) }
+}
+
 struct AccountRow {
     var member: Int64 = -1
     var card: [UInt8] = []
     var cardIssued: Int64 = -1
+    var names: [CardName] = []
     var loginKey: [UInt8] = []
     var loginKeyIssued: Int64 = -1
 }

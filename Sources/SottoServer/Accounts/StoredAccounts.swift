@@ -1,5 +1,6 @@
 import Sotto
 import SottoDatabase
+import SottoWire
 
 extension StoreTransaction {
     /// Changes an account, or creates it.
@@ -21,10 +22,31 @@ extension StoreTransaction {
                 login_key_issued = max(login_key_issued, ?7)
             """, id.publicKey, row.member, minute, row.card, row.cardIssued, row.loginKey,
             row.loginKeyIssued)
+        if case .card = update { try name(id, row) }
         try connection.run(
             "UPDATE mailbox SET stranger = NULL WHERE key = ? AND stranger IS NOT NULL",
             id.publicKey)
         return .published
+    }
+
+    /// Replaces the account names of a card, unless the stored card is a later one.
+    private func name(_ id: KeyID, _ row: AccountRow) throws(StoreError) {
+        let stored = try connection.first(
+            "SELECT card FROM account WHERE key = ?", id.publicKey
+        ) { $0.bytes(0) }
+        guard stored == row.card else { return }
+        let known = try connection.rows(
+            "SELECT name FROM card_name WHERE key = ?", id.publicKey
+        ) { $0.bytes(0) }
+        for name in known where !row.names.contains(where: { $0.bytes == name }) {
+            try connection.run(
+                "DELETE FROM card_name WHERE key = ? AND name = ?", id.publicKey, name)
+        }
+        for name in row.names {
+            try connection.run(
+                "INSERT INTO card_name (name, key, minute) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                name.bytes, id.publicKey, minute)
+        }
     }
 
     /// Stores an invitation. A repetition succeeds.
@@ -70,6 +92,17 @@ extension SQLiteStore {
                     member: row.integer(0), minute: row.integer(1), card: row.bytes(2),
                     loginKey: row.bytes(3))
             }
+        }
+    }
+
+    func cards(named name: CardName) throws(StoreError) -> [[UInt8]] {
+        try reader.use { connection throws(StoreError) in
+            try connection.rows(
+                """
+                SELECT card FROM card_name JOIN account USING (key) WHERE name = ?
+                ORDER BY card_name.minute, key LIMIT ?
+                """, name.bytes, WireLimits.cardCount
+            ) { row throws(StoreError) in row.bytes(0) }
         }
     }
 
@@ -136,6 +169,9 @@ extension SQLiteStore {
     static func forgetAccounts(_ connection: StoreConnection, at minute: Int64, _ limit: Int64)
         throws(StoreError) -> Bool
     {
+        try connection.run(
+            "DELETE FROM card_name WHERE key IN (SELECT key FROM account WHERE minute <= ?)",
+            minute - RelayAccount.lifeMinutes)
         try connection.run(
             """
             DELETE FROM account WHERE key IN (

@@ -84,6 +84,9 @@ extension ConnectionState {
         case .lookup(let id):
             guard claims.admits(at: now) else { throw .busy }
             read(.card(id, to: requestID), to: sink)
+        case .cards(let account):
+            guard claims.admits(at: now) else { throw .busy }
+            read(.cards(CardName(account), to: requestID), to: sink)
         case .room(let door):
             guard claims.admits(at: now) else { throw .busy }
             read(.room(door, to: requestID), to: sink)

@@ -202,7 +202,7 @@ struct PostgresBatch {
         switch changes[place] {
         case .update(let id, let update):
             let row = update.row
-            var query = PostgresQuery("SELECT sotto.update_account($1, $2, $3, $4, $5, $6, $7)")
+            var query = PostgresQuery("SELECT sotto.update_account($1, $2, $3, $4, $5, $6, $7, $8)")
             query.add(minute)
             query.add(id.publicKey)
             query.add(row.member)
@@ -210,6 +210,7 @@ struct PostgresBatch {
             query.add(row.cardIssued)
             query.add(row.loginKey)
             query.add(row.loginKeyIssued)
+            query.add(row.names.map(\.bytes))
             add(query, .published(place))
         case .invite(let invitation, let most):
             var query = PostgresQuery("SELECT sotto.invite($1, $2, $3, $4, $5, $6, $7)")

@@ -11,6 +11,7 @@ import SottoDatabase
 /// | `heads` | returns the next sequence numbers of mailboxes, which show arrivals |
 /// | `publish`, `claim`, `prekeys` | publish, claim and count prekeys |
 /// | `account`, `update_account`, `adopt` | read and change accounts; clear stranger flags |
+/// | `cards` | returns the cards with an account |
 /// | `room`, `publish_room`, `sweep_rooms` | read, store and delete the records of rooms |
 /// | `meeting`, `open_meeting`, `put_meeting`, `sweep_meetings` | read, make, use and delete the places of meetings |
 /// | `directory_use` | returns the space of accounts, rooms, prekeys and registrations for wake-ups |

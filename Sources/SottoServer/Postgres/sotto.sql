@@ -73,6 +73,11 @@ CREATE TABLE IF NOT EXISTS sotto.account (
     login_key bytea NOT NULL, login_key_issued bigint NOT NULL
 );
 CREATE INDEX IF NOT EXISTS account_minute ON sotto.account (minute);
+-- The ids of accounts in other messengers by which a card is found, as 16 bytes of their SHA-256, since a minute.
+CREATE TABLE IF NOT EXISTS sotto.card_name (
+    name bytea NOT NULL, key bytea NOT NULL, minute bigint NOT NULL, PRIMARY KEY (name, key)
+);
+CREATE INDEX IF NOT EXISTS card_name_key ON sotto.card_name (key);
 CREATE TABLE IF NOT EXISTS sotto.invitation (
     tag bytea PRIMARY KEY, key bytea NOT NULL, until bigint NOT NULL, owner bytea NOT NULL,
     label bytea NOT NULL, inviter bytea NOT NULL
@@ -513,25 +518,43 @@ $$;
 -- A negative number leaves a column unchanged.
 CREATE OR REPLACE FUNCTION sotto.update_account(
     at_minute bigint, of_id bytea, new_member bigint, new_card bytea, new_card_issued bigint,
-    new_login_key bytea, new_login_key_issued bigint)
+    new_login_key bytea, new_login_key_issued bigint, new_names bytea[])
 RETURNS SETOF bigint LANGUAGE sql AS $$
     UPDATE sotto.mailbox SET stranger = NULL WHERE key = of_id AND stranger IS NOT NULL;
-    INSERT INTO sotto.account AS known
-        (key, member, minute, card, card_issued, login_key, login_key_issued)
-    VALUES (of_id, greatest(new_member, 0), at_minute, new_card, new_card_issued,
-        new_login_key, new_login_key_issued)
-    ON CONFLICT (key) DO UPDATE SET
-        member = CASE WHEN new_member < 0 THEN known.member ELSE new_member END,
-        minute = greatest(known.minute, at_minute),
-        card = CASE WHEN new_card_issued > known.card_issued
-                OR new_card_issued = known.card_issued AND new_card > known.card
-            THEN new_card ELSE known.card END,
-        card_issued = greatest(known.card_issued, new_card_issued),
-        login_key = CASE WHEN new_login_key_issued > known.login_key_issued
-            OR new_login_key_issued = known.login_key_issued AND new_login_key = ''
-            THEN new_login_key ELSE known.login_key END,
-        login_key_issued = greatest(known.login_key_issued, new_login_key_issued)
-    RETURNING 1::bigint
+    WITH stored AS (
+        INSERT INTO sotto.account AS known
+            (key, member, minute, card, card_issued, login_key, login_key_issued)
+        VALUES (of_id, greatest(new_member, 0), at_minute, new_card, new_card_issued,
+            new_login_key, new_login_key_issued)
+        ON CONFLICT (key) DO UPDATE SET
+            member = CASE WHEN new_member < 0 THEN known.member ELSE new_member END,
+            minute = greatest(known.minute, at_minute),
+            card = CASE WHEN new_card_issued > known.card_issued
+                    OR new_card_issued = known.card_issued AND new_card > known.card
+                THEN new_card ELSE known.card END,
+            card_issued = greatest(known.card_issued, new_card_issued),
+            login_key = CASE WHEN new_login_key_issued > known.login_key_issued
+                OR new_login_key_issued = known.login_key_issued AND new_login_key = ''
+                THEN new_login_key ELSE known.login_key END,
+            login_key_issued = greatest(known.login_key_issued, new_login_key_issued)
+        RETURNING new_card_issued >= 0 AND known.card = new_card AS has_card
+    ), gone AS (
+        DELETE FROM sotto.card_name USING stored
+        WHERE has_card AND card_name.key = of_id AND card_name.name <> ALL (new_names)
+    ), named AS (
+        INSERT INTO sotto.card_name (name, key, minute)
+        SELECT one, of_id, at_minute FROM stored, unnest(new_names) AS one WHERE has_card
+        ON CONFLICT DO NOTHING
+    )
+    SELECT 1::bigint FROM stored
+$$;
+
+-- Returns the cards with an account, those that have had it for the longest time first, of all partitions.
+CREATE OR REPLACE FUNCTION sotto.cards(of_name bytea, most bigint, OUT since bigint, OUT card bytea)
+RETURNS SETOF record LANGUAGE sql STABLE AS $$
+    SELECT card_name.minute, account.card
+    FROM sotto.card_name JOIN sotto.account USING (key)
+    WHERE card_name.name = of_name ORDER BY card_name.minute, key LIMIT most
 $$;
 
 CREATE OR REPLACE FUNCTION sotto.adopt() RETURNS SETOF bigint LANGUAGE sql AS $$
@@ -979,6 +1002,8 @@ BEGIN
         RETURN NEXT false;
         RETURN;
     END IF;
+    DELETE FROM sotto.card_name USING sotto.account
+        WHERE account.minute <= accounts AND card_name.key = account.key;
     DELETE FROM sotto.account WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM sotto.account
         WHERE minute <= accounts AND member = 0 LIMIT most

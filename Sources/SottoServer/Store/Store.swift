@@ -26,6 +26,10 @@ protocol Store: Sendable {
     /// Returns the account of an id, or `nil`.
     func account(of id: KeyID) throws(StoreError) -> RelayAccount?
 
+    /// Returns cards, one line each, with an account of this name (``CardName``): at most ``WireLimits/cardCount``, those
+    /// that have had it for the longest time first.
+    func cards(named name: CardName) throws(StoreError) -> [[UInt8]]
+
     /// Returns the ids of all members, and the minute of their last activity.
     func members() throws(StoreError) -> [(id: KeyID, minute: Int64)]
 
@@ -143,8 +147,12 @@ enum Change: Sendable {
     init(_ record: OwnersRecord) {
         self =
             switch record.kind {
-            case .card:
-                .update(record.id, .card(record.bytes, issued: record.issued.seconds))
+            case .card(let accounts):
+                .update(
+                    record.id,
+                    .card(
+                        record.bytes, issued: record.issued.seconds,
+                        names: accounts.map { CardName($0) }))
             case .loginKey(let key):
                 .update(record.id, .loginKey(key ?? [], issued: record.issued.seconds))
             case .room(let publisher, let seq):
@@ -167,7 +175,7 @@ enum Change: Sendable {
         case .claim, .invite, .revoke, .redeem, .unregisterWake: 512
         case .registerWake(let wake): wake.bytes + 256
         case .claims(let claims): claims.count * 512
-        case .update(_, .card(let bytes, _)), .update(_, .loginKey(let bytes, _)):
+        case .update(_, .card(let bytes, _, _)), .update(_, .loginKey(let bytes, _)):
             bytes.count + 256
         case .update: 256
         case .publishRoom(let room): room.bytes.count + 256

@@ -106,6 +106,7 @@ enum StoreTable: String, CaseIterable {
     case preKeyOneTime = "prekey_one_time"
     case preKeyClaim = "prekey_claim"
     case account
+    case cardName = "card_name"
     case invitation
     case room
     case wake
@@ -145,6 +146,7 @@ enum StoreTable: String, CaseIterable {
                 ("key", true), ("member", false), ("minute", false), ("card", true),
                 ("card_issued", false), ("login_key", true), ("login_key_issued", false),
             ]
+        case .cardName: [("name", true), ("key", true), ("minute", false)]
         case .invitation:
             [
                 ("tag", true), ("key", true), ("until", false), ("owner", true), ("label", true),

@@ -7,6 +7,8 @@ enum StoreQuery: Sendable {
     case messages(KeyID, max: Int, after: Int64, dead: Bool, to: String?)
     /// The card of an id.
     case card(KeyID, to: String?)
+    /// The cards with an account of a name.
+    case cards(CardName, to: String?)
     /// The record of a room, by its door.
     case room(KeyID, to: String?)
     /// The message of a step of a meeting. `relay` is the name that the client gave.
@@ -47,6 +49,7 @@ enum StoreQuery: Sendable {
         switch self {
         case .messages: WireLimits.fetchBytes
         case .card: WireLimits.cardBytes
+        case .cards: WireLimits.cardCount * WireLimits.cardBytes
         case .room: WireLimits.roomBytes
         case .meeting: WireLimits.meetingBytes
         case .login, .resume, .publish, .wake, .invitations, .session, .push: 0
@@ -56,7 +59,7 @@ enum StoreQuery: Sendable {
     /// The id of the request; `nil` for a push.
     var requestID: String? {
         switch self {
-        case .messages(_, _, _, _, let id), .card(_, let id), .room(_, let id),
+        case .messages(_, _, _, _, let id), .card(_, let id), .cards(_, let id), .room(_, let id),
             .meeting(_, _, _, let id), .login(_, _, let id),
             .resume(_, let id), .publish(_, _, let id), .session(_, _, let id),
             .wake(_, _, let id), .invitations(_, _, let id):
@@ -68,7 +71,7 @@ enum StoreQuery: Sendable {
     /// Whether the connection pauses until the result is there.
     var pauses: Bool {
         switch self {
-        case .messages, .card, .room, .meeting, .push: false
+        case .messages, .card, .cards, .room, .meeting, .push: false
         case .login, .resume, .publish, .wake, .invitations, .session: true
         }
     }
@@ -93,6 +96,11 @@ enum StoreQuery: Sendable {
             return .response(
                 .card(card), to: requestID, weight: weight,
                 then: isDue ? .update(id, .seen) : nil)
+        case .cards(let name, let requestID):
+            let cards = try store.cards(named: name)
+            return .response(
+                cards.isEmpty ? .error(Refusal(.noCard)) : .cards(cards), to: requestID,
+                weight: weight)
         case .room(let door, let requestID):
             let room = try store.room(of: door)
             return .response(

@@ -10,6 +10,7 @@
 /// | `prekey_one_time` | unclaimed one-time prekeys |
 /// | `prekey_claim` | the result of each claim, to repeat it |
 /// | `account` | an id that is a member or published a record: its card, its RSA login key, the minute of the last login or fetch of the card; `member` is 1, or 2 after the removal |
+/// | `card_name` | the ids of accounts in other messengers by which a card is found, as 16 bytes of their SHA-256, since a minute |
 /// | `room` | the record of each room, by its door, with the key that published it |
 /// | `invitation` | tags and public keys of codes; `owner` is empty until the code is redeemed, and `inviter` is the member who made the code, or empty |
 /// | `wake` | where owners want the wake-ups of their mailboxes, by kind: 0 for messages, 1 for calls; `token` is empty without one, `until` the minute of the expiry |
@@ -68,6 +69,10 @@ extension SQLiteStore {
             login_key BLOB NOT NULL, login_key_issued INTEGER NOT NULL
         );
         CREATE INDEX account_minute ON account (minute);
+        CREATE TABLE card_name (
+            name BLOB NOT NULL, key BLOB NOT NULL, minute INTEGER NOT NULL, PRIMARY KEY (name, key)
+        ) WITHOUT ROWID;
+        CREATE INDEX card_name_key ON card_name (key);
         CREATE TABLE room (
             key BLOB NOT NULL PRIMARY KEY, publisher BLOB NOT NULL, seq INTEGER NOT NULL,
             minute INTEGER NOT NULL, body BLOB NOT NULL

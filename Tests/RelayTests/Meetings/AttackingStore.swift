@@ -80,6 +80,10 @@ final class AttackingStore: Store {
         try store.wakes(of: mailboxes, at: minute)
     }
 
+    func cards(named name: CardName) throws(StoreError) -> [[UInt8]] {
+        try store.cards(named: name)
+    }
+
     func room(of door: KeyID) throws(StoreError) -> [UInt8]? { try store.room(of: door) }
 
     func meeting(_ number: Int64, step: Int, at second: Int64) throws(StoreError)

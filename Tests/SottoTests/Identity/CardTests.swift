@@ -23,6 +23,52 @@ struct CardTests {
         #expect(record.members.prefix(2).map(\.name) == ["v", "type"])
     }
 
+    /// Everybody can put any id on a card. One that is a public key counts only with a proof of that key for this card.
+    @Test func aDirectoryFindsACardByTheIDsOfItsAccounts() throws {
+        let key = SigningKey(seed: SecretBytes(randomCount: 32))
+        let account = KeyID(publicKey: key.publicKey).description
+        func accounts(_ proof: [UInt8]?) -> JSONObject {
+            var object: JSONObject = ["other_id": .string(account), "k": .string("x")]
+            object["proof"] = proof.map { .base64($0) }
+            return ["keyed": .object(object), "named": .object(["userId": .string("alice-1")])]
+        }
+        func statement(_ id: KeyID, _ name: String = "keyed") -> [UInt8] {
+            AccountStatement.bytes(
+                ["other_id": .string(account), "k": .string("x")], named: name, of: id)
+        }
+        func names(_ proof: [UInt8]?, of identity: Identity = People.alice) throws -> [String] {
+            let card = identity.card(accounts: accounts(proof))
+            return try Card(record: #require(card.record)).accountNames
+        }
+        let proof = key.sign(statement(People.alice.id))
+        #expect(try names(proof) == [account, "alice-1"])
+        #expect(Card.accountName(account.uppercased()) == account)
+        #expect(Card.accountName("Alice-1") == "Alice-1")
+        // No proof, another account's, another card's, and that of another key.
+        #expect(try names(nil) == ["alice-1"])
+        #expect(try names(key.sign(statement(People.alice.id, "named"))) == ["alice-1"])
+        #expect(try names(proof, of: People.bob) == ["alice-1"])
+        #expect(
+            try names(
+                SigningKey(seed: SecretBytes(randomCount: 32)).sign(statement(People.alice.id)))
+                == ["alice-1"])
+        #expect(card.accountNames == [])
+    }
+
+    @Test func aCardHasAtMostFourAccountNames() {
+        func card(_ members: [(String, JSON?)]) -> Card {
+            People.alice.card(accounts: ["m": .object(JSONObject(members))])
+        }
+        let many = (0..<9).map { ("a\($0)Id", JSON.string("\($0)")) }
+        #expect(card(many).accountNames == ["0", "1", "2", "3"])
+        let bad: [(String, JSON?)] = [
+            ("id", .string("")), ("xid", .string(String(repeating: "a", count: 256))),
+            ("yid", .integer(1)), ("name", .string("x")),
+        ]
+        #expect(card(bad).accountNames == [])
+        #expect(card([("id", .string("x")), ("otherid", .string("x"))]).accountNames == ["x"])
+    }
+
     @Test func aCardContainsNoSecret() throws {
         let text = String(decoding: try #require(card.record).serialized(), as: UTF8.self)
         for name in ["words", "sign", "age", "pq"] {
