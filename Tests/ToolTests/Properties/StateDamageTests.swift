@@ -77,6 +77,12 @@ import Testing
         Table(
             name: "group_file", columns: "mark", context: { .groupFile(mark: $0.bytes(1)) },
             needed: []),
+        Table(
+            name: "chat", columns: "mark", context: { .chat(mark: $0.bytes(1)) },
+            needed: ["encrypt to a chat"]),
+        Table(
+            name: "foreign_chain", columns: "source, chain",
+            context: { .foreignChain(source: $0.bytes(1), chain: $0.bytes(2)) }, needed: []),
     ]
 
     /// The commands that name a group, or that tell with their status that one is left out.
@@ -127,6 +133,10 @@ import Testing
         try store.transaction { transaction in
             try transaction.keep(bundle)
             try transaction.acknowledge(0, by: "reader")
+            try transaction.keep(
+                chat: Chat(phrase: SecretBytes(copying: "a phrase".utf8), name: "family").record)
+            try transaction.keep(
+                foreignChain: randomBytes(64), id: randomBytes(32), of: [1], limit: 1)
             _ = try transaction.request(
                 Sample.record(to: alice.identity.id).serialized(), id: "request", from: mallory.id)
             _ = try transaction.receive([waiting], of: group, from: mallory.id)
@@ -168,6 +178,10 @@ import Testing
                 tool("encrypt", "--group", "team", stdin: Array("hello".utf8))
             ),
             ("group sync", tool("group", "sync")),
+            (
+                "encrypt to a chat",
+                tool("encrypt", "--chat", "family", stdin: Array("hello".utf8))
+            ),
             ("history", tool("history", "--limit", "100")),
             ("history list", tool("history", "list")),
             ("history unread", tool("history", "unread")),
@@ -191,7 +205,7 @@ import Testing
         #expect(Set(names) == Set(Self.tables.map(\.name)))
         return try Self.tables.flatMap { table in
             // These tables have no rowid.
-            let key = ["prekey", "group_member", "bundle", "reader"].contains(table.name)
+            let key = ["prekey", "group_member", "bundle", "reader", "chat"].contains(table.name)
             let rows = try alice.state { connection throws(StateError) in
                 try connection.rows(
                     """
@@ -215,6 +229,7 @@ import Testing
         case .groupMember(let group, let mark):
             (condition, values) = ("mark = ?1 AND group_id = ?2", (mark, group))
         case .bundle(let mark): (condition, values) = ("peer = ?1", (mark, 0))
+        case .chat(let mark): (condition, values) = ("mark = ?1", (mark, 0))
         case .reader(let mark): (condition, values) = ("mark = ?1", (mark, 0))
         default: (condition, values) = ("rowid = ?2", ([], row.rowID))
         }
