@@ -97,8 +97,9 @@ fuzz: deps
 lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Bench Fuzz
 	mandoc -T lint -W warning man/*.[1578]
-	python3 -c 'import ast, sys; [ast.parse(open(name).read(), name) for name in sys.argv[1:]]' Scripts/picture Scripts/confusables Bench/*.py
+	python3 -c 'import ast, sys; [ast.parse(open(name).read(), name) for name in sys.argv[1:]]' Scripts/picture Scripts/confusables Bench/*.py share/examples/*.py
 	bash -n Scripts/deps Scripts/demo Scripts/bench Scripts/fuzz Scripts/peers Scripts/records .ci/run completions/generate
+	for example in $(filter-out %.py,$(wildcard share/examples/*)); do bash -n $$example || exit 1; done
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Bench Fuzz
@@ -132,6 +133,8 @@ endif
 		"$(DESTDIR)$(datadir)/postgresql/"
 	install -d "$(DESTDIR)$(datadir)/schema"
 	install -m 644 share/schema/*.json "$(DESTDIR)$(datadir)/schema/"
+	install -d "$(DESTDIR)$(datadir)/examples"
+	install -m 755 share/examples/* "$(DESTDIR)$(datadir)/examples/"
 	install -m 644 $(MADE_COMPLETIONS)/bash/$(COMPLETIONS) "$(DESTDIR)$(bashcompdir)/"
 	for file in $(MADE_COMPLETIONS)/zsh/_sotto*; do \
 	  sed -e '$(ZSH_NAMES)' $$file > "$(DESTDIR)$(zshcompdir)/$${file##*/}" || exit 1; done

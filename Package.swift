@@ -395,9 +395,9 @@ let package = Package(
                 "Sotto", "SottoDatabase", "SottoState", "SottoWire", "SottoClient", "SottoServer",
                 "SottoNetwork", "SottoProgram", "TestSupport",
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                "relay", "send", "recv", "keygen", "bridge", "contact", "encrypt", "decrypt",
-                "sotto", "relay-load", "relay-faults",
+                "relay", "send", "recv", "keygen", "bridge", "contact", "compose", "encrypt",
+                "decrypt",
+                "history", "sotto", "relay-load", "relay-faults",
             ], swiftSettings: strict),
         // The code that the tests and `relay-faults` share: programs, files, clients, samples, servers. TestSupport
         // exports it.
@@ -432,7 +432,7 @@ let package = Package(
         .testTarget(
             name: "SottoMessengersTests",
             dependencies: [
-                "Sotto", "SottoPadding", "SottoMessengers", "TestSupport",
+                "Sotto", "SottoPadding", "SottoMessengers", "SottoState", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),

@@ -1,3 +1,5 @@
+/* mallopt(3), which the module Glibc does not have. */
+#include <malloc.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <sys/prctl.h>

@@ -92,6 +92,28 @@ public struct CardLookup: Sendable {
     }
 }
 
+/// A request for the room that a relay offers to everybody.
+public struct AnnouncementsLookup: Sendable {
+    /// Creates the request.
+    public init() {}
+
+    /// Sends the request to a relay. Returns the offered address as it came, at most ``WireLimits/roomURIBytes`` bytes, or
+    /// `nil` if the relay offers no room. Throws the error of the connection.
+    public func run(at relay: RelayURL, timeout: Double = 30) throws(ClientError) -> String? {
+        do throws(ClientError) {
+            let response = try AnonymousRequest(request: .announcements, relay: relay).ask(
+                timeout: timeout)
+            guard case .announcements(let uri) = response else {
+                throw ClientError(response, relay)
+            }
+            return uri
+        } catch {
+            if case .noRoom = error { return nil }
+            throw error
+        }
+    }
+}
+
 /// A request to a relay's directory for the record of a room.
 public struct RoomLookup: Sendable {
     /// The door of the room.

@@ -25,6 +25,10 @@ public enum ClientError: Error, Sendable, Equatable {
     case notARelay(relay: String)
     /// The relay cannot store data now because its disk is full.
     case relayFull(relay: String)
+    /// The relay sends no wake-ups to that address.
+    case wakeForbidden(relay: String)
+    /// The member may not make more invitations.
+    case noInvitations(relay: String)
     /// The relay refuses the request; `reason` is `nil` if it is unknown to this version.
     case refused(relay: String, reason: Reason?)
     /// The relay has no card for that id.
@@ -35,6 +39,8 @@ public enum ClientError: Error, Sendable, Equatable {
     case noRoom(relay: String)
     /// The record of a room from the relay does not belong to the door.
     case forgedRoom(relay: String)
+    /// The relay has no TURN servers.
+    case noTurn(relay: String)
     /// The relay has no meeting with that number.
     case noMeeting(relay: String)
     /// The meeting has ended.
@@ -76,9 +82,11 @@ extension ClientError {
     public var isTransient: Bool {
         switch self {
         case .unreachable, .connectionRefused, .lost, .busy, .relayFull, .tooSlow: true
-        case .otherName, .loginRefused, .notAdmitted, .notARelay, .refused, .noCard, .forgedCard,
-            .noRoom, .forgedRoom, .noMeeting, .meetingOver, .meetingExpired, .meetingElsewhere,
-            .badMeeting, .noBundle, .forgedBundle, .noBlob, .forgedBlob, .replaced,
+        case .wakeForbidden, .noInvitations, .otherName, .loginRefused, .notAdmitted, .notARelay,
+            .refused, .noCard, .forgedCard,
+            .noRoom, .forgedRoom, .noTurn, .noMeeting, .meetingOver, .meetingExpired,
+            .meetingElsewhere, .badMeeting, .noBundle, .forgedBundle, .noBlob, .forgedBlob,
+            .replaced,
             .inboxFull, .untrusted, .otherKey, .certificates, .noCertificates, .state:
             false
         }
@@ -126,6 +134,16 @@ extension ClientError: FailureError {
             Failure(
                 .unavailable,
                 "\(relay) refused the request" + (reason.map { " (\($0.rawValue))" } ?? ""))
+        case .wakeForbidden(let relay):
+            Failure(
+                .permission, "\(relay) sends no wake-ups to that address",
+                hint: "its operator names the allowed hosts with sotto relay --wake-allow")
+        case .noInvitations(let relay):
+            Failure(
+                .permission, "\(relay) allows you no more invitations",
+                hint:
+                    "an unused code counts until it expires or its operator ends it with sotto relay revoke"
+            )
         case .noCard(let relay):
             Failure(
                 .no, "\(relay) has no card for that id",
@@ -138,6 +156,10 @@ extension ClientError: FailureError {
                 hint: "compare the phrase and the relay with those of the other members")
         case .forgedRoom(let relay):
             Failure(.authentication, "the room from \(relay) is not signed by its door")
+        case .noTurn(let relay):
+            Failure(
+                .no, "\(relay) has no TURN servers",
+                hint: "its operator names them: sotto relay --turn-secret FILE --turn-uri URI")
         case .noMeeting(let relay):
             Failure(
                 .no, "\(relay) has no meeting with that number",

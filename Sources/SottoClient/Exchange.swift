@@ -138,9 +138,12 @@ extension ClientError {
             case .noBundle: self = .noBundle(relay: relay)
             case .noCard: self = .noCard(relay: relay)
             case .noRoom: self = .noRoom(relay: relay)
+            case .noTurn: self = .noTurn(relay: relay)
             case .noMeeting: self = .noMeeting(relay: relay)
             case .meetingOver: self = .meetingOver(relay: relay)
             case .otherName: self = .meetingElsewhere(relay: relay)
+            case .wakeForbidden: self = .wakeForbidden(relay: relay)
+            case .noInvitations: self = .noInvitations(relay: relay)
             case .notAdmitted: self = .notAdmitted(relay: address, hadCode: false)
             case let reason: self = .refused(relay: relay, reason: reason)
             }

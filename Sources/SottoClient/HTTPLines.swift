@@ -70,12 +70,16 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
 
     func flush(context: ChannelHandlerContext) { ask(context) }
 
+    /// The types of requests about a mailbox, which need its token.
+    private static let ownersTypes = [
+        "login", "subscribe", "ack", "fetch", "wake_register", "wake_unregister", "invite",
+    ]
+
     private func take(_ line: [UInt8], _ context: ChannelHandlerContext) {
         // Requests about a mailbox are short.
         guard
-            let type = ["login", "subscribe", "ack", "fetch"].first(where: {
-                Frame.begins(line, type: $0)
-            }), let frame = try? Frame(parsing: line)
+            let type = Self.ownersTypes.first(where: { Frame.begins(line, type: $0) }),
+            let frame = try? Frame(parsing: line)
         else { return queue.append(PendingRequest(line: line)) }
         let mailbox = frame.payload["id"]?.string.flatMap { KeyID($0) } ?? first
         switch (type, mailbox) {

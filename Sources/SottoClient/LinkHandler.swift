@@ -1,8 +1,8 @@
 import NIOCore
 import SottoWire
 
-/// Splits received bytes into lines, and keeps the connection alive: sends a ping every minute, and closes the
-/// connection if nothing arrived for 90 seconds. Reads nothing while too many events wait. Used only on its event loop, so it may be Sendable.
+/// Splits received bytes into lines, and closes a connection without a sign of life, see ``LinkPulse``. Reads nothing
+/// while too many events wait. Used only on its event loop, so it may be Sendable.
 final class LinkHandler: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -13,39 +13,58 @@ final class LinkHandler: ChannelInboundHandler, @unchecked Sendable {
     private var splitter = LineSplitter(limit: WireLimits.responseBytes)
     private var isClosed = false
     private var isPaused = false
-    private var lastHeard = NIODeadline.now()
-    private var beat: RepeatedTask?
+    private var pulse: LinkPulse
+    private var beat: Scheduled<Void>?
     private var context: ChannelHandlerContext?
 
     init(
-        relay: String, onEvent: @escaping @Sendable (RelayLink.Event) -> Void,
+        relay: String, pulse: LinkPulse,
+        onEvent: @escaping @Sendable (RelayLink.Event) -> Void,
         isFull: @escaping @Sendable () -> Bool
     ) {
         self.relay = relay
+        self.pulse = pulse
         self.onEvent = onEvent
         self.isFull = isFull
     }
 
+    /// Begins on a connection that is open already: the handler of WebSocket is added after the upgrade.
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { begin(context) }
+    }
+
     func channelActive(context: ChannelHandlerContext) {
-        lastHeard = .now()
-        self.context = context
-        beat = context.eventLoop.scheduleRepeatedTask(
-            initialDelay: .seconds(30), delay: .seconds(30)
-        ) { _ in self.keepAlive() }
+        begin(context)
         context.fireChannelActive()
     }
 
-    private func keepAlive() {
-        guard let context, !isPaused else { return }
-        guard NIODeadline.now() - lastHeard < .seconds(90) else {
-            return close(.lost(relay: relay), context)
+    private func begin(_ context: ChannelHandlerContext) {
+        guard self.context == nil else { return }
+        self.context = context
+        pulse.heard(at: .now())
+        beat(context)
+    }
+
+    /// Takes the next step of the pulse, and waits for the one after it. While the reading is paused, silence means
+    /// nothing.
+    private func beat(_ context: ChannelHandlerContext) {
+        if isPaused { pulse.heard(at: .now()) }
+        let next: NIODeadline
+        switch pulse.step(at: .now()) {
+        case .lost: return close(.lost(relay: relay), context)
+        case .wait(let time): next = time
+        case .ping(let time):
+            next = time
+            let ping = ByteBuffer(bytes: Request.ping.line(requestID: "ping"))
+            context.writeAndFlush(wrapOutboundOut(ping), promise: nil)
         }
-        let ping = ByteBuffer(bytes: Request.ping.line(requestID: "ping"))
-        context.writeAndFlush(wrapOutboundOut(ping), promise: nil)
+        beat = context.eventLoop.scheduleTask(deadline: next) {
+            if let context = self.context { self.beat(context) }
+        }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        lastHeard = .now()
+        pulse.heard(at: .now())
         unwrapInboundIn(data).withUnsafeReadableBytes { splitter.append($0) }
         while !isClosed {
             switch splitter.next() {
@@ -78,7 +97,8 @@ final class LinkHandler: ChannelInboundHandler, @unchecked Sendable {
             context.eventLoop.scheduleTask(in: .milliseconds(20)) { self.resume() }
             return
         }
-        (isPaused, lastHeard) = (false, .now())
+        isPaused = false
+        pulse.heard(at: .now())
         context.channel.setOption(.autoRead, value: true).whenFailure { _ in }
     }
 

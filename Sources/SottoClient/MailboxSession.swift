@@ -162,6 +162,16 @@ extension MailboxSession {
         try ask(request, on: places[mailbox] ?? 0, &requests)
     }
 
+    /// Does the same, and repeats the request after a proof of work if the relay requires it.
+    mutating func askWithWork(
+        _ request: Request, of mailbox: KeyID, _ requests: inout Int
+    ) throws(ClientError) -> Response {
+        requests += 1
+        return try links[places[mailbox] ?? 0].askWithWork(
+            request, requestID: "\(requests)", of: relay, events: events, others: &early,
+            timeout: 20)
+    }
+
     private mutating func ask(
         _ request: Request, on place: Int, _ requests: inout Int
     ) throws(ClientError) -> Response {

@@ -43,6 +43,8 @@ public struct Reception {
         case disconnected(ClientError)
         /// The relay is connected again.
         case reconnected(relay: String)
+        /// The relay had prekeys of a lost state, and new ones replace them.
+        case replacesLost
         /// Prekeys cannot be renewed, or could not be published for two days.
         case preKeys(any Error)
     }
@@ -80,6 +82,10 @@ public struct Reception {
         public var error: ClientError?
         /// The error for which prekeys cannot be renewed, or could not be published for two days.
         public var preKeyError: (any Error)?
+        /// Whether the relay had prekeys of a lost state, and new ones replace them.
+        public var replacesLost = false
+        /// The error for which a registration for wake-ups could not be renewed.
+        public var wakeError: ClientError?
         /// Whether the relay accepted the login.
         public var loggedIn = false
     }

@@ -76,10 +76,12 @@ extension Reception {
             } catch {
                 throw .state(error)
             }
-            return try MailboxSession.open(
+            var session = try MailboxSession.open(
                 plan.relay, owner: plan.owner, addresses: addresses,
                 invitation: plan.invitation, group: group,
                 requests: &requests)
+            renewWakes(&session)
+            return session
         }
 
         mutating func run() throws -> Ending {
@@ -219,6 +221,17 @@ extension Reception {
             }
         }
 
+        /// Renews the registrations for wake-ups that are due. An error does not stop the reception.
+        private mutating func renewWakes(_ session: inout MailboxSession) {
+            guard let store = plan.store else { return }
+            do throws(ClientError) {
+                try session.renewWakes(in: store, &requests)
+                ending.wakeError = nil
+            } catch {
+                ending.wakeError = error
+            }
+        }
+
         /// Begins to publish prekeys if the relay's stock is low or they are due for renewal. An error does not stop the
         /// reception. The publication is tried again later.
         private mutating func replenish() {
@@ -226,10 +239,17 @@ extension Reception {
             let has = session.preKeys
             let signedID = has?.signedID ?? 0
             do {
-                let publication = try store.transaction { transaction in
-                    try transaction.replenishment(
-                        for: plan.relay.name, has: has?.oneTime ?? 0, signedID: signedID,
-                        oneTimeMark: has?.oneTimeMark ?? 0)
+                let (isFirst, publication) = try store.transaction { transaction in
+                    (
+                        try !transaction.hasPreKeys(),
+                        try transaction.replenishment(
+                            for: plan.relay.name, has: has?.oneTime ?? 0, signedID: signedID,
+                            oneTimeMark: has?.oneTimeMark ?? 0)
+                    )
+                }
+                if isFirst, publication != nil {
+                    ending.replacesLost = true
+                    if plan.follow { plan.notice?(.replacesLost) }
                 }
                 guard let publication else {
                     ending.preKeyError = nil

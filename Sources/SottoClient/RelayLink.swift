@@ -27,17 +27,21 @@ final class RelayLink: Sendable {
     static let connectionSeconds: Int64 = 10
 
     /// Connects within `seconds`, including TLS and WebSocket, and calls `done` with the link or the error on any thread. While
-    /// `isFull` is true, nothing is read.
+    /// `isFull` is true, nothing is read. A link without a sign of life for `quiet` and then `patience` is closed.
     static func connect(
         to relay: RelayURL, group: MultiThreadedEventLoopGroup,
         within seconds: Int64 = connectionSeconds,
+        quiet: TimeAmount = LinkPulse.quiet, patience: TimeAmount = LinkPulse.patience,
         onEvent: @escaping @Sendable (Event) -> Void,
         isFull: @escaping @Sendable () -> Bool,
         done: @escaping @Sendable (Result<RelayLink, ClientError>) -> Void
     ) {
         connect(to: relay, group: group, within: seconds) { plan, channel, ready in
             try plan.open(channel, ready: ready) {
-                LinkHandler(relay: relay.description, onEvent: onEvent, isFull: isFull)
+                LinkHandler(
+                    relay: relay.description,
+                    pulse: LinkPulse(at: .now(), quiet: quiet, patience: patience),
+                    onEvent: onEvent, isFull: isFull)
             }
         } done: { result in
             done(result.map { RelayLink(channel: $0) })

@@ -1,9 +1,9 @@
 public import Arguments
-public import Sotto
+import Sotto
 public import SottoBytes
 public import SottoProgram
 import SottoState
-public import SottoTool
+import SottoTool
 
 /// The options of `keygen chat` and `bridge chat`: they make a chat from a phrase, in a file or in the state, list and delete the
 /// stored chats, or read or print the public record of a chat.

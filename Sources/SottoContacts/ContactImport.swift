@@ -44,7 +44,9 @@ package struct ContactImport {
         var contact = Contact(
             name: isNameless ? "" : try ContactName.checked(entry.name), id: entry.id,
             card: entry.card,
-            trust: isOurs && !isNameless && entry.trust == .verified ? .verified : .trusted,
+            trust: !entry.id.isKey
+                ? .unverified
+                : isOurs && !isNameless && entry.trust == .verified ? .verified : .trusted,
             added: isOurs ? entry.added : .now())
         // A block deletes mail, so another user's file must not set it.
         contact.isBlocked = isOurs && entry.isBlocked
@@ -55,6 +57,8 @@ package struct ContactImport {
         contact.getsReceipts = entry.getsReceipts
         contact.getsTyping = entry.getsTyping
         contact.getsPresence = entry.getsPresence
+        contact.seenDetails = entry.seenDetails
+        contact.getsRepeats = entry.getsRepeats
         contact.changed = entry.changed
         contact.compared = entry.compared
         contact.takeAddresses(of: entry)

@@ -14,6 +14,7 @@ extension AddressBook {
     ) throws {
         if person.isOwn { return }
         try checkKeyChange(person)
+        try checkHasKey(person)
         try checkTrust(person, policy)
         try checkKey(of: person, suite, policy)
     }
@@ -40,6 +41,16 @@ extension AddressBook {
                     "use the name \(name) for the known key, or offer the new key with sotto contact add FILE"
             )
         }
+    }
+
+    /// Throws a failure with status 10 for a contact of whom only an account in another messenger is known.
+    private func checkHasKey(_ person: Correspondent) throws(Failure) {
+        guard let contact = person.contact, person.card == nil,
+            let messenger = contact.accounts.members.first?.name, !contact.id.isKey
+        else { return }
+        throw Failure(
+            .noKey, "only an account in another messenger is known of \(person.name)",
+            hint: "write to the account: sotto bridge seal \(messenger) --to \(contact.argument)")
     }
 
     package func checkTrust(_ person: Correspondent, _ policy: TrustPolicy?) throws {

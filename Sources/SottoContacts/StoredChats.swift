@@ -1,6 +1,6 @@
 public import Sotto
 import SottoState
-public import SottoTool
+import SottoTool
 
 /// The chats that a command line names: by a file, or by a name in the state.
 extension AddressBook {

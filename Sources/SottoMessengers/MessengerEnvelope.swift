@@ -1,8 +1,23 @@
 public import Sotto
+public import SottoState
 
 /// The messengers whose messages need no session.
 public enum Messenger: String, Sendable, CaseIterable {
     case shainy, whisper2, mercurio
+
+    /// Returns the messenger of a record that waits for a decision about its sender. Returns `nil` for any other record, such as an
+    /// envelope.
+    public init?(of record: JSONObject) {
+        if record["protocolVersion"] != nil, record["from"] != nil {
+            self = .whisper2
+        } else if MercurioFormat.payloadMembers.contains(where: { record[$0] != nil }),
+            record["type"] == nil
+        {
+            self = .mercurio
+        } else {
+            return nil
+        }
+    }
 
     /// The type that makes and opens its messages.
     public var format: any MessengerFormat.Type {
@@ -49,6 +64,11 @@ public protocol MessengerFormat {
     /// contact's. Throws ``SuiteError/refused`` for every failure.
     static func open(_ envelope: MessengerEnvelope, with keys: MessengerKeys) throws -> Message
 
+    /// Returns the sender of a message if nothing can be opened without the sender's keys, and these are not known.
+    static func unknownSender(
+        of envelope: MessengerEnvelope, with keys: MessengerKeys
+    ) throws -> UnknownSender?
+
     /// Returns the value that a message shares with its repeats.
     static func repeatID(of envelope: MessengerEnvelope) -> String
 
@@ -61,6 +81,13 @@ public protocol MessengerFormat {
     static func envelope(
         of record: JSONObject, with keys: MessengerKeys
     ) throws -> MessengerEnvelope
+}
+
+extension MessengerFormat {
+    /// Returns `nil`: a message can be opened without the sender's keys.
+    public static func unknownSender(
+        of envelope: MessengerEnvelope, with keys: MessengerKeys
+    ) throws -> UnknownSender? { nil }
 }
 
 /// A message in a messenger's own format, with the values that the state needs to recognise repeats.

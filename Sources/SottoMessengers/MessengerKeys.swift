@@ -37,8 +37,8 @@ public final class MessengerKeys {
     public let chats: [MessengerChat]
     /// The options of the formats.
     public let options: MessengerOptions
-    /// Returns the keys for a WhisperID, and the id of the contact, or `nil` if the account is unknown.
-    public var whisper2Account: (WhisperID) throws -> (id: KeyID?, account: Whisper2Contact)? =
+    /// Returns the keys for a WhisperID, and the id of the contact, or `nil` if the keys are not known.
+    public var whisper2Account: (WhisperID) throws -> (id: KeyID, account: Whisper2Contact)? =
         {
             _ in nil
         }

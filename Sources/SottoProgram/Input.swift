@@ -178,11 +178,20 @@ public struct LineReader: ~Copyable {
     /// Reads the available input. Returns whether another call of ``next()`` may have to wait for more.
     public mutating func mustWait() throws -> Bool {
         while !atEnd, lineFeed == nil {
-            guard begun.count <= limit, source.isReady else { return true }
+            guard begun.count <= limit, source.isReady else {
+                wipeReturned()
+                return true
+            }
             begun += block[start..<end]
             try fill()
         }
         return false
+    }
+
+    /// Wipes the lines of the block that were returned: for `encrypt` they are messages.
+    private mutating func wipeReturned() {
+        let start = start
+        block.withUnsafeMutableBytes { wipe(UnsafeMutableRawBufferPointer(rebasing: $0[..<start])) }
     }
 
     /// The place of the first line feed that was not returned, or `nil`.

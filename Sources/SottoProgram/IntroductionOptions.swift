@@ -16,9 +16,12 @@ public struct IntroductionOptions: ArgumentGroup {
     )
     public var relay: String?
 
-    /// A card, a URI, a picture or an id.
+    /// A card, a URI, also of an account in another messenger, a picture or an id.
     @Argument(
-        "who", help: "A card file, a sotto: URI, a picture of a QR code, or an id; `-` is stdin.")
+        "who",
+        help:
+            "A card file, a sotto: or whisper2: URI, a picture of a QR code, or an id; `-` is stdin."
+    )
     public var who: String
 
     /// Creates the options with none given.

@@ -200,10 +200,13 @@ public final class Output {
         return isWhole
     }
 
-    /// Writes the buffered bytes.
+    /// Writes the buffered bytes, and wipes the buffer: it can have a plaintext, and a program can wait long after it.
     public func flush() throws(Failure) {
         guard !buffer.isEmpty else { return }
-        defer { buffer.removeAll(keepingCapacity: true) }
+        defer {
+            wipe(&buffer)
+            buffer.removeAll(keepingCapacity: true)
+        }
         var failure: Failure?
         buffer.withUnsafeBytes { bytes in
             do throws(Failure) {

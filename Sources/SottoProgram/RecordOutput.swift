@@ -16,6 +16,11 @@ public struct RecordOutput: ArgumentGroup {
     /// Throws a failure with status 64 if the records would be lost on a terminal. They are for `send`, or for a person who
     /// gets them in `file`.
     public func check(file: String? = nil) throws(Failure) {
+        try Self.check(isForced: isForced, file: file)
+    }
+
+    /// Does the same for a command that declares the option itself.
+    public static func check(isForced: Bool, file: String? = nil) throws(Failure) {
         guard !isForced, Terminal.isTerminal(1) else { return }
         throw Failure(
             .usage,

@@ -12,6 +12,8 @@ public struct OperationsPlan: Sendable {
     public var monitor: RelayURL?
     /// The wake-ups for mailboxes without a subscriber.
     public var wake: WakePlan?
+    /// The rules for the wake-ups that owners register, or `nil` if they can register none.
+    public var ownersWake: OwnersWakePlan?
 
     /// Creates a plan without monitoring and wake-ups.
     public init() {}
@@ -21,7 +23,7 @@ public struct OperationsPlan: Sendable {
 final class Operations: Sendable {
     let group: MultiThreadedEventLoopGroup
     let monitor: Monitor?
-    private let wakeUps: WakeUps?
+    private let wakeUps: [WakeUps]
     private let beats = Mutex<[RepeatedTask]>([])
 
     /// Starts what the plan asks for.
@@ -38,30 +40,56 @@ final class Operations: Sendable {
                     metrics: Metrics(
                         services: services, registry: registry, store: configuration.store))
             } else { nil }
-        wakeUps = plan.wake.map {
-            WakeUps(
-                $0, loop: group.next(), counters: services.policy.counters,
-                lookup: Self.lookup(services))
+        let counters = services.policy.counters
+        var wakeUps: [WakeUps] = []
+        if let wake = plan.wake {
+            wakeUps.append(
+                WakeUps(
+                    wake, loop: group.next(), counters: counters,
+                    lookup: Self.lookup(services, Self.eligibilities)))
         }
-        if let wakeUps { services.subscribers.attach(wakeUps) }
+        if let wake = plan.ownersWake {
+            let loop = group.next()
+            wakeUps.append(
+                WakeUps(
+                    wake.plan, loop: loop, counters: counters,
+                    owners: OwnersWake(wake, services, loop: loop),
+                    lookup: Self.lookup(services) { subjects, services throws(StoreError) in
+                        try OwnersWake.eligibilities(of: subjects, wake, services)
+                    }))
+        }
+        for wakeUps in wakeUps { services.subscribers.attach(wakeUps) }
+        self.wakeUps = wakeUps
     }
 
-    /// Decides which ids may get wake-ups. On a relay for members these are the members and their further addresses,
+    /// Returns the eligibilities of mailboxes. On a relay for members the members are known and their further addresses,
     /// which have accounts. On an open relay, ids with an account or prekeys are known, and all others unknown.
-    private static func lookup(_ services: Services) -> WakeUps.Lookup {
-        { ids, then in
+    static func eligibilities(
+        of subjects: [WakeUp.Subject], _ services: Services
+    ) throws(StoreError) -> [WakeUp.Subject: WakeUps.Eligibility] {
+        let admission = services.policy.admission
+        let known = try services.store.known(
+            among: subjects.map(\.mailbox), byPreKeys: admission.isOpen)
+        var eligibilities: [WakeUp.Subject: WakeUps.Eligibility] = [:]
+        for subject in subjects {
+            eligibilities[subject] =
+                known.contains(subject.mailbox) || admission.lists(subject.mailbox)
+                ? .known : admission.isOpen ? .unknown : .foreign
+        }
+        return eligibilities
+    }
+
+    /// Returns a lookup on the thread of the reader.
+    private static func lookup(
+        _ services: Services,
+        _ eligibilities:
+            @escaping @Sendable ([WakeUp.Subject], Services) throws(StoreError) ->
+            [WakeUp.Subject: WakeUps.Eligibility]
+    ) -> WakeUps.Lookup {
+        { subjects, then in
             services.reader.async {
-                let admission = services.policy.admission
                 do throws(StoreError) {
-                    let known = try services.store.known(
-                        among: ids, byPreKeys: admission.isOpen)
-                    var eligibilities: [KeyID: WakeUps.Eligibility] = [:]
-                    for id in ids {
-                        eligibilities[id] =
-                            known.contains(id) || admission.lists(id)
-                            ? .known : admission.isOpen ? .unknown : .foreign
-                    }
-                    then(eligibilities)
+                    then(try eligibilities(subjects, services))
                 } catch .full {
                     // No wake-ups are sent until the store has space again.
                     then([:])
@@ -75,7 +103,7 @@ final class Operations: Sendable {
     /// Stops the monitoring, the wake-ups and the heartbeats.
     func stop() {
         for beat in beats.withLock({ $0 }) { beat.cancel() }
-        wakeUps?.stop()
+        for wakeUps in wakeUps { wakeUps.stop() }
         monitor?.stop()
     }
 

@@ -16,6 +16,14 @@ final class RelayPolicy: Sendable {
     /// The claims that each network makes in batches.
     let batches: NetworkRates
     let meetings = MeetingLimits()
+    /// The TURN servers for owners of mailboxes, or `nil`.
+    let turn: TurnServers?
+    /// The rules for the wake-ups that owners register, or `nil` if they can register none.
+    let ownersWake: OwnersWakePlan?
+    /// The most invitations of a member that were used or are open.
+    let invitationsPerMember: Int64
+    /// The address of the room that the relay offers to everybody, with its phrase, or `nil`.
+    let announcements: String?
     /// The most requests of a connection in a second; 0 for no limit.
     let connectionRate: Int
     let timeouts: Timeouts
@@ -31,6 +39,10 @@ final class RelayPolicy: Sendable {
         uploads = NetworkRates(perDay: configuration.blobs.networkDay)
         batches = NetworkRates(
             rate: NetworkRates.claimsPerSecond, capacity: NetworkRates.claims)
+        turn = configuration.turn
+        ownersWake = configuration.operations.ownersWake
+        invitationsPerMember = configuration.admission.invitationsPerMember
+        announcements = configuration.announcements
         connectionRate = configuration.connectionRate
         timeouts = Timeouts(
             line: configuration.lineTimeout, failedLogin: configuration.failedLoginPause)

@@ -45,6 +45,7 @@ public final class IdentityStore: Sendable {
         database = try directory.database(
             identity.id.description + ".db", kind: Self.fileKind, migrations: Self.migrations,
             lockTimeout: lockTimeout)
+        try noteCopy()
         try expire()
         settleHeldCopiesIfPossible()
         settleForwardingIfPossible()
@@ -68,7 +69,7 @@ public final class IdentityStore: Sendable {
     static let migrations = [
         """
         CREATE TABLE inbox (
-            number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, day INTEGER NOT NULL,
+            number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, arrived INTEGER NOT NULL,
             failures INTEGER NOT NULL, envelope BLOB, state INTEGER NOT NULL DEFAULT 0,
             chain BLOB, place INTEGER
         );
@@ -85,11 +86,14 @@ public final class IdentityStore: Sendable {
             number INTEGER PRIMARY KEY, peer BLOB NOT NULL UNIQUE, name BLOB UNIQUE,
             sealed BLOB NOT NULL
         );
+        CREATE TABLE profile (peer BLOB PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID;
         CREATE TABLE number (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+        INSERT INTO number (name, value) VALUES ('made', CAST(strftime('%s', 'now') AS INTEGER));
 
         CREATE TABLE session (
             number INTEGER PRIMARY KEY, peer BLOB NOT NULL, tag BLOB NOT NULL UNIQUE,
-            used INTEGER NOT NULL, began INTEGER NOT NULL, sealed BLOB NOT NULL
+            used INTEGER NOT NULL, began INTEGER NOT NULL, sealed BLOB NOT NULL,
+            retired INTEGER NOT NULL DEFAULT 0
         );
         CREATE INDEX session_peer ON session(peer, used);
         CREATE TABLE begun (tag BLOB PRIMARY KEY, prekey INTEGER NOT NULL) WITHOUT ROWID;
@@ -204,6 +208,10 @@ public final class IdentityStore: Sendable {
             sealed BLOB NOT NULL
         );
         CREATE INDEX group_file_group ON group_file(group_id, device);
+        CREATE TABLE wake (
+            number INTEGER PRIMARY KEY, mark BLOB NOT NULL UNIQUE, renewed INTEGER NOT NULL,
+            mailboxes INTEGER NOT NULL, sealed BLOB NOT NULL
+        );
         """
     ]
 

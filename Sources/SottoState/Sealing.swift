@@ -10,6 +10,7 @@ extension IdentityStore {
         case author(message: Int64)
         case conversation(number: Int64)
         case contact
+        case profile(peer: [UInt8])
         case session(tag: [UInt8])
         case preKey(kind: Int64, id: Int64)
         case bundle(peer: [UInt8])
@@ -26,6 +27,7 @@ extension IdentityStore {
         case groupFile(mark: [UInt8])
         case chat(mark: [UInt8])
         case foreignChain(source: [UInt8], chain: [UInt8])
+        case wake(mark: [UInt8])
 
         /// Returns the content after the context in an opened value, or `nil` if it has another context.
         fileprivate func content(of message: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
@@ -52,6 +54,7 @@ extension IdentityStore {
             case .author(let message): Array("author \(message) ".utf8)
             case .conversation(let number): Array("conversation \(number) ".utf8)
             case .contact: Array("contact".utf8)
+            case .profile(let peer): Array("profile".utf8) + peer
             case .session(let tag): Array("session".utf8) + tag
             case .preKey(let kind, let id): Array("prekey \(kind) \(id) ".utf8)
             case .bundle(let peer): Array("bundle".utf8) + peer
@@ -68,6 +71,7 @@ extension IdentityStore {
             case .chat(let mark): Array("chat keys".utf8) + mark
             case .foreignChain(let source, let chain):
                 Array("foreign chain".utf8) + source + chain
+            case .wake(let mark): Array("wake".utf8) + mark
             case .heldMessage(let mark): Array("held message \(mark) ".utf8)
             }
         }
@@ -127,6 +131,11 @@ extension IdentityStore {
     /// Returns the keyed hash of a relay, 16 bytes.
     func mark(relay: String) -> [UInt8] {
         keyedHash(Array("relay ".utf8) + Array(relay.utf8), key: lookupKey)
+    }
+
+    /// Returns the keyed hash of a kind of wake-ups at a relay, 16 bytes.
+    func mark(wake kind: String, at relay: String) -> [UInt8] {
+        keyedHash(Array("wake \(kind) ".utf8) + Array(relay.utf8), key: lookupKey)
     }
 
     /// Returns the keyed hash of an envelope's id, truncated to 64 bits to save space in a large table.

@@ -7,9 +7,9 @@ import Synchronization
 public struct StateDamage: Sendable, Hashable {
     /// The kinds of rows.
     public enum Kind: Sendable, Hashable, CaseIterable {
-        case contact, conversation, message, reader, request
+        case contact, profile, conversation, message, reader, request
         case session, skippedKey, preKey, bundle
-        case group, waitingChange, member, ownChain, chain, heldMessage, room, file
+        case group, waitingChange, member, ownChain, chain, heldMessage, room, file, wake
         case chat, foreignChain
     }
 
@@ -26,8 +26,8 @@ extension StateDamage.Kind {
     public var isDropped: Bool {
         switch self {
         case .waitingChange, .member, .chain, .heldMessage, .file, .bundle, .skippedKey: true
-        case .contact, .conversation, .message, .reader, .request, .session, .preKey, .group,
-            .ownChain, .room, .chat, .foreignChain:
+        case .contact, .profile, .conversation, .message, .reader, .request, .session, .preKey,
+            .group, .ownChain, .room, .chat, .foreignChain, .wake:
             false
         }
     }
@@ -122,6 +122,7 @@ extension StateDamage.Kind {
     fileprivate var names: (one: String, several: String) {
         switch self {
         case .contact: ("a contact", "contacts")
+        case .profile: ("a profile", "profiles")
         case .conversation:
             ("the settings of a conversation", "conversations' settings")
         case .message: ("a message", "messages")
@@ -145,6 +146,7 @@ extension StateDamage.Kind {
         case .chat: ("the keys of a chat", "keys of chats")
         case .foreignChain:
             ("a key chain of another messenger's group", "key chains of other messengers' groups")
+        case .wake: ("a registration for wake-ups", "registrations for wake-ups")
         }
     }
 }

@@ -26,6 +26,8 @@ public enum Reason: String, Sendable, CaseIterable {
     case noCard = "no_card"
     /// The relay has no record of that room.
     case noRoom = "no_room"
+    /// The relay has no TURN servers.
+    case noTurn = "no_turn"
     /// The relay has no complete blob with that id.
     case noBlob = "no_blob"
     /// The relay has no meeting with that number, or it has expired.
@@ -40,6 +42,10 @@ public enum Reason: String, Sendable, CaseIterable {
     case workRequired = "work_required"
     /// The mailbox gets more messages in a minute than allowed, or the network uploaded more in a day.
     case tooMany = "too_many"
+    /// The relay sends no wake-ups to that address.
+    case wakeForbidden = "wake_forbidden"
+    /// The member may not make more invitations, or may make none.
+    case noInvitations = "no_invitations"
     /// The envelope id belongs to another envelope, the claim id to another owner's claim, the blob id to another blob,
     /// the room to another publishing key, or the step of a meeting to another message.
     case conflict = "conflict"
@@ -56,10 +62,10 @@ public enum Reason: String, Sendable, CaseIterable {
     public var code: Int64 {
         switch self {
         case .badJSON, .badFrame, .badFields, .unknownType: 400
-        case .noBundle, .noCard, .noRoom, .noBlob, .noMeeting: 404
+        case .noBundle, .noCard, .noRoom, .noTurn, .noBlob, .noMeeting: 404
         case .meetingOver: 410
         case .otherName: 421
-        case .notAdmitted, .foreignOrigin: 403
+        case .notAdmitted, .foreignOrigin, .wakeForbidden, .noInvitations: 403
         case .badSignature, .loginFailed, .loginRequired: 401
         case .conflict: 409
         case .tooLarge: 413

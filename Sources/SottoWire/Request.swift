@@ -40,6 +40,8 @@ public enum Request: Sendable, Equatable {
     case lookup(KeyID)
     /// Looks up the record of a room by its door. Answered by `room`.
     case room(KeyID)
+    /// Asks for credentials for TURN servers; needs a login. Answered by `turn`.
+    case turn
     /// Asks for a proof of work, after ``Reason/workRequired``. Answered by `puzzle`.
     case puzzle
     /// Sends the counter that solves a puzzle (`ProofOfWork`). Answered by `accepted`: this connection may then
@@ -61,6 +63,17 @@ public enum Request: Sendable, Equatable {
     case openMeeting(relay: String)
     /// A request about the place of a meeting. Answered by `meeting_message`, `stored` or `accepted`.
     case meeting(MeetingRequest)
+
+    /// Registers where the wake-ups of a kind for a mailbox go, in place of an earlier registration of this kind; it
+    /// expires after ``WireLimits/wakeDays`` days. Answered by `stored`.
+    case registerWake(WakeRegistration, of: KeyID? = nil)
+    /// Ends the registrations of a kind, or of all kinds. Answered by `stored`, also without a registration.
+    case unregisterWake(WakeRegistration.Kind?, of: KeyID? = nil)
+    /// Stores an invitation that a member made: the tag of the code (16 bytes), its public key (32 bytes), and a name for
+    /// the invited person or an empty text. Answered by `stored`.
+    case invite(tag: [UInt8], key: [UInt8], label: String)
+    /// Asks for the room that the relay offers to everybody. Needs no login. Answered by `announcements`.
+    case announcements
 
     /// A claim in a batch.
     public struct Claim: Sendable, Equatable {
@@ -132,6 +145,7 @@ public enum Request: Sendable, Equatable {
             self = .claims(zip(owners, ids).map { Claim(owner: $0, id: $1) })
         case "record": self = .record(try OwnersRecord(payload["record"].object()))
         case "room": self = .room(try payload["id"].keyID())
+        case "turn": self = .turn
         case "lookup": self = .lookup(try payload["id"].keyID())
         case "puzzle": self = .puzzle
         case "solution":
@@ -141,6 +155,19 @@ public enum Request: Sendable, Equatable {
         case "meeting_open": self = .openMeeting(relay: try MeetingRequest.relay(payload))
         case "meeting_get", "meeting_put", "meeting_end":
             self = .meeting(try MeetingRequest(frame.type, payload))
+        case "wake_register":
+            self = .registerWake(try WakeRegistration(payload), of: try mailbox())
+        case "wake_unregister":
+            self = .unregisterWake(
+                try payload["kind"].optional?.text { WakeRegistration.Kind(rawValue: $0) },
+                of: try mailbox())
+        case "invite":
+            self = .invite(
+                tag: try payload["tag"].bytes(count: 16), key: try payload["key"].bytes(count: 32),
+                label: try payload["label"].optional?.text {
+                    (1...WireLimits.labelBytes).contains($0.utf8.count) ? $0 : nil
+                } ?? "")
+        case "announcements": self = .announcements
         case "blob_put": self = .putBlob(try BlobPiece(payload))
         case "blob": self = .blob(id: try payload["id"].bytes(count: WireLimits.blobIDBytes))
         case "blob_get":
@@ -202,6 +229,7 @@ public enum Request: Sendable, Equatable {
         case .record(let record): return Self.recordLine(record.bytes, requestID: requestID)
         case .lookup(let id): return line("lookup", ["id": .string(id.description)])
         case .room(let door): return line("room", ["id": .string(door.description)])
+        case .turn: return line("turn")
         case .puzzle: return line("puzzle")
         case .solution(let nonce, let counter):
             return line(
@@ -212,6 +240,24 @@ public enum Request: Sendable, Equatable {
                 ])
         case .openMeeting(let relay): return line("meeting_open", ["relay": .string(relay)])
         case .meeting(let request): return line(request.type, request.payload)
+        case .registerWake(let registration, let mailbox):
+            var payload = registration.payload
+            payload["id"] = Self.json(mailbox)
+            return line("wake_register", payload)
+        case .unregisterWake(let kind, let mailbox):
+            return line(
+                "wake_unregister",
+                JSONObject([
+                    ("id", Self.json(mailbox)), ("kind", kind.map { .string($0.rawValue) }),
+                ]))
+        case .invite(let tag, let key, let label):
+            return line(
+                "invite",
+                JSONObject([
+                    ("tag", .base64(tag)), ("key", .base64(key)),
+                    ("label", label.isEmpty ? nil : .string(label)),
+                ]))
+        case .announcements: return line("announcements")
         case .putBlob(let piece): return line("blob_put", piece.payload)
         case .blob(let id): return line("blob", ["id": .base64(id)])
         case .getBlob(let id, let offset, let count):

@@ -37,6 +37,10 @@ public enum Response: Sendable, Equatable {
     case card([UInt8])
     /// The requested record of a room, on one line.
     case room([UInt8])
+    /// The credentials for TURN servers.
+    case turn(TurnCredentials)
+    /// The address of the room that the relay offers to everybody, with its phrase.
+    case announcements(uri: String)
     /// The number of the new place of a meeting.
     case meeting(number: Int64)
     /// The message of a step of a meeting, or `nil` while the place does not have it.
@@ -94,6 +98,12 @@ public enum Response: Sendable, Equatable {
                 })
         case "card": self = .card(try payload["card"].object().serialized())
         case "room": self = .room(try payload["room"].object().serialized())
+        case "turn": self = .turn(try TurnCredentials(payload))
+        case "announcements":
+            self = .announcements(
+                uri: try payload["uri"].text {
+                    $0.utf8.count <= WireLimits.roomURIBytes ? $0 : nil
+                })
         case "meeting":
             self = .meeting(number: try payload["number"].integer(in: MeetingCode.numbers))
         case "meeting_message":
@@ -175,6 +185,8 @@ public enum Response: Sendable, Equatable {
             return Frame.line(
                 type: "room", requestID: requestID,
                 payload: Frame.payload(member: "room", record: record))
+        case .turn(let credentials): return line("turn", credentials.payload)
+        case .announcements(let uri): return line("announcements", ["uri": .string(uri)])
         case .meeting(let number): return line("meeting", ["number": .integer(number)])
         case .meetingMessage(let message):
             return line("meeting_message", JSONObject([("message", message.map { .base64($0) })]))

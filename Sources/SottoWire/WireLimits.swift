@@ -58,4 +58,18 @@ public enum WireLimits {
     public static let meetingSeconds: Int64 = 600
     /// The longest name of a relay, in bytes.
     public static let nameBytes = 255
+    /// The longest address of a wake-up, in bytes.
+    public static let wakeURLBytes = 512
+    /// The longest token of a wake-up, in bytes.
+    public static let wakeTokenBytes = 64
+    /// Days after which a registration for wake-ups expires.
+    public static let wakeDays: Int64 = 30
+    /// The longest time to live of an envelope that begins or ends a call, in seconds.
+    public static let callSeconds: Int64 = 60
+    /// Days until an unused code that a member made expires.
+    public static let invitationDays: Int64 = 7
+    /// The longest label of an invitation, in bytes.
+    public static let labelBytes = 64
+    /// The longest address of a room that a relay offers, in bytes.
+    public static let roomURIBytes = 1024
 }

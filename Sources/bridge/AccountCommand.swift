@@ -48,18 +48,21 @@ struct AccountCommand: Program {
         name: "account",
         abstract: "Print your account as its messenger shows it: a URL, an id, or a code's bytes.",
         usage: """
-            sotto bridge account whisper2 [--whisper-id ID] [IDENTITY]
+            sotto bridge account whisper2 [--whisper-id ID] [--id] [IDENTITY]
             sotto bridge account mercurio [--signed | --form CLIENT] [IDENTITY]
             sotto bridge account kecalek --user-id ID [IDENTITY]
             """,
         discussion: """
-            whisper2 prints Whisper2's URL, mercurio the Session ID, and kecalek the bytes of Kecalek's QR code.
+            whisper2 prints Whisper2's URL, or with --id only the WhisperID; mercurio the Session ID, and kecalek the bytes of Kecalek's QR code.
 
             EXAMPLES
               sotto bridge account whisper2 alice.key | sotto qr -o alice.png
               sotto bridge account mercurio --signed alice.key | sotto send
               sotto bridge account kecalek --user-id alice alice.key | sotto qr -o alice.png
             """)
+
+    @Flag("--id", help: "whisper2: print only the WhisperID.")
+    var id = false
 
     @Flag("--signed", help: "mercurio: print the RSA key, signed by the Session ID.")
     var signed = false
@@ -99,6 +102,8 @@ struct AccountCommand: Program {
         }
         let output = try Output(path: "-", content: .text)
         switch profile {
+        case .whisper2 where id:
+            try output.writeText(accounts.whisper2(owner).id.description + "\n")
         case .whisper2:
             try output.writeText(Whisper2AddURL.text(accounts.whisper2(owner)) + "\n")
         case .mercurio where form != nil:

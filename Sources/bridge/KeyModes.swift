@@ -8,7 +8,7 @@ extension Profile: CommandMode {
     public var takes: String {
         let own: String =
             switch self {
-            case .whisper2: "--whisper-id"
+            case .whisper2: "--whisper-id --id"
             case .mercurio: "--signed --form"
             case .kecalek: "--user-id"
             }

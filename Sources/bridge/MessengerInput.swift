@@ -43,21 +43,17 @@ final class MessengerInput: MessageInput {
     private let signers: DemandedSigners
     private let keys: MessengerKeys
     private let showsDetails: Bool
-    /// Accounts without a signing key that `--from` names: their messages can be decrypted but not authenticated.
-    private let bare: [Whisper2Contact]
     /// The contacts, read in the transaction ``read``.
     private var contacts: [Contact] = []
     private var read: StateTransaction.Mark?
-    /// The keys of each Whisper2 account of a contact, and the id whose messages they sign.
-    private var accounts: [WhisperID: (id: KeyID?, account: Whisper2Contact)] = [:]
+    /// The keys of each Whisper2 account of a contact, and the id whose messages are those of the account.
+    private var accounts: [WhisperID: (id: KeyID, account: Whisper2Contact)] = [:]
     /// The contact that owns each Mercurio account.
     private var owners: [KeyID: KeyID] = [:]
 
     init(
-        _ form: Form, identity: Identity?, chats: [MessengerChat], signers: DemandedSigners,
-        bare: [Whisper2Contact]
+        _ form: Form, identity: Identity?, chats: [MessengerChat], signers: DemandedSigners
     ) throws {
-        self.bare = bare
         self.form = form
         self.identity = identity
         self.signers = signers
@@ -144,7 +140,7 @@ final class MessengerInput: MessageInput {
         switch content {
         case .record(let record, let messenger):
             let envelope = try messenger.format.envelope(of: record, with: keys)
-            return foreign(envelope, waiting: envelope.payload)
+            return try foreign(envelope, waiting: envelope.payload)
         case .flow(let message):
             guard let identity else { throw SuiteError.refused }
             let sender = try sender(message.from, message.content)
@@ -174,12 +170,15 @@ final class MessengerInput: MessageInput {
         }
     }
 
-    private func foreign(_ envelope: MessengerEnvelope, waiting: JSONObject) -> ResolvedLine {
+    private func foreign(
+        _ envelope: MessengerEnvelope, waiting: JSONObject
+    ) throws -> ResolvedLine {
         .foreign(
             ForeignMessage(
                 id: envelope.id, time: envelope.time,
                 suite: SuiteName(rawValue: envelope.messenger.rawValue), digest: envelope.digest,
-                repeatID: envelope.repeatID, waiting: waiting
+                repeatID: envelope.repeatID, waiting: waiting,
+                unknownSender: try envelope.messenger.format.unknownSender(of: envelope, with: keys)
             ) { [keys, showsDetails] in
                 let format = envelope.messenger.format
                 var message = try format.open(envelope, with: keys)
@@ -245,9 +244,7 @@ final class MessengerInput: MessageInput {
                 if bindings[account.id].map({ $0 < binding }) ?? true {
                     bindings[account.id] = binding
                     // Messages are the contact's only if the contact's own key names the account.
-                    let id =
-                        contact.signs(with: account)
-                        ? contact.id : account.signingKey.map { KeyID(publicKey: $0) }
+                    let id = contact.signs(with: account) ? contact.id : account.contactID
                     accounts[account.id] = (id, account)
                 }
             }
@@ -257,14 +254,14 @@ final class MessengerInput: MessageInput {
         }
     }
 
-    /// Returns the keys of a Whisper2 account and the id whose messages it signs.
-    private func account(_ id: WhisperID) -> (id: KeyID?, account: Whisper2Contact)? {
+    /// Returns the keys of a Whisper2 account and the id whose messages are those of the account.
+    private func account(_ id: WhisperID) -> (id: KeyID, account: Whisper2Contact)? {
         if let signer = signers.all.first(where: { $0.profiles.whisper2?.id == id }),
             let account = signer.profiles.whisper2
         {
             return (signer.signerID(of: account), account)
         }
-        return accounts[id] ?? bare.first { $0.id == id }.map { (nil, $0) }
+        return accounts[id]
     }
 
     /// Returns the correspondent or contact that owns a Mercurio account.

@@ -107,7 +107,7 @@ struct MessengerSealing {
             return try format.seal(draft, to: recipient, with: keys)
         }
         let records = try format.records(of: envelopes, with: keys)
-        guard let transaction else { return records }
+        guard let transaction, !message.isTransient else { return records }
         // A group of this state has one entry for a message.
         let count = group == nil ? envelopes.count : 1
         for (place, envelope) in envelopes.prefix(count).enumerated() {

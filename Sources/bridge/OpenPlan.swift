@@ -94,15 +94,9 @@ struct RecordOpening {
         let chats = try (form.isOfChats ? book.chatRecords(chats) : []).map {
             try MessengerChat(record: $0)
         }
-        let bare = try reading.from.filter(RecipientArgument.isWhisper2).map {
-            (argument: $0, account: try book.whisper2(Pasted.text($0)))
-        }.filter { $0.account.signingKey == nil }
-        let senderPolicy = try reading.senderPolicy(book, owner: owner) { argument in
-            !bare.contains { $0.argument == argument }
-        }
+        let senderPolicy = try reading.senderPolicy(book, owner: owner)
         let lines = try MessengerInput(
-            form, identity: owner, chats: chats, signers: senderPolicy.signers,
-            bare: bare.map(\.account))
+            form, identity: owner, chats: chats, signers: senderPolicy.signers)
         try MessageReading(
             reading, lines, book: book, owner: owner, chats: chats.map(\.chat),
             senderPolicy: senderPolicy, input: input, source: source

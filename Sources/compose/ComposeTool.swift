@@ -7,7 +7,7 @@ struct ComposeTool: CoreProgram {
     static let configuration = CommandConfiguration(
         name: "compose",
         abstract:
-            "Write message records for encrypt: texts, files, replies, reactions, edits, receipts.",
+            "Write message records for encrypt: texts, files, replies, reactions, edits, receipts, calls.",
         usage: """
             sotto compose text [WHO] | reply TARGET | edit TARGET
             sotto compose file PATH [WHO] | file --reply TARGET PATH
@@ -17,6 +17,7 @@ struct ComposeTool: CoreProgram {
             sotto compose read TARGET ... | read WHO
             sotto compose typing [--stop] WHO | presence [--offline] WHO
             sotto compose timer WHO DURATION
+            sotto compose call offer|answer|candidates|hangup|busy --to WHO
             """,
         discussion: """
             The text of text, file, reply and edit is standard input. TARGET is the id of a message in the history, the \
@@ -39,6 +40,7 @@ struct ComposeTool: CoreProgram {
             ReactCommand.self,
             DeleteCommand.self, PinCommand.self, UnpinCommand.self, ForwardCommand.self,
             ReadCommand.self, TypingCommand.self, PresenceCommand.self, TimerCommand.self,
+            CallCommand.self,
         ])
 
     func execute() throws {

@@ -2,6 +2,7 @@ import Arguments
 import Sotto
 import SottoContacts
 import SottoMessages
+import SottoMessengers
 import SottoState
 import SottoTool
 
@@ -10,10 +11,14 @@ struct AcceptCommand: Program {
         name: "accept",
         abstract:
             "Make the sender of a message request a contact, and print the waiting messages for decrypt.",
-        usage: "sotto contact accept ID [--name NAME] [CARD] | sotto decrypt",
+        usage: """
+            sotto contact accept ID [--name NAME] [CARD] | sotto decrypt
+            sotto contact accept WSP-ID [--name NAME] [URL] | sotto bridge open whisper2
+            """,
         discussion: """
             The contact has the card that the sender's messages carry, so that an answer needs nothing else. The messages \
-            leave the list after decrypt has opened them. For a contact, they are printed again.
+            leave the list after decrypt has opened them. For a contact, they are printed again. A Whisper2 account whose keys \
+            are not known needs its URL or scanned code in place of the card; its default name is the WhisperID.
             """)
 
     @Option(
@@ -22,19 +27,32 @@ struct AcceptCommand: Program {
 
     @OptionGroup var options: ContactOptions
 
-    @Argument("id", help: "An id, its beginning (16 characters or more), a card or a contact.")
+    @Argument(
+        "id",
+        help: "An id, its beginning (16 characters or more), a WhisperID, a card or a contact.")
     var id: String
 
     @Argument(
         "card",
-        help: "The sender's card; `-` is stdin. Default: the card that the messages carry.")
+        help:
+            "The sender's card or whisper2: URL; `-` is stdin. Default: the card that the messages carry."
+    )
     var card: String?
 
     func execute() throws {
         if let name { _ = try ContactName.checked(name) }
         let open = try options.open()
         let person = try open.person(id)
-        let card = try card.map { try RecipientArgument.card($0) } ?? givenCard(person)
+        let newcomer = try card.map { try Newcomer($0) }
+        if case .account(let account) = newcomer { return try accept(account, of: person, open) }
+        if let account = person.profiles.whisperID {
+            throw Failure(
+                .noKey, "the keys of \(account) are not known",
+                hint:
+                    "scan the account's code, or give its URL: sotto contact accept \(account) URL")
+        }
+        let given: Card? = if case .card(let card) = newcomer { card } else { nil }
+        let card = given ?? givenCard(person)
         if let card, card.id != person.id {
             throw Failure(
                 .mismatch, "the card does not belong to \(person.id)",
@@ -62,6 +80,28 @@ struct AcceptCommand: Program {
             throw Failure.noContact(id)
         }
         try finish(contact, isNew: isNew, open)
+    }
+
+    /// Adds the account of a sender whose keys were not known, and prints the waiting messages.
+    private func accept(_ account: Account, of person: Correspondent, _ open: OpenBook) throws {
+        guard case .whisper2(let given) = account, given.id == person.whisperID else {
+            throw Failure(
+                .mismatch, "the account does not belong to \(person.shown)",
+                hint: "the code is of another account; do not use it for this sender")
+        }
+        try Self.refuse(person, ifBlocked: person.contact)
+        warn(of: given.id, options)
+        let outcome = try open.book.writableStore().transaction { transaction in
+            try Self.refuse(person, ifBlocked: transaction.holder(of: given.id))
+            return try transaction.introduce(account, as: name ?? given.id.description)
+        }
+        switch outcome {
+        case .added(let contact): try finish(contact, isNew: true, open)
+        case .completed(let contact), .known(let contact), .outdated(let contact),
+            .changed(let contact, _):
+            if let name, name != contact.name { options.note("the name remains \(contact.name)") }
+            try finish(contact, isNew: false, open)
+        }
     }
 
     /// Returns the card that was given as the argument; `nil` for a contact's own stored card.
@@ -113,12 +153,12 @@ struct AcceptCommand: Program {
     }
 
     private func finish(_ contact: Contact, isNew: Bool, _ open: OpenBook) throws {
-        let envelopes = try open.book.store()?.requestedEnvelopes(from: contact.id) ?? []
+        let envelopes = try open.waiting(from: contact)
         let name = shellWord(contact.name)
         if isNew {
             options.note(contact.additionNote)
             try open.book.nameNotes(of: contact).forEach(options.note)
-            if contact.card == nil {
+            if contact.card == nil, contact.whisperID == nil {
                 options.note(
                     "to answer, get the sender's card: \(cardLookupCommand(contact.id, name: contact.name))"
                 )
@@ -130,7 +170,7 @@ struct AcceptCommand: Program {
         }
         if Terminal.isTerminal(1) {
             options.note(
-                "\(counted(envelopes.count, "message")) to read: sotto contact accept \(name) | sotto decrypt"
+                "\(counted(envelopes.count, "message")) to read: sotto contact accept \(name) | \(opener(of: envelopes))"
             )
         } else {
             try print(envelopes: envelopes)

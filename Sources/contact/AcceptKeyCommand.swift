@@ -83,10 +83,11 @@ struct AcceptKeyCommand: Program {
                 "no session exists with the new key: sotto recv --bundle \(name), or sotto contact set \(name) --suite auto"
             )
         }
-        let count = try open.waiting(from: contact.id)
-        if count > 0 {
+        let waiting = try open.waiting(from: contact)
+        if !waiting.isEmpty {
             options.note(
-                "\(counted(count, "message")) waited: sotto contact accept \(name) | sotto decrypt")
+                "\(counted(waiting.count, "message")) waited: sotto contact accept \(name) | \(opener(of: waiting))"
+            )
         }
     }
 

@@ -1,23 +1,32 @@
-import Arguments
+public import Arguments
 import Sotto
 import SottoContacts
 import SottoMessages
-import SottoMessengers
+public import SottoMessengers
 import SottoState
 import SottoTool
 
 struct AddCommand: Program {
     static let configuration = CommandConfiguration(
         name: "add", abstract: "Add a contact from a card or an account in another messenger.",
-        usage: "sotto contact add [--name NAME] [CARD]",
+        usage: """
+            sotto contact add [--name NAME] [CARD]
+            sotto contact add --whisper-id WSP-ID --name NAME
+            """,
         discussion: """
-            Accepts a card, a whisper2: URL with its signing key, or the content of a Kecalek QR code: as an \
-            argument, in a file, or from qr scan.
+            Accepts a card, a whisper2: URL, or the content of a Kecalek QR code: as an argument, in a file, or from qr \
+            scan. Messages of a whisper2: URL without a signing key are not authenticated. With --whisper-id, nothing can be \
+            written to the contact until the URL is added.
             """)
 
     @Option(
         "--name", value: "name", help: "The name of the contact. Default: the name on the card.")
     var name: String?
+
+    @Option(
+        "--whisper-id", value: "wsp-id",
+        help: "Add a Whisper2 account of which only this WhisperID is known.")
+    var whisperID: WhisperID?
 
     @OptionGroup var options: ContactOptions
 
@@ -28,8 +37,15 @@ struct AddCommand: Program {
     )
     var card: String?
 
+    func validate() throws {
+        guard whisperID == nil || card == nil else {
+            throw UsageError("--whisper-id cannot be combined with a card")
+        }
+    }
+
     func execute() throws {
         if let name { _ = try ContactName.checked(name) }
+        if let whisperID { return try add(whisperID) }
         try options.withFile(card) {
             let open = try options.open()
             switch try Newcomer(card) {
@@ -50,20 +66,26 @@ struct AddCommand: Program {
         try Self.report(outcome, givenName: name, what: "card", open, options)
     }
 
+    /// Adds an account of which only the id is known.
+    private func add(_ account: WhisperID) throws {
+        let name = try ContactName.checked(name ?? "")
+        warn(of: account, options)
+        let open = try options.open()
+        let outcome = try open.book.writableStore().transaction {
+            try $0.introduce(account, as: name)
+        }
+        try Self.report(outcome, givenName: name, what: "account", open, options)
+    }
+
     private func add(_ account: Account, _ open: OpenBook) throws {
         if try open.book.store() == nil {
-            guard account.id != nil else { throw Failure.noSigningKey }
             _ = try ContactName.checked(name ?? account.name)
         }
         if case .mercurio(let bundle) = account, bundle.signature == nil {
             options.note(
                 "this RSA key is not signed, so the directory may have replaced it; ask its owner")
         }
-        if case .whisper2(let contact) = account, !contact.id.isChecksumValid, !options.quiet {
-            Terminal.say(
-                "\(ContactTool.toolName): warning: the checksum of \(contact.id) is wrong; it may be mistyped"
-            )
-        }
+        if case .whisper2(let contact) = account { warn(of: contact.id, options) }
         let outcome = try open.book.writableStore().transaction {
             try $0.introduce(account, as: name)
         }
@@ -82,16 +104,20 @@ struct AddCommand: Program {
             try open.book.nameNotes(of: contact).forEach(options.note)
             if !contact.isBlocked { try sayWhatWaits(contact, open, options) }
         case .completed(let contact):
-            options.note("stored the new \(what) of \(contact.name) (\(contact.id.short)…)")
+            options.note("stored the new \(what) of \(contact.name) (\(contact.shownID))")
             sayWhatIsIntroduced(contact, options)
             sayTheirName(contact, givenName, options)
+            if contact.isKeyless {
+                options.note("\(contact.name) is a contact \(contact.keylessNote)")
+            }
+            if what == "account", !contact.isBlocked { try sayWhatWaits(contact, open, options) }
         case .outdated(let contact):
             let kept = contact.card?.issued.map { ", of \($0)" } ?? ""
             options.note(
                 "this card of \(contact.name) is older than the stored one\(kept); nothing was changed"
             )
         case .known(let contact):
-            options.note("\(contact.name) (\(contact.id.short)…) is already a contact")
+            options.note("\(contact.name) (\(contact.shownID)) is already a contact")
             sayTheirName(contact, givenName, options)
         case .changed(let contact, let replaced):
             throw Failure.changedKey(of: contact, replaced: replaced)
@@ -124,12 +150,25 @@ struct AddCommand: Program {
     static func sayWhatWaits(
         _ contact: Contact, _ open: OpenBook, _ options: ContactOptions
     ) throws {
-        let count = try open.waiting(from: contact.id)
-        guard count > 0 else { return }
+        let waiting = try open.waiting(from: contact)
+        let count = waiting.count
+        guard count > 0, contact.profiles.whisperID == nil else { return }
         options.note(
             "\(counted(count, "message")) of \(contact.name) wait\(count == 1 ? "s" : ""): "
-                + "sotto contact accept \(shellWord(contact.name)) | sotto decrypt")
+                + "sotto contact accept \(shellWord(contact.name)) | \(opener(of: waiting))")
     }
+}
+
+extension WhisperID: ExpressibleByArgument {
+    /// Parses the text of an option.
+    public init?(argument: String) { self.init(argument) }
+}
+
+/// Warns of a WhisperID with a wrong checksum.
+func warn(of account: WhisperID, _ options: ContactOptions) {
+    guard !account.isChecksumValid, !options.quiet else { return }
+    Terminal.say(
+        "\(ContactTool.toolName): warning: the checksum of \(account) is wrong; it may be mistyped")
 }
 
 extension Contact {
@@ -174,8 +213,17 @@ extension Contact {
         let next =
             isBlocked
             ? "still blocked; to unblock: sotto contact unblock \(shellWord(name))"
-            : "trusted on first use"
-                + comparison
-        return "added \(name) (\(id.short)…), \(next)"
+            : isKeyless
+                ? keylessNote
+                : "trusted on first use"
+                    + comparison
+        return "added \(name) (\(shownID)), \(next)"
+    }
+
+    /// What is missing of a contact without a signing key, and the command that adds it.
+    var keylessNote: String {
+        profiles.whisperID == nil
+            ? "whose messages are not authenticated; to add the signing key: sotto contact add --name \(shellWord(name)) URL"
+            : "who cannot be written to; to add the key: sotto contact add --name \(shellWord(name)) URL"
     }
 }

@@ -2,6 +2,7 @@ import Arguments
 import Sotto
 import SottoContacts
 import SottoMessages
+import SottoMessengers
 import SottoState
 import SottoTool
 
@@ -11,7 +12,9 @@ struct BlockCommand: Program {
 
     @OptionGroup var options: ContactOptions
 
-    @Argument("name", help: "A contact, an id or its beginning (16 characters or more), or a card.")
+    @Argument(
+        "name",
+        help: "A contact, an id or its beginning (16 characters or more), a WhisperID, or a card.")
     var name: String
 
     func execute() throws {
@@ -21,16 +24,19 @@ struct BlockCommand: Program {
             throw Failure(.usage, "this is your own id")
         }
         let (contact, waiting) = try open.book.writableStore().transaction { transaction in
-            var contact =
-                try transaction.contact(id: person.id)
-                ?? Contact(name: "", id: person.id, card: nil)
+            let known = try transaction.contact(id: person.id)
+            var contact = known ?? Contact(name: "", id: person.id, card: nil)
+            if known == nil, let account = person.profiles.whisperID {
+                (contact.learned.whisperID, contact.trust) = (account, .unverified)
+            }
             if !contact.isBlocked {
                 contact.isBlocked = true
                 try transaction.save(contact)
             }
-            return (contact, try transaction.forgetRequests(from: person.id))
+            let waiting = try contact.waitingIDs.map { try transaction.forgetRequests(from: $0) }
+            return (contact, waiting.reduce(0, +))
         }
-        let who = contact.name.isEmpty ? contact.id.short + "…" : contact.name
+        let who = contact.name.isEmpty ? contact.shownID : contact.name
         let dropped =
             waiting > 0 ? "; dropped \(counted(waiting, "message")) from the requests" : ""
         options.note("\(who) is blocked\(dropped)")

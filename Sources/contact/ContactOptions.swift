@@ -43,6 +43,11 @@ struct OpenBook {
     /// Returns the contact that a name or an id means. Throws a failure with status 66 if none matches.
     func contact(_ text: String, for use: NameUse = .acting) throws -> Contact {
         let name = RecipientArgument.pasted(text)
+        if let account = WhisperID(Pasted.text(text)) {
+            let holder = try book.store()?.preview { try $0.holder(of: account) } ?? nil
+            guard let holder else { throw Failure.noContact(text) }
+            return holder
+        }
         guard let found = try book.lookUp(name, for: use) else {
             throw Failure.noContact(
                 text, hint: book.requestHint(for: name) ?? book.groupHint(for: name))
@@ -68,12 +73,15 @@ struct OpenBook {
         }
     }
 
-    /// Returns a person who need not be a contact: an id, an abbreviation of a known or waiting id, a contact, or a
-    /// card.
+    /// Returns a person who need not be a contact: an id, an abbreviation of a known or waiting id, a contact, a
+    /// WhisperID, or a card.
     func person(_ text: String) throws -> Correspondent {
         let text = RecipientArgument.pasted(text)
         if let id = KeyID(text) {
             let contact = try book.store()?.contact(id: id)
+            if contact == nil, let account = try account(of: id) {
+                return try book.find(account, for: .acting)
+            }
             return Correspondent(id: id, card: contact?.card, contact: contact)
         }
         if ContactName.looksLikeID(text), !RecipientArgument.isFile(text) {
@@ -100,18 +108,56 @@ struct OpenBook {
         return try book.find(text, for: .acting)
     }
 
-    /// Returns the number of waiting requests of a sender.
-    func waiting(from id: KeyID) throws -> Int {
-        try book.store()?.requestedEnvelopes(from: id).count ?? 0
+    /// Returns the account in another messenger of a waiting sender without a key, or `nil`.
+    private func account(of id: KeyID) throws -> String? {
+        guard !id.isKey else { return nil }
+        return try book.store()?.requests().first { $0.from == id }?.account
+    }
+
+    /// Returns the waiting envelopes and records of a person, a line each.
+    func waiting(from person: Correspondent) throws -> [[UInt8]] {
+        try waiting(fromAny: person.waitingIDs)
+    }
+
+    /// Returns the waiting envelopes and records of a contact, a line each.
+    func waiting(from contact: Contact) throws -> [[UInt8]] {
+        try waiting(fromAny: contact.waitingIDs)
+    }
+
+    private func waiting(fromAny ids: [KeyID]) throws -> [[UInt8]] {
+        guard let store = try book.store() else { return [] }
+        return try ids.flatMap { try store.requestedEnvelopes(from: $0) }
     }
 }
 
 extension Correspondent {
-    /// The name in messages: the name that the user gave, or the id; never a name that the sender chose.
+    /// The name in messages: the name that the user gave, the account of a person without a key, or the id; never a name that
+    /// the sender chose.
     var shown: String {
-        guard let contact, !contact.name.isEmpty else { return id.short + "…" }
-        return contact.name
+        if let contact, !contact.name.isEmpty { return contact.name }
+        return profiles.whisperID?.description ?? contact?.shownID ?? id.short + "…"
     }
+
+    /// The Whisper2 account that is the person's, with or without keys; `nil` without one.
+    var whisperID: WhisperID? { profiles.whisperID ?? contact?.whisperID }
+
+    /// The ids under which messages of the person wait.
+    var waitingIDs: [KeyID] { contact?.waitingIDs ?? [id] }
+}
+
+extension Contact {
+    /// The beginning of the id, or the account of a contact without a key.
+    var shownID: String {
+        (isKeyless ? whisperID?.description : nil) ?? id.short + "…"
+    }
+}
+
+/// Returns the program that opens waiting messages of one sender, with its arguments: `decrypt`, or `bridge open` for the
+/// records of another messenger.
+func opener(of waiting: [[UInt8]]) -> String {
+    let record = waiting.first.flatMap { try? JSON.object(parsing: $0) }
+    guard let record, let messenger = Messenger(of: record) else { return "sotto decrypt" }
+    return "sotto bridge open \(messenger.rawValue)"
 }
 
 /// A contact to add: a card, or an account in another messenger.

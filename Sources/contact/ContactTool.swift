@@ -13,7 +13,9 @@ struct ContactTool: CoreProgram {
             sotto contact meet [--code SOURCE] [--name NAME]
             sotto contact verify NAME NUMBER | verify NAME --scan [FILE] | unverify NAME
             sotto contact block NAME | unblock NAME | set NAME --suite SUITE
-            sotto contact set NAME receipts=on|off typing=on|off presence=on|off
+            sotto contact set NAME [receipts|typing|presence|phone|location]=on|off repair=auto|ask
+            sotto contact profile set OPTION ... | show [NAME] | avatar [NAME] | send [NAME ...] | remove
+            sotto contact repair [NAME ...]
             sotto contact address [--relay URL] [--new] NAME | address --revoke NAME
             sotto contact accept-key NAME [ID-OR-NUMBER] | keep-key NAME
             sotto contact requests [ID] | requests --drop ID | requests --drop-all
@@ -40,9 +42,10 @@ struct ContactTool: CoreProgram {
             AddCommand.self, IntroduceCommand.self, MeetCommand.self, ListCommand.self,
             ShowCommand.self, RenameCommand.self,
             RemoveCommand.self, VerifyCommand.self, UnverifyCommand.self, BlockCommand.self,
-            UnblockCommand.self, SetCommand.self, AcceptKeyCommand.self, KeepKeyCommand.self,
+            UnblockCommand.self, SetCommand.self, ProfileCommand.self, AcceptKeyCommand.self,
+            KeepKeyCommand.self,
             AddressCommand.self, RequestsCommand.self, AcceptCommand.self, ExportCommand.self,
-            ImportCommand.self,
+            ImportCommand.self, RepairCommand.self,
         ])
 
     func execute() throws {

@@ -2,6 +2,7 @@ import Arguments
 import Glibc
 import Sotto
 import SottoContacts
+import SottoMessengers
 import SottoTool
 
 /// `contact introduce`: adds a contact in one step, using the other tools.
@@ -14,7 +15,8 @@ struct IntroduceCommand: Program {
         discussion: """
             sotto add runs this. It runs qr scan, recv --card, contact add, recv --bundle and contact show. If WHO is a short form without the post-quantum \
             key, the signed card is fetched from the relay's directory. On a terminal it asks once whether a new contact \
-            gets receipts, as with contact set NAME receipts=on.
+            gets receipts, as with contact set NAME receipts=on. An account in another messenger, as a URL or a picture of its \
+            code, is only added.
 
             EXAMPLES
               sotto contact introduce bob.card
@@ -30,13 +32,13 @@ struct IntroduceCommand: Program {
         let introduction = try AddressBook.withFiles(
             [options.who], identity.choice, lockTimeout: LockOptions().timeout,
             hint: { $0.showing }, { try Introduction(options.who) })
+        let name = options.name.map { ["--name", $0] } ?? []
         let secret: PassedSecret? =
             if let passphrase = try identity.passphraseForTools(path) {
                 PassedSecret(passphrase)
             } else {
                 nil
             }
-        let card = try wholeCard(of: introduction, path, secret)
         func run(_ words: [String], input: [UInt8] = []) -> ToolRun {
             var arguments = words + ["-i", path]
             if secret != nil { arguments += ["--identity-passphrase", ToolRun.secretSource] }
@@ -47,6 +49,11 @@ struct IntroduceCommand: Program {
         func contact(_ words: [String], input: [UInt8] = []) throws(Failure) -> [UInt8] {
             try run(words, input: input).output()
         }
+        if case .account(let code) = introduction {
+            _ = try contact(["add"] + name, input: code)
+            return
+        }
+        let card = try wholeCard(of: introduction, path, secret)
         var asksForReceipts = Terminal.isTerminal(0) && Terminal.isTerminal(1)
         if asksForReceipts {
             var known = run(["show", "--json", card.id.description])
@@ -55,7 +62,7 @@ struct IntroduceCommand: Program {
         }
         let text = card.record?.serialized() ?? Array(card.uri.text.utf8)
         _ = try contact(
-            ["add"] + (options.name.map { ["--name", $0] } ?? []),
+            ["add"] + name,
             input: text + [UInt8(ascii: "\n")])
         if card.record != nil { claimBundle(of: card.id, path, secret) }
         let shown = try JSON.object(
@@ -103,7 +110,9 @@ struct IntroduceCommand: Program {
     ) throws -> Card {
         if case .card(let card) = introduction, card.record != nil { return card }
         let short: Card? = if case .card(let card) = introduction { card } else { nil }
-        let id = introduction.id
+        guard let id = introduction.id else {
+            throw Failure(.bug, "an account in another messenger has no card")
+        }
         var arguments = ["--card", id.description, "-i", path]
         if let relay = options.relay ?? environmentVariable("SOTTO_RELAY") ?? short?.relay {
             arguments += ["--relay", relay]
@@ -161,11 +170,14 @@ struct IntroduceCommand: Program {
 private enum Introduction {
     case card(Card)
     case id(KeyID)
+    /// The URL or the content of the code of an account in another messenger.
+    case account([UInt8])
 
-    var id: KeyID {
+    var id: KeyID? {
         switch self {
         case .card(let card): card.id
         case .id(let id): id
+        case .account: nil
         }
     }
 
@@ -173,6 +185,8 @@ private enum Introduction {
         let argument = RecipientArgument.pasted(argument)
         if let id = KeyID(argument) {
             self = .id(id)
+        } else if RecipientArgument.isWhisper2(argument) {
+            self = .account(Array(argument.utf8))
         } else if RecipientArgument.isWritten(argument) {
             self = .card(try RecipientArgument.card(argument))
         } else {
@@ -181,6 +195,8 @@ private enum Introduction {
             let text = String(decoding: IntroduceCommand.trimmed(bytes), as: UTF8.self)
             if let id = KeyID(text) {
                 self = .id(id)
+            } else if try Account(bytes) != nil {
+                self = .account(bytes)
             } else {
                 self = .card(try RecipientArgument.only(in: bytes, of: argument).card())
             }

@@ -28,7 +28,11 @@ struct ListCommand: Program {
         if !form.isText {
             for contact in contacts {
                 var record = contact.shownRecord(names)
-                if !contact.name.isEmpty { try Protection(of: contact, store).add(to: &record) }
+                let claimed = try store.profile(of: contact.id)?.name
+                record["claimedName"] = claimed.map { .string($0) }
+                if !contact.name.isEmpty, !contact.isKeyless {
+                    try Protection(of: contact, store).add(to: &record)
+                }
                 try output.writeRecord(record)
             }
         } else {
@@ -55,18 +59,36 @@ struct ListCommand: Program {
         var marks: [String] = []
         if contact.isBlocked { marks.append("blocked") }
         if contact.changed != nil { marks.append("changed key") }
-        if contact.card == nil, !isNameless { marks.append("no card") }
+        if contact.isKeyless {
+            let lacksKeys = contact.profiles.whisperID != nil
+            if !isNameless {
+                marks.append(lacksKeys ? "cannot be written to" : "not authenticated")
+            }
+        } else if contact.card == nil, !isNameless {
+            marks.append("no card")
+        }
         let profiles = contact.profiles
         if profiles.kecalek != nil { marks.append(Profile.kecalek.rawValue) }
-        if profiles.whisper2 != nil { marks.append(Profile.whisper2.rawValue) }
+        if profiles.whisper2 != nil || profiles.whisperID != nil {
+            marks.append(Profile.whisper2.rawValue)
+        }
         if profiles.mercurio != nil { marks.append(Profile.mercurio.rawValue) }
         if let holder = names.holder(like: contact.name, of: contact.id) {
             marks.append(holder.likeness)
         }
-        let protection = isNameless ? ["-", "-", "-"] : try Protection(of: contact, store).cells
+        // The contact's own name for itself, if it is another one.
+        if let profile = try store.profile(of: contact.id), let name = profile.name,
+            !NameRule.areSame(name, contact.name), let claim = profile.claimedName
+        {
+            let likeness = names.holder(like: name, of: contact.id).map { ", which \($0.likeness)" }
+            marks.append("calls itself \(claim)\(likeness ?? "")")
+        }
+        let isUnprotected = isNameless || contact.isKeyless
+        let protection = isUnprotected ? ["-", "-", "-"] : try Protection(of: contact, store).cells
         return [
             isNameless ? "-" : Table.cut(contact.name, to: Table.nameWidth),
-            isNameless ? "-" : contact.trust.rawValue, contact.id.short,
+            isNameless ? "-" : contact.trust.rawValue,
+            contact.isKeyless ? contact.shownID : contact.id.short,
         ] + protection + [marks.joined(separator: ", ")]
     }
 }

@@ -9,15 +9,18 @@ import SottoTool
 struct SetCommand: Program {
     static let configuration = CommandConfiguration(
         name: "set",
-        abstract: "Set the suite of messages to a contact, and whether the contact gets receipts.",
+        abstract:
+            "Set the suite of messages to a contact, and what the contact gets: receipts, signals, details.",
         usage: """
-            sotto contact set NAME [--suite SUITE] [receipts=on|off] [typing=on|off] [presence=on|off]
-            sotto contact set --all [--suite SUITE] [receipts=on|off] [typing=on|off] [presence=on|off]
+            sotto contact set NAME [--suite SUITE] [SETTING=on|off ...] [repair=auto|ask]
+            sotto contact set --all [--suite SUITE] [SETTING=on|off ...] [repair=auto|ask]
             """,
         discussion: """
             With receipts=on the contact learns which messages were decrypted and read here: decrypt --receipts and \
             history read write receipts. With typing=on and presence=on, compose typing and compose presence write \
-            signals. All are off by default. --all changes the present contacts, and none that is added later.
+            signals. With phone=on and location=on, the contact sees these parts of your profile; contact profile send \
+            tells the contact. With repair=auto, history repeat sends messages again without a question after the contact lost a \
+            state; a changed key ends that. All are off by default. --all changes the present contacts, and none that is added later.
             """)
 
     /// The values of `--suite`.
@@ -33,6 +36,12 @@ struct SetCommand: Program {
         case typingOff = "typing=off"
         case presenceOn = "presence=on"
         case presenceOff = "presence=off"
+        case phoneOn = "phone=on"
+        case phoneOff = "phone=off"
+        case locationOn = "location=on"
+        case locationOff = "location=off"
+        case repairAuto = "repair=auto"
+        case repairAsk = "repair=ask"
 
         func apply(to contact: inout Contact) {
             switch self {
@@ -42,6 +51,12 @@ struct SetCommand: Program {
             case .typingOff: contact.getsTyping = false
             case .presenceOn: contact.getsPresence = true
             case .presenceOff: contact.getsPresence = false
+            case .phoneOn: contact.seenDetails.insert(.phone)
+            case .phoneOff: contact.seenDetails.remove(.phone)
+            case .locationOn: contact.seenDetails.insert(.location)
+            case .locationOff: contact.seenDetails.remove(.location)
+            case .repairAuto: contact.getsRepeats = true
+            case .repairAsk: contact.getsRepeats = false
             }
         }
     }
@@ -58,7 +73,11 @@ struct SetCommand: Program {
     @Argument("name", help: "The whole name, or an id; not with --all.")
     var name: String?
 
-    @Argument("setting", help: "receipts=on, typing=on or presence=on, or one of them with off.")
+    @Argument(
+        "setting",
+        help:
+            "receipts=on, typing=on, presence=on, phone=on, location=on, one of them with off, repair=auto or repair=ask."
+    )
     var others: [Setting] = []
 
     /// The settings. With `--all` no name precedes them.

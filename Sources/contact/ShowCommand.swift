@@ -33,27 +33,29 @@ struct ShowCommand: Program {
         let open = try options.open()
         let contact = try open.contact(name, for: .reading)
         if card { return try print(cardOf: contact) }
-        let (theirs, number) = try Self.fingerprints(contact.id, open.identity)
-        let waiting = try open.waiting(from: contact.id)
+        let own = contact.isKeyless ? nil : try Self.fingerprints(contact.id, open.identity)
+        let waiting = try open.waiting(from: contact).count
         let store = try open.book.writableStore()
         let protection = try Protection(of: contact, store)
         let names = try store.preview { try $0.lookAlikeNames() }
+        let profile = try store.profile(of: contact.id)
         let output = try Output(path: "-", content: .text)
         if !form.isText {
             var record = contact.shownRecord(names)
-            protection.add(to: &record)
+            if own != nil { protection.add(to: &record) }
+            record["profile"] = profile.map { .object(JSONObject($0.members)) }
             record["address"] = contact.address.map {
                 .string($0.id(of: open.identity).description)
             }
             record["formerAddresses"] = nil
-            record["fingerprint"] = .string(theirs)
-            record["safetyNumber"] = .string(number)
+            record["fingerprint"] = own.map { .string($0.theirs) }
+            record["safetyNumber"] = own.map { .string($0.number) }
             record["requests"] = .integer(Int64(waiting))
             try output.writeRecord(record)
         } else {
             let changed = try contact.changed.map { try Self.fingerprints($0.id, open.identity) }
             try output.writeText(
-                text(contact, names, protection, (theirs, number), changed, waiting))
+                text(contact, profile, names, protection, own, changed, waiting))
         }
         try output.finish()
     }
@@ -83,8 +85,8 @@ struct ShowCommand: Program {
     }
 
     private func text(
-        _ contact: Contact, _ names: LookAlikeNames, _ protection: Protection, _ own: Numbers,
-        _ offered: Numbers?, _ waiting: Int
+        _ contact: Contact, _ profile: OwnerProfile?, _ names: LookAlikeNames,
+        _ protection: Protection, _ own: Numbers?, _ offered: Numbers?, _ waiting: Int
     ) -> String {
         var table = Table()
         table.add(["name", contact.name.isEmpty ? "-" : contact.name])
@@ -93,23 +95,37 @@ struct ShowCommand: Program {
         }
         table.add(["id", contact.id.description])
         table.add(["trust", contact.trust.rawValue])
+        if contact.isKeyless {
+            table.add(["", "a contact " + contact.keylessNote])
+        }
         let covered = contact.verifiedKeys
         if !covered.isEmpty { table.add(["compared", covered.joined(separator: ", ")]) }
         if contact.isBlocked { table.add(["blocked", "yes"]) }
         let suite = protection.suite.rawValue
-        table.add(["suite", contact.suite == nil ? "auto, now \(suite)" : suite])
+        if own != nil {
+            table.add(["suite", contact.suite == nil ? "auto, now \(suite)" : suite])
+        }
         let signals = [
             ("receipts", contact.getsReceipts), ("typing", contact.getsTyping),
             ("presence", contact.getsPresence),
+            ("sees phone", contact.seenDetails.contains(.phone)),
+            ("sees location", contact.seenDetails.contains(.location)),
         ]
         for (name, isOn) in signals where isOn { table.add([name, "on"]) }
-        let since = protection.since()
-        table.add(["session", protection.session == nil ? since : "since \(since)"])
-        table.add(["postquantum", protection.isPostQuantum ? "yes" : "no"])
-        table.add(["card", Self.describe(contact.card)])
+        if contact.getsRepeats { table.add(["repair", "auto"]) }
+        if own != nil {
+            let since = protection.since()
+            table.add(["session", protection.session == nil ? since : "since \(since)"])
+            table.add(["postquantum", protection.isPostQuantum ? "yes" : "no"])
+            table.add(["card", Self.describe(contact.card)])
+        }
         if let name = contact.card?.name, !name.isEmpty, name != contact.name {
             table.add(["their name", name])
+            if let holder = names.holder(like: name, of: contact.id) {
+                table.add(["", "their name \(holder.likeness)"])
+            }
         }
+        if let profile { profile.add(to: &table, of: contact.id, names) }
         if let relay = contact.card?.relay { table.add(["relay", relay]) }
         if contact.address != nil {
             table.add(["address", "a send address only for this contact"])
@@ -117,11 +133,14 @@ struct ShowCommand: Program {
         for row in Self.rows(contact) { table.add(row) }
         table.add(["added", contact.added.description])
         if waiting > 0 {
-            table.add(["requests", "\(waiting), list: sotto contact requests \(contact.id.short)"])
+            let id = contact.isKeyless ? contact.argument : contact.id.short
+            table.add(["requests", "\(waiting), list: sotto contact requests \(id)"])
         }
-        table.add(["fingerprint", Fingerprint.grouped(own.theirs)])
-        table.add(["safety no.", Fingerprint.grouped(String(own.number.prefix(30)))])
-        table.add(["", Fingerprint.grouped(String(own.number.suffix(30)))])
+        if let own {
+            table.add(["fingerprint", Fingerprint.grouped(own.theirs)])
+            table.add(["safety no.", Fingerprint.grouped(String(own.number.prefix(30)))])
+            table.add(["", Fingerprint.grouped(String(own.number.suffix(30)))])
+        }
         if let changed = contact.changed, let offered {
             let isSame = changed.id == contact.id
             table.add([
@@ -152,6 +171,9 @@ struct ShowCommand: Program {
             }
             rows.append(["", describe(contact.binding(of: account))])
         }
+        if let id = profiles.whisperID {
+            rows.append(["whisper2", "\(id), the keys are not known"])
+        }
         if let bundle = profiles.mercurio {
             rows.append(["mercurio", bundle.id.description])
             rows.append(["", "RSA, \(bundle.key.modulus.count * 8) bits"])
@@ -173,6 +195,16 @@ struct ShowCommand: Program {
         guard let card else { return "none" }
         let keys = card.hybrid == nil ? "without a post-quantum key" : "post-quantum"
         return (card.record == nil ? "a URI, not signed, " : "signed, ") + keys
+    }
+}
+
+extension OwnerProfile {
+    /// Adds what a contact claims, and the known name that the claimed name looks like.
+    func add(to table: inout Table, of id: KeyID, _ names: LookAlikeNames) {
+        for row in rows { table.add(row) }
+        if let holder = name.flatMap({ names.holder(like: $0, of: id) }) {
+            table.add(["", "the name \(holder.likeness)"])
+        }
     }
 }
 

@@ -31,7 +31,7 @@ struct UnblockCommand: Program {
             }
             return before
         }
-        let who = before.name.isEmpty ? id.short + "…" : before.name
+        let who = before.name.isEmpty ? before.shownID : before.name
         options.note("\(who) is \(before.isBlocked ? "no longer" : "not") blocked")
     }
 }

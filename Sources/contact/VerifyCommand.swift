@@ -39,6 +39,7 @@ struct VerifyCommand: Program {
     func execute() throws {
         let open = try options.open()
         let contact = try open.contact(name)
+        guard !contact.isKeyless else { throw Failure.noSigningKey(of: contact) }
         guard scan || !number.isEmpty else {
             let name = shellWord(contact.name)
             throw Failure(

@@ -35,6 +35,7 @@ struct CreateCommand: Program {
         usage: """
             sotto group create [--preset PRESET] [--visibility WHO] [--newcomers] [--nickname NAME] NAME [WHO ...]
             sotto group create --preset room [--phrase SOURCE] [--relay URL] [--nickname NAME] NAME [WHO ...]
+            sotto group create --preset announcements --public-phrase TEXT [--relay URL] --nickname NAME NAME
             """,
         discussion: """
             WHO are contacts. The presets are open (members write; admins invite, rename and remove), creator \
@@ -44,7 +45,8 @@ struct CreateCommand: Program {
 
             A room has a phrase, and whoever knows it can enter with group join. Its visibility is granted. Its record \
             is kept by a relay, which cannot read it, and which can try phrases. Without --phrase \
-            the phrase is made of nine random words, and shown once on stderr, which must be a terminal. --phrase makes a room with any preset.
+            the phrase is made of nine random words, and shown once on stderr, which must be a terminal. --phrase makes a room with any preset. \
+            With --public-phrase everybody may enter, and the printed address contains the phrase; relay --announcements offers it.
             """)
 
     @Option(
@@ -72,7 +74,7 @@ struct CreateCommand: Program {
     @Argument("who", help: "The contacts to invite.")
     var people: [String] = []
 
-    private var isRoom: Bool { preset == .room || room.phrase != nil }
+    private var isRoom: Bool { preset == .room || room.hasPhrase }
 
     /// Whether each author decides who reads their messages.
     private var authorsDecide: Bool { (visibility ?? preset.policy.visibility) == .granted }
@@ -123,6 +125,7 @@ struct CreateCommand: Program {
             return (group, try groups.told(records))
         }
         options.note("created \(try groups.localName(of: group)), id \(group.id.short)")
+        if let relay { room.tellAddress(name, at: relay, options) }
         try groups.print(records)
     }
 

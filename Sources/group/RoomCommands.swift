@@ -22,7 +22,8 @@ struct CheckCommand: Program {
         let uri = try argument.address()
         let owner = try argument.options.identity.load()
         let relay = try argument.room.address(uri, owner)
-        let content = try argument.room.content(of: argument.room.door(at: relay), at: relay)
+        let content = try argument.room.content(
+            of: argument.room.door(at: relay, of: uri), at: relay)
         let exists = content?.group != nil
         let output = try Output(path: "-", content: .text)
         try output.writeText(exists ? "exists\n" : "notExists\n")
@@ -58,7 +59,7 @@ struct JoinCommand: Program {
         let groups = try argument.options.open()
         try argument.options.records.check()
         let relay = try argument.room.address(uri, groups.owner)
-        let door = try argument.room.door(at: relay)
+        let door = try argument.room.door(at: relay, of: uri)
         guard var content = try argument.room.content(of: door, at: relay) else {
             throw Failure(
                 .no, "\(relay) has no room with this phrase",
@@ -88,7 +89,7 @@ struct DoorCommand: Program {
         name: "door", abstract: "Print the address of a room; open, change or close its door.",
         usage: """
             sotto group door ROOM
-            sotto group door --new-phrase [--phrase SOURCE] [--relay URL] ROOM
+            sotto group door --new-phrase [--phrase SOURCE | --public-phrase TEXT] [--relay URL] ROOM
             sotto group door --close ROOM
             sotto group door --publish ROOM
             """,
@@ -179,6 +180,7 @@ struct DoorCommand: Program {
             try new.show()
             return changed
         }
+        room.tellAddress(found.name, at: relay, group.group.options)
     }
 
     private func close(_ found: StoredGroup, _ groups: OpenGroups) throws {
@@ -203,7 +205,7 @@ enum DoorMode: String, CommandMode {
     var takes: String {
         switch self {
         case .printed: Self.state
-        case .new: "\(Self.state) --new-phrase --phrase --relay --anyway"
+        case .new: "\(Self.state) --new-phrase --phrase --public-phrase --relay --anyway"
         case .closed: "\(Self.state) --close --anyway"
         case .published: "\(Self.state) --publish"
         }

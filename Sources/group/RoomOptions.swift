@@ -15,11 +15,37 @@ struct RoomOptions: ArgumentGroup {
     var phrase: SecretSource?
 
     @Option(
+        "--public-phrase", value: "text",
+        help:
+            "The phrase of a room that everybody may enter: its address contains it, and it may be weak.",
+        values: .any)
+    var publicPhrase: String?
+
+    @Option(
         "--relay", value: "url",
         help: "The relay with the room. Default: that of the URI, $SOTTO_RELAY, or the identity's.")
     var relay: String?
 
-    func validate() throws { try phrase?.validate() }
+    /// Whether a phrase is given for a new room.
+    var hasPhrase: Bool { phrase != nil || publicPhrase != nil }
+
+    func validate() throws {
+        try phrase?.validate()
+        guard let publicPhrase else { return }
+        guard phrase == nil else {
+            throw UsageError("--phrase and --public-phrase cannot be combined")
+        }
+        guard (1...Self.longestPublicPhrase).contains(publicPhrase.utf8.count),
+            !publicPhrase.unicodeScalars.contains(where: \.isInvisible)
+        else {
+            throw UsageError(
+                "the public phrase must have 1 to \(Self.longestPublicPhrase) bytes and no invisible characters"
+            )
+        }
+    }
+
+    /// The most bytes of a phrase in an address.
+    private static let longestPublicPhrase = 128
 
     /// Returns the relay of a room. `uri` is an argument of the command. Throws a failure with status 78 without a relay.
     func address(_ uri: RoomURI?, _ owner: Identity) throws -> RelayURL {
@@ -32,15 +58,24 @@ struct RoomOptions: ArgumentGroup {
         return try RelayURL(argument: text)
     }
 
-    /// Reads the phrase of an existing room, and derives the keys of its door at a relay.
-    func door(at relay: RelayURL) throws -> RoomDoor {
-        let secret = try phrase?.read() ?? Terminal.ask("Phrase of the room: ", secret: true)
-        return try RoomDoor(phrase: secret, host: relay.host)
+    /// Reads the phrase of an existing room, and derives the keys of its door at a relay. The phrase in an address is public.
+    func door(at relay: RelayURL, of uri: RoomURI?) throws -> RoomDoor {
+        if let phrase { return try RoomDoor(phrase: phrase.read(), host: relay.host) }
+        if let known = publicPhrase ?? uri?.phrase {
+            return try RoomDoor(phrase: SecretBytes(copying: known.utf8), host: relay.host)
+        }
+        return try RoomDoor(
+            phrase: Terminal.ask("Phrase of the room: ", secret: true), host: relay.host)
     }
 
     /// Derives the keys of a new door at a relay, from the given phrase or from random words. Throws a failure with status 64 for
     /// a weak phrase, and without one if standard error is no terminal: the words must not end in a log.
     func newDoor(at relay: RelayURL) throws -> NewDoor {
+        if let publicPhrase {
+            let door = try RoomDoor(
+                phrase: SecretBytes(copying: publicPhrase.utf8), host: relay.host)
+            return NewDoor(door: door, words: nil)
+        }
         guard let phrase else {
             guard Terminal.isTerminal(2) else {
                 throw Failure(
@@ -64,6 +99,15 @@ struct RoomOptions: ArgumentGroup {
                 hint: "without --phrase the room gets nine random words")
         }
         return NewDoor(door: try RoomDoor(phrase: secret, host: relay.host), words: nil)
+    }
+
+    /// Prints the address of a new room that everybody may enter, with its phrase.
+    func tellAddress(_ name: String, at relay: RelayURL, _ options: GroupOptions) {
+        guard let publicPhrase else { return }
+        let uri = RoomURI(relay: relay.text, name: name, phrase: publicPhrase)
+        options.note(
+            "everybody can enter with: sotto group join --nickname NAME \(shellWord(uri.text)) --send"
+        )
     }
 
     /// Fetches the record of a room with `recv`, and decrypts it. Returns `nil` without a record there.

@@ -46,6 +46,7 @@ struct HistoryImport {
         case message(ImportedMessage)
         case tombstone(Tombstone)
         case contact(Contact)
+        case profile(ProfileRecord)
         case chat(JSONObject)
         case conversation(Conversation, ConversationSettings)
         case retention(IdentityStore.Retention)
@@ -125,6 +126,7 @@ struct HistoryImport {
             _ = try Chat(record: record)
             return .chat(record)
         case "contact-entry": return .contact(try contacts.read(record))
+        case "contact-profile": return .profile(try ProfileRecord(record))
         case "conversation-settings":
             return .conversation(try record.conversation(), ConversationSettings(record))
         case "retention":
@@ -191,6 +193,7 @@ struct HistoryImport {
             case .known: break
             case .failed(let failure): return failure
             }
+        case .profile(let read): try transaction.keep(read.profile, of: read.id)
         case .chat(let chat): if try transaction.restore(chat: chat) { addedChats += 1 }
         case .conversation(let conversation, let settings):
             try transaction.restore(settings, of: conversation)

@@ -98,6 +98,7 @@ extension MessageView {
     ) -> [String] {
         var marks: [String] = []
         if entry.isImported { marks.append("imported") }
+        if entry.isUnauthenticated { marks.append("not authenticated") }
         if entry.record["details"]?.object?["group"]?.object?["late"]?.bool == true {
             marks.append("late")
         }

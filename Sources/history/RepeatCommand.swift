@@ -12,7 +12,9 @@ struct RepeatCommand: Program {
         abstract: "Print own messages again as records for encrypt.",
         usage: "sotto history repeat [-q] WHO ... | ID ...",
         discussion: """
-            WHO prints the messages of the last 30 days that were not sent, see history unsent. ID prints one message with its \
+            WHO prints the messages of the last 30 days that were not sent, see history unsent. After WHO lost a state, see \
+            contact repair, it also prints those that nothing shows to have arrived, at most \(RepairBody.dailyRepeats) a day. \
+            It asks first on the terminal, unless contact set WHO repair=auto allows it. ID prints one message with its \
             edits, whatever became of it. A reader who has a message already does not see it twice. Deleted and ended \
             messages are left out, and those that wait in the outbox or are less than a minute old. \
             To send them: sotto history repeat bob --send
@@ -107,15 +109,68 @@ struct RepeatCommand: Program {
                     .usage, "message \(text) is of another person; only own messages are sent again"
                 )
             }
-            guard let id = entry.id else { return [entry] }
-            let edits = try history.store.events(on: id, in: entry.conversation).filter {
-                guard case .edit? = $0.body?.kind else { return false }
-                return $0.direction == .sent
-            }
-            return [entry] + edits
+            return try [entry] + edits(of: entry, history)
         }
-        return try history.unsent(
-            in: history.conversation(text, for: .acting), handedOn: false)
+        let conversation = try history.conversation(text, for: .acting)
+        let unsent = try history.unsent(in: conversation, handedOn: false)
+        guard let peer = conversation.peer else { return unsent }
+        return try unsent + afterLoss(by: peer, text, except: unsent, history)
+    }
+
+    /// Returns the messages to a person who lost a state that may be unread, with their edits, after the user agreed.
+    private func afterLoss(
+        by peer: KeyID, _ text: String, except others: [HistoryEntry], _ history: OpenHistory
+    ) throws -> [HistoryEntry] {
+        let known = Set(others.map(\.number))
+        guard let contact = try history.store.contact(id: peer), !contact.isBlocked,
+            contact.changed == nil
+        else { return [] }
+        let entries = try history.store.preview { try $0.mayBeUnread(by: peer) ?? [] }.filter {
+            !known.contains($0.number)
+        }
+        guard !entries.isEmpty else { return [] }
+        if !contact.getsRepeats { try agree(to: entries.count, contact.name) }
+        let count = try history.store.transaction {
+            try $0.takeRepeats(of: entries.count, to: peer)
+        }
+        if count < entries.count, !options.quiet {
+            Terminal.say(
+                "history: \(counted(entries.count - count, "message")) left for tomorrow: at most \(RepairBody.dailyRepeats) a day are sent again"
+            )
+        }
+        return try entries.prefix(count).flatMap { entry in
+            try [entry] + edits(of: entry, history)
+        }
+    }
+
+    /// Asks whether messages are sent again.
+    private func agree(to count: Int, _ name: String) throws {
+        let isAgreed: Bool
+        do throws(Failure) {
+            isAgreed = try Terminal.confirms(
+                "\(Terminal.escapingControls(name)) says that the messages of a machine were lost. Whoever has the key of \(Terminal.escapingControls(name)) can say that. Type yes to send \(counted(count, "message")) again: "
+            )
+        } catch {
+            guard error.status == .configuration else { throw error }
+            throw Failure(
+                .configuration,
+                "\(name) lost a state, and no terminal is available for the question whether to send \(counted(count, "message")) again",
+                hint:
+                    "to allow it without a question: sotto contact set \(shellWord(name)) repair=auto"
+            )
+        }
+        guard isAgreed else { throw Failure(.no, "nothing is sent again") }
+    }
+
+    /// Returns the own edits of a message.
+    private func edits(
+        of entry: HistoryEntry, _ history: OpenHistory
+    ) throws -> [HistoryEntry] {
+        guard let id = entry.id else { return [] }
+        return try history.store.events(on: id, in: entry.conversation).filter {
+            guard case .edit? = $0.body?.kind else { return false }
+            return $0.direction == .sent
+        }
     }
 
     /// Returns the records: one for the messages of a conversation, or several if they are long. A file has a record for itself,

@@ -68,6 +68,11 @@ struct WipeCommand: Program {
             )
         }
         Terminal.say("The words restore no contacts and no messages; only a backup does.")
+        if try store?.preview({ try $0.hasPreKeys() }) == true {
+            Terminal.say(
+                "A relay to which you sent prekeys still hands them out. Messages that begin with them cannot be opened, until sotto init --recover replaces them."
+            )
+        }
         let isConfirmed: Bool
         do throws(Failure) {
             isConfirmed = try Terminal.confirms("Type yes to remove them: ")

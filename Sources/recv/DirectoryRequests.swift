@@ -4,6 +4,7 @@ import SottoContacts
 import SottoMessages
 import SottoState
 import SottoTool
+import SottoWire
 
 /// `recv --card`: prints the card from the directory for an id, or for the id of a contact or card.
 struct CardRequest {
@@ -42,6 +43,30 @@ struct RoomRequest {
         }
         let output = try Output(path: nil, content: .text)
         try output.writeLine(record)
+        try output.finish()
+    }
+}
+
+/// `recv --turn`: prints credentials for the relay's TURN servers.
+struct TurnRequestCommand {
+    let identity: IdentityChoice
+    let relay: AskedRelay
+    let quiet: Bool
+
+    func run() throws {
+        // A wrong address is reported before the passphrase prompt.
+        let given = try relay.given()
+        let identity = try identity.load()
+        let relay = try given ?? relay.find(fallback: identity.relay)
+        let credentials: TurnCredentials
+        do throws(ClientError) {
+            credentials = try TurnRequest(.identity(identity)).run(at: relay)
+        } catch {
+            if quiet, case .noTurn = error { throw Failure(.no, "") }
+            throw error
+        }
+        let output = try Output(path: nil, content: .text)
+        try output.writeLine(credentials.record(at: .now()))
         try output.finish()
     }
 }

@@ -40,7 +40,10 @@ struct MailReception {
                 try noteFiles(inbox)
             }
             if ending.error == nil { ahead?.finish() }
-            noteLeft(ending.preKeyError, ahead?.error)
+            if ending.replacesLost, !receiving.follows, !receiving.quiet {
+                Terminal.say("recv: note: \(Receiving.lost)")
+            }
+            noteLeft(ending.preKeyError, ahead?.error, ending.wakeError)
             if let unpublished { throw unpublished }
         }
     }
@@ -99,10 +102,13 @@ struct MailReception {
     }
 
     /// Reports in one note the other work that was not done.
-    private func noteLeft(_ preKeys: (any Error)?, _ ahead: (any Error)?) {
+    private func noteLeft(
+        _ preKeys: (any Error)?, _ ahead: (any Error)?, _ wake: ClientError?
+    ) {
         let left = [
             preKeys.map { "prekeys cannot be renewed: \(Receiving.text(of: $0))" },
             ahead.map { "files of groups and bundles were not fetched: \(Receiving.text(of: $0))" },
+            wake.map { "wake-ups are not renewed: \(Receiving.text(of: $0))" },
         ].compactMap(\.self)
         guard !left.isEmpty, !receiving.quiet else { return }
         Terminal.say("recv: note: " + left.joined(separator: "; "))

@@ -61,10 +61,15 @@ struct Receiving {
         case .disconnected(let error):
             Terminal.say("recv: note: \(error.failure.message); trying again")
         case .reconnected(let relay): Terminal.say("recv: note: reconnected to \(relay)")
+        case .replacesLost: Terminal.say("recv: note: \(lost)")
         case .preKeys(let error):
             Terminal.say("recv: note: prekeys cannot be renewed: \(text(of: error)); trying again")
         }
     }
+
+    /// What to do after the prekeys of a lost state were replaced.
+    static let lost =
+        "the relay had prekeys of a state that is lost; new ones replace them, and messages that were written with the old ones cannot be opened; to tell your contacts: sotto contact repair --send"
 
     /// Returns the message of an error.
     static func text(of error: any Error) -> String {

@@ -7,11 +7,16 @@ enum RecvPlan {
     case mail(MailReception)
     case loginKey(LoginKeyReception)
     case again(PrintedEnvelopes)
+    case forget(ForgottenEnvelopes)
     case bundle(BundleClaim)
     case card(CardRequest)
     case room(RoomRequest)
+    case turn(TurnRequestCommand)
     case blob(BlobFetch)
     case meeting(MeetingReception)
+    case wake(WakeRegistering)
+    case invite(MemberInvitation)
+    case announcements(AnnouncementsRequest)
 
     /// Checks the options. Throws ``UsageError``, and a failure with status 64.
     init(_ tool: RecvTool) throws {
@@ -48,6 +53,11 @@ enum RecvPlan {
             self = .again(
                 PrintedEnvelopes(
                     identity: identity, lockTimeout: tool.lock.timeout, maximum: tool.max))
+        case .forget:
+            self = .forget(
+                ForgottenEnvelopes(
+                    ids: tool.forget, identity: identity, lockTimeout: tool.lock.timeout,
+                    quiet: tool.quiet))
         case .bundle:
             self = .bundle(
                 BundleClaim(
@@ -60,10 +70,23 @@ enum RecvPlan {
                     relay: relay))
         case .room:
             self = .room(try Self.room(tool, relay))
+        case .turn:
+            self = .turn(TurnRequestCommand(identity: identity, relay: relay, quiet: tool.quiet))
         case .meeting:
             self = .meeting(
                 try MeetingReception(
                     tool.meeting ?? "", identity: identity, relay: relay, quiet: tool.quiet))
+        case .wake, .noWake:
+            self = .wake(
+                try WakeRegistering(
+                    url: tool.wake, kind: tool.kind, token: tool.wakeToken, identity: identity,
+                    lockTimeout: tool.lock.timeout, relay: relay, quiet: tool.quiet))
+        case .invite:
+            self = .invite(
+                try MemberInvitation(
+                    label: tool.label, identity: identity, relay: relay, quiet: tool.quiet))
+        case .announcements:
+            self = .announcements(AnnouncementsRequest(identity: identity, relay: relay))
         case .blob:
             self = .blob(
                 BlobFetch(
@@ -77,11 +100,16 @@ enum RecvPlan {
         case .mail(let reception): try reception.run()
         case .loginKey(let reception): try reception.run()
         case .again(let envelopes): try envelopes.run()
+        case .forget(let envelopes): try envelopes.run()
         case .bundle(let claim): try claim.run()
         case .card(let request): try request.run()
         case .room(let request): try request.run()
+        case .turn(let request): try request.run()
         case .blob(let fetch): try fetch.run()
         case .meeting(let reception): try reception.run()
+        case .wake(let wake): try wake.run()
+        case .invite(let invitation): try invitation.run()
+        case .announcements(let request): try request.run()
         }
     }
 
@@ -99,7 +127,9 @@ enum RecvPlan {
                 guard tool.invitation != nil, !tool.dead else { throw error }
                 return false
             }
-        case .bundle, .card, .room, .blob, .meeting: return true
+        case .forget, .bundle, .card, .room, .turn, .blob, .meeting, .wake, .noWake, .invite,
+            .announcements:
+            return true
         }
     }
 

@@ -1,5 +1,6 @@
 import Arguments
 import SottoTool
+import SottoWire
 
 /// `recv`: receives envelopes from a relay, and prints them after storing them in an inbox that survives a crash.
 @main
@@ -21,8 +22,11 @@ struct RecvTool: CoreProgram {
               sotto recv --card 05d8a2... | sotto contact add --name bob
               sotto recv --card bob | sotto contact add    # a newer card of a contact
               sotto recv --blob 17 | sotto decrypt --attachment 17 -o photo.jpg
+              sotto recv --turn > turn.json    # for a program that makes calls
               sotto recv --meeting new | sotto contact meet | sotto send
               sotto recv --invitation @FILE:code
+              sotto recv --invite > code    # for a new member
+              sotto recv --wake ntfy://ntfy.sh/f3cOe91Xk
             """,
         version: sottoVersion)
 
@@ -81,6 +85,13 @@ struct RecvTool: CoreProgram {
     var dead = false
 
     @Option(
+        "--forget", value: "id",
+        help:
+            "Delete this printed envelope, which decrypt cannot open, from the inbox; may be repeated. Needs no relay."
+    )
+    var forget: [String] = []
+
+    @Option(
         "--bundle", value: "card",
         help:
             "Claim a prekey bundle of this contact or card, to begin a session; print it, and store it for encrypt."
@@ -100,6 +111,13 @@ struct RecvTool: CoreProgram {
             "Ask the relay's directory for the room whose door has this id, and print its encrypted record; for group join."
     )
     var room: String?
+
+    @Flag(
+        "--turn",
+        help:
+            "Print credentials for the relay's TURN servers, for a call; they are valid for a day."
+    )
+    var turn = false
 
     @Option(
         "--blob", value: "record",
@@ -127,6 +145,42 @@ struct RecvTool: CoreProgram {
             "Redeem an invitation code from relay invite to become a member: @ENV:NAME, @FD:N or @FILE:PATH."
     )
     var invitation: SecretSource?
+
+    @Flag(
+        "--invite",
+        help: "Make an invitation code to the relay for somebody else, as a member, and print it.")
+    var invite = false
+
+    @Option(
+        "--label", value: "name",
+        help: "With --invite: a name for the invited person, which the operator sees.")
+    var label: String?
+
+    @Option(
+        "--wake", value: "url",
+        help:
+            "Register an address to which the relay posts when mail waits and nothing receives it: https://host/path or ntfy://host/topic."
+    )
+    var wake: String?
+
+    @Flag("--no-wake", help: "End the registrations of --wake, or that of --kind.")
+    var noWake = false
+
+    @Option(
+        "--kind", value: "kind",
+        help: "With --wake and --no-wake: the mail that causes it, message or voip (calls).")
+    var kind: WakeRegistration.Kind?
+
+    @Option(
+        "--wake-token", value: "text",
+        help: "With --wake: a text that each wake-up contains, 1 to 64 letters, digits or -._:.",
+        values: .any)
+    var wakeToken: String?
+
+    @Flag(
+        "--announcements",
+        help: "Print the address of the room for announcements that the relay offers to everybody.")
+    var announcements = false
 
     @Option(
         "--login-key", value: "pem",

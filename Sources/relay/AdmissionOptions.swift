@@ -20,6 +20,12 @@ struct AdmissionOptions: ArgumentGroup {
     var members: String?
 
     @Option(
+        "--invitations-per-member", value: "n",
+        help: "The most codes that a member can make with recv --invite; with --invited.",
+        values: .any)
+    var invitationsPerMember = 0
+
+    @Option(
         "--mailbox-rate", value: "n",
         help: "The most messages that a mailbox gets in a minute; 0 for no limit.",
         values: .any)
@@ -48,12 +54,19 @@ struct AdmissionOptions: ArgumentGroup {
         guard mailboxRate >= 0, connectionRate >= 0, surge >= 0 else {
             throw UsageError("--mailbox-rate, --connection-rate and --surge must not be negative")
         }
+        guard (0...1_000_000).contains(invitationsPerMember) else {
+            throw UsageError("--invitations-per-member must be between 0 and 1000000")
+        }
+        guard invited || invitationsPerMember == 0 else {
+            throw UsageError("--invitations-per-member requires --invited")
+        }
     }
 
     /// Copies the options into a plan.
     func apply(to plan: inout RelayConfiguration) throws {
         plan.admission.isByInvitation = invited
         plan.admission.list = try list()
+        plan.admission.invitationsPerMember = Int64(invitationsPerMember)
         plan.mailboxRate = mailboxRate
         plan.connectionRate = connectionRate
         plan.surge = surge

@@ -39,9 +39,7 @@ struct InviteCommand: Program {
         }
         guard let label else { return }
         guard count == 1 else { throw UsageError("--label is for one code") }
-        guard (1...64).contains(label.utf8.count),
-            !label.unicodeScalars.contains(where: \.isInvisible)
-        else {
+        guard Membership.isLabel(label) else {
             throw UsageError("the label must have 1 to 64 bytes and no invisible characters")
         }
     }

@@ -7,7 +7,8 @@ import SottoTool
 struct MembersCommand: Program {
     static let configuration = CommandConfiguration(
         name: "members",
-        abstract: "List the members of a relay: id, day of the last login, and label.",
+        abstract:
+            "List the members of a relay: id, day of the last login, label, and the member who invited them.",
         usage: "sotto relay members --store FILE [--text | --json]",
         discussion: "The relay may be running. The ids of --members are not listed.")
 
@@ -18,15 +19,19 @@ struct MembersCommand: Program {
     mutating func execute() throws {
         let members = try Membership.members(in: store.location())
         try form.print(
-            headings: ["ID", "LAST LOGIN", "LABEL"],
+            headings: ["ID", "LAST LOGIN", "LABEL", "INVITED BY"],
             members.map { member in
                 let day = day(of: member.active)
                 return (
-                    row: [member.id.description, day, member.label],
+                    row: [
+                        member.id.description, day, member.label,
+                        member.inviter?.description ?? "",
+                    ],
                     record: JSONObject([
                         ("v", .integer(1)), ("type", .string("member")),
                         ("id", .string(member.id.description)), ("active", .string(day)),
                         ("label", member.label.isEmpty ? nil : .string(member.label)),
+                        ("inviter", member.inviter.map { .string($0.description) }),
                     ])
                 )
             })
@@ -37,9 +42,12 @@ struct MembersCommand: Program {
 struct InvitationsCommand: Program {
     static let configuration = CommandConfiguration(
         name: "invitations",
-        abstract: "List the invitations of a relay: state, day of the expiry, and label.",
+        abstract:
+            "List the invitations of a relay: tag, state, day of the expiry, label, and the member who made the code.",
         usage: "sotto relay invitations --store FILE [--text | --json]",
-        discussion: "The codes themselves are not stored. The relay may be running.")
+        discussion:
+            "The codes themselves are not stored; relay revoke takes a tag. The relay may be running."
+    )
 
     @OptionGroup var store: MemberStore
 
@@ -49,21 +57,70 @@ struct InvitationsCommand: Program {
         let now = Timestamp.now()
         let invitations = try Membership.invitations(in: store.location())
         try form.print(
-            headings: ["STATE", "EXPIRES", "LABEL"],
+            headings: ["TAG", "STATE", "EXPIRES", "LABEL", "MADE BY"],
             invitations.map { invitation in
                 let state =
                     invitation.owner != nil ? "used" : invitation.expires > now ? "open" : "expired"
                 let day = day(of: invitation.expires)
                 return (
-                    row: [state, day, invitation.label],
+                    row: [
+                        hex(invitation.tag), state, day, invitation.label,
+                        invitation.inviter?.description ?? "",
+                    ],
                     record: JSONObject([
                         ("v", .integer(1)), ("type", .string("invitation")),
-                        ("state", .string(state)), ("expires", .string(day)),
+                        ("tag", .string(hex(invitation.tag))), ("state", .string(state)),
+                        ("expires", .string(day)),
                         ("id", invitation.owner.map { .string($0.description) }),
                         ("label", invitation.label.isEmpty ? nil : .string(invitation.label)),
+                        ("inviter", invitation.inviter.map { .string($0.description) }),
                     ])
                 )
             })
+    }
+}
+
+/// `relay revoke`: ends codes that were not used.
+struct RevokeCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "revoke",
+        abstract: "End invitation codes that were not used.",
+        usage: "sotto relay revoke --store FILE [-q] TAG ...",
+        discussion: """
+            TAG is from relay invitations, 32 hexadecimal digits. The relay may be running. A code that was used is not \
+            ended: end the membership with relay admit --remove.
+            """)
+
+    @OptionGroup var store: MemberStore
+
+    @Argument("tag", help: "The tag of an open code.")
+    var tags: [String]
+
+    @Flag("-q", "--quiet", help: "Print only errors.")
+    var quiet = false
+
+    mutating func execute() throws {
+        let read = try tags.map { text in
+            guard let tag = bytes(hex: text), tag.count == 16 else {
+                throw Failure(
+                    .usage, "\(text) is not a tag",
+                    hint:
+                        "to list the tags: sotto relay invitations --store \(shellWord(store.path))"
+                )
+            }
+            return tag
+        }
+        let location = try store.location()
+        var missing = false
+        for tag in read {
+            if try Membership.revoke(tag, in: location) {
+                if !quiet { Terminal.say("relay: ended \(hex(tag))") }
+            } else {
+                missing = true
+                Terminal.say("relay: note: no open code has the tag \(hex(tag))")
+            }
+        }
+        if missing { throw Failure(.no, "") }
     }
 }
 

@@ -29,6 +29,13 @@ struct OperationsOptions: ArgumentGroup {
     var wakeURL: String?
 
     @Option(
+        "--wake-allow", value: "host",
+        help:
+            "Let owners register wake-ups that are posted to this host over TLS, HOST or HOST:PORT; may be repeated."
+    )
+    var wakeAllow: [String] = []
+
+    @Option(
         "--wake-every", value: "seconds",
         help: "The fewest seconds between two wake-ups of a mailbox. Default: 30.", values: .any)
     var wakeEvery: Int?
@@ -51,11 +58,25 @@ struct OperationsOptions: ArgumentGroup {
         guard (1...86_400).contains(seconds) else {
             throw Failure(.usage, "--wake-every must be between 1 and 86400 seconds")
         }
-        guard wakeEvery == nil || !methods.isEmpty else {
-            throw Failure(.usage, "--wake-every is only for --wake, --wake-url")
+        guard wakeEvery == nil || !methods.isEmpty || !wakeAllow.isEmpty else {
+            throw Failure(.usage, "--wake-every is only for --wake, --wake-url, --wake-allow")
+        }
+        if !wakeAllow.isEmpty {
+            let hosts = try wakeAllow.map { host throws(Failure) in try Self.host(host) }
+            plan.ownersWake = OwnersWakePlan(hosts: Set(hosts), every: Double(seconds))
         }
         if !methods.isEmpty { plan.wake = WakePlan(methods: methods, every: Double(seconds)) }
         return plan
+    }
+
+    /// Returns an allowed host with its port, which is that of HTTPS if none is given.
+    private static func host(_ text: String) throws(Failure) -> String {
+        guard !text.contains("/"), let address = try? WakeAddress("https://\(text)") else {
+            throw Failure(
+                .usage, "--wake-allow is not a host: \(text)",
+                hint: "for example --wake-allow ntfy.sh")
+        }
+        return "\(address.host.lowercased()):\(address.port)"
     }
 
     private static func address(_ text: String) throws(Failure) -> WakeAddress {

@@ -13,6 +13,7 @@ struct RelayProgram: CoreProgram {
             sotto relay invite --store FILE [--label NAME] [--count N] [--days N]
             sotto relay members --store FILE
             sotto relay invitations --store FILE
+            sotto relay revoke --store FILE TAG ...
             sotto relay admit --store FILE [--remove] CARD|ID ...
             sotto relay backup --store FILE -o FILE
             sotto relay migrate FROM TO
@@ -32,8 +33,8 @@ struct RelayProgram: CoreProgram {
         version: sottoVersion,
         subcommands: [
             RelayTool.self, CheckCommand.self, InviteCommand.self, MembersCommand.self,
-            InvitationsCommand.self, AdmitCommand.self,
-            BackupCommand.self, MigrateCommand.self,
+            InvitationsCommand.self, RevokeCommand.self, AdmitCommand.self, BackupCommand.self,
+            MigrateCommand.self,
         ],
         defaultSubcommand: RelayTool.self)
 

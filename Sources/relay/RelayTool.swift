@@ -50,6 +50,13 @@ struct RelayTool: Program {
         help: "The most bytes in one mailbox: 100MB, 1GB, or a plain number.", values: .any)
     var mailboxBytes = "100MB"
 
+    @Option(
+        "--announcements", value: "uri",
+        help:
+            "Offer this room to everybody who runs sotto init: its address from group create with --public-phrase."
+    )
+    var announcements: String?
+
     @Option("--max-connections", value: "n", help: "The most connections at once.", values: .any)
     var maxConnections = 10_000
 
@@ -70,6 +77,8 @@ struct RelayTool: Program {
     @OptionGroup var admission: AdmissionOptions
 
     @OptionGroup var blobs: BlobOptions
+
+    @OptionGroup var turn: TurnOptions
 
     @OptionGroup var operations: OperationsOptions
 
@@ -178,11 +187,27 @@ struct RelayTool: Program {
         plan.mailboxMessages = Int64(mailboxMessages)
         plan.mailboxBytes = bytes
         plan.maximumConnections = maxConnections
+        plan.announcements = try announcements.map { text throws(Failure) in try Self.room(text) }
         plan.operations = try operations.plan()
         network.apply(to: &plan)
         try admission.apply(to: &plan)
         try blobs.apply(to: &plan)
+        plan.turn = try turn.servers()
         return plan
+    }
+
+    /// Returns the address of a room that everybody may enter. Throws a failure with status 64 for another text.
+    private static func room(_ text: String) throws(Failure) -> String {
+        guard let uri = RoomURI(text), uri.phrase != nil,
+            uri.text.utf8.count <= WireLimits.roomURIBytes
+        else {
+            throw Failure(
+                .usage, "--announcements is not the address of a room with its phrase",
+                hint:
+                    "make a room and its address: sotto group create --preset announcements --public-phrase PHRASE --nickname NAME NEWS --send"
+            )
+        }
+        return uri.text
     }
 
     /// Parses a number of bytes, with the decimal units `kB`, `MB` or `GB`. Returns `nil` for an invalid one.

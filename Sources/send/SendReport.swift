@@ -89,8 +89,9 @@ extension Reason {
             "the mailbox gets too many messages in a minute, or the network uploaded too much"
         case .busy: "it has too many connections"
         case .badJSON, .badFrame, .badFields, .unknownType, .badSignature, .loginFailed,
-            .notAdmitted, .foreignOrigin, .loginRequired, .noBundle, .noCard, .noRoom, .noBlob,
-            .noMeeting, .meetingOver, .otherName, .badDigest, .workRequired, .conflict, .tooLarge:
+            .notAdmitted, .foreignOrigin, .loginRequired, .noBundle, .noCard, .noRoom, .noTurn,
+            .noBlob, .noMeeting, .meetingOver, .otherName, .badDigest, .workRequired, .conflict,
+            .tooLarge, .wakeForbidden, .noInvitations:
             nil
         }
     }

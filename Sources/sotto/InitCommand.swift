@@ -9,16 +9,24 @@ struct InitCommand: Program {
         name: "init",
         abstract: "Create your identity, show its recovery words once, and publish its card.",
         usage: """
-            sotto init [--relay URL [--invitation SOURCE]] [--name NAME] [--passphrase SOURCE | --no-passphrase]
+            sotto init [--relay URL [--invitation SOURCE] [--no-announcements]] [--name NAME]
+                [--passphrase SOURCE | --no-passphrase]
+            sotto init --recover [--picture FILE] [--backup FILE] [--relay URL] [--name NAME] ...
             """,
         discussion: """
             Runs keygen, and with a relay also keygen public | send and keygen prekeys | send, or with an invitation \
-            recv --invitation, which publishes both. The identity is written \
+            recv --invitation, which publishes both. If the relay offers a room for announcements, it is entered with \
+            group join | encrypt | send, on a terminal after a question. The identity is written \
             to $SOTTO_IDENTITY, else to the default file; an existing one is never replaced. The words are shown on \
             stderr if it is a terminal, and the next commands are printed.
 
+            With --recover the identity is restored: it runs keygen recover, history import, and the same publication, \
+            whose prekeys replace those of the lost machine. On a terminal it asks whether to tell the contacts and the members \
+            of groups, with contact repair and group sync.
+
             EXAMPLES
               sotto init --name alice --relay tls://relay.example.org:7667
+              sotto init --recover --backup state.age --relay tls://relay.example.org:7667
             """)
 
     @Option("--name", value: "name", help: "Your name, included in the card.")
@@ -43,12 +51,37 @@ struct InitCommand: Program {
         help: "Passphrase of the identity: @ENV:NAME, @FD:N or @FILE:PATH. Default: ask.")
     var passphrase: SecretSource?
 
+    @Flag(
+        "--no-announcements",
+        help: "Do not enter the room for announcements that the relay offers to everybody.")
+    var noAnnouncements = false
+
     @Flag("--no-passphrase", help: "Create the identity without a passphrase.")
     var noPassphrase = false
+
+    @Flag(
+        "--recover",
+        help:
+            "Restore an identity from its words, which are asked for or read from standard input."
+    )
+    var recover = false
+
+    @Option(
+        "--picture", value: "file", help: "With --recover: a picture of the words of keygen paper.")
+    var picture: String?
+
+    @Option(
+        "--backup", value: "file",
+        help: "With --recover: import this backup, made by history export --backup.")
+    var backup: String?
 
     func validate() throws {
         try passphrase?.validate()
         try invitation?.validate()
+        for (option, value) in [("--picture", picture), ("--backup", backup)]
+        where value != nil && !recover {
+            throw UsageError("\(option) requires --recover")
+        }
         guard passphrase == nil || !noPassphrase else {
             throw UsageError("--passphrase and --no-passphrase cannot be combined")
         }
@@ -62,7 +95,10 @@ struct InitCommand: Program {
                 .cannotCreate, "\(path) exists and is not replaced",
                 hint: "to print your card: sotto keygen public --json")
         }
-        let relay = relay ?? environmentVariable("SOTTO_RELAY")
+        var words = try recover ? readWords() : nil
+        defer { if words != nil { wipe(&words!) } }
+        let relay =
+            try relay ?? environmentVariable("SOTTO_RELAY") ?? (recover ? askForRelay() : nil)
         guard invitation == nil || relay != nil else {
             throw UsageError("--invitation requires --relay")
         }
@@ -70,7 +106,8 @@ struct InitCommand: Program {
             try source.read().withBytes { bytes in Array(bytes) }
         }
         let secret = try choosePassphrase()
-        try makeIdentity(at: path, relay, secret)
+        try makeIdentity(at: path, relay, secret, words)
+        let isImported = try recover && restoreBackup(path, secret)
         var outcome = Publication.sent(0)
         if let relay {
             outcome =
@@ -78,15 +115,31 @@ struct InitCommand: Program {
                 ? publish(to: relay, path, secret) : redeem(code, at: relay, path, secret)
         }
         switch outcome {
+        case .sent(let status) where recover:
+            let isTold = try isImported && status == 0 && relay != nil && tellContacts(path, secret)
+            try say(
+                (isTold
+                    ? []
+                    : [
+                        (
+                            "sotto contact repair --send",
+                            "tell your contacts, after you have them again"
+                        )
+                    ])
+                    + [("sotto read", "receive messages, and see what could not be opened")])
+            if status != 0 { throw Failure.ended(status, "send") }
         case .sent(let status):
-            try say([
-                (
-                    "sotto keygen public --uri | sotto qr -o code.png",
-                    "draw your code, for a friend's camera"
-                ),
-                ("sotto add FRIEND", "add a friend from a picture, a card, a URI or an id"),
-                ("sotto say FRIEND hello", "write a message"),
-            ])
+            let room =
+                try status == 0 ? relay.flatMap { try announcements(of: $0, path, secret) } : nil
+            try say(
+                [room].compactMap(\.self) + [
+                    (
+                        "sotto keygen public --uri | sotto qr -o code.png",
+                        "draw your code, for a friend's camera"
+                    ),
+                    ("sotto add FRIEND", "add a friend from a picture, a card, a URI or an id"),
+                    ("sotto say FRIEND hello", "write a message"),
+                ])
             if status != 0 { throw Failure.ended(status, "send") }
         case .refused(let failure):
             let address = shellWord(relay ?? "")
@@ -127,24 +180,35 @@ struct InitCommand: Program {
         }
     }
 
+    /// Makes the identity, or restores it from its words.
     private func makeIdentity(
-        at path: String, _ relay: String?, _ secret: PassedSecret?
+        at path: String, _ relay: String?, _ secret: PassedSecret?, _ words: [UInt8]?
     ) throws {
-        var arguments = ["-q", "-o", path]
+        var arguments = (words == nil ? [] : ["recover"]) + ["-q", "-o", path]
         if let name { arguments += ["--name", name] }
         if let relay { arguments += ["--relay", relay] }
         if secret != nil { arguments += ["--protect", "--passphrase", ToolRun.secretSource] }
-        var step = ToolRun("keygen", arguments)
+        var step = ToolRun("keygen", arguments, input: words ?? [])
         step.secret = secret
         try step.output()
-        if Terminal.isTerminal(2) {
+        if words != nil {
+            Terminal.say("Your identity is \(path).")
+            Terminal.say(
+                "It has its keys again: your id is the same, and files and sealed messages to you can be opened."
+            )
+            Terminal.say(
+                "The sessions of the lost machine are gone. Messages that were written in them cannot be opened; contacts can send them again after they are told."
+            )
+        } else if Terminal.isTerminal(2) {
             try showWords(of: path, secret)
         } else {
             Terminal.say("Your identity is \(path). Its words restore its keys; to see them:")
             Terminal.say("  sotto keygen words")
         }
-        Terminal.say("The words do not restore contacts and messages; make a backup of those:")
-        Terminal.say("  sotto history export --backup -o state.age")
+        if words == nil {
+            Terminal.say("The words do not restore contacts and messages; make a backup of those:")
+            Terminal.say("  sotto history export --backup -o state.age")
+        }
         if secret != nil {
             Terminal.say("To type the passphrase only once in eight hours:")
             Terminal.say("  sotto keygen unlock")
@@ -154,6 +218,66 @@ struct InitCommand: Program {
                 "sotto: note: the card has no name; to set one: sotto keygen set --name NAME --send"
             )
         }
+    }
+
+    // MARK: Recovery
+
+    /// Reads the words from a picture, a terminal or standard input.
+    private func readWords() throws -> [UInt8] {
+        if let picture { return try ToolRun("qr", ["scan", "--", picture]).output() }
+        let input = try Input(path: nil)
+        guard input.isTerminal else { return try input.readText(limit: 64 << 10) }
+        return try Terminal.ask("Your recovery words: ", secret: true).withBytes { Array($0) }
+    }
+
+    /// Asks for the relay on a terminal, because the words do not have it. Returns `nil` without one.
+    private func askForRelay() throws -> String? {
+        guard Terminal.isTerminal(0) else { return nil }
+        let relay = try Terminal.ask(
+            "The address of your relay, or Enter for none: ", secret: false
+        )
+        .withBytes { String(decoding: $0, as: UTF8.self) }
+        return relay.isEmpty ? nil : relay
+    }
+
+    /// Imports the backup. Returns whether there is one and it was imported.
+    private func restoreBackup(_ path: String, _ secret: PassedSecret?) throws -> Bool {
+        guard let backup else {
+            Terminal.say("Not restored: contacts, groups and messages. If you have a backup:")
+            Terminal.say("  sotto history import state.age")
+            return false
+        }
+        let identity = SharedIdentity(path: path, secret: secret)
+        let status = try identity.run(.history, last: ["import", "--", backup]).run().status
+        guard status == 0 else {
+            Terminal.say("Not restored: contacts, groups and messages. To try again:")
+            Terminal.say("  sotto history import \(shellWord(backup))")
+            return false
+        }
+        Terminal.say(
+            "Restored: the contacts, groups and messages of the backup, and none that are later.")
+        return true
+    }
+
+    /// Asks whether the contacts and the members of groups are told. Returns whether they were.
+    private func tellContacts(_ path: String, _ secret: PassedSecret?) throws -> Bool {
+        guard Terminal.isTerminal(0),
+            try Terminal.confirms(
+                "Contacts who are told begin new sessions, and can send again what you did not read. Type yes to tell all of them: "
+            )
+        else { return false }
+        let identity = SharedIdentity(path: path, secret: secret)
+        for (tool, command) in [("contact", ["repair", "--json"]), ("group", ["sync", "--json"])] {
+            do {
+                try Delivery(
+                    PipeRun.Stage(tool, command + identity.options), of: identity, quiet: false
+                ).run()
+            } catch let failure as Failure where [.no, .tryAgain].contains(failure.status) {
+                // Nobody is to be told, or the outbox keeps what was written.
+                continue
+            }
+        }
+        return true
     }
 
     /// Shows the words of the new identity in columns.
@@ -173,13 +297,15 @@ struct InitCommand: Program {
         }
         try Terminal.tell("")
         guard Terminal.isTerminal(0) else { return }
-        try Terminal.tell("To check what you wrote down, type three of them; Enter alone skips this.")
+        try Terminal.tell(
+            "To check what you wrote down, type three of them; Enter alone skips this.")
         arguments = ["words", "--confirm"] + arguments.dropFirst()
         step = ToolRun("keygen", arguments)
         step.secret = secret
         guard try step.run().status != 0 else { return }
         Terminal.say(
-            "sotto: note: the words are not confirmed; to do it later: sotto keygen words --confirm")
+            "sotto: note: the words are not confirmed; to do it later: sotto keygen words --confirm"
+        )
     }
 
     /// Sends the card and the prekeys to the relay.
@@ -261,6 +387,51 @@ struct InitCommand: Program {
         var step = ToolRun("recv", arguments, input: code)
         step.secret = secret
         return try step.run().status
+    }
+
+    /// Enters the room for announcements that a relay offers. Returns the next command for it, or `nil` without a room. A relay may
+    /// offer any room, and its members see the id and the name: the user is asked on a terminal, and told otherwise. A room that
+    /// cannot be entered fails nothing.
+    private func announcements(
+        of relay: String, _ path: String, _ secret: PassedSecret?
+    ) throws -> (String, String)? {
+        guard !noAnnouncements else { return nil }
+        var question = ToolRun("recv", ["--announcements", "--relay", relay])
+        question.collectsMessages = true
+        let answer = try question.run()
+        let uri = String(decoding: answer.output, as: UTF8.self)
+            .split(whereSeparator: \.isWhitespace).first.map(String.init)
+        guard answer.status == 0, let uri else { return nil }
+        let later = (
+            "sotto group join --nickname \(name.map { shellWord($0) } ?? "NAME") \(shellWord(uri)) --send",
+            "enter the room for announcements of your relay"
+        )
+        guard let name else { return later }
+        if Terminal.isTerminal(0) {
+            let question =
+                "\(relay) offers a room for announcements, whose members see your id and your name. Type yes to enter it: "
+            guard try Terminal.confirms(question) else { return later }
+        }
+        let identity =
+            ["-i", path]
+            + (secret == nil ? [] : ["--identity-passphrase", ToolRun.secretSource])
+        var pipe = PipeRun([
+            PipeRun.Stage(
+                "group", ["join", "-q", "--nickname", name, "--relay", relay] + identity + [uri]),
+            PipeRun.Stage("encrypt", ["-q"] + identity), PipeRun.Stage("send", ["-q"]),
+        ])
+        pipe.input = []
+        pipe.secret = secret
+        pipe.showsOutput = false
+        let status = try pipe.run().status
+        // What waits in the outbox is sent by the next send.
+        guard [ExitStatus.done, .tryAgain].contains(where: { $0.rawValue == status }) else {
+            return later
+        }
+        Terminal.say(
+            "sotto: note: entered the room for announcements of \(relay); its members see your id and your name"
+        )
+        return ("sotto read", "read its welcome, which arrives when its members have let you in")
     }
 
     /// Prints the next commands and what they do.

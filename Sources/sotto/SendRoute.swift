@@ -16,7 +16,8 @@ enum SendRoute {
         case (.encrypt, _): self = .envelopes
         case (.compose, _): self = .messages
         case (.group, let word) where !Self.groupQueries.contains(word): self = .messages
-        case (.history, "read"), (.history, "repeat"): self = .messages
+        case (.history, "read"), (.history, "repeat"), (.contact, "profile"), (.contact, "repair"):
+            self = .messages
         case (.keygen, "public"), (.keygen, "prekeys"), (.keygen, "set"), (.bridge, "card"):
             self = .envelopes
         default: return nil

@@ -8,6 +8,11 @@ struct SharedIdentity {
     private let path: String?
     private let secret: PassedSecret?
 
+    /// Uses a file with a passphrase that is known, or without one.
+    init(path: String, secret: PassedSecret?) {
+        (self.path, self.secret) = (path, secret)
+    }
+
     /// Reads the passphrase from `source`, or asks for it if there is no source and the identity is locked.
     init(path: String?, source: String?) throws {
         self.path = path

@@ -291,6 +291,21 @@ struct NewcomerTests {
         #expect(stage.screen.contains("[the key was verified]\n"), "\(stage.screen)")
     }
 
+    /// The contact chose the name in the line.
+    @Test func aChangedProfileIsALineWithAClaim() {
+        let stage = ChatStage.withBob([
+            ChatStage.message(
+                1, from: alice,
+                body:
+                    #"{"type":"system","event":"profile","changed":["name"],"name":"Bo\u001bb\nx"}"#
+            )
+        ])
+        let line = "[the contact changed the profile: “Bo"
+        #expect(stage.screen.contains(line), "\(stage.screen)")
+        #expect(stage.screen.contains("see /info]"), "\(stage.screen)")
+        #expect(!stage.screen.contains("\u{1B}"))
+    }
+
     @Test func changesOfAGroupStayAfterReopening() {
         var stage = inGroup([
             change(#"{"event":"joined","who":"\#(bob)","name":"bob","role":"member"}"#, number: 1),

@@ -28,7 +28,8 @@ struct ShownCommand {
             return ShownCommand(
                 tool: tool,
                 flags: words.filter {
-                    $0.hasPrefix("-") && $0 != "-" && !(isThroughSotto && $0 == "--send")
+                    $0.hasPrefix("-") && !["-", "--"].contains($0)
+                        && !(isThroughSotto && $0 == "--send")
                 }, isOnPath: isThroughSotto || word != tool)
         }
     }

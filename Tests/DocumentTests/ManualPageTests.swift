@@ -10,7 +10,7 @@ struct ManualPageTests {
     func exist() throws {
         for page in Repository.tools.map(Repository.page) + [
             "man/sotto.1", "man/sotto.7", "man/sotto-formats.5",
-            "man/sotto-relay.7",
+            "man/sotto-relay.7", "man/sotto-cookbook.7",
         ] {
             #expect(Repository.exists(page), "\(page) is missing")
         }

@@ -140,6 +140,28 @@ struct PreKeyScheduleTests {
         #expect(try opens(envelope))
     }
 
+    /// After a wiped or a recovered state, the relay has prekeys that nobody can use.
+    @Test func aNewStateReplacesThePrekeysOfALostOne() throws {
+        let lost = try publish(at: day(0))
+        let mark = try #require(lost.oneTimePreKeys.last?.id)
+        let other = TemporaryDirectory()
+        let new = try IdentityStore(
+            directory: StateDirectory(path: other.path), identity: bob, lockTimeout: 5)
+        func ask(signed: UInt32, mark: UInt32) throws -> PreKeyPublication? {
+            try new.transaction {
+                try $0.replenishment(
+                    for: "relay:1", has: 50, signedID: signed, oneTimeMark: mark, at: day(0))
+            }
+        }
+        // Nothing is published where nothing was.
+        #expect(try ask(signed: 0, mark: 0) == nil)
+        let publication = try #require(try ask(signed: lost.signedPreKey.id, mark: mark))
+        #expect(publication.signedPreKey.id > lost.signedPreKey.id)
+        #expect(publication.oneTimePreKeys.count == StateTransaction.batch)
+        #expect(publication.oneTimeFrom > mark)
+        #expect(try ask(signed: publication.signedPreKey.id, mark: mark + 50) == nil)
+    }
+
     /// A stranger who uses up prekeys does not learn from new ones when the owner is online.
     @Test func newOneTimePreKeysWaitForTheirDay() throws {
         let signed = try publish(at: day(0)).signedPreKey.id

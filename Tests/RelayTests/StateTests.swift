@@ -165,7 +165,7 @@ import Testing
             path: scratch("\(identity.id).db"),
             migrations: [], lockTimeout: 5)
         try database.transaction { connection throws(StateError) in
-            try connection.run("UPDATE inbox SET day = 1")
+            try connection.run("UPDATE inbox SET arrived = 1")
         }
         try store.forgetOld()
         #expect(try store.kept(.unfinished, after: 0, limit: 9).map(\.envelope) == [bytes])

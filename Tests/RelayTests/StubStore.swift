@@ -42,6 +42,8 @@ final class StubStore: Store {
 
     func members() throws(StoreError) -> [(id: KeyID, minute: Int64)] { [] }
     func invitations() throws(StoreError) -> [StoredInvitation] { [] }
+    func invitationCount(of inviter: KeyID, at minute: Int64) throws(StoreError) -> Int64 { 0 }
+    func wakes(of mailboxes: [KeyID], at minute: Int64) throws(StoreError) -> [StoredWake] { [] }
     func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation? { nil }
 
     func room(of door: KeyID) throws(StoreError) -> [UInt8]? {

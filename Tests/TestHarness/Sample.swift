@@ -52,6 +52,17 @@ package enum Sample {
             oneTimePreKeys: oneTime.map { .init(id: $0, key: randomBytes(32)) })
     }
 
+    /// Returns the beginning of a JPEG file, up to the frame header that states this size (ITU-T T.81 §B.2.2).
+    package static func jpeg(width: Int, height: Int, comment: String = "") -> [UInt8] {
+        func word(_ value: Int) -> [UInt8] {
+            [UInt8(truncatingIfNeeded: value >> 8), UInt8(truncatingIfNeeded: value)]
+        }
+        let comment = Array(comment.utf8)
+        let segment = [0xFF, 0xFE] + word(comment.count + 2) + comment
+        let frame = [0xFF, 0xC0] + word(11) + [8] + word(height) + word(width) + [1, 1, 0x11, 0]
+        return [0xFF, 0xD8] + segment + frame
+    }
+
     package static func id(_ line: String) -> String {
         (try? JSON.object(parsing: Array(line.utf8)))?["id"]?.string ?? ""
     }

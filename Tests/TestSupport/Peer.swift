@@ -28,13 +28,17 @@ package struct Peer: Sendable {
     package static let bash = Peer("bash")
     package static let chromium = Peer("chromium", file: "/usr/bin/chromium")
     package static let compiler = Peer("cc", "clang")
+    package static let coturn = Peer("turnserver")
+    package static let coturnClient = Peer("turnutils_uclient")
     package static let curl = Peer("curl")
     package static let fish = Peer("fish")
+    package static let git = Peer("git")
     package static let jq = Peer("jq")
     /// The sources of all locales, and the program localedef.
     package static let locales = Peer("locales", file: "/usr/share/i18n/locales/tr_TR")
     package static let mandoc = Peer("mandoc")
     package static let minisign = Peer("minisign")
+    package static let mutt = Peer("mutt")
     package static let openSSL = Peer("openssl")
     package static let plproxy = Peer(
         "PL/Proxy", path: "", isInstalled: PostgresCluster.hasProxy)

@@ -111,6 +111,9 @@ package final class Pipeline {
     /// Sends a signal to the first program.
     package func signal(_ number: Int32) { kill(children[0], number) }
 
+    /// Copies the memory of one of the programs, 0 for the first.
+    package func memory(of index: Int) -> ProcessMemory { ProcessMemory(of: children[index]) }
+
     /// Collects output until `isEnough` returns true for all collected output, or the output ends.
     package func collect(until isEnough: ([UInt8]) -> Bool = { _ in false }) throws {
         try pump(nil) { isEnough(self.collected) }

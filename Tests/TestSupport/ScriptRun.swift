@@ -100,7 +100,7 @@ package final class ScriptRun {
         let home = person.isEmpty ? work.path : work(person)
         try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
         var environment = Home.environment(of: home)
-        environment["PATH"] = "\(Programs.directory):/usr/bin:/bin"
+        environment["PATH"] = "\(Programs.directory):\(Examples.directory):/usr/bin:/bin"
         if relay != nil { environment["SOTTO_RELAY"] = "tcp://\(address)" }
         let shell = try ScriptShell(in: home, environment: environment)
         shells[person] = shell

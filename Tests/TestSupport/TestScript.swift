@@ -11,7 +11,7 @@
 ///     cmp FILE FILE            two files are equal; `stdout` and `stderr` are those of the last command
 ///     -- FILE --               the lines below it are the content of a file
 ///
-/// Files are named from the directory above those of the people. A line that ends with a backslash continues.
+/// The programs of share/examples are in `PATH`, too. Files are named from the directory above those of the people. A line that ends with a backslash continues.
 package struct TestScript: Sendable {
     /// A line that does something.
     package struct Step: Sendable {

@@ -18,6 +18,13 @@ struct BodyToolTests {
         JSONObject([("type", .string(type)), ("target", .object(target.record))] + members)
     }
 
+    private func profile(_ members: JSONObject) -> JSONObject {
+        var body = members
+        body["type"] = .string("profile")
+        body["issued"] = .string("2026-11-26T09:30:00Z")
+        return body
+    }
+
     /// A body that only a faulty program sends, because `encrypt` refuses it.
     private var malformed: JSONObject { body("reaction", [("emoji", .string("ok"))]) }
 
@@ -140,11 +147,12 @@ struct BodyToolTests {
             (["type": .string("timer"), "seconds": .integer(0)], "[messages are kept]"),
             (["type": .string("typing"), "state": .string("started")], "[is typing]"),
             (["type": .string("presence"), "state": .string("offline")], "[is offline]"),
-            (["type": .string("profile"), "name": .string("Alice")], "[profile: Alice]"),
+            (profile(["name": .string("Alice")]), "[sent a profile: name \"Alice\"]"),
             (
-                ["type": .string("call"), "call": .string(id), "kind": .string("busy")],
-                "[call: busy]"
+                profile(["name": .string("a] \"b\u{200B}"), "about": .string("x")]),
+                "[sent a profile: name \"a) 'b\u{FFFD}\", description]"
             ),
+            (profile([:]), "[removed the profile]"),
             (["type": .string("sync")], "[data for an own device]"),
             (body("poll"), "[unsupported message of type poll]"),
             (body("a\nb", [("text", .string("so?"))]), "[unsupported message of type ?] so?"),

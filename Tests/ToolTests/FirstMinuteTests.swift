@@ -149,11 +149,14 @@ struct FirstMinuteTests {
         var words: [String] = []
         if arguments.first != "words" {
             try session.expect("id 05")
-            words = session.text.split(whereSeparator: \.isNewline)
+            words =
+                session.text.split(whereSeparator: \.isNewline)
                 .map { $0.split(separator: " ").map(String.init) }.first { $0.count == 24 } ?? []
         } else {
-            words = String(decoding: try alice.output("keygen", ["words", "-i", "alice.key"]), as: UTF8.self)
-                .split(whereSeparator: \.isWhitespace).map(String.init)
+            words = String(
+                decoding: try alice.output("keygen", ["words", "-i", "alice.key"]), as: UTF8.self
+            )
+            .split(whereSeparator: \.isWhitespace).map(String.init)
         }
         for question in 0..<3 {
             try session.expect("Word ")

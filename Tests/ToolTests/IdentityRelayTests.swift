@@ -92,6 +92,28 @@ struct IdentityRelayTests {
         #expect(shown.text.contains("sotto keygen public -i alice.key --send"), "\(shown.text)")
     }
 
+    /// A name on a card is a claim. It does not replace the name that the contact has here, and a name of another contact is marked.
+    @Test func aNewNameOfAContactIsAClaim() throws {
+        for name in ["carol", "eve"] {
+            #expect(
+                try home.run("keygen", ["-q", "--name", name, "-o", "\(name).key"]).status == 0)
+            let card = try home.output("keygen", ["public", "\(name).key"])
+            let added = try home.run(
+                "contact", ["add", "-q", "-i", "alice.key"], stdin: .whole(card))
+            #expect(added.status == 0, "\(added.stderr)")
+        }
+        let before = try home.output("contact", ["list", "--text", "-i", "alice.key"])
+        // The card of the same second replaces the earlier one.
+        let card = try home.output("keygen", ["set", "-q", "--name", "car0l", "eve.key"])
+        let stored = try home.run("contact", ["add", "-i", "alice.key"], stdin: .whole(card))
+        #expect(stored.stderr.contains("stored the new card of eve"), "\(stored.stderr)")
+        #expect(try home.output("contact", ["list", "--text", "-i", "alice.key"]) == before)
+        let shown = try home.run("contact", ["show", "--text", "-i", "alice.key", "eve"]).text
+        #expect(shown.contains("their name"), "\(shown)")
+        #expect(shown.contains("their name looks like your contact carol"), "\(shown)")
+        #expect(try home.run("contact", ["show", "-i", "alice.key", "car0l"]).status == 66)
+    }
+
     @Test func aProtectedFileKeepsItsPassphraseAndUnknownMembers() throws {
         var plain = try record("alice.key")
         plain["later"] = .string("kept")

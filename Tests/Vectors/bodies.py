@@ -195,8 +195,8 @@ tables = dict(
     typing=members(state=one_of("started", "stopped"), group_=text(128, line=True)),
     presence=members(state=one_of("online", "offline"), group_=text(128, line=True)),
     profile=members(
-        name=text(128, line=True), about_=text(1024), avatar_=picture,
-        phone_=text(256, line=True), location_=text(256, line=True)),
+        name_=text(128, line=True), about_=text(1024), avatar_=picture,
+        phone_=text(256, line=True), location_=text(256, line=True), issued=time),
     call=members(
         call=uuid, kind=one_of("offer", "answer", "candidates", "hangup", "busy"),
         media_=one_of("audio", "video"), sdp_=text(16384),
@@ -269,7 +269,8 @@ bodies = [
     {"type": "typing", "state": "started", "group": "friends"},
     {"type": "presence", "state": "online"},
     {"type": "profile", "name": "Alice", "about": "line one\nline two", "avatar": b64(jpeg),
-     "phone": "+420 123 456 789", "location": "Brno"},
+     "phone": "+420 123 456 789", "location": "Brno", "issued": when},
+    {"type": "profile", "issued": when},
     {"type": "call", "call": an_id(3), "kind": "offer", "media": "video", "sdp": "v=0\r\n"},
     {"type": "call", "call": an_id(3), "kind": "candidates",
      "candidates": ["candidate:1 1 UDP 1 192.0.2.1 9 typ host",

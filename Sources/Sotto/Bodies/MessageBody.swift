@@ -30,7 +30,7 @@ public struct MessageBody: Sendable, Hashable {
         case call(CallSignal)
         /// Messages that their author sends again.
         case history(RepeatedMessages)
-        /// A change of a group, a list of devices, or data for an own device. Its members are in ``MessageBody/extra``.
+        /// A change of a group, a list of devices, data for an own device, or the news that its author lost a state. Its members are in ``MessageBody/extra``.
         case other(Other)
         /// An event that a program made on this machine, such as a changed key. Its other members are in
         /// ``MessageBody/extra``.
@@ -44,7 +44,7 @@ public struct MessageBody: Sendable, Hashable {
     /// Whether the other side uses the conversation.
     public enum Presence: String, Sendable { case online, offline }
     /// The types whose members this version does not read.
-    public enum Other: String, Sendable { case group, devices, sync }
+    public enum Other: String, Sendable { case group, devices, sync, repair }
 
     /// Creates a body.
     public init(
@@ -128,7 +128,7 @@ extension MessageBody.Kind {
         case .typing: "typing"
         case .presence: "presence"
         case .profile: "profile"
-        case .call: "call"
+        case .call: CallSignal.type
         case .history: RepeatedMessages.type
         case .other(let other): other.rawValue
         case .system: "system"
@@ -169,7 +169,7 @@ extension MessageBody.Kind {
         case "presence":
             self = .presence(try Self.state(&reader), group: try Self.group(&reader))
         case "profile": self = .profile(try OwnerProfile(&reader))
-        case "call": self = .call(try CallSignal(&reader))
+        case CallSignal.type: self = .call(try CallSignal(&reader))
         case RepeatedMessages.type: self = .history(try RepeatedMessages(&reader))
         case "system":
             self = .system(

@@ -52,36 +52,13 @@ public struct Receipt: Sendable, Hashable {
     }
 }
 
-/// The description that an owner gives of itself to others. The newest profile replaces the earlier ones.
-public struct OwnerProfile: Sendable, Hashable {
-    /// The name, from 1 to ``BodyLimits/name`` bytes.
-    public let name: String
-    /// A description, at most ``BodyLimits/about`` bytes.
-    public let about: String?
-    /// A JPEG of at most ``BodyLimits/thumbnail`` bytes.
-    public let avatar: [UInt8]?
-    /// The phone number and the location, from 1 to ``BodyLimits/detail`` bytes each.
-    public let phone: String?, location: String?
-
-    init(_ reader: inout BodyReader) throws(BodyError) {
-        name = try reader.required("name", reader.line("name", limit: BodyLimits.name))
-        about = try reader.text("about", limit: BodyLimits.about)
-        avatar = try reader.picture("avatar")
-        phone = try reader.line("phone", limit: BodyLimits.detail)
-        location = try reader.line("location", limit: BodyLimits.detail)
-    }
-
-    var members: [(String, JSON?)] {
-        [
-            ("name", .string(name)), ("about", about.map { .string($0) }),
-            ("avatar", avatar.map { .base64($0) }),
-            ("phone", phone.map { .string($0) }), ("location", location.map { .string($0) }),
-        ]
-    }
-}
-
-/// A signal that sets up or ends a call.
+/// A signal that sets up or ends a call. A call is between two people.
 public struct CallSignal: Sendable, Hashable {
+    /// The value of ``MessageBody``'s member `type`.
+    public static let type = "call"
+    /// The longest time to live of a signal at the relay, in seconds.
+    public static let lifetime: Int64 = 60
+
     /// The id of the call: a UUID in lower case.
     public let call: String
     /// The kind of the signal.
@@ -100,7 +77,42 @@ public struct CallSignal: Sendable, Hashable {
     /// The media of a call.
     public enum Media: String, Sendable { case audio, video }
     /// The reason for the end of a call.
-    public enum Reason: String, Sendable { case accepted, declined, busy, timeout, failed }
+    public enum Reason: String, Sendable, CaseIterable {
+        case accepted, declined, busy, timeout, failed
+    }
+
+    /// Creates a signal. An offer and an answer need a session description, which tells the media; see ``media(of:)``.
+    ///
+    /// - Parameter call: A UUID in lower case.
+    public init(
+        _ kind: Kind, call: String, sdp: String? = nil, candidates: [JSON] = [],
+        reason: Reason? = nil
+    ) {
+        self.call = call
+        self.kind = kind
+        self.media = sdp.flatMap(Self.media)
+        self.sdp = sdp
+        self.candidates = candidates
+        self.reason = reason
+    }
+
+    /// Returns the media of a session description: video if it has a stream of it, or audio; `nil` without both (RFC 8866
+    /// §5.14).
+    public static func media(of sdp: String) -> Media? {
+        let lines = sdp.split(whereSeparator: \.isNewline)
+        func has(_ media: Media) -> Bool { lines.contains { $0.hasPrefix("m=\(media.rawValue) ") } }
+        return has(.video) ? .video : has(.audio) ? .audio : nil
+    }
+
+    /// The body that the history keeps: it has no network addresses and no keys of the call. An offer and an answer keep an
+    /// empty session description.
+    public var kept: JSONObject {
+        JSONObject([
+            ("type", .string(Self.type)), ("call", .string(call)), ("kind", .string(kind.rawValue)),
+            ("media", media.map { .string($0.rawValue) }), ("sdp", sdp.map { _ in .string("") }),
+            ("reason", reason.map { .string($0.rawValue) }),
+        ])
+    }
 
     init(_ reader: inout BodyReader) throws(BodyError) {
         call = try reader.require("call").uuid()

@@ -18,8 +18,10 @@ package final class ThreadPool {
         /// The tasks that run when ``tasks`` is empty.
         var laterTasks: [ThreadPoolTask] = []
         var isStopped = false
+        private let beforeWaiting: @Sendable () -> Void
 
-        init() {
+        init(beforeWaiting: @escaping @Sendable () -> Void) {
+            self.beforeWaiting = beforeWaiting
             pthread_mutex_init(mutex, nil)
             pthread_cond_init(changed, nil)
         }
@@ -43,16 +45,21 @@ package final class ThreadPool {
             return laterTasks.isEmpty ? nil : laterTasks.removeFirst()
         }
 
-        func runTasks() {
-            while true {
-                let task: ThreadPoolTask? = locked {
-                    while true {
-                        if let task = next() { return task }
-                        if isStopped { return nil }
-                        pthread_cond_wait(changed, mutex)
-                    }
+        /// Waits for the next task; returns `nil` when the pool has stopped.
+        private func waitForTask() -> ThreadPoolTask? {
+            if let task = locked({ next() }) { return task }
+            beforeWaiting()
+            return locked {
+                while true {
+                    if let task = next() { return task }
+                    if isStopped { return nil }
+                    pthread_cond_wait(changed, mutex)
                 }
-                guard let task else { return }
+            }
+        }
+
+        func runTasks() {
+            while let task = waitForTask() {
                 task.run()
                 locked {
                     task.isPending = false
@@ -65,12 +72,17 @@ package final class ThreadPool {
     /// The number of threads: one for each processor, at most 8.
     package static let size = min(8, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
-    private let state = State()
+    private let state: State
     private let count: Int
     private var threads: [pthread_t] = []
 
-    /// Creates a pool of `count` threads.
-    package init(threads count: Int = size) { self.count = count }
+    /// Creates a pool of `count` threads. A thread without a task calls `beforeWaiting` before it waits for the next one.
+    package init(
+        threads count: Int = size, beforeWaiting: @escaping @Sendable () -> Void = {}
+    ) {
+        self.count = count
+        state = State(beforeWaiting: beforeWaiting)
+    }
 
     deinit {
         state.locked {

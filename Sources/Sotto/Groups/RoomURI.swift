@@ -1,13 +1,19 @@
-/// The address of a room, without its phrase: `sotto:room?relay=…&name=…`. sotto-formats(5), ROOMS.
+/// The address of a room: `sotto:room?relay=…&name=…`, with `&phrase=…` only if the phrase is public. sotto-formats(5),
+/// ROOMS.
 package struct RoomURI: Sendable, Equatable {
     /// The address of the relay with the record of the room.
     package let relay: String
     /// The name of the room, or `nil`.
     package let name: String?
 
+    /// The phrase of a room that everybody may enter, or `nil`. It is not empty.
+    package let phrase: String?
+
     private static let beginning = "sotto:room?"
 
-    package init(relay: String, name: String?) { (self.relay, self.name) = (relay, name) }
+    package init(relay: String, name: String?, phrase: String? = nil) {
+        (self.relay, self.name, self.phrase) = (relay, name, phrase)
+    }
 
     /// Reads a URI, also as people paste it, see ``Pasted``, or returns `nil`. Unknown parameters are ignored.
     package init?(_ text: String) {
@@ -21,13 +27,16 @@ package struct RoomURI: Sendable, Equatable {
                 parameters.updateValue(value, forKey: String(pair[0])) == nil
             else { return nil }
         }
-        guard let relay = parameters["relay"] else { return nil }
-        self.init(relay: relay, name: parameters["name"])
+        guard let relay = parameters["relay"], parameters["phrase"]?.isEmpty != true else {
+            return nil
+        }
+        self.init(relay: relay, name: parameters["name"], phrase: parameters["phrase"])
     }
 
     /// The text, percent-encoded (RFC 3986 §2).
     package var text: String {
         Self.beginning + "relay=" + PercentEncoding.encode(relay)
             + (name.map { "&name=" + PercentEncoding.encode($0) } ?? "")
+            + (phrase.map { "&phrase=" + PercentEncoding.encode($0) } ?? "")
     }
 }

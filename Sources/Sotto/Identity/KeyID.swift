@@ -14,6 +14,26 @@ public struct KeyID: Sendable, Hashable, CustomStringConvertible {
         description = "05" + hex(publicKey)
     }
 
+    /// Creates the id of an account in another messenger whose owner's signing key is not known.
+    ///
+    /// Its bytes are not a key, so that nothing can be signed under it: SHA-256(`"sotto/account/v1\0" ‖ messenger ‖ "\0" ‖
+    /// account ‖ counter`), where the counter is the first byte from 0 on with which the hash is not a key. `messenger` has no
+    /// zero byte.
+    public init(account: String, of messenger: String) {
+        let start =
+            Array("sotto/account/v1\0".utf8) + Array(messenger.utf8) + [0] + Array(account.utf8)
+        // One of 16 hashes is a key, so the counter is nearly always 0.
+        let hashes = (0...UInt8.max).lazy.map { sha256(start + [$0]) }
+        guard let id = hashes.lazy.map({ KeyID(publicKey: $0) }).first(where: { !$0.isKey }) else {
+            preconditionFailure("256 hashes are keys")
+        }
+        self = id
+    }
+
+    /// Whether the id is an Ed25519 key, which signatures can be verified with. It is not for an account of
+    /// ``init(account:of:)``.
+    public var isKey: Bool { x25519PublicKey(fromEd25519: publicKey) != nil }
+
     /// Reads the 66 characters in either case, or returns `nil` for any other text.
     @inlinable
     public init?(_ text: some StringProtocol) {

@@ -1,6 +1,7 @@
 import Sotto
 import SottoBytes
 import SottoMedia
+import SottoProgram
 
 /// The conversation of a message.
 enum ConversationKey: Sendable, Hashable {
@@ -228,6 +229,10 @@ struct ChatMessage: Sendable, Hashable {
         case "verified": "the key was verified"
         case "key-accepted": "a new key was accepted; compare the safety number: /verify"
         case "unverified": "the key is no longer verified"
+        case "call": CallWords.of(body)
+        case "profile":
+            "the contact changed the profile"
+                + (body.line("name", limit: 32).map { ": “\($0)”" } ?? "") + "; see /info"
         case let event?: Cells.line(event, limit: 60)
         case nil: "an event of this machine"
         }

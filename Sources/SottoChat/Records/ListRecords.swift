@@ -1,5 +1,6 @@
 import Sotto
 import SottoBytes
+import SottoProgram
 
 /// A conversation of `history list`.
 struct ChatConversation: Sendable, Hashable {
@@ -42,6 +43,7 @@ struct ChatConversation: Sendable, Hashable {
         switch body["type"]?.string {
         case "text": return body.line("text", limit: 200) ?? ""
         case "file": return "[file \(body.line("name", limit: 40) ?? "?")]"
+        case "system" where body["event"]?.string == "call": return "[\(CallWords.of(body))]"
         case "system": return "[\(body.line("event", limit: 40) ?? "event")]"
         case let type?: return "[\(Cells.line(type, limit: 30))]"
         case nil: return ""
@@ -82,7 +84,10 @@ struct ChatRequest: Sendable, Hashable {
     var claimedName: String?
 
     init?(_ record: JSONObject) {
-        guard record.isA("requests"), let id = record.line("from") else { return nil }
+        // Messages of an account in another messenger are not accepted here: bridge opens them.
+        guard record.isA("requests"), record["account"] == nil, let id = record.line("from") else {
+            return nil
+        }
         self.id = id
         count = record.count("count")
         claimedName = record.line("claimedName", limit: 40)

@@ -181,7 +181,11 @@ extension IdentityStore {
 extension OpenedLine {
     /// Whether the line waits until its group can be read again.
     fileprivate var isOfDamagedGroup: Bool {
-        if case .failed(let failure, _, false, _) = self { failure.status == .ioError } else { false }
+        if case .failed(let failure, _, false, _) = self {
+            failure.status == .ioError
+        } else {
+            false
+        }
     }
 }
 

@@ -51,15 +51,19 @@ package struct ForeignMessage {
     package let repeatID: String
     /// The record that waits if it becomes a message request.
     package let waiting: JSONObject
+    /// The sender if the message cannot be opened before the sender's keys are known; else `nil`.
+    package let unknownSender: UnknownSender?
     package let open: () throws -> Message
     /// Stores the changes that opening the message makes, if it is accepted.
     package let keep: (StateTransaction) throws -> Void
 
     package init(
         id: String, time: Timestamp, suite: SuiteName, digest: [UInt8], repeatID: String,
-        waiting: JSONObject, keep: @escaping (StateTransaction) throws -> Void = { _ in },
+        waiting: JSONObject, unknownSender: UnknownSender? = nil,
+        keep: @escaping (StateTransaction) throws -> Void = { _ in },
         open: @escaping () throws -> Message
     ) {
+        self.unknownSender = unknownSender
         (self.id, self.time, self.suite) = (id, time, suite)
         (self.digest, self.repeatID, self.waiting) = (digest, repeatID, waiting)
         (self.keep, self.open) = (keep, open)
@@ -112,6 +116,8 @@ package struct WaitingRequest: Sendable {
     let from: KeyID
     let time: Timestamp
     let suite: String
+    /// The sender's account in another messenger, if no key of the sender is known.
+    let account: String?
 }
 
 /// The result of opening a line.
@@ -123,6 +129,7 @@ package indirect enum OpenedLine: Sendable {
     case dropped
     /// A record that is not a message.
     case record(JSONObject)
+    /// `claimed` is the peer from whom an envelope of a lost session claims to be, which is not authenticated.
     case failed(Failure, id: String?, isFinal: Bool, claimed: KeyID? = nil)
 
     /// Whether opening the same line again would give the same result.

@@ -23,6 +23,8 @@ final class MessageOpening<Input: MessageInput> {
     /// The addresses of the owner, read in this transaction.
     private var addresses: (read: StateTransaction.Mark, ids: Set<KeyID>)?
     private var signals = SignalWindow()
+    /// The numbers of the offers of calls that ring: they were opened in this run, and in time.
+    private(set) var ringing: Set<Int64> = []
 
     init(
         _ input: Input, identity: Identity?, chats: [Chat], senderPolicy: SenderPolicy,
@@ -55,10 +57,16 @@ final class MessageOpening<Input: MessageInput> {
                         .usage, "a message about a group requires the state directory",
                         hint: "omit --stateless")
                 }
+                guard message.body["type"]?.string != CallSignal.type else {
+                    throw Failure(
+                        .usage, "a call requires the state directory", hint: "omit --stateless")
+                }
                 if envelope.ttl == 0 { try signals.take(envelope) }
             }
             _ = try senderPolicy.decide(&message, contact: nil, hasContacts: false)
             try message.checkForm()
+            // Its other members are those of a history.
+            if message.isRepair { message.body = RepairBody.body.record }
             return .message(message, number: nil, seen: false)
         }
     }
@@ -140,7 +148,7 @@ final class MessageOpening<Input: MessageInput> {
                 let line = ReadLine<ParsedEnvelope>(
                     number: 0, bytes: bytes,
                     content: .success(try arrived(ParsedEnvelope(envelope), transaction)), id: id)
-                let result = try caught(id, line.content) { parsed in
+                let result = try caught(id, line.content, transaction) { parsed in
                     try open(Attempt(parsed) { parsed.envelope.record }, line, transaction)
                 }
                 let last = try marked(result, id, bytes, transaction, &printed)
@@ -174,12 +182,14 @@ final class MessageOpening<Input: MessageInput> {
         _ line: ReadLine<Input.Content>, _ transaction: StateTransaction?,
         _ body: (ResolvedLine) throws -> OpenedLine
     ) throws -> OpenedLine {
-        try caught(line.id, line.content) { try body(try input.resolve($0, transaction)) }
+        try caught(line.id, line.content, transaction) {
+            try body(try input.resolve($0, transaction))
+        }
     }
 
     /// A failure of a line is its result; an error of the state ends the whole run.
     func caught<Content>(
-        _ id: String?, _ content: Result<Content, Failure>,
+        _ id: String?, _ content: Result<Content, Failure>, _ transaction: StateTransaction? = nil,
         _ body: (Content) throws -> OpenedLine
     ) throws -> OpenedLine {
         let final: [ExitStatus] = [.malformed, .authentication, .replay]
@@ -189,6 +199,9 @@ final class MessageOpening<Input: MessageInput> {
             // The mail that needs a damaged group, or another record that cannot be read, waits, and other mail is opened.
             guard error.isOfOneRecord else { throw error }
             return .failed(error.failure, id: id, isFinal: false)
+        } catch let error as SessionError where error.claimedSender != nil {
+            guard let (failure, claimed) = try lost(error, transaction) else { throw error }
+            return .failed(failure, id: id, isFinal: false, claimed: claimed)
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
             // A message that a suite refuses without a reason may open after another chat or contact is added.
@@ -215,6 +228,8 @@ final class MessageOpening<Input: MessageInput> {
         /// The envelope, or `nil` for a message in a messenger's own format.
         let envelope: Envelope?
         let foreign: ForeignMessage?
+        /// The sender if no key of the sender is known, or `nil`.
+        let unknownSender: UnknownSender?
         /// The work that was done before, or `nil`.
         let ahead: AheadLine?
 
@@ -228,7 +243,7 @@ final class MessageOpening<Input: MessageInput> {
             self.waiting = waiting
             self.envelope = envelope
             self.ahead = ahead
-            foreign = nil
+            (foreign, unknownSender) = (nil, nil)
         }
 
         init(_ message: ForeignMessage) {
@@ -236,7 +251,7 @@ final class MessageOpening<Input: MessageInput> {
             (digest, repeatID) = (message.digest, message.repeatID)
             waiting = { message.waiting }
             envelope = nil
-            foreign = message
+            (foreign, unknownSender) = (message, message.unknownSender)
             ahead = nil
         }
     }
@@ -253,28 +268,7 @@ final class MessageOpening<Input: MessageInput> {
                 sender, contact: try transaction.contact(id: sender),
                 hasContacts: try transaction.hasContacts())
             return try early(envelope, from: sender, error, line.bytes, line.id, transaction)
-        } catch let error as SessionError where error.isOfLostState {
-            guard let sender = attempt.envelope?.from else { throw error }
-            let name = try transaction.contact(id: sender)?.name
-            return .failed(
-                Self.lost(error, from: sender, called: name), id: line.id, isFinal: false,
-                claimed: sender)
         }
-    }
-
-    /// Returns the failure for a message of a session that is not in this state, with the sender that the envelope claims.
-    private static func lost(
-        _ error: SessionError, from sender: KeyID, called name: String?
-    ) -> Failure {
-        let failure = error.failure
-        let message = "\(failure.message); it claims to be from \(name ?? sender.description)"
-        guard let name else { return Failure(failure.status, message, hint: failure.hint) }
-        let first = error == .preKeyGone ? "publish new prekeys: sotto keygen prekeys --send; then " : ""
-        return Failure(
-            failure.status, message,
-            hint:
-                "\(first)write to \(name), who can send it again: sotto history repeat with your name"
-        )
     }
 
     private func open(
@@ -289,6 +283,9 @@ final class MessageOpening<Input: MessageInput> {
         var repeatID = attempt.repeatID
         var earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
         if let line = try repeated(earlier, attempt.id, transaction) { return line }
+        if let sender = attempt.unknownSender {
+            return try keep(attempt, from: sender, transaction)
+        }
         let step = try attempt.envelope.map {
             try transaction.open($0, with: keys, ahead: attempt.ahead?.opened)
         }
@@ -335,6 +332,16 @@ final class MessageOpening<Input: MessageInput> {
             }
             return .failed(failure, id: attempt.id, isFinal: true)
         }
+        if let line = try open(callOf: message, verdict, step, attempt, transaction) {
+            return line
+        }
+        if message.isRepair {
+            if !isPreview, verdict == .accepted, let step { try transaction.keep(step) }
+            if !isPreview { try transaction.forgetRequest(id: attempt.id) }
+            return try take(
+                repair: message, isAccepted: verdict == .accepted, (repeatID, attempt.digest),
+                transaction)
+        }
         if let body, verdict == .accepted {
             return try take(
                 body, message, isAdmitted: isAdmitted, step,
@@ -358,29 +365,19 @@ final class MessageOpening<Input: MessageInput> {
         }
         if verdict == .request, let sender = message.from {
             if let step { try transaction.awaitPreKeys(of: step, id: attempt.id) }
-            guard
-                try transaction.request(
-                    attempt.waiting().serialized(), id: attempt.id, from: sender,
-                    card: message.carriedCard)
-            else {
-                throw Failure(
-                    .untrusted,
-                    "the sender is not a contact, and too many message requests wait already",
-                    hint:
-                        "list the requests: sotto contact requests, or delete all of them: sotto contact requests --drop-all"
-                )
-            }
-            return .request(
-                WaitingRequest(
-                    id: attempt.id, from: sender, time: attempt.time, suite: attempt.suite))
+            return try keep(
+                attempt, from: sender, card: message.carriedCard, account: message.claimedAccount,
+                transaction)
         }
         if let step {
             try transaction.keep(step)
             try transaction.take(answer: message)
         }
         try attempt.foreign?.keep(transaction)
+        let rings = try rings(message, attempt, transaction)
+        if rings == false { message.body["reason"] = .string(CallSignal.Reason.timeout.rawValue) }
         let number: Int64
-        if let row = ahead?.row(of: message) {
+        if rings != false, let row = ahead?.row(of: message) {
             number = try transaction.record(row)
         } else {
             number = try transaction.recordOpened(
@@ -390,8 +387,43 @@ final class MessageOpening<Input: MessageInput> {
         if message.card != nil {
             try transaction.keepCard(of: message, id: attempt.id)
         }
+        if rings == true { ringing.insert(number) }
         return transaction.deletedOnArrival.contains(number)
             ? .dropped : .message(message, number: number, seen: false)
+    }
+
+    /// Keeps a message as a request until the user decides about its sender.
+    private func keep(
+        _ attempt: Attempt, from sender: KeyID, card: Card?, account: String?,
+        _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        guard
+            try transaction.request(
+                attempt.waiting().serialized(), id: attempt.id, from: sender, card: card,
+                account: account)
+        else {
+            throw Failure(
+                .untrusted,
+                "the sender is not a contact, and too many message requests wait already",
+                hint:
+                    "list the requests: sotto contact requests, or delete all of them: sotto contact requests --drop-all"
+            )
+        }
+        return .request(
+            WaitingRequest(
+                id: attempt.id, from: sender, time: attempt.time, suite: attempt.suite,
+                account: account))
+    }
+
+    /// Keeps a message that cannot be opened before the keys of its sender are known, or drops that of a blocked sender.
+    private func keep(
+        _ attempt: Attempt, from sender: UnknownSender, _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        if try transaction.contact(id: sender.id)?.isBlocked == true { return .dropped }
+        try senderPolicy.checkUnknown()
+        guard !isPreview else { throw SuiteError.refused }
+        return try keep(
+            attempt, from: sender.id, card: nil, account: sender.account, transaction)
     }
 
     /// Opens an envelope with a time to live of 0. The state does not record it. The message of a sender who is not a
@@ -406,7 +438,70 @@ final class MessageOpening<Input: MessageInput> {
             hasContacts: transaction.hasContacts())
         guard verdict == .accepted else { return .dropped }
         try message.checkForm()
+        guard message.body["type"]?.string != CallSignal.type else {
+            throw Failure(
+                .malformed, "a call needs a time to live of 1 to \(CallSignal.lifetime) seconds")
+        }
         return .message(message, number: nil, seen: false)
+    }
+
+    // MARK: Calls
+
+    /// Checks the step of a call. Returns `nil` for a message that is no signal of a call, and for a signal that is stored like
+    /// other messages. The signal of a sender who is no contact is dropped.
+    private func open(
+        callOf message: Message, _ verdict: SenderPolicy.Decision, _ step: StateTransaction.Step?,
+        _ attempt: Attempt, _ transaction: StateTransaction
+    ) throws -> OpenedLine? {
+        guard message.body["type"]?.string == CallSignal.type,
+            let signal = try MessageBody(message.body).call
+        else { return nil }
+        guard verdict == .accepted, message.authenticated, let sender = message.from,
+            message.trust != .unverified,
+            try transaction.contact(id: sender) != nil
+        else { return .dropped }
+        guard !isPreview else { return nil }
+        var check = try transaction.check(signal, from: sender)
+        // The other side's offers and answers in another messenger need not be here.
+        if check == .unknown, attempt.envelope == nil { check = .valid }
+        let isStored = check == .valid && signal.kind != .candidates
+        guard !isStored else { return nil }
+        if let step { try transaction.keep(step) }
+        try attempt.foreign?.keep(transaction)
+        try transaction.forgetRequest(id: attempt.id)
+        let failure: Failure
+        switch check {
+        case .valid: return .message(message, number: nil, seen: false)
+        case .unknown: failure = Failure(.malformed, "the call \(signal.call) was not offered")
+        case .odd(let reason): failure = Failure(.malformed, "the call \(signal.call) \(reason)")
+        case .tooMany(let count):
+            failure = Failure(
+                .malformed,
+                "more than \(StateTransaction.callLimit) calls in \(StateTransaction.callWindow / 60) minutes from \(message.name ?? sender.short): \(count) refused"
+            )
+        }
+        return .failed(failure, id: attempt.id, isFinal: true)
+    }
+
+    /// Whether an offer came in time; `nil` for any other message. The relay holds it for its time to live, by the relay's own
+    /// clock. For the time after that the inbox counts, and without it the clocks of both sides.
+    private func rings(
+        _ message: Message, _ attempt: Attempt, _ transaction: StateTransaction
+    ) throws(StateError) -> Bool? {
+        guard message.body["type"]?.string == CallSignal.type,
+            message.body["kind"]?.string == CallSignal.Kind.offer.rawValue
+        else { return nil }
+        guard message.body["reason"] == nil else { return false }
+        if let envelope = attempt.envelope {
+            guard let ttl = envelope.ttl, ttl <= CallSignal.lifetime else { return false }
+        }
+        let now = Timestamp.now().seconds
+        let age = abs(now - attempt.time.seconds)
+        guard let arrival = try transaction.arrival(of: attempt.id) else {
+            return age <= CallSignal.lifetime
+        }
+        return abs(now - arrival.seconds) <= CallSignal.lifetime
+            && age <= StateTransaction.longestDelay
     }
 
     /// Decides about a message. A refused message may be read later with another policy, so the prekeys that it names
@@ -450,6 +545,12 @@ extension Message {
     /// Whether the message is of a suite that can authenticate its sender, but does not. The messages of a chat have no
     /// sender.
     var isUnproven: Bool { !authenticated && details?["chat"] == nil }
+
+    /// The account in another messenger that the message claims as its sender without a proof; `nil` for any other message.
+    var claimedAccount: String? {
+        guard !authenticated, from != nil else { return nil }
+        return details?["untrusted"]?.object?["account"]?.string
+    }
 
     /// The failure of a message whose body has a known type and malformed members.
     var malformedBody: Failure? {

@@ -43,7 +43,7 @@ package final class MessagePrinter {
         !form.isOfEvents || message.body["type"]?.string == GroupBody.type
     }
 
-    /// Prints the serialized ``record(_:number:seen:quotation:)`` of a message.
+    /// Prints the serialized ``record(_:number:seen:quotation:rings:)`` of a message.
     func print(_ record: [UInt8], of message: Message, number: Int64?, seen: Bool) throws {
         defer { if number != nil, !seen { noteAnswer(to: message) } }
         guard prints(message) else { return }
@@ -52,20 +52,22 @@ package final class MessagePrinter {
     }
 
     /// Returns the record of a message. `number` is its number in the state; `nil` if it is not stored. `quotation` is
-    /// ``Quotation/name``.
+    /// ``Quotation/name``. `rings` tells that it is the offer of a call that came in time.
     static func record(
-        _ message: Message, number: Int64?, seen: Bool, quotation: String?
+        _ message: Message, number: Int64?, seen: Bool, quotation: String?, rings: Bool
     ) -> JSONObject {
         var record = message.record
         record["number"] = number.map { .integer($0) }
         if seen { record["seen"] = .bool(true) }
+        if rings { record["ringing"] = .bool(true) }
         record["quotation"] = quotation.map { .string($0) }
         return record
     }
 
-    /// Prints a message as ``record(_:number:seen:quotation:)``, or its text. The state has the message that it is about.
+    /// Prints a message as ``record(_:number:seen:quotation:rings:)``, or its text. The state has the message that it is about.
     package func print(
-        _ message: Message, number: Int64?, seen: Bool, _ store: IdentityStore?
+        _ message: Message, number: Int64?, seen: Bool, rings: Bool = false,
+        _ store: IdentityStore?
     ) throws {
         defer { if number != nil, !seen { noteAnswer(to: message) } }
         guard prints(message) else { return }
@@ -73,7 +75,8 @@ package final class MessagePrinter {
         guard form.isText else {
             let quotation = try store.flatMap { try Quotation.name(of: message, $0) }
             try output.writeRecord(
-                Self.record(message, number: number, seen: seen, quotation: quotation))
+                Self.record(
+                    message, number: number, seen: seen, quotation: quotation, rings: rings))
             return
         }
         isWhole = true
@@ -178,8 +181,9 @@ package final class MessagePrinter {
         let name =
             message.name ?? message.from?.description
             ?? (chat?["name"] ?? chat?["id"])?.string.map { "[\($0)]" } ?? "-"
+        let mark = message.claimedAccount == nil ? "" : " (not authenticated)"
         let plain = name.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }
-        return "\(time)\t\(String(String.UnicodeScalarView(plain)))\t"
+        return "\(time)\t\(String(String.UnicodeScalarView(plain)))\(mark)\t"
     }
 
     /// Returns the lines of a text. A carriage return before a line feed belongs to its line.
@@ -205,6 +209,7 @@ package final class MessagePrinter {
                 JSONObject([
                     ("v", .integer(1)), ("type", .string("request")),
                     ("id", .string(request.id)), ("from", .string(request.from.description)),
+                    ("account", request.account.map { .string($0) }),
                     ("time", .string(request.time.description)),
                     ("suite", .string(request.suite)),
                 ]))
@@ -253,7 +258,9 @@ package final class MessagePrinter {
     private func reportSender(_ message: Message, in groupName: String?) throws {
         guard !quiet else { return }
         let sender: String
-        if let from = message.from {
+        if !message.authenticated, let name = message.name ?? message.claimedAccount {
+            sender = "from \(Self.quoted(name)) (not authenticated)"
+        } else if let from = message.from {
             // An account of another messenger that belongs to no contact is shown with its name there.
             let account = message.details?["account"]?.string
             let group = message.details?["group"]?.object

@@ -60,13 +60,9 @@ package struct ReadingPlan {
         }
     }
 
-    /// Returns the policy for the senders of messages. `isSigner` chooses among the cards and contacts of `from`.
-    package func senderPolicy(
-        _ book: AddressBook, owner: Identity?, where isSigner: (String) -> Bool = { _ in true }
-    ) throws -> SenderPolicy {
-        SenderPolicy(
-            owner: owner?.id, signers: try DemandedSigners(from.filter(isSigner), book),
-            policy: trust)
+    /// Returns the policy for the senders of messages.
+    package func senderPolicy(_ book: AddressBook, owner: Identity?) throws -> SenderPolicy {
+        SenderPolicy(owner: owner?.id, signers: try DemandedSigners(from, book), policy: trust)
     }
 }
 
@@ -87,7 +83,8 @@ package struct MessageReading<Lines: MessageInput> {
     private let announcer: String?
     private let source: any ByteSource
     /// The threads besides the calling one.
-    private let pool = ThreadPool(threads: ThreadPool.size - 1)
+    private let pool = ThreadPool(
+        threads: ThreadPool.size - 1, beforeWaiting: FreedMemory.wipeCache)
 
     /// The maximum length of a line in bytes: more than the largest envelope that a relay accepts.
     private static var lineLimit: Int { 1 << 20 }
@@ -125,6 +122,7 @@ package struct MessageReading<Lines: MessageInput> {
 
     /// Reads the lines. The threads parse a batch while the batch before it is opened.
     package func run() throws {
+        FreedMemory.overwrite()
         var reader = LineReader(source, limit: Self.lineLimit)
         var outcome = LineOutcome(announcer: announcer)
         var batch: [RawLine] = []
@@ -149,7 +147,10 @@ package struct MessageReading<Lines: MessageInput> {
                 bytes = 0
                 try processParsed()
                 parsed = next
-                if mustWait { try processParsed() }
+                if mustWait {
+                    try processParsed()
+                    FreedMemory.wipeCache()
+                }
             }
         } catch {
             // The lines of the complete batch before an error of the input are opened.
@@ -304,15 +305,23 @@ package struct MessageReading<Lines: MessageInput> {
     /// Returns the serialized records of messages, which the threads make, or `nil` if texts are printed.
     private func serialized(_ results: [OpenedLine]) throws -> [[UInt8]?]? {
         guard printer.printsRecords else { return nil }
-        let quoted = try results.map { (result: $0, quotation: try quotation(of: $0)) }
-        return pool.started(quoted, slice: Self.slice) { slice in
-            slice.map { result, quotation in
+        let known = try results.map {
+            (result: $0, quotation: try quotation(of: $0), rings: rings($0))
+        }
+        return pool.started(known, slice: Self.slice) { slice in
+            slice.map { result, quotation, rings in
                 guard case .message(let message, let number, let seen) = result else { return nil }
                 return MessagePrinter.record(
-                    message, number: number, seen: seen, quotation: quotation
+                    message, number: number, seen: seen, quotation: quotation, rings: rings
                 ).serialized()
             }
         }.results()
+    }
+
+    /// Whether a result is the offer of a call that came in time.
+    private func rings(_ result: OpenedLine) -> Bool {
+        guard case .message(_, let number?, seen: false) = result else { return false }
+        return opening.ringing.contains(number)
     }
 
     /// Compares the quoted text of a reply with the history. Returns `nil` for another message, and without a state.
@@ -330,7 +339,8 @@ package struct MessageReading<Lines: MessageInput> {
             if let record {
                 try printer.print(record, of: message, number: number, seen: seen)
             } else {
-                try printer.print(message, number: number, seen: seen, store)
+                try printer.print(
+                    message, number: number, seen: seen, rings: rings(result), store)
             }
             if message.isUnproven, !plan.takesUnproven {
                 if announcer != nil { try output.flush() }
@@ -352,7 +362,8 @@ package struct MessageReading<Lines: MessageInput> {
             // The report of a failed line follows the texts before it.
             if announcer != nil { try output.flush() }
             try printer.print(
-                error: outcome.failed(failure, line: line, id: id, claimedFrom: claimed?.description))
+                error: outcome.failed(
+                    failure, line: line, id: id, claimedFrom: claimed?.description))
         }
     }
 }

@@ -54,7 +54,9 @@ package struct SenderPolicy: Sendable {
         _ message: inout Message, contact: Contact?, hasContacts: Bool
     ) throws(Failure) -> Decision {
         if contact?.isBlocked == true { return .blocked }
-        guard let sender = message.from else { return try decideUnproven(&message) }
+        guard let sender = message.from, message.authenticated else {
+            return try decideUnproven(&message, contact)
+        }
         message.name = nil
         message.trust = try trust(in: sender, contact)
         if let contact, !contact.name.isEmpty { message.name = contact.name }
@@ -96,15 +98,28 @@ package struct SenderPolicy: Sendable {
         }
     }
 
-    /// A message without an authenticated sender is shown unless `--from` or `--trust` requires one.
-    private func decideUnproven(_ message: inout Message) throws(Failure) -> Decision {
-        message.name = nil
+    /// A message without an authenticated sender is shown unless `--from` or `--trust` requires one. If it claims an
+    /// account that no contact has, it waits.
+    private func decideUnproven(
+        _ message: inout Message, _ contact: Contact?
+    ) throws(Failure) -> Decision {
+        message.name = contact.flatMap { $0.name.isEmpty ? nil : $0.name }
         message.trust = .unverified
-        guard signers.all.isEmpty, policy == nil || policy == .any else {
-            throw Failure(.untrusted, "the sender of the message is not authenticated")
+        let isDemanded = message.from.map { signers.find($0) != nil } ?? false
+        guard signers.all.isEmpty || isDemanded, policy == nil || policy == .any else {
+            throw Self.unproven
         }
-        return .accepted
+        let isKnown = message.from == nil || message.name != nil || isDemanded || policy == .any
+        return isKnown ? .accepted : .request
     }
+
+    /// Throws the failure for a message that waits for the keys of its sender, if `--from` or `--trust` requires a sender.
+    package func checkUnknown() throws(Failure) {
+        guard signers.all.isEmpty, policy != .verified else { throw Self.unproven }
+    }
+
+    private static let unproven = Failure(
+        .untrusted, "the sender of the message is not authenticated")
 }
 
 extension SenderPolicy {
@@ -122,7 +137,7 @@ extension SenderPolicy {
 }
 
 extension StateTransaction {
-    /// Returns the contact who sent a message if that is authenticated, else `nil`.
+    /// Returns the contact who sent a message, or claims to have sent it in a messenger without proof; else `nil`.
     func contact(of message: Message) throws(StateError) -> Contact? {
         guard let sender = message.from else { return nil }
         return try contact(id: sender)

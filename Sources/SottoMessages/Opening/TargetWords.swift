@@ -53,7 +53,7 @@ package enum TargetWords {
     }
 
     /// Returns the first words of a text in quotation marks: no character in them ends the words or the line.
-    private static func quoted(_ text: String) -> String {
+    static func quoted(_ text: String) -> String {
         let plain = firstLine(of: text).unicodeScalars.map { scalar -> Unicode.Scalar in
             switch scalar {
             case "\"": "'"

@@ -1,4 +1,5 @@
 package import Sotto
+import SottoProgram
 
 extension MessageBody {
     /// A description in brackets, or `nil` for text, data and a file. `target` are the words for the message that the body is about.
@@ -20,7 +21,12 @@ extension MessageBody {
         case .typing(.started, _): "[is typing]"
         case .typing(.stopped, _): "[stopped typing]"
         case .presence(let presence, _): "[is \(presence.rawValue)]"
-        case .profile(let profile): "[profile: \(profile.name)]"
+        case .profile(let profile):
+            profile.parts.isEmpty
+                ? "[removed the profile]"
+                : "[sent a profile: \(Self.words(for: profile.parts, name: profile.name))]"
+        case .call(let call) where call.kind == .offer && call.reason != nil:
+            "[missed \(call.media.map { $0.rawValue + " " } ?? "")call]"
         case .call(let call):
             "[\(call.media.map { $0.rawValue + " " } ?? "")call: \(call.kind.rawValue)]"
         case .history(let repeated):
@@ -29,15 +35,38 @@ extension MessageBody {
             groupLine()
         case .other(.devices): "[list of devices]"
         case .other(.sync): "[data for an own device]"
+        case .other(.repair): repairLine().text
         case .system("key-accepted"):
             "[a new key of this contact was accepted; the id before: \(extra["former"]?.string ?? "?")]"
         case .system("verified"): "[the key of this contact was verified]"
         case .system("unverified"): "[the key of this contact is no longer verified]"
+        case .system("call"): "[\(CallWords.of(record))]"
+        case .system("profile"): "[this contact changed the profile: \(profileChanges)]"
         case .system(let event): "[\(event)]"
         case .unknown(let type):
             "[unsupported message of type \(Self.shown(type: type))]"
                 + (extra["text"]?.string.map { " " + $0 } ?? "")
         }
+    }
+
+    /// The parts of a profile that the event `profile` names.
+    private var profileChanges: String {
+        let parts = (extra["changed"]?.array ?? []).compactMap {
+            $0.string.flatMap { OwnerProfile.Part(rawValue: $0) }
+        }
+        return Self.words(for: parts, name: extra["name"]?.string)
+    }
+
+    /// Returns parts of a profile in words. The author chose the name, so it is in quotation marks.
+    private static func words(for parts: [OwnerProfile.Part], name: String?) -> String {
+        parts.map { part in
+            switch part {
+            case .name: "name" + (name.map { " " + TargetWords.quoted($0) } ?? "")
+            case .about: "description"
+            case .avatar: "picture"
+            case .phone, .location: part.rawValue
+            }
+        }.joined(separator: ", ")
     }
 
     /// Returns a name on one line, in quotation marks if it could be taken for the words around it.
@@ -52,8 +81,26 @@ extension MessageBody {
     func lineAndCommand(
         about target: String, identity: String
     ) -> (text: String, command: String?)? {
-        guard case .other(.group) = kind else { return line(about: target).map { ($0, nil) } }
-        return groupLine(identity)
+        switch kind {
+        case .other(.group): return groupLine(identity)
+        case .other(.repair): return repairLine(identity)
+        default: return line(about: target).map { ($0, nil) }
+        }
+    }
+
+    /// A description of the news that a contact lost a state, and the command that follows it or `nil`.
+    private func repairLine(_ identity: String = "") -> (text: String, command: String?) {
+        let name = extra["name"]?.string ?? ""
+        let who = name.isEmpty ? "you" : Self.shown(name: name)
+        let unread = extra["unread"]?.integer ?? 0
+        guard unread > 0, !name.isEmpty else {
+            return ("[\(who) lost the messages of a machine]", nil)
+        }
+        let what = unread == 1 ? "1 message" : "\(unread) messages"
+        return (
+            "[\(who) lost the messages of a machine; \(what) of yours may be unread] to send them again:",
+            "sotto history repeat \(shellWord(name))\(identity) --send"
+        )
     }
 
     /// A description of the events of a group, and the command that follows it.

@@ -28,13 +28,13 @@ package struct MessageText: Sendable {
         self.upload = upload
     }
 
-    /// The time to live that a message has by its type if none is given: a signal is pushed to a connected recipient or
-    /// dropped, and a call does not ring later.
-    package var typicalTTL: Int64? {
+    /// Returns the time to live of the message if `asked` is given: that of a signal is 0, so that it is pushed to a connected
+    /// recipient or dropped, and a call does not ring later, whatever is asked.
+    func ttl(asked: Int64?) -> Int64? {
         switch body["type"]?.string {
-        case "typing", "presence": 0
-        case "call": 60
-        default: nil
+        case "typing", "presence": asked ?? 0
+        case CallSignal.type: max(1, min(asked ?? .max, CallSignal.lifetime))
+        default: asked
         }
     }
 
@@ -51,6 +51,14 @@ package struct MessageText: Sendable {
             return
         }
         if let secret = SecretContent(beginning: bytes) { throw .secret(secret, in: nil) }
+    }
+
+    /// Whether the message is a signal of a call.
+    var isOfCall: Bool { body["type"]?.string == CallSignal.type }
+
+    /// Whether the message has candidates of a call, which the history does not keep.
+    package var isTransient: Bool {
+        isOfCall && body["kind"]?.string == CallSignal.Kind.candidates.rawValue
     }
 
     /// All of an input.

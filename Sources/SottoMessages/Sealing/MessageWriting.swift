@@ -102,6 +102,7 @@ package struct MessageWriting<Sealed> {
 
     /// Makes a message of each line.
     private func runByLine() throws {
+        FreedMemory.overwrite()
         var lines = LineReader(source, limit: Self.lineLimit)
         var outcome = LineOutcome()
         var batch: [(line: Int, content: Result<Line, Failure>)] = []
@@ -109,11 +110,13 @@ package struct MessageWriting<Sealed> {
         while let line = try lines.next() {
             if let content = try content(line) { batch.append((lines.number, content)) }
             if case .line(let line) = line { bytes += line.count }
-            if try lines.mustWait() || batch.count >= Self.batchSize || bytes >= Self.batchBytes {
+            let mustWait = try lines.mustWait()
+            if mustWait || batch.count >= Self.batchSize || bytes >= Self.batchBytes {
                 try put(batch, &outcome)
                 batch.removeAll()
                 bytes = 0
             }
+            if mustWait { FreedMemory.wipeCache() }
         }
         try put(batch, &outcome)
         try output.finish()

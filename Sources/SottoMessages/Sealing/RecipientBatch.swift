@@ -193,6 +193,9 @@ extension Recipients {
         guard let group = try transaction.group(route.id) else {
             throw GroupError.unknown
         }
+        guard !job.message.isOfCall else {
+            throw Failure(.usage, "a call is between two people, and this is a group")
+        }
         let milliseconds = Timestamp.milliseconds()
         var body = group.sendable(job.message.body)
         if case .timer(let seconds)? = group.state.values["timer"] {

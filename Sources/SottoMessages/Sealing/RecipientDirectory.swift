@@ -136,12 +136,12 @@ final class RecipientDirectory {
         return people
     }
 
-    /// Returns the destination of a message to a recipient, and begins the session if it does not exist. `transaction` is `nil` if
-    /// the message is not recorded.
+    /// Returns the destination of a message to a recipient, and begins the session if it does not exist. With `isShort` the message
+    /// takes no step of a session. `transaction` is `nil` if the message is not recorded.
     func destination(
-        _ person: Correspondent, ttl: Int64?, _ transaction: StateTransaction?
+        _ person: Correspondent, isShort: Bool, _ transaction: StateTransaction?
     ) throws -> Destination {
-        let key = Key(id: person.id, isShort: ttl.isShortTTL)
+        let key = Key(id: person.id, isShort: isShort)
         let found =
             try known[key]
             ?? result {

@@ -93,7 +93,8 @@ package struct Recipients {
     /// Whether the envelopes do not go to `send` in this home, so that nothing is learned of their way.
     let isHandedOn: Bool
     /// The threads that encrypt, besides the calling one.
-    let pool = ThreadPool(threads: ThreadPool.size - 1)
+    let pool = ThreadPool(
+        threads: ThreadPool.size - 1, beforeWaiting: FreedMemory.wipeCache)
 
     /// The file of a chat needs no identity, so a user without one can write to it. The history has the messages if an identity can
     /// be read without a prompt. The envelopes have no address, so `send` never gets them.
@@ -149,8 +150,8 @@ package struct Recipients {
         let upload: BlobIDs?
         /// The digest of the blob if `compose file` stored it.
         let composed: [UInt8]?
-        /// A message with a time to live of 0 is not recorded.
-        var isRecorded: Bool { ttl != 0 }
+        /// A message with a time to live of 0 is not recorded, and neither are the candidates of a call.
+        var isRecorded: Bool { ttl != 0 && !message.isTransient }
 
         /// Returns the upload of the message's blob for a recipient, and sets its place in the body; `nil` without one.
         func upload(
@@ -243,7 +244,7 @@ package struct Recipients {
 
     /// The time to live of a message, in seconds, or `nil`.
     private func ttl(of message: MessageText) -> Int64? {
-        message.ttl ?? ttl ?? message.typicalTTL
+        message.ttl(asked: message.ttl ?? ttl)
     }
 
     private var isForGroup: Bool { if case .group = named { true } else { false } }
@@ -288,6 +289,8 @@ package struct Recipients {
             job.group = try directory.group(name, transaction)
             return job
         }
+        // A recipient who lost a session opens it too, and so does one who has lost nothing.
+        let isShort = ttl.isShortTTL || message.body["type"]?.string == RepairBody.type
         let destinations: [Destination]
         switch (named, message.to) {
         case (.mailboxes(let known), let to):
@@ -296,11 +299,11 @@ package struct Recipients {
                 guard known.map(\.id) == [person.id] else { throw Failure.otherRecipient }
             }
             destinations = try known.map {
-                try directory.destination($0, ttl: ttl, transaction)
+                try directory.destination($0, isShort: isShort, transaction)
             }
         case (_, let to?):
             let destination = try directory.destination(
-                directory.person(named: to), ttl: ttl, transaction)
+                directory.person(named: to), isShort: isShort, transaction)
             if destination.isUnlisted, message.body["type"]?.string == GroupBody.type {
                 // The person is told after the group lists the relay.
                 if let transaction, let person = destination.id,

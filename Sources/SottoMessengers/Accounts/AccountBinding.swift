@@ -6,7 +6,7 @@ public enum AccountBinding: Int, Sendable, Comparable {
     /// A file or URL names the account, and no key of the contact confirms it.
     case introduced
     /// The account's signing key is the contact's id, and the contact has no card. Its other keys were trusted on first
-    /// use.
+    /// use. Also an account without a known signing key that is all that is known of its contact.
     case firstUse
     /// The account's signing key is the contact's id, and its other keys were compared with the owner's screen.
     case compared
@@ -43,7 +43,7 @@ extension Contact {
         let learned = learned
         return Profiles(
             kecalek: signed.kecalek ?? learned.kecalek,
-            whisper2: signed.whisper2 ?? learned.whisper2,
+            whisper2: signed.whisper2 ?? learned.whisper2, whisperID: learned.whisperID,
             mercurio: signed.mercurio ?? learned.mercurio)
     }
 
@@ -80,8 +80,8 @@ extension Contact {
         return card == nil ? .firstUse : .introduced
     }
 
-    /// Returns whether messages signed by a Whisper2 account are the contact's: the contact's key signed the account,
-    /// or is its signing key.
+    /// Returns whether messages of a Whisper2 account are the contact's: the contact's key signed the account, or is its
+    /// signing key, or the contact is the account, whose signing key is not known.
     public func signs(with account: Whisper2Contact) -> Bool {
         binding(of: account) == .proven || isOwnKey(of: account)
     }
@@ -92,7 +92,7 @@ extension Contact {
     }
 
     private func isOwnKey(of account: Whisper2Contact) -> Bool {
-        account.signingKey == id.publicKey
+        account.contactID == id
     }
 
     /// The accounts confirmed by the contact's key or by a comparison. Introduced accounts are left out: an account

@@ -11,6 +11,12 @@ extension AddressBook {
         _ person: Correspondent, messenger: Messenger, _ policy: TrustPolicy?
     ) throws {
         if person.isOwn { return }
+        if messenger == .whisper2, let id = person.profiles.whisperID {
+            throw Failure.noKeys(of: id, name: person.contact?.argument ?? "NAME")
+        }
+        if policy == .verified, let contact = person.contact, contact.isKeyless {
+            throw Failure.noSigningKey(of: contact)
+        }
         // Other programs store accounts without a proof. They are proven here, before their first use.
         if let card = person.card { _ = try card.profiles() }
         try checkKeyChange(person)
@@ -62,12 +68,11 @@ extension Correspondent {
         return contact?.binding(of: bundle) ?? .firstUse
     }
 
-    /// Returns the id whose messages the Whisper2 account signs: the correspondent's id, or the account's own id if the
-    /// correspondent did not sign the account. `nil` for an account without a signing key.
-    public func signerID(of account: Whisper2Contact) -> KeyID? {
-        guard let key = account.signingKey else { return nil }
+    /// Returns the id whose messages those of the Whisper2 account are: the correspondent's id, or the account's own id if
+    /// the correspondent did not sign the account.
+    public func signerID(of account: Whisper2Contact) -> KeyID {
         let isTied = binding(of: account) == .proven || contact?.signs(with: account) == true
-        return isTied ? id : KeyID(publicKey: key)
+        return isTied ? id : account.contactID
     }
 
     /// Returns whether messages signed by the Mercurio account are the correspondent's.

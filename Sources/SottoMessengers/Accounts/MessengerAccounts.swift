@@ -24,8 +24,9 @@ public struct MessengerAccounts: ContactAccounts {
         try transaction.check(contact.profiles, of: contact.id, replacing: former)
     }
 
-    /// Returns the owner of the account of a `whisper2:` URL.
+    /// Returns the owner of the account of a `whisper2:` URL or a WhisperID.
     public func find(_ argument: String, in book: AddressBook) throws -> Correspondent? {
+        if let id = WhisperID(Pasted.text(argument)) { return try book.owner(of: id) }
         guard RecipientArgument.isWhisper2(argument) else { return nil }
         return try book.known(book.whisper2(Pasted.text(argument)))
     }
@@ -62,6 +63,15 @@ extension AddressBook {
         return account
     }
 
+    /// Returns the contact with an account, or a person of whom nothing else is known.
+    fileprivate func owner(of id: WhisperID) throws -> Correspondent {
+        let contact = try knownView { try $0.holder(of: id) } ?? nil
+        return Correspondent(
+            id: contact?.id ?? id.accountID, card: contact?.card, contact: contact,
+            accounts: contact == nil ? Profiles(whisperID: id).object : nil,
+            accountName: id.description)
+    }
+
     fileprivate func contacts(of account: Whisper2Contact) throws -> [Contact] {
         let contacts = try knownView { try $0.allContacts() } ?? []
         return contacts.filter { $0.signedProfiles.whisper2?.id == account.id }
@@ -75,8 +85,7 @@ extension AddressBook {
             return Correspondent(
                 id: contact.id, card: nil, contact: contact, accounts: accounts, accountName: name)
         }
-        guard let key = account.signingKey else { throw Failure.noSigningKey }
-        let id = KeyID(publicKey: key)
+        let id = account.contactID
         let contact = try knownView { try $0.contact(id: id) } ?? nil
         if let contact, let kept = contact.signedProfiles.whisper2, !account.agrees(with: kept) {
             throw Failure.changedAccount(of: contact)

@@ -27,6 +27,8 @@ public struct Profiles: Sendable, Hashable {
     public var kecalek: String?
     /// The Whisper2 account.
     public var whisper2: Whisper2Contact?
+    /// The id of a Whisper2 account whose keys are not known, or `nil`. Only an address book has it, never a card.
+    public var whisperID: WhisperID?
     /// The Mercurio account, whose RSA key is signed by its Session ID.
     public var mercurio: MercurioKeyBundle?
     /// For each account, the signature by the account's own key over the id that it belongs to. Without it an attacker
@@ -36,15 +38,18 @@ public struct Profiles: Sendable, Hashable {
     /// Creates a set of accounts, empty by default.
     public init(
         kecalek: String? = nil, whisper2: Whisper2Contact? = nil,
-        mercurio: MercurioKeyBundle? = nil
+        whisperID: WhisperID? = nil, mercurio: MercurioKeyBundle? = nil
     ) {
         self.kecalek = kecalek
         self.whisper2 = whisper2
+        self.whisperID = whisper2 == nil ? whisperID : nil
         self.mercurio = mercurio
     }
 
     /// Whether it has no account.
-    public var isEmpty: Bool { kecalek == nil && whisper2 == nil && mercurio == nil }
+    public var isEmpty: Bool {
+        kecalek == nil && whisper2 == nil && whisperID == nil && mercurio == nil
+    }
 
     /// Whether the accounts that both have, have the same keys and names.
     public func agree(with other: Profiles) -> Bool {
@@ -55,11 +60,15 @@ public struct Profiles: Sendable, Hashable {
     }
 
     /// The object in a card: `{"kecalek":{"userId"},"whisper2":{"id","key","skey"},"mercurio":{…}}`. `mercurio` is a
-    /// ``MercurioKeyBundle``.
+    /// ``MercurioKeyBundle``. In an address book, an account in Whisper2 can have only `id`.
     public var object: JSONObject {
         JSONObject([
             ("kecalek", kecalek.map { .object(["userId": .string($0)]) }),
-            ("whisper2", whisper2.map { .object(proven(Self.object($0), .whisper2)) }),
+            (
+                "whisper2",
+                whisper2.map { .object(proven(Self.object($0), .whisper2)) }
+                    ?? whisperID.map { .object(["id": .string($0.description)]) }
+            ),
             ("mercurio", mercurio.map { .object(proven($0.record, .mercurio)) }),
         ])
     }
@@ -103,7 +112,8 @@ public struct Profiles: Sendable, Hashable {
             guard let key, let proof = proofs[profile] else { return false }
             return verifySignature(proof, of: message(profile, of: id), by: key)
         }
-        return (whisper2 == nil || isProven(.whisper2, by: whisper2?.signingKey))
+        return whisperID == nil
+            && (whisper2 == nil || isProven(.whisper2, by: whisper2?.signingKey))
             && (mercurio == nil
                 || mercurio?.signature != nil
                     && isProven(.mercurio, by: mercurio?.id.publicKey))
@@ -126,7 +136,11 @@ public struct Profiles: Sendable, Hashable {
                 (1...255).contains($0.utf8.count) ? $0 : nil
             }
             if let account = try fields["whisper2"].optional?.members() {
-                whisper2 = try Self.whisper2(account)
+                if account["key"].optional == nil, account["skey"].optional == nil {
+                    whisperID = try account["id"].text { WhisperID($0) }
+                } else {
+                    whisper2 = try Self.whisper2(account)
+                }
                 proofs[.whisper2] = try? account["proof"].bytes()
             }
             if let account = try fields["mercurio"].optional?.members() {

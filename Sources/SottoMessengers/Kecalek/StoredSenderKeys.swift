@@ -162,9 +162,11 @@ extension StateTransaction {
     /// Stores the chain that a member sent over a session. A known chain stays as it is, because its position is later.
     package func keep(_ distribution: SenderKeyDistribution, of member: KeyID) throws(StateError) {
         let new = MemberSenderKey(distribution, of: member)
-        guard try !memberSenderKeys(id: distribution.chainID).contains(where: {
-            $0.source == new.source
-        }) else { return }
+        guard
+            try !memberSenderKeys(id: distribution.chainID).contains(where: {
+                $0.source == new.source
+            })
+        else { return }
         try keep(new)
     }
 

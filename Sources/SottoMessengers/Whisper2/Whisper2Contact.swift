@@ -1,4 +1,4 @@
-import Sotto
+public import Sotto
 
 /// A contact's Whisper2 account: the id and the keys that were pinned for it.
 public struct Whisper2Contact: Sendable, Hashable {
@@ -16,5 +16,10 @@ public struct Whisper2Contact: Sendable, Hashable {
         self.id = id
         self.encryptionKey = encryptionKey
         self.signingKey = signingKey
+    }
+
+    /// The id of a contact with only this account: the signing key, or ``WhisperID/accountID`` without one.
+    public var contactID: KeyID {
+        signingKey.map { KeyID(publicKey: $0) } ?? id.accountID
     }
 }

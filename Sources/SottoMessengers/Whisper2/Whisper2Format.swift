@@ -1,10 +1,13 @@
 public import Sotto
+public import SottoState
 
 /// Whisper2's messages: each is a ``Whisper2Message``.
 public enum Whisper2Format: MessengerFormat {
     /// The members of a record that the format interprets.
     public static let payloadMembers = [
         "messageId", "groupId", "from", "to", "timestamp", "nonce", "ciphertext", "sig",
+        // The frame of a call.
+        "type", "payload",
     ]
     /// The members of a record that are encrypted, and those that prove or describe them.
     public static let encryptedMembers = ["nonce", "ciphertext", "sig"]
@@ -22,6 +25,11 @@ public enum Whisper2Format: MessengerFormat {
     ) throws -> MessengerEnvelope {
         guard let account = recipient.profiles.whisper2 else {
             throw MessengerError.noProfile(.whisper2)
+        }
+        if draft.body["type"]?.string == CallSignal.type,
+            case .call(let signal) = try MessageBody(draft.body).kind
+        {
+            return try seal(signal, draft, to: recipient.id, account, with: keys)
         }
         let own = try keys.whisper2Keys()
         let text = try draft.text(members: ["replyTo"])
@@ -55,6 +63,9 @@ public enum Whisper2Format: MessengerFormat {
         guard let account = recipient.profiles.whisper2 else {
             throw MessengerError.noProfile(.whisper2)
         }
+        if let call = try call(in: envelope.payload) {
+            return ["account": .string(call.frame.from.description)]
+        }
         // Both sides compute the same key for a box.
         return details(
             try Whisper2Message(record: envelope.payload), true, try keys.whisper2Keys(), account)
@@ -63,7 +74,7 @@ public enum Whisper2Format: MessengerFormat {
     /// Opens a message of a sender whose keys are known. Values outside the signature are in the message's details,
     /// under `untrusted`.
     ///
-    /// If the sender's signing key is not known, the message is not authenticated and has no sender.
+    /// If the sender's signing key is not known, the message is not authenticated, and its sender is only claimed.
     public static func open(_ envelope: MessengerEnvelope, with keys: MessengerKeys) throws
         -> Message
     {
@@ -82,22 +93,27 @@ public enum Whisper2Format: MessengerFormat {
         // A sender who knows only the account addresses the envelope to the account's key.
         let ids = [keys.ownID, KeyID(publicKey: try keys.whisper2Keys().signingKey)]
         guard envelope.to == nil || ids.contains(envelope.to) else { throw SuiteError.refused }
-        let message = try Whisper2Message(record: envelope.payload)
-        guard Timestamp.range.contains(message.frame.time / 1000) else { throw SuiteError.refused }
-        guard let sender = try keys.whisper2Account(message.frame.from) else {
-            throw SuiteError.refused
-        }
-        let own = try keys.whisper2Keys()
-        let account = (try? keys.ownWhisperID()) ?? message.to
-        let opened = try message.open(
-            with: own, as: account, from: sender.account, allowUnverified: true)
+        let call = try call(in: envelope.payload)
+        let message = try call == nil ? Whisper2Message(record: envelope.payload) : nil
+        guard let frame = call?.frame ?? message?.frame, let to = call?.to ?? message?.to,
+            Timestamp.range.contains(frame.time / 1000),
+            let sender = try keys.whisper2Account(frame.from)
+        else { throw SuiteError.refused }
         if let skew = keys.options.maximumSkew {
-            guard message.frame.skew(from: Timestamp.milliseconds()) <= skew else {
+            guard frame.skew(from: Timestamp.milliseconds()) <= skew else {
                 throw SuiteError.refused
             }
         }
+        let own = try keys.whisper2Keys()
+        let account = (try? keys.ownWhisperID()) ?? to
+        if let call {
+            return try self.opened(call, envelope, sender, own, as: account, with: keys)
+        }
+        guard let message else { throw SuiteError.refused }
+        let opened = try message.open(
+            with: own, as: account, from: sender.account, allowUnverified: true)
         return Message(
-            id: message.id, from: opened.isVerified ? sender.id : nil, to: keys.ownID,
+            id: message.id, from: sender.id, to: keys.ownID,
             time: Timestamp(seconds: message.frame.time / 1000), suite: .whisper2,
             authenticated: opened.isVerified,
             details: details(message, opened.isVerified, own, sender.account),
@@ -155,9 +171,29 @@ public enum Whisper2Format: MessengerFormat {
         ])
     }
 
+    /// The longest record, in bytes, that waits for the keys of its sender. The record is not authenticated yet.
+    static let waitingLimit = 32 << 10
+
+    /// Returns the account of a sender whose keys are not known, if the message is for the user and not longer than
+    /// ``waitingLimit``.
+    public static func unknownSender(
+        of envelope: MessengerEnvelope, with keys: MessengerKeys
+    ) throws -> UnknownSender? {
+        guard let message = try? Whisper2Message(record: envelope.payload),
+            try message.to == (try? keys.ownWhisperID()) ?? message.to,
+            try keys.whisper2Account(message.frame.from) == nil,
+            envelope.payload.serialized().count <= waitingLimit
+        else { return nil }
+        // An identity without words has no account.
+        _ = try keys.whisper2Keys()
+        let account = message.frame.from
+        return UnknownSender(id: account.accountID, account: account.description)
+    }
+
     /// The message's own id, which the signature covers.
     public static func repeatID(of envelope: MessengerEnvelope) -> String {
-        "whisper2/" + (envelope.payload["from"]?.string ?? "") + "/"
+        if envelope.payload["type"] != nil { return "whisper2/call/" + envelope.id }
+        return "whisper2/" + (envelope.payload["from"]?.string ?? "") + "/"
             + (envelope.payload["messageId"]?.string ?? "")
     }
 
@@ -179,6 +215,15 @@ public enum Whisper2Format: MessengerFormat {
     public static func envelope(
         of record: JSONObject, with keys: MessengerKeys
     ) throws -> MessengerEnvelope {
+        do {
+            if let call = try call(in: record) {
+                return MessengerEnvelope(
+                    id: id(of: call), messenger: .whisper2, to: keys.ownID,
+                    time: Timestamp(seconds: call.frame.time / 1000), payload: call.record)
+            }
+        } catch is Whisper2RecordError {
+            throw SuiteError.refused
+        }
         let record = tolerant(record)
         let message: Whisper2Message
         do {

@@ -1,4 +1,4 @@
-import Sotto
+public import Sotto
 
 /// The id of a Whisper2 account, `WSP-XXXX-XXXX-XXXX` in base32 (RFC 4648 §6): ten random symbols and two checksum
 /// symbols.
@@ -34,6 +34,11 @@ public struct WhisperID: Sendable, Hashable, CustomStringConvertible {
             characters.append(Self.alphabet[Int(symbol)])
         }
         description = String(decoding: characters, as: UTF8.self)
+    }
+
+    /// The id of a contact whose signing key is not known. It is not a key; see ``KeyID/init(account:of:)``.
+    public var accountID: KeyID {
+        KeyID(account: description, of: Profile.whisper2.rawValue)
     }
 
     /// Whether the last two symbols are the checksum of the first ten.

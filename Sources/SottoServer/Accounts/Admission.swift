@@ -7,6 +7,8 @@ public struct AdmissionPlan: Sendable {
     public var isByInvitation = false
     /// The ids of the operator's list, or `nil` without a list.
     public var list: Set<KeyID>?
+    /// The most invitations of a member that were used or are open.
+    public var invitationsPerMember: Int64 = 0
 
     /// Creates a plan that admits every id.
     public init() {}

@@ -1,7 +1,8 @@
 import Sotto
 import Synchronization
 
-/// Limits the space of what people publish: accounts with cards and login keys, records of rooms, and prekeys.
+/// Limits the space of what people publish: accounts with cards and login keys, records of rooms, prekeys, and where
+/// they want their wake-ups.
 ///
 /// The space is counted from the store at the start and then every minute. In between publications are added to it; one
 /// that is stored while a count runs may count twice until the next count. While the space is below half of the limit,
@@ -79,7 +80,10 @@ extension Change {
         case .update(_, .card(let bytes, _)), .update(_, .loginKey(let bytes, _)):
             DirectoryLimit.rowBytes + Int64(bytes.count)
         case .publishRoom(let room): DirectoryLimit.rowBytes + Int64(room.bytes.count)
-        case .store, .acknowledge, .claim, .claims, .update, .invite, .redeem, .meeting: 0
+        case .registerWake(let wake): DirectoryLimit.rowBytes + Int64(wake.bytes)
+        case .store, .acknowledge, .claim, .claims, .update, .invite, .revoke, .redeem, .meeting,
+            .unregisterWake:
+            0
         }
     }
 

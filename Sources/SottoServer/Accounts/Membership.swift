@@ -9,14 +9,20 @@ public enum Membership {
         public let id: KeyID
         /// The label of the invitation, or an empty text.
         public let label: String
+        /// The member who made the invitation, or `nil`.
+        public let inviter: KeyID?
         /// When the member was last active; it is noted at most once a day.
         public let active: Timestamp
     }
 
     /// An invitation that was not deleted.
     public struct Invitation: Sendable {
-        /// The operator's label, or an empty text.
+        /// The 16 bytes that identify the code, which cannot be computed from them.
+        public let tag: [UInt8]
+        /// The label of the operator or of the member who made the code, or an empty text.
         public let label: String
+        /// The member who made the code, or `nil` for the operator.
+        public let inviter: KeyID?
         /// When an unused code expires.
         public let expires: Timestamp
         /// The id that redeemed the code, or `nil`.
@@ -26,13 +32,16 @@ public enum Membership {
     /// Returns the members that were invited or admitted, in the order of their labels and ids.
     public static func members(in location: StoreLocation) throws(StoreError) -> [Member] {
         try opened(location) { store throws(StoreError) in
-            var labels: [KeyID: String] = [:]
-            for invitation in try store.invitations() where !invitation.label.isEmpty {
-                if let owner = invitation.owner { labels[owner] = invitation.label }
+            var used: [KeyID: StoredInvitation] = [:]
+            for invitation in try store.invitations() {
+                guard let owner = invitation.owner else { continue }
+                // One of the operator counts before one of a member.
+                if used[owner]?.inviter ?? invitation.inviter == nil { used[owner] = invitation }
             }
             return try store.members().map { member in
                 Member(
-                    id: member.id, label: labels[member.id] ?? "",
+                    id: member.id, label: used[member.id]?.label ?? "",
+                    inviter: used[member.id]?.inviter,
                     active: Timestamp(seconds: member.minute * 60))
             }.sorted { ($0.label, $0.id.description) < ($1.label, $1.id.description) }
         }
@@ -43,8 +52,8 @@ public enum Membership {
         try opened(location) { store throws(StoreError) in
             try store.invitations().map { invitation in
                 Invitation(
-                    label: invitation.label, expires: Timestamp(seconds: invitation.until * 60),
-                    owner: invitation.owner)
+                    tag: invitation.tag, label: invitation.label, inviter: invitation.inviter,
+                    expires: Timestamp(seconds: invitation.until * 60), owner: invitation.owner)
             }.sorted { ($0.expires, $0.label) < ($1.expires, $1.label) }
         }
     }
@@ -55,7 +64,7 @@ public enum Membership {
         _ count: Int, days: Int64, label: String = "", in store: StoreLocation
     ) throws(StoreError) -> [InvitationCode] {
         let codes = (0..<count).map { _ in InvitationCode() }
-        try change(store) { minute in
+        try change(store) { _, minute in
             codes.map {
                 .invite(
                     StoredInvitation(
@@ -66,21 +75,40 @@ public enum Membership {
         return codes
     }
 
-    /// Makes ids members, or ends their membership.
+    /// Whether a text may be a label: 1 to 64 bytes, without invisible characters.
+    public static func isLabel(_ text: String) -> Bool { StoredInvitation.isLabel(text) }
+
+    /// Makes ids members, or ends their membership and the open codes that they made.
     public static func set(_ ids: [KeyID], isMember: Bool, in store: StoreLocation)
         throws(StoreError)
     {
-        try change(store) { _ in ids.map { .update($0, .membership(isMember)) } }
+        try change(store) { store, _ throws(StoreError) in
+            let revoked =
+                isMember
+                ? []
+                : try store.invitations().filter { invitation in
+                    invitation.owner == nil && invitation.inviter.map(ids.contains) == true
+                }
+            return ids.map { .update($0, .membership(isMember)) } + revoked.map { .revoke($0.tag) }
+        }
     }
 
-    private static func change(_ location: StoreLocation, _ changes: (Int64) -> [Change])
-        throws(StoreError)
-    {
+    /// Ends the open code with a tag. Returns false if there is none: it was used or has been deleted.
+    public static func revoke(_ tag: [UInt8], in store: StoreLocation) throws(StoreError) -> Bool {
+        try change(store) { _, _ in [.revoke(tag)] } == [.published]
+    }
+
+    @discardableResult
+    private static func change(
+        _ location: StoreLocation,
+        _ changes: (any CopyableStore, Int64) throws(StoreError) -> [Change]
+    ) throws(StoreError) -> [Outcome] {
         let minute = RelayClock().minute
         let outcomes = try opened(location) { store throws(StoreError) in
-            try store.commit(changes(minute), at: minute)
+            try store.commit(changes(store, minute), at: minute)
         }
         guard !outcomes.contains(.diskFull) else { throw .full(name: location.name) }
+        return outcomes
     }
 
     /// Opens a store, which a relay may use, for one call.

@@ -19,7 +19,7 @@ extension PostgresStore {
         guard rows.count > 0 else { return nil }
         return StoredInvitation(
             tag: tag, key: rows.bytes(0, 0), until: rows.integer(0, 1), owner: rows.bytes(0, 2),
-            label: rows.bytes(0, 3))
+            label: rows.bytes(0, 3), inviter: rows.bytes(0, 4))
     }
 
     func invitations() throws(StoreError) -> [StoredInvitation] {
@@ -27,8 +27,17 @@ extension PostgresStore {
         return (0..<rows.count).map {
             StoredInvitation(
                 tag: rows.bytes($0, 0), key: rows.bytes($0, 1), until: rows.integer($0, 2),
-                owner: rows.bytes($0, 3), label: rows.bytes($0, 4))
+                owner: rows.bytes($0, 3), label: rows.bytes($0, 4), inviter: rows.bytes($0, 5))
         }
+    }
+
+    func invitationCount(of inviter: KeyID, at minute: Int64) throws(StoreError) -> Int64 {
+        var query = PostgresQuery("SELECT * FROM sotto.invitation_count($1, $2)")
+        query.add(minute)
+        query.add(inviter.publicKey)
+        let rows = try reader.rows(query)
+        // Behind PL/Proxy there is one row for each partition.
+        return (0..<rows.count).reduce(0) { $0 + rows.integer($1, 0) }
     }
 
     func members() throws(StoreError) -> [(id: KeyID, minute: Int64)] {

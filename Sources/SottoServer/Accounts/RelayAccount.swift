@@ -1,4 +1,5 @@
 import Sotto
+import SottoProgram
 import SottoWire
 
 /// The data that a relay keeps about an id, apart from its mail.
@@ -60,12 +61,21 @@ struct StoredInvitation: Sendable, Equatable {
     /// The 32 bytes of the code's public key, which verifies the proof in a login.
     let key: [UInt8]
     /// The minute, since 1970, at which the invitation expires.
-    let until: Int64
+    var until: Int64
     /// The id that redeemed the invitation, or `nil`.
     var owner: KeyID?
-    /// The operator's name for the invited person, or an empty text.
+    /// The name that the inviter gave the invited person, or an empty text.
     var label = ""
+    /// The member who made the code, or `nil` for the operator.
+    var inviter: KeyID?
 
-    /// Minutes for which an expired invitation is kept. One with a label that was redeemed is kept, because it names a member.
+    /// Whether a text may be a label: 1 to 64 bytes, without invisible characters. It stands in lists on terminals.
+    static func isLabel(_ text: String) -> Bool {
+        (1...WireLimits.labelBytes).contains(text.utf8.count)
+            && !text.unicodeScalars.contains(where: \.isInvisible)
+    }
+
+    /// Minutes for which an expired invitation is kept. One that was redeemed is kept longer if it has a label, because it names
+    /// a member, or an inviter, because it counts for the inviter's quota.
     static let keptMinutes: Int64 = 30 * 24 * 60
 }

@@ -27,14 +27,26 @@ extension StoreTransaction {
         return .published
     }
 
-    /// Stores an invitation.
-    func invite(_ invitation: StoredInvitation) throws(StoreError) -> Outcome {
+    /// Stores an invitation. A repetition succeeds.
+    func invite(_ invitation: StoredInvitation, most: Int64) throws(StoreError) -> Outcome {
+        if let inviter = invitation.inviter {
+            let count = try connection.integer(
+                SQLiteStore.countInvitations, inviter.publicKey, minute, invitation.tag)
+            guard count < most else { return .noMoreInvitations }
+        }
         try connection.run(
             """
-            INSERT INTO invitation (tag, key, until, owner, label) VALUES (?, ?, ?, x'', ?)
-            ON CONFLICT DO NOTHING
-            """, invitation.tag, invitation.key, invitation.until, Array(invitation.label.utf8))
+            INSERT INTO invitation (tag, key, until, owner, label, inviter)
+            VALUES (?, ?, ?, x'', ?, ?) ON CONFLICT DO NOTHING
+            """, invitation.tag, invitation.key, invitation.until, Array(invitation.label.utf8),
+            invitation.inviter?.publicKey ?? [])
         return .published
+    }
+
+    /// Deletes an invitation that was not used.
+    func revoke(_ tag: [UInt8]) throws(StoreError) -> Outcome {
+        try connection.run("DELETE FROM invitation WHERE tag = ? AND owner = x''", tag)
+        return connection.changes == 1 ? .published : .noInvitation
     }
 
     /// Gives an invitation to an owner for good. Repeating it for the same owner succeeds.
@@ -64,16 +76,29 @@ extension SQLiteStore {
     func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation? {
         try reader.use { connection throws(StoreError) in
             try connection.first(
-                "SELECT tag, key, until, owner, label FROM invitation WHERE tag = ?", tag
+                "SELECT tag, key, until, owner, label, inviter FROM invitation WHERE tag = ?", tag
             ) { row throws(StoreError) in StoredInvitation(row) }
         }
     }
 
     func invitations() throws(StoreError) -> [StoredInvitation] {
         try reader.use { connection throws(StoreError) in
-            try connection.rows("SELECT tag, key, until, owner, label FROM invitation") {
+            try connection.rows("SELECT tag, key, until, owner, label, inviter FROM invitation") {
                 row throws(StoreError) in StoredInvitation(row)
             }
+        }
+    }
+
+    /// Counts the used and open invitations of a member, without one that has a tag.
+    static let countInvitations =
+        """
+        SELECT count(*) FROM invitation
+        WHERE inviter = ?1 AND (owner <> x'' OR until > ?2) AND tag <> ?3
+        """
+
+    func invitationCount(of inviter: KeyID, at minute: Int64) throws(StoreError) -> Int64 {
+        try reader.use { connection throws(StoreError) in
+            try connection.integer(Self.countInvitations, inviter.publicKey, minute, [UInt8]())
         }
     }
 
@@ -124,7 +149,10 @@ extension SQLiteStore {
             WHERE minute <= ? AND (card <> x'' OR login_key <> x'')
             """, minute - RelayAccount.lifeMinutes)
         try connection.run(
-            "DELETE FROM invitation WHERE until <= ? AND (owner = x'' OR label = x'')",
+            """
+            DELETE FROM invitation
+            WHERE until <= ? AND (owner = x'' OR label = x'' AND inviter = x'')
+            """,
             minute - StoredInvitation.keptMinutes)
         return try forgetPreKeys(connection, at: minute, limit) || more
     }
@@ -155,6 +183,7 @@ extension SQLiteStore {
                     + (SELECT coalesce(sum(512 + length(body)), 0) FROM room)
                     + 4096 * (SELECT count(*) FROM prekey_owner)
                     + 64 * (SELECT count(*) FROM prekey_one_time)
+                    + (SELECT coalesce(sum(512 + length(url) + length(token)), 0) FROM wake)
                 """)
         }
     }
@@ -194,18 +223,21 @@ extension RelayAccount {
 }
 
 extension StoredInvitation {
-    /// Creates an invitation from its row, in which an empty owner means `nil`.
-    init(tag: [UInt8], key: [UInt8], until: Int64, owner: [UInt8], label: [UInt8]) {
+    /// Creates an invitation from its row, in which an empty owner or inviter means `nil`.
+    init(
+        tag: [UInt8], key: [UInt8], until: Int64, owner: [UInt8], label: [UInt8], inviter: [UInt8]
+    ) {
         self.init(
             tag: tag, key: key, until: until,
             owner: owner.isEmpty ? nil : KeyID(publicKey: owner),
-            label: String(decoding: label, as: UTF8.self))
+            label: String(decoding: label, as: UTF8.self),
+            inviter: inviter.isEmpty ? nil : KeyID(publicKey: inviter))
     }
 
-    /// Reads the columns tag, key, until, owner and label.
+    /// Reads the columns tag, key, until, owner, label and inviter.
     fileprivate init(_ row: PreparedStatement<StoreError>) {
         self.init(
             tag: row.bytes(0), key: row.bytes(1), until: row.integer(2), owner: row.bytes(3),
-            label: row.bytes(4))
+            label: row.bytes(4), inviter: row.bytes(5))
     }
 }

@@ -87,10 +87,33 @@ extension ConnectionState {
         case .room(let door):
             guard claims.admits(at: now) else { throw .busy }
             read(.room(door, to: requestID), to: sink)
+        case .turn:
+            let owner = try owned(nil)
+            guard let turn = policy.turn else { throw .noTurn }
+            respond(.turn(turn.credentials(for: owner, at: policy.clock.minute * 60)))
         case .puzzle: respond(givePuzzle())
         case .solution(let nonce, let counter):
             try takeSolution(nonce, counter)
             respond(.accepted)
+        case .registerWake(let registration, let mailbox):
+            let mailbox = try owned(mailbox)
+            guard policy.ownersWake?.admits(registration.address) == true else {
+                throw .wakeForbidden
+            }
+            read(.wake(mailbox, registration, to: requestID), to: sink)
+        case .unregisterWake(let kind, let mailbox):
+            commit(.unregisterWake(try owned(mailbox), kind), requestID, to: sink)
+        case .invite(let tag, let key, let label):
+            guard let member else { throw .loginRequired }
+            guard label.isEmpty || StoredInvitation.isLabel(label) else { throw .badFields }
+            guard policy.admission.isByInvitation else { throw .noInvitations }
+            let invitation = StoredInvitation(
+                tag: tag, key: key, until: WireLimits.invitationDays * 24 * 60, label: label,
+                inviter: member)
+            read(.invitations(invitation, of: member, to: requestID), to: sink)
+        case .announcements:
+            guard let uri = policy.announcements else { throw .noRoom }
+            respond(.announcements(uri: uri))
         case .openMeeting(let relay): try openMeeting(relay, requestID, at: now, to: sink)
         case .meeting(let request): try useMeeting(request, requestID, at: now, to: sink)
         case .putBlob(let piece):

@@ -324,7 +324,14 @@ struct ConnectionState {
             return
         }
         isPaused = false
-        if !isClosing { continueLogin(result, at: now, to: sink) }
+        guard !isClosing else { return }
+        switch result {
+        case .wake(let wake, let known, let requestID):
+            register(wake, replacing: known, requestID, at: now, to: sink)
+        case .invitations(let invitation, let member, let account, let count, let requestID):
+            invite(invitation, by: member, account, count, requestID, to: sink)
+        default: continueLogin(result, at: now, to: sink)
+        }
     }
 
     // MARK: Pushes

@@ -5,10 +5,10 @@ import Synchronization
 /// The subscriber of each mailbox: one connection, the newest.
 final class SubscriberRegistry: Sendable {
     private let consumers = Mutex<[KeyID: ClientConnection]>([:])
-    private let wakeUps = Mutex<WakeUps?>(nil)
+    private let wakeUps = Mutex<[WakeUps]>([])
 
-    /// Sets the wake-ups that announce mail in mailboxes without a subscriber.
-    func attach(_ wakeUps: WakeUps) { self.wakeUps.withLock { $0 = wakeUps } }
+    /// Adds wake-ups that announce mail in mailboxes without a subscriber.
+    func attach(_ wakeUps: WakeUps) { self.wakeUps.withLock { $0.append(wakeUps) } }
 
     /// The number of mailboxes with a subscriber.
     var count: Int { consumers.withLock { $0.count } }
@@ -16,7 +16,7 @@ final class SubscriberRegistry: Sendable {
     /// Makes a connection the subscriber of a mailbox. Returns the connection that it replaces, or `nil`.
     func subscribe(_ connection: ClientConnection, to mailbox: KeyID) -> ClientConnection? {
         let older = consumers.withLock { $0.updateValue(connection, forKey: mailbox) }
-        wakeUps.withLock { $0 }?.forget(mailbox)
+        for wakeUps in wakeUps.withLock({ $0 }) { wakeUps.forget(mailbox) }
         return older
     }
 
@@ -51,17 +51,19 @@ final class SubscriberRegistry: Sendable {
         }
     }
 
-    /// Notifies the subscribers of mailboxes that got mail; the values are numbers of envelopes. Mailboxes without a
-    /// subscriber may get a wake-up.
-    func wake(_ arrived: [KeyID: Int]) {
-        let wakeUps = wakeUps.withLock { $0 }
+    /// Notifies the subscribers of mailboxes that got mail. Mailboxes without a subscriber may get a wake-up.
+    func wake(_ arrived: [KeyID: Arrivals]) {
+        let all = wakeUps.withLock { $0 }
         let present = consumers.withLock { consumers -> [(ClientConnection, KeyID)] in
             // Under the lock: a later subscriber takes the wake-up back.
             if consumers.isEmpty {
-                wakeUps?.note(arrived)
+                for wakeUps in all { wakeUps.note(arrived) }
                 return []
             }
-            wakeUps?.note(arrived.filter { consumers[$0.key] == nil })
+            if !all.isEmpty {
+                let waiting = arrived.filter { consumers[$0.key] == nil }
+                for wakeUps in all { wakeUps.note(waiting) }
+            }
             return arrived.keys.compactMap { mailbox in
                 consumers[mailbox].map { ($0, mailbox) }
             }

@@ -12,7 +12,7 @@ struct PostgresBatch {
 
     /// The kind of rows that a statement returns.
     private enum Answer {
-        case none, stored, acknowledged, published(Int), redeemed(Int), room(Int)
+        case none, stored, acknowledged, published(Int), redeemed(Int), invited(Int), room(Int)
         case meeting(Int)
         /// Each row has the index of a claim: of a change, and in a batch its place there.
         case claimed([(place: Int, part: Int)])
@@ -69,7 +69,11 @@ struct PostgresBatch {
         case .claim(let owner, _, _): (.claim, [owner])
         case .claims(let claims): (.claim, claims.map(\.owner))
         case .update(let id, _), .redeem(_, let id): (.account, [id])
-        case .invite(let invitation): (.account, [KeyID(publicKey: invitation.key)])
+        case .invite(let invitation, _):
+            (.account, [KeyID(publicKey: invitation.key)] + [invitation.inviter].compactMap(\.self))
+        case .revoke: (.account, [])
+        case .registerWake(let wake): (.account, [wake.mailbox])
+        case .unregisterWake(let mailbox, _): (.account, [mailbox])
         case .publishRoom(let room): (.room, [room.door])
         // The changes of meetings are made one by one, in their order.
         case .meeting: (.meeting, [])
@@ -207,12 +211,32 @@ struct PostgresBatch {
             query.add(row.loginKey)
             query.add(row.loginKeyIssued)
             add(query, .published(place))
-        case .invite(let invitation):
-            var query = PostgresQuery("SELECT sotto.invite($1, $2, $3, $4)")
+        case .invite(let invitation, let most):
+            var query = PostgresQuery("SELECT sotto.invite($1, $2, $3, $4, $5, $6, $7)")
+            query.add(minute)
             query.add(invitation.tag)
             query.add(invitation.key)
             query.add(invitation.until)
             query.add(Array(invitation.label.utf8))
+            query.add(invitation.inviter?.publicKey ?? [])
+            query.add(most)
+            add(query, .invited(place))
+        case .revoke(let tag):
+            var query = PostgresQuery("SELECT sotto.revoke($1)")
+            query.add(tag)
+            add(query, .redeemed(place))
+        case .registerWake(let wake):
+            var query = PostgresQuery("SELECT sotto.register_wake($1, $2, $3, $4, $5)")
+            query.add(wake.mailbox.publicKey)
+            query.add(StoredWake.number(of: wake.registration.kind))
+            query.add(Array(wake.registration.url.utf8))
+            query.add(Array((wake.registration.token ?? "").utf8))
+            query.add(wake.until)
+            add(query, .published(place))
+        case .unregisterWake(let mailbox, let kind):
+            var query = PostgresQuery("SELECT sotto.unregister_wake($1, $2)")
+            query.add(mailbox.publicKey)
+            query.add(kind.map { StoredWake.number(of: $0) } ?? -1)
             add(query, .published(place))
         case .redeem(let tag, let owner):
             var query = PostgresQuery("SELECT sotto.redeem($1, $2, $3)")
@@ -238,6 +262,9 @@ struct PostgresBatch {
             if case .redeemed(let place) = answer {
                 outcomes[place] = rows.count > 0 ? .published : .noInvitation
             }
+            if case .invited(let place) = answer {
+                outcomes[place] = rows.count > 0 ? .published : .noMoreInvitations
+            }
             if case .room(let place) = answer {
                 outcomes[place] = rows.count > 0 ? .published : .conflict
             }
@@ -248,7 +275,7 @@ struct PostgresBatch {
             }
             for row in 0..<rows.count {
                 switch answer {
-                case .none, .published, .redeemed, .room, .meeting: break
+                case .none, .published, .redeemed, .invited, .room, .meeting: break
                 case .stored:
                     outcomes[Int(rows.integer(row, 0))] = Self.stored(rows.integer(row, 1))
                 case .acknowledged:

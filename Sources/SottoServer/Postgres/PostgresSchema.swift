@@ -13,8 +13,9 @@ import SottoDatabase
 /// | `account`, `update_account`, `adopt` | read and change accounts; clear stranger flags |
 /// | `room`, `publish_room`, `sweep_rooms` | read, store and delete the records of rooms |
 /// | `meeting`, `open_meeting`, `put_meeting`, `sweep_meetings` | read, make, use and delete the places of meetings |
-/// | `directory_use` | returns the space of accounts, rooms and prekeys |
-/// | `invite`, `invitation`, `redeem` | create, read and redeem invitations |
+/// | `directory_use` | returns the space of accounts, rooms, prekeys and registrations for wake-ups |
+/// | `invite`, `invitation`, `invitation_count`, `redeem`, `revoke` | create, read, count, redeem and delete invitations |
+/// | `wakes`, `register_wake`, `unregister_wake`, `sweep_wakes` | read, store and delete registrations for wake-ups |
 /// | `members`, `invitations` | list the members and the invitations |
 /// | `sweep`, `sweep_ended`, `sweep_accounts`, `sweep_mailboxes` | delete expired rows and empty mailboxes |
 /// | `put_blob`, `blob`, `blob_pieces`, `blobs`, `drop_blob` | store, read and delete blobs |

@@ -81,6 +81,7 @@ final class PostgresStore: CopyableStore {
         if try sweepAccounts(at: minute, strangers: strangers, Self.sweepRows) { more = true }
         if try sweepRooms(at: minute, Self.sweepRows) { more = true }
         if try sweepMeetings(at: second, Self.sweepRows) { more = true }
+        if try sweepWakes(at: minute, latest: latest, Self.sweepRows) { more = true }
         return try sweepMailboxes(latest: latest, Self.sweepRows) || more
     }
 

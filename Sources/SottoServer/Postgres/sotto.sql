@@ -10,7 +10,7 @@ CREATE SCHEMA IF NOT EXISTS sotto;
 CREATE TABLE IF NOT EXISTS sotto.schema_version (version bigint NOT NULL);
 -- The number belongs to the version and to the text of this part; a test says which one it must be.
 DO $$ BEGIN
-    INSERT INTO sotto.schema_version SELECT 18078824 EXCEPT SELECT version FROM sotto.schema_version;
+    INSERT INTO sotto.schema_version SELECT 19241313 EXCEPT SELECT version FROM sotto.schema_version;
     IF to_regprocedure('sotto.version()') IS NOT NULL
         OR (SELECT count(*) FROM sotto.schema_version) <> 1
     THEN
@@ -75,8 +75,15 @@ CREATE TABLE IF NOT EXISTS sotto.account (
 CREATE INDEX IF NOT EXISTS account_minute ON sotto.account (minute);
 CREATE TABLE IF NOT EXISTS sotto.invitation (
     tag bytea PRIMARY KEY, key bytea NOT NULL, until bigint NOT NULL, owner bytea NOT NULL,
-    label bytea NOT NULL
+    label bytea NOT NULL, inviter bytea NOT NULL
 );
+CREATE INDEX IF NOT EXISTS invitation_inviter ON sotto.invitation (inviter) WHERE inviter <> '';
+-- Where owners want the wake-ups of their mailboxes: the kind is 0 for messages and 1 for calls.
+CREATE TABLE IF NOT EXISTS sotto.wake (
+    key bytea NOT NULL, kind bigint NOT NULL, url bytea NOT NULL, token bytea NOT NULL,
+    until bigint NOT NULL, PRIMARY KEY (key, kind)
+);
+CREATE INDEX IF NOT EXISTS wake_until ON sotto.wake (until);
 -- The record of each room; the first publisher keeps the place.
 CREATE TABLE IF NOT EXISTS sotto.room (
     key bytea NOT NULL PRIMARY KEY, publisher bytea NOT NULL, seq bigint NOT NULL,
@@ -540,16 +547,25 @@ RETURNS SETOF bytea LANGUAGE sql STABLE SET enable_seqscan = off AS $$
 $$;
 
 CREATE OR REPLACE FUNCTION sotto.invitation(
-    of_tag bytea, OUT key bytea, OUT until bigint, OUT owner bytea, OUT label bytea)
+    of_tag bytea, OUT key bytea, OUT until bigint, OUT owner bytea, OUT label bytea,
+    OUT inviter bytea)
 RETURNS SETOF record LANGUAGE sql STABLE AS $$
-    SELECT key, until, owner, label FROM sotto.invitation WHERE tag = of_tag
+    SELECT key, until, owner, label, inviter FROM sotto.invitation WHERE tag = of_tag
 $$;
 
 -- Returns all invitations, of all partitions.
 CREATE OR REPLACE FUNCTION sotto.invitations(
-    OUT tag bytea, OUT key bytea, OUT until bigint, OUT owner bytea, OUT label bytea)
+    OUT tag bytea, OUT key bytea, OUT until bigint, OUT owner bytea, OUT label bytea,
+    OUT inviter bytea)
 RETURNS SETOF record LANGUAGE sql STABLE AS $$
-    SELECT tag, key, until, owner, label FROM sotto.invitation
+    SELECT tag, key, until, owner, label, inviter FROM sotto.invitation
+$$;
+
+-- Returns the number of invitations of a member that were used or are open, in each partition.
+CREATE OR REPLACE FUNCTION sotto.invitation_count(at_minute bigint, member bytea)
+RETURNS SETOF bigint LANGUAGE sql STABLE AS $$
+    SELECT count(*) FROM sotto.invitation
+    WHERE inviter = member AND (owner <> '' OR until > at_minute)
 $$;
 
 -- Returns all members with the minute of their last activity, of all partitions.
@@ -558,11 +574,57 @@ RETURNS SETOF record LANGUAGE sql STABLE AS $$
     SELECT key, minute FROM sotto.account WHERE member = 1
 $$;
 
+-- Returns a row unless the member has as many other invitations in this partition that were used or are open. A
+-- repetition succeeds.
 CREATE OR REPLACE FUNCTION sotto.invite(
-    new_tag bytea, new_key bytea, new_until bigint, new_label bytea)
+    at_minute bigint, new_tag bytea, new_key bytea, new_until bigint, new_label bytea,
+    member bytea, most bigint)
+RETURNS SETOF bigint LANGUAGE plpgsql AS $$
+BEGIN
+    IF member <> '' THEN
+        -- One at a time for each member: two must not count the same rows.
+        PERFORM pg_advisory_xact_lock(hashtextextended(encode(member, 'hex'), 7667000003));
+        IF (SELECT count(*) FROM sotto.invitation
+            WHERE inviter = member AND (owner <> '' OR until > at_minute) AND tag <> new_tag)
+            >= most
+        THEN
+            RETURN;
+        END IF;
+    END IF;
+    INSERT INTO sotto.invitation (tag, key, until, owner, label, inviter)
+        VALUES (new_tag, new_key, new_until, '', new_label, member) ON CONFLICT DO NOTHING;
+    RETURN NEXT 1;
+END $$;
+
+-- Returns a row if it deleted the invitation, which was not used.
+CREATE OR REPLACE FUNCTION sotto.revoke(of_tag bytea) RETURNS SETOF bigint LANGUAGE sql AS $$
+    DELETE FROM sotto.invitation WHERE tag = of_tag AND owner = '' RETURNING 1::bigint
+$$;
+
+-- Returns the registrations of mailboxes that are valid, with the numbers of messages that wait.
+CREATE OR REPLACE FUNCTION sotto.wakes(
+    at_minute bigint, ids bytea[], OUT key bytea, OUT kind bigint, OUT url bytea,
+    OUT token bytea, OUT until bigint, OUT waiting bigint)
+RETURNS SETOF record LANGUAGE sql STABLE SET enable_seqscan = off AS $$
+    SELECT wake.key, wake.kind, wake.url, wake.token, wake.until, coalesce(box.messages, 0)
+    FROM sotto.wake LEFT JOIN sotto.mailbox AS box ON box.key = wake.key
+    WHERE wake.key = ANY (ids) AND wake.until > at_minute
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.register_wake(
+    of_key bytea, of_kind bigint, new_url bytea, new_token bytea, new_until bigint)
 RETURNS SETOF bigint LANGUAGE sql AS $$
-    INSERT INTO sotto.invitation (tag, key, until, owner, label)
-        VALUES (new_tag, new_key, new_until, '', new_label) ON CONFLICT DO NOTHING
+    INSERT INTO sotto.wake (key, kind, url, token, until)
+        VALUES (of_key, of_kind, new_url, new_token, new_until)
+        ON CONFLICT (key, kind) DO UPDATE
+            SET url = new_url, token = new_token, until = new_until
+        RETURNING 1::bigint
+$$;
+
+-- A negative kind means all.
+CREATE OR REPLACE FUNCTION sotto.unregister_wake(of_key bytea, of_kind bigint)
+RETURNS SETOF bigint LANGUAGE sql AS $$
+    DELETE FROM sotto.wake WHERE key = of_key AND (of_kind < 0 OR kind = of_kind)
         RETURNING 1::bigint
 $$;
 
@@ -671,6 +733,8 @@ CREATE OR REPLACE FUNCTION sotto.directory_use() RETURNS SETOF bigint LANGUAGE s
         + coalesce((SELECT sum(512 + octet_length(body)) FROM sotto.room), 0)
         + 4096 * (SELECT count(*) FROM sotto.prekey_owner)
         + 64 * (SELECT count(*) FROM sotto.prekey_one_time)
+        + coalesce((SELECT sum(512 + octet_length(url) + octet_length(token))
+            FROM sotto.wake), 0)
     )::bigint
 $$;
 
@@ -923,7 +987,8 @@ BEGIN
     more := count = most;
     UPDATE sotto.account SET card = '', login_key = ''
         WHERE minute <= accounts AND (card <> '' OR login_key <> '');
-    DELETE FROM sotto.invitation WHERE until <= invitations AND (owner = '' OR label = '');
+    DELETE FROM sotto.invitation
+        WHERE until <= invitations AND (owner = '' OR label = '' AND inviter = '');
     WITH old AS (
         SELECT number FROM sotto.prekey_owner WHERE minute <= accounts
         LIMIT most FOR UPDATE SKIP LOCKED
@@ -966,6 +1031,21 @@ RETURNS SETOF boolean LANGUAGE sql AS $$
         SELECT key FROM sotto.room WHERE minute <= until LIMIT most FOR UPDATE SKIP LOCKED
     ), gone AS (
         DELETE FROM sotto.room USING old WHERE room.key = old.key RETURNING room.key
+    )
+    SELECT count(*) = most FROM gone
+$$;
+
+-- Deletes some registrations for wake-ups that ended by a minute; one that would end after the last minute ends then.
+-- Returns whether there may be more.
+CREATE OR REPLACE FUNCTION sotto.sweep_wakes(at_minute bigint, last_minute bigint, most bigint)
+RETURNS SETOF boolean LANGUAGE sql AS $$
+    UPDATE sotto.wake SET until = last_minute WHERE until > last_minute;
+    WITH old AS (
+        SELECT key, kind FROM sotto.wake WHERE until <= at_minute LIMIT most
+        FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM sotto.wake USING old
+        WHERE wake.key = old.key AND wake.kind = old.kind RETURNING 1
     )
     SELECT count(*) = most FROM gone
 $$;

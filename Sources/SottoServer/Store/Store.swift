@@ -35,13 +35,20 @@ protocol Store: Sendable {
     /// Returns the invitation with a tag of 16 bytes, or `nil`.
     func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation?
 
+    /// Returns the number of invitations of a member that were used or are open at a minute.
+    func invitationCount(of inviter: KeyID, at minute: Int64) throws(StoreError) -> Int64
+
+    /// Returns the registrations of mailboxes for wake-ups that are valid at a minute, with the numbers of messages that
+    /// wait.
+    func wakes(of mailboxes: [KeyID], at minute: Int64) throws(StoreError) -> [StoredWake]
+
     /// Returns the record of the room with a door, one line, or `nil`.
     func room(of door: KeyID) throws(StoreError) -> [UInt8]?
 
     /// Returns the place of a meeting with the message of a step, or `nil` if there is none at that second.
     func meeting(_ number: Int64, step: Int, at second: Int64) throws(StoreError) -> StoredMeeting?
 
-    /// Returns the space of all accounts, records of rooms and prekeys, as ``DirectoryLimit`` counts it.
+    /// Returns the space of all accounts, records of rooms, prekeys and registrations for wake-ups, as ``DirectoryLimit`` counts it.
     func directoryUse() throws(StoreError) -> Int64
 
     /// Clears the stranger flag of all mailboxes; a relay that is open to all does so at its start.
@@ -119,8 +126,14 @@ enum Change: Sendable {
     case update(KeyID, AccountUpdate)
     /// Store the record of a room, unless another key published it.
     case publishRoom(StoredRoom)
-    /// Store an invitation.
-    case invite(StoredInvitation)
+    /// Store an invitation; that of a member only if the member then has at most `most` that were used or are open.
+    case invite(StoredInvitation, most: Int64 = .max)
+    /// Delete the invitation with a tag, unless it was used.
+    case revoke([UInt8])
+    /// Store a registration for wake-ups in place of the one of its kind.
+    case registerWake(StoredWake)
+    /// Delete the registration of a mailbox of a kind, or all of them.
+    case unregisterWake(KeyID, WakeRegistration.Kind?)
     /// Give the invitation with a tag to an owner, unless another id has it.
     case redeem([UInt8], by: KeyID)
     /// Change the place of a meeting.
@@ -151,7 +164,8 @@ enum Change: Sendable {
         case .acknowledge(_, let ids, _): ids.count * 128
         case .publish(let publication, let head):
             head.count + publication.oneTimePreKeys.count * 64 + 128
-        case .claim, .invite, .redeem: 512
+        case .claim, .invite, .revoke, .redeem, .unregisterWake: 512
+        case .registerWake(let wake): wake.bytes + 256
         case .claims(let claims): claims.count * 512
         case .update(_, .card(let bytes, _)), .update(_, .loginKey(let bytes, _)):
             bytes.count + 256
@@ -165,8 +179,9 @@ enum Change: Sendable {
     var growth: Int64 {
         switch self {
         case .store(let envelope, _): Int64(envelope.bytes.count) * 5 / 4 + 512
-        case .acknowledge: 0
-        case .publish, .claim, .claims, .update, .publishRoom, .invite, .redeem, .meeting:
+        case .acknowledge, .revoke, .unregisterWake: 0
+        case .publish, .claim, .claims, .update, .publishRoom, .invite, .redeem, .meeting,
+            .registerWake:
             Int64(weight) * 5 / 4 + 512
         }
     }
@@ -176,7 +191,9 @@ enum Change: Sendable {
         switch self {
         case .store(let envelope, _): envelope.to
         case .acknowledge(let mailbox, _, _): mailbox
-        case .publish, .claim, .claims, .update, .publishRoom, .invite, .redeem, .meeting: nil
+        case .publish, .claim, .claims, .update, .publishRoom, .invite, .revoke, .redeem, .meeting,
+            .registerWake, .unregisterWake:
+            nil
         }
     }
 }
@@ -198,6 +215,8 @@ enum Outcome: Sendable, Equatable {
     case claimReused
     /// The invitation does not exist, has expired, or belongs to another id.
     case noInvitation
+    /// The member may not make more invitations.
+    case noMoreInvitations
     /// The outcome of a change to the place of the meeting with a number.
     case meeting(MeetingOutcome, Int64)
 }
@@ -220,6 +239,7 @@ extension Outcome {
         case .noBundle: .error(Refusal(.noBundle))
         case .claimReused: .error(Refusal(.conflict))
         case .noInvitation: .error(Refusal(.notAdmitted))
+        case .noMoreInvitations: .error(Refusal(.noInvitations))
         case .meeting(let outcome, let number): outcome.response(number)
         }
     }

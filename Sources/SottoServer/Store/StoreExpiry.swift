@@ -43,12 +43,13 @@ extension SQLiteStore {
             let accounts = try Self.forgetAccounts(connection, at: minute, rows)
             let rooms = try Self.forgetRooms(connection, at: minute, rows)
             let meetings = try Self.forgetMeetings(connection, at: second, rows)
+            let wakes = try Self.forgetWakes(connection, at: minute, latest: latest, rows)
             let strangers =
                 if strangers, let kept = retention.strangerMinutes {
                     try Self.forgetStrangers(connection, until: minute - kept, max(1, rows / 20))
                 } else { false }
             return expired || ended || found || emptied || forgotten || claims || accounts
-                || rooms || meetings || strangers
+                || rooms || meetings || wakes || strangers
         }
         // The sweep changed the counts that the memory caches.
         memory.mailboxes = [:]

@@ -108,6 +108,7 @@ enum StoreTable: String, CaseIterable {
     case account
     case invitation
     case room
+    case wake
 
     /// The columns; `isBytes` is false for integers.
     var columns: [(name: String, isBytes: Bool)] {
@@ -147,11 +148,16 @@ enum StoreTable: String, CaseIterable {
         case .invitation:
             [
                 ("tag", true), ("key", true), ("until", false), ("owner", true), ("label", true),
+                ("inviter", true),
             ]
         case .room:
             [
                 ("key", true), ("publisher", true), ("seq", false), ("minute", false),
                 ("body", true),
+            ]
+        case .wake:
+            [
+                ("key", true), ("kind", false), ("url", true), ("token", true), ("until", false),
             ]
         }
     }

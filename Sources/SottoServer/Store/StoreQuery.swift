@@ -17,6 +17,10 @@ enum StoreQuery: Sendable {
     case resume(SessionTokens.Session, to: String?)
     /// The data that decides about a publication of an owner.
     case publish(Change, of: KeyID, to: String?)
+    /// The registration for wake-ups that a mailbox has of the kind of a new one.
+    case wake(KeyID, WakeRegistration, to: String?)
+    /// The account of a member who makes an invitation, and the number of the member's invitations.
+    case invitations(StoredInvitation, of: KeyID, to: String?)
     /// The state of an owner's prekeys, for the answer to a login.
     case session(KeyID, token: String, to: String?)
     /// Envelopes to push to the subscriber of a mailbox.
@@ -30,6 +34,8 @@ enum StoreQuery: Sendable {
         case resume(SessionTokens.Session, RelayAccount?, to: String?)
         /// `space` is what the publication replaces, as ``DirectoryLimit`` counts it.
         case publish(Change, of: KeyID, RelayAccount?, isKnown: Bool, space: Int64, to: String?)
+        case wake(StoredWake, replacing: StoredWake?, to: String?)
+        case invitations(StoredInvitation, of: KeyID, RelayAccount?, count: Int64, to: String?)
         case session(KeyID, PreKeyStatus?, RelayAccount?, token: String, minute: Int64, to: String?)
         case push(KeyID, Page)
         /// The store has no space, which a read of a database server can need.
@@ -43,7 +49,7 @@ enum StoreQuery: Sendable {
         case .card: WireLimits.cardBytes
         case .room: WireLimits.roomBytes
         case .meeting: WireLimits.meetingBytes
-        case .login, .resume, .publish, .session, .push: 0
+        case .login, .resume, .publish, .wake, .invitations, .session, .push: 0
         }
     }
 
@@ -52,7 +58,8 @@ enum StoreQuery: Sendable {
         switch self {
         case .messages(_, _, _, _, let id), .card(_, let id), .room(_, let id),
             .meeting(_, _, _, let id), .login(_, _, let id),
-            .resume(_, let id), .publish(_, _, let id), .session(_, _, let id):
+            .resume(_, let id), .publish(_, _, let id), .session(_, _, let id),
+            .wake(_, _, let id), .invitations(_, _, let id):
             id
         case .push: nil
         }
@@ -62,7 +69,7 @@ enum StoreQuery: Sendable {
     var pauses: Bool {
         switch self {
         case .messages, .card, .room, .meeting, .push: false
-        case .login, .resume, .publish, .session: true
+        case .login, .resume, .publish, .wake, .invitations, .session: true
         }
     }
 
@@ -113,6 +120,18 @@ enum StoreQuery: Sendable {
             return .publish(
                 change, of: owner, account, isKnown: account != nil || status != nil,
                 space: change.space(replacing: account, status), to: requestID)
+        case .wake(let mailbox, let registration, let requestID):
+            let known = try store.wakes(of: [mailbox], at: clock.minute)
+                .first { $0.registration.kind == registration.kind }
+            let wake = StoredWake(
+                mailbox: mailbox, registration: registration,
+                until: clock.minute + StoredWake.lifeMinutes)
+            return .wake(wake, replacing: known, to: requestID)
+        case .invitations(var invitation, let member, let requestID):
+            invitation.until += clock.minute
+            return .invitations(
+                invitation, of: member, try store.account(of: member),
+                count: try store.invitationCount(of: member, at: clock.minute), to: requestID)
         case .session(let owner, let token, let requestID):
             return .session(
                 owner, try store.preKeys(of: owner), try store.account(of: owner), token: token,
@@ -163,8 +182,9 @@ extension Change {
         case .publish: status == nil ? 0 : directoryBytes
         case .update(_, .card): space(of: account?.card)
         case .update(_, .loginKey): space(of: account?.loginKey)
-        case .store, .acknowledge, .claim, .claims, .update, .publishRoom, .invite, .redeem,
-            .meeting:
+        case .store, .acknowledge, .claim, .claims, .update, .publishRoom, .invite, .revoke,
+            .redeem,
+            .meeting, .registerWake, .unregisterWake:
             0
         }
     }

@@ -11,7 +11,8 @@
 /// | `prekey_claim` | the result of each claim, to repeat it |
 /// | `account` | an id that is a member or published a record: its card, its RSA login key, the minute of the last login or fetch of the card; `member` is 1, or 2 after the removal |
 /// | `room` | the record of each room, by its door, with the key that published it |
-/// | `invitation` | tags and public keys of codes; `owner` is empty until the code is redeemed |
+/// | `invitation` | tags and public keys of codes; `owner` is empty until the code is redeemed, and `inviter` is the member who made the code, or empty |
+/// | `wake` | where owners want the wake-ups of their mailboxes, by kind: 0 for messages, 1 for calls; `token` is empty without one, `until` the minute of the expiry |
 /// | `meeting` | the places of meetings, for ten minutes: step 0 has the relay's name, 1 to 4 the messages, 5 stands for the end; `until` is a second |
 /// | `clock` | one row: the ``StoredClock`` |
 ///
@@ -74,8 +75,14 @@ extension SQLiteStore {
         CREATE INDEX room_minute ON room (minute);
         CREATE TABLE invitation (
             tag BLOB NOT NULL PRIMARY KEY, key BLOB NOT NULL, until INTEGER NOT NULL,
-            owner BLOB NOT NULL, label BLOB NOT NULL
+            owner BLOB NOT NULL, label BLOB NOT NULL, inviter BLOB NOT NULL
         );
+        CREATE INDEX invitation_inviter ON invitation (inviter) WHERE inviter <> x'';
+        CREATE TABLE wake (
+            key BLOB NOT NULL, kind INTEGER NOT NULL, url BLOB NOT NULL, token BLOB NOT NULL,
+            until INTEGER NOT NULL, PRIMARY KEY (key, kind)
+        ) WITHOUT ROWID;
+        CREATE INDEX wake_until ON wake (until);
         CREATE TABLE meeting (
             number INTEGER NOT NULL, step INTEGER NOT NULL, until INTEGER NOT NULL,
             body BLOB NOT NULL, PRIMARY KEY (number, step)

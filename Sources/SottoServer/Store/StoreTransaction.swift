@@ -42,7 +42,10 @@ struct StoreTransaction {
         case .claims(let claims): return try claim(claims)
         case .update(let id, let change): return try update(id, change)
         case .publishRoom(let room): return try publish(room)
-        case .invite(let invitation): return try invite(invitation)
+        case .invite(let invitation, let most): return try invite(invitation, most: most)
+        case .revoke(let tag): return try revoke(tag)
+        case .registerWake(let wake): return try register(wake)
+        case .unregisterWake(let mailbox, let kind): return try unregister(mailbox, kind)
         case .redeem(let tag, let owner): return try redeem(tag, by: owner)
         case .meeting(let change): return try apply(change)
         case .store, .acknowledge: preconditionFailure("a change to a mailbox without its row")
@@ -60,7 +63,8 @@ struct StoreTransaction {
             var removed = 0
             for id in ids where try acknowledge(id, handled, &row) { removed += 1 }
             return .acknowledged(removed: removed)
-        case .publish, .claim, .claims, .update, .publishRoom, .invite, .redeem, .meeting:
+        case .publish, .claim, .claims, .update, .publishRoom, .invite, .revoke, .redeem, .meeting,
+            .registerWake, .unregisterWake:
             return try apply(change)
         }
     }

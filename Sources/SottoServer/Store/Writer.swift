@@ -210,13 +210,13 @@ final class Writer: Sendable {
 
     /// Sends each connection its replies, with one task for each event loop.
     private func deliver(_ batch: [Entry], _ outcomes: [Outcome]) {
-        var arrived: [KeyID: Int] = [:]
+        var arrived: [KeyID: Arrivals] = [:]
         var bytes = 0
         var places: [ObjectIdentifier: Int] = [:]
         var replies: [(connection: ClientConnection, replies: [ClientConnection.Reply])] = []
         for (entry, outcome) in zip(batch, outcomes) {
             if outcome == .stored, case .store(let envelope, _) = entry.change {
-                arrived[envelope.to, default: 0] += 1
+                arrived[envelope.to, default: Arrivals()].add(envelope)
                 bytes += envelope.bytes.count
             } else if case .store(let envelope, _) = entry.change {
                 rates.refund(envelope.to, at: Monotonic.seconds())

@@ -1,5 +1,6 @@
 import NIOCore
 import Sotto
+public import SottoWire
 import Synchronization
 
 /// The notifications of owners about mail in mailboxes without a subscriber.
@@ -18,6 +19,8 @@ public struct WakePlan: Sendable {
     public var every: Double
     /// Seconds after which a running wake-up is aborted.
     public var timeout = 30.0
+    /// How often a wake-up that failed is repeated, each time after ``every`` seconds.
+    var retries = 0
 
     /// Creates a plan with these methods; `every` is the interval in seconds.
     public init(methods: [Method], every: Double) {
@@ -26,10 +29,32 @@ public struct WakePlan: Sendable {
     }
 }
 
-/// A mailbox to announce, and the number of its new messages.
+/// The envelopes that arrived in a mailbox.
+struct Arrivals: Sendable {
+    /// The number of all of them.
+    private(set) var all = 0
+    /// The number of those that belong to calls, by their time to live.
+    private(set) var calls = 0
+
+    /// Adds a stored envelope.
+    mutating func add(_ envelope: SottoWire.AddressedEnvelope) {
+        all += 1
+        if let ttl = envelope.ttl, ttl <= WireLimits.callSeconds { calls += 1 }
+    }
+}
+
+/// A mailbox to announce, and the number of its new messages or calls.
 struct WakeUp: Sendable {
-    let mailbox: KeyID
+    /// What is announced. Calls have announcements of their own if the owners choose where these go.
+    struct Subject: Sendable, Hashable {
+        let mailbox: KeyID
+        var isCall = false
+    }
+
+    let subject: Subject
     let count: Int
+
+    var mailbox: KeyID { subject.mailbox }
 }
 
 /// Announces new mail in mailboxes without a subscriber.
@@ -37,8 +62,7 @@ struct WakeUp: Sendable {
 /// It gets mail after the commit, and never delays the store. Only mailboxes of known ids are announced on a relay for
 /// members, where anonymous senders can write to any id. The first message is announced at once. Messages within the
 /// next seconds are announced when these are over, unless the mailbox was subscribed to meanwhile. A mailbox waits at
-/// most once, with a count that grows, and a known one is never dropped. An announcement has only the mailbox and the
-/// count.
+/// most once, with a count that grows, and a known one is never dropped.
 final class WakeUps: Sendable {
     /// The most wake-ups that run at once.
     static let runningLimit = 8
@@ -55,14 +79,16 @@ final class WakeUps: Sendable {
         case foreign
     }
 
-    /// Looks up the eligibilities of ids, and calls back from any thread.
+    /// Looks up the eligibilities of mailboxes, and calls back from any thread.
     typealias Lookup =
-        @Sendable ([KeyID], @escaping @Sendable ([KeyID: Eligibility]) -> Void)
+        @Sendable ([WakeUp.Subject], @escaping @Sendable ([WakeUp.Subject: Eligibility]) -> Void)
         -> Void
 
     private struct State {
         /// The messages since the last wake-up of each mailbox that waits for one or had one a short time ago.
-        var mailboxes: [KeyID: Int] = [:]
+        var mailboxes: [WakeUp.Subject: Int] = [:]
+        /// How often the last wake-ups of a mailbox failed.
+        var failures: [WakeUp.Subject: Int] = [:]
         var known = Queue()
         var unknown = Queue()
         var running = 0
@@ -74,7 +100,7 @@ final class WakeUps: Sendable {
                 let count = mailboxes[mailbox] ?? 0
                 if count > 0 {
                     mailboxes[mailbox] = 0
-                    return WakeUp(mailbox: mailbox, count: count)
+                    return WakeUp(subject: mailbox, count: count)
                 }
                 // The owner has fetched them meanwhile.
                 mailboxes[mailbox] = nil
@@ -85,14 +111,14 @@ final class WakeUps: Sendable {
 
     /// A queue of mailboxes.
     private struct Queue {
-        private var mailboxes: [KeyID] = []
+        private var mailboxes: [WakeUp.Subject] = []
         private var start = 0
 
         var count: Int { mailboxes.count - start }
 
-        mutating func add(_ mailbox: KeyID) { mailboxes.append(mailbox) }
+        mutating func add(_ mailbox: WakeUp.Subject) { mailboxes.append(mailbox) }
 
-        mutating func next() -> KeyID? {
+        mutating func next() -> WakeUp.Subject? {
             guard start < mailboxes.count else { return nil }
             defer {
                 start += 1
@@ -106,46 +132,64 @@ final class WakeUps: Sendable {
     }
 
     private let every: TimeAmount
+    private let retries: Int
+    private let separatesCalls: Bool
     private let loop: any EventLoop
     private let counters: Counters
     private let targets: [any WakeTarget]
     private let lookup: Lookup
     private let state = Mutex(State())
 
-    /// Starts wake-ups as planned, for the ids that `lookup` allows.
+    /// Starts wake-ups as planned, for the ids that `lookup` allows. With `owners` they go where the owners want them, and
+    /// otherwise to the targets of the plan.
     init(
-        _ plan: WakePlan, loop: any EventLoop, counters: Counters, lookup: @escaping Lookup
+        _ plan: WakePlan, loop: any EventLoop, counters: Counters, owners: OwnersWake? = nil,
+        lookup: @escaping Lookup
     ) {
         every = .nanoseconds(Int64(plan.every * 1e9))
+        retries = plan.retries
+        separatesCalls = owners != nil
         self.loop = loop
         self.counters = counters
         self.lookup = lookup
         let timeout = TimeAmount.nanoseconds(Int64(plan.timeout * 1e9))
-        targets = plan.methods.map { method in
-            switch method {
-            case .command(let words): WakeCommand(words, timeout: timeout, loop: loop)
-            case .post(let address): WakePost(address, timeout: timeout, loop: loop)
+        targets =
+            owners.map { [$0] }
+            ?? plan.methods.map { method in
+                switch method {
+                case .command(let words): WakeCommand(words, timeout: timeout, loop: loop)
+                case .post(let address): WakePost(address, timeout: timeout, loop: loop)
+                }
             }
-        }
     }
 
     /// Notes stored mail in mailboxes without a subscriber.
-    func note(_ arrived: [KeyID: Int]) {
+    func note(_ arrived: [KeyID: Arrivals]) {
         guard !arrived.isEmpty else { return }
-        let new = state.withLock { state -> [KeyID] in
+        let new = state.withLock { state -> [WakeUp.Subject] in
             guard !state.isStopped else { return [] }
-            return arrived.compactMap { mailbox, count in
-                let earlier = state.mailboxes[mailbox]
-                state.mailboxes[mailbox] = (earlier ?? 0) + count
-                return earlier == nil ? mailbox : nil
+            var new: [WakeUp.Subject] = []
+            func add(_ subject: WakeUp.Subject, _ count: Int) {
+                guard count > 0 else { return }
+                let earlier = state.mailboxes[subject]
+                state.mailboxes[subject] = (earlier ?? 0) + count
+                if earlier == nil { new.append(subject) }
             }
+            for (mailbox, arrivals) in arrived {
+                let calls = separatesCalls ? arrivals.calls : 0
+                add(WakeUp.Subject(mailbox: mailbox), arrivals.all - calls)
+                add(WakeUp.Subject(mailbox: mailbox, isCall: true), calls)
+            }
+            return new
         }
         guard !new.isEmpty else { return }
         lookup(new) { self.admit(new, $0) }
     }
 
     /// Queues the mailboxes that may be announced.
-    private func admit(_ mailboxes: [KeyID], _ eligibilities: [KeyID: Eligibility]) {
+    private func admit(
+        _ mailboxes: [WakeUp.Subject], _ eligibilities: [WakeUp.Subject: Eligibility]
+    ) {
         let left = state.withLock { state -> Int in
             var left = 0
             for mailbox in mailboxes {
@@ -156,7 +200,9 @@ final class WakeUps: Sendable {
                 case .unknown:
                     state.mailboxes[mailbox] = nil
                     left += 1
-                case .foreign: state.mailboxes[mailbox] = nil
+                case .foreign:
+                    state.mailboxes[mailbox] = nil
+                    state.failures[mailbox] = nil
                 }
             }
             return left
@@ -168,7 +214,10 @@ final class WakeUps: Sendable {
     /// Notes that the owner has subscribed to a mailbox.
     func forget(_ mailbox: KeyID) {
         state.withLock { state in
-            if state.mailboxes[mailbox] != nil { state.mailboxes[mailbox] = 0 }
+            for isCall in [false, true] {
+                let subject = WakeUp.Subject(mailbox: mailbox, isCall: isCall)
+                if state.mailboxes[subject] != nil { state.mailboxes[subject] = 0 }
+            }
         }
     }
 
@@ -204,16 +253,36 @@ final class WakeUps: Sendable {
                 self.counters.add(isDone ? .wakeUps : .failedWakeUps)
             }
         }
-        EventLoopFuture.andAllComplete(results, on: loop).whenComplete { _ in
+        EventLoopFuture.whenAllComplete(results, on: loop).whenSuccess { results in
             self.state.withLock { $0.running -= 1 }
+            self.noteEnd(wakeUp, isDone: results.allSatisfy { (try? $0.get()) ?? false })
             // Not called directly: many wake-ups that fail at once would make a deep stack.
             self.loop.execute { self.sendNext() }
         }
-        loop.scheduleTask(in: every) { self.endInterval(wakeUp.mailbox) }
+        loop.scheduleTask(in: every) { self.endInterval(wakeUp.subject) }
+    }
+
+    /// Notes the end of a wake-up. One that failed waits again, until it failed too often.
+    private func noteEnd(_ wakeUp: WakeUp, isDone: Bool) {
+        guard retries > 0 else { return }
+        let subject = wakeUp.subject
+        let needsInterval = state.withLock { state -> Bool in
+            let failures = isDone ? 0 : (state.failures[subject] ?? 0) + 1
+            guard !state.isStopped, 1...retries ~= failures else {
+                state.failures[subject] = nil
+                return false
+            }
+            state.failures[subject] = failures
+            let earlier = state.mailboxes[subject]
+            state.mailboxes[subject] = (earlier ?? 0) + wakeUp.count
+            return earlier == nil
+        }
+        // Without an entry its interval has ended, and nothing else would announce the mailbox again.
+        if needsInterval { loop.scheduleTask(in: every) { self.endInterval(subject) } }
     }
 
     /// Ends the interval of a mailbox, and announces messages that came meanwhile.
-    private func endInterval(_ mailbox: KeyID) {
+    private func endInterval(_ mailbox: WakeUp.Subject) {
         let isDue = state.withLock { state -> Bool in
             guard !state.isStopped, let count = state.mailboxes[mailbox] else { return false }
             if count == 0 { state.mailboxes[mailbox] = nil }

@@ -20,6 +20,10 @@ public struct Contact: Sendable, Equatable {
     public var getsTyping = false
     /// Whether the contact gets signals that the user is online.
     public var getsPresence = false
+    /// The parts of the owner's profile that this contact sees, of ``detailParts``. Every contact sees the other parts.
+    public var seenDetails: Set<OwnerProfile.Part> = []
+    /// Whether messages are sent again without a question after the contact lost a state. A changed key ends it.
+    public var getsRepeats = false
     /// Accounts in other messengers, learned from the messengers' own codes and not from a card, by the messengers'
     /// names. The state does not interpret them.
     public var accounts = JSONObject()
@@ -35,6 +39,9 @@ public struct Contact: Sendable, Equatable {
     public var changed: Card?
     /// When the contact was added.
     public let added: Timestamp
+
+    /// The parts of the owner's profile that only some contacts see.
+    public static let detailParts: Set<OwnerProfile.Part> = [.phone, .location]
 
     /// The suites that can be set for a contact.
     public static let suites: Set<Suite> = [.sealed, .ratchet]
@@ -76,7 +83,7 @@ public struct Contact: Sendable, Equatable {
     }
 
     /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","receipts","typing",
-    /// "presence","added","profiles","compared","address","formerAddresses","card","changed"}`. A card that was given as
+    /// "presence","seenDetails","repair","added","profiles","compared","address","formerAddresses","card","changed"}`. A card that was given as
     /// a URI is a string; an address is its salt, which is useless without the identity.
     public var record: JSONObject {
         JSONObject([
@@ -86,6 +93,12 @@ public struct Contact: Sendable, Equatable {
             ("receipts", getsReceipts ? .bool(true) : nil),
             ("typing", getsTyping ? .bool(true) : nil),
             ("presence", getsPresence ? .bool(true) : nil),
+            (
+                "seenDetails",
+                seenDetails.isEmpty
+                    ? nil : .array(seenDetails.map(\.rawValue).sorted().map { .string($0) })
+            ),
+            ("repair", getsRepeats ? .string("auto") : nil),
             ("added", .string(added.description)),
             ("profiles", accounts.members.isEmpty ? nil : .object(accounts)),
             ("compared", compared.isEmpty ? nil : compared.json),
@@ -119,6 +132,12 @@ public struct Contact: Sendable, Equatable {
         getsReceipts = try fields["receipts"].optional?.bool() ?? false
         getsTyping = try fields["typing"].optional?.bool() ?? false
         getsPresence = try fields["presence"].optional?.bool() ?? false
+        let seen = try fields["seenDetails"].optional?.list {
+            (field) throws(FieldError) in
+            try field.text { name in Self.detailParts.first { $0.rawValue == name } }
+        }
+        seenDetails = Set(seen ?? [])
+        getsRepeats = try fields["repair"].optional?.text { $0 == "auto" ? true : nil } ?? false
         accounts = try fields["profiles"].optional?.object() ?? JSONObject()
         compared = try fields["compared"].optional?.value { ComparedKeys($0) } ?? ComparedKeys()
         address = try fields["address"].optional?.value(Self.address)

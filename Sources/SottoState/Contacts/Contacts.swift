@@ -159,9 +159,10 @@ extension StateTransaction {
         hasAnyContact = nil
     }
 
-    /// Removes a contact. Its opened messages and its sessions stay.
+    /// Removes a contact with its profile. Its opened messages and its sessions stay.
     public func remove(id: KeyID) throws(StateError) {
         try connection.run("DELETE FROM contact WHERE peer = ?", store.mark(id))
+        try removeProfile(of: id)
         contacts[id] = .some(nil)
         hasAnyContact = nil
     }
@@ -170,6 +171,9 @@ extension StateTransaction {
 extension StateTransaction {
     /// Removes a contact that cannot be read, by its whole name or its id.
     package func remove(unreadable text: String) throws(StateError) {
+        try connection.run(
+            "DELETE FROM profile WHERE peer IN (SELECT peer FROM contact WHERE name = ?)",
+            store.mark(name: text))
         try connection.run("DELETE FROM contact WHERE name = ?", store.mark(name: text))
         if let id = KeyID(text) { try remove(id: id) }
         contacts = [:]

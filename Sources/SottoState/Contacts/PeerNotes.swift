@@ -15,6 +15,20 @@ extension StateTransaction {
         case suite
         /// A ``CardDelivery``.
         case card
+        /// The keyed hash of the parts of the owner's profile that were sent last, 8 bytes.
+        case profile
+        /// When the profile that was sent last was issued, in seconds.
+        case profileIssued = "profile issued"
+        /// When the peer was last told that this state was lost, in seconds.
+        case repairMade = "repair made"
+        /// When the peer last told that its state was lost, by this machine's clock, in seconds.
+        case repairTaken = "repair taken"
+        /// The same by the peer's clock.
+        case repairWritten = "repair written"
+        /// The day since 1970 on which messages were last sent again after such a loss, times 1,000, plus their number.
+        case repeated
+        /// When an envelope that could not be opened last claimed to be from the peer, in seconds.
+        case unopened
     }
 
     private func name(_ note: PeerNote, _ mark: [UInt8]) -> String {

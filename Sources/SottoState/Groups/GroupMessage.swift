@@ -28,7 +28,8 @@ extension StoredGroup {
         switch body.kind {
         case .delete(let target), .pin(let target, _), .unpin(let target):
             target.from == author || rank >= state.policy.pin
-        case .other(.group): false
+        // A call is between two people.
+        case .other(.group), .other(.repair), .call: false
         default: true
         }
     }

@@ -94,6 +94,12 @@ public struct HistoryEntry: Sendable, Hashable {
     }
     /// Whether the message was imported, and its author is only claimed.
     public var isImported: Bool { record["imported"] == .bool(true) }
+    /// Whether it is a received message whose sender is known, but not authenticated: of an account in another messenger whose
+    /// signing key was not known.
+    public var isUnauthenticated: Bool {
+        direction == .received && peer != nil && !isImported && !isGone
+            && record["authenticated"] == .bool(false)
+    }
     /// Whether it is a message to a group, not a body about one.
     var isOfGroup: Bool {
         conversation.group != nil
@@ -113,6 +119,10 @@ extension HistoryEntry.Kind {
     init(_ body: MessageBody?) {
         switch body?.kind {
         case .pin, .unpin: self = .pin
+        // The other signals of a call change the line of its offer.
+        case .call(let signal) where signal.kind != .offer: self = .event
+        // It changes no message, and is shown.
+        case .other(.repair): self = .content
         case .reaction, .edit, .delete, .receipt, .typing, .presence, .profile, .history, .other:
             self = .event
         case .text, .data, .file, .timer, .call, .system, .unknown, nil: self = .content

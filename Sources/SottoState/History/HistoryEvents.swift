@@ -2,7 +2,7 @@ import Sotto
 import SottoDatabase
 
 /// Events: messages that change others. A deletion erases its target when both are here, in either order; receipts
-/// change the state of sent messages. The rest is applied when a message is shown, by ``MessageView``.
+/// change the state of sent messages; a profile replaces the earlier one. The rest is applied when a message is shown, by ``MessageView``.
 extension StateTransaction {
     /// The maximum number of events of one author on one message. Above it, the oldest are erased and counted.
     package static let eventsPerAuthor: Int64 = 64
@@ -18,6 +18,11 @@ extension StateTransaction {
         _ number: Int64, _ body: MessageBody, in row: ConversationRow, author: KeyID?,
         _ direction: HistoryEntry.Direction, at time: Timestamp, isImported: Bool = false
     ) throws(StateError) {
+        if case .profile(let profile) = body.kind {
+            guard let peer = row.conversation.peer, !isImported else { return }
+            return try direction == .sent
+                ? noteSent(profile, to: peer) : take(profile, of: peer, from: author, at: time)
+        }
         if case .receipt(let receipt) = body.kind {
             if receipt.group != nil {
                 guard direction == .received, !isImported, let peer = row.conversation.peer else {
@@ -27,6 +32,10 @@ extension StateTransaction {
             }
             // A receipt is for one person. All members of a group would see this one.
             guard row.conversation.group == nil else { return }
+        }
+        if let signal = body.call {
+            return try link(
+                number, signal, in: row, author: author, at: time, isImported: isImported)
         }
         for id in body.targetIDs {
             let marks = store.marks(of: id, in: row.conversation)

@@ -175,7 +175,8 @@ extension StateTransaction {
             written: message.written, body: body, direction: direction, kind: kind,
             state: isClaim(record) ? .claimed : message.state, time: message.received,
             expires: expires,
-            digest: message.digest, author: author, isClaimed: !isOwn,
+            // A claim stays one in the owner's backup.
+            digest: message.digest, author: author, isClaimed: !isOwn || isClaim(record),
             origin: .init(
                 place: isOwn ? place : min(place, HistoryPlace.rank(now.seconds)),
                 isUnread: message.isUnread))

@@ -128,6 +128,11 @@ extension StateTransaction {
             }
             row.isChanged = true
             conversations[row.conversation] = row
+            if let signal = message.body?.call {
+                try link(
+                    number, signal, in: row, author: author, at: time,
+                    isImported: message.isClaimed)
+            }
             if case .timer(let seconds)? = message.body?.kind, author != nil,
                 row.conversation.peer != nil, !message.isClaimed
             {
@@ -289,6 +294,8 @@ extension IdentityStore {
         _ known: HistoryEntry.Kind?, digest: [UInt8], author: KeyID?, _ time: Timestamp
     ) -> NewMessage {
         let body = MessageBody(local: message.body)
+        var message = message
+        if let signal = body?.call { message.body = signal.kept }
         let kind = known ?? HistoryEntry.Kind(body)
         let conversation = Conversation(of: message, owner: owner.id)
         let mark =

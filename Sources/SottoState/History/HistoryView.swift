@@ -64,6 +64,9 @@ public struct MessageView: Sendable {
     /// The erased events above ``StateTransaction/eventsPerAuthor``, by author.
     public fileprivate(set) var dropped: [Dropped] = []
 
+    /// The call that the message offers, or `nil`. Its ``Call/body`` is the present content.
+    public private(set) var call: Call?
+
     /// When the relay deletes the file of the message, or deleted it, if it keeps files for ``Blob/lifetime``; `nil` without a
     /// file at a relay.
     public private(set) var fileEnd: Timestamp?
@@ -97,6 +100,13 @@ public struct MessageView: Sendable {
         if body?["type"]?.string == "file", entry.file?.place != nil, let sent = entry.shownTime {
             fileEnd = endOfFile(sent)
         }
+    }
+
+    /// Shows a call in place of its offer.
+    fileprivate mutating func show(_ call: Call?) {
+        guard let call, !entry.isGone else { return }
+        self.call = call
+        versions = [Version(body: call.body, time: entry.time)]
     }
 
     /// Returns when the relay deletes a file that was first sent at a time. A repeat brings it to the relay again only if the relay
@@ -192,6 +202,7 @@ extension IdentityStore {
                 }
                 let events = try self.events(on: id, in: row, connection, &conversations)
                 var view = MessageView(entry, events: events, owner: owner.id)
+                if let signal = entry.call { view.show(try call(signal.call, in: row, connection)) }
                 view.dropped = try dropped(on: id, in: row, events, connection)
                 if view.fileEnd != nil {
                     view.isFileFetched = try isFileFetched(entry.number, connection)

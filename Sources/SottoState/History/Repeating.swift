@@ -158,7 +158,7 @@ extension StateTransaction {
         _ entry: HistoryEntry, _ lastUnread: inout [GroupID: HistoryPlace?]
     ) throws(StateError) -> RepeatableMessage {
         guard entry.direction == .sent, !entry.isGone, !entry.isRepeat, let time = entry.time,
-            let body = entry.record["body"]?.object
+            let body = entry.record["body"]?.object, body["type"]?.string != RepairBody.type
         else { return .gone }
         guard let id = entry.conversation.group else {
             guard entry.conversation.peer != nil, let id = entry.id, Envelope.isID(id) else {

@@ -12,23 +12,26 @@ extension StateTransaction {
         case verified
         /// The comparison was withdrawn.
         case unverified
+        /// The contact sent another profile.
+        case profile
     }
 
     /// Adds a message about the contact `peer` to the conversation with it.
     ///
     /// `former` is the contact's id before a new key was accepted. Nothing is added if no message was exchanged under
-    /// this id.
+    /// this id. `members` are further members of the body.
     public func recordSystem(
         _ event: SystemEvent, about peer: KeyID, former: KeyID? = nil,
-        at time: Timestamp = .now()
+        members: [(String, JSON?)] = [], at time: Timestamp = .now()
     ) throws(StateError) {
         let isUsed = try store.conversationRow(.peer(former ?? peer), connection) != nil
         guard isUsed, peer != owner.id else { return }
         let id = Envelope.newID()
-        let body = JSONObject([
-            ("type", .string("system")), ("event", .string(event.rawValue)),
-            ("former", former.map { .string($0.description) }),
-        ])
+        let body = JSONObject(
+            [
+                ("type", .string("system")), ("event", .string(event.rawValue)),
+                ("former", former.map { .string($0.description) }),
+            ] + members)
         // It has no suite, because nothing was encrypted.
         let record = JSONObject([
             ("v", .integer(1)), ("type", .string("message")), ("id", .string(id)),

@@ -160,12 +160,14 @@ extension StateTransaction {
         return try store.events(on: id, in: row, connection)
     }
 
-    /// Returns the ids of the envelopes of an own message. A message to a group without readers has no envelope. `people` are those of
-    /// groups that were read before.
+    /// Returns the ids of the envelopes of an own message. A message to a group without readers and a system message have no
+    /// envelope. `people` are those of groups that were read before.
     func envelopeIDs(
         of entry: HistoryEntry, _ people: inout [GroupID: [KeyID]]
     ) throws(StateError) -> [String] {
-        guard let id = entry.id else { return [] }
+        guard let id = entry.id, entry.record["body"]?.object?["type"] != .string("system") else {
+            return []
+        }
         guard let group = entry.conversation.group else { return [id] }
         guard entry.copies ?? 0 > 0, Envelope.isID(id) else { return [] }
         if people[group] == nil { people[group] = try self.people(of: group) }

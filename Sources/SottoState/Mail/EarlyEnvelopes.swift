@@ -70,10 +70,11 @@ extension StateTransaction {
         try connection.run(
             """
             UPDATE inbox SET envelope = NULL, chain = NULL, state = 3
-            WHERE chain IS NOT NULL AND (day < ?1 OR number <= (
+            WHERE chain IS NOT NULL AND (arrived < ?1 OR number <= (
                 SELECT number FROM inbox WHERE chain IS NOT NULL
                 ORDER BY number DESC LIMIT 1 OFFSET ?2))
-            """, try settledTime(at: time).seconds / 86_400 - Self.earlyDays, Self.earlyCount)
+            """, (try settledTime(at: time).seconds / Self.day - Self.earlyDays) * Self.day,
+            Self.earlyCount)
         return connection.changes
     }
 

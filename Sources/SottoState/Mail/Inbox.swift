@@ -93,9 +93,9 @@ extension IdentityStore {
                     guard isStored else { continue }
                     try connection.run(
                         """
-                        INSERT INTO inbox (id, day, failures, envelope, state)
+                        INSERT INTO inbox (id, arrived, failures, envelope, state)
                         VALUES (?, ?, 0, ?, ?)
-                        """, id, Self.today, envelope, mode.state.rawValue)
+                        """, id, Timestamp.now().seconds, envelope, mode.state.rawValue)
                     continue
                 }
                 switch state {
@@ -192,6 +192,22 @@ extension IdentityStore {
             "UPDATE inbox SET envelope = NULL, chain = NULL, state = 3 WHERE id = ? AND state = 2")
     }
 
+    /// Deletes envelopes that were printed and not opened, and dead letters, so that a later copy is not printed. Returns their number.
+    public func forget(_ ids: [String]) throws(StateError) -> Int {
+        try database.transaction { connection throws(StateError) in
+            var count = 0
+            for id in ids {
+                try connection.run(
+                    """
+                    UPDATE inbox SET envelope = NULL, chain = NULL, state = 3
+                    WHERE id = ? AND state IN (1, 2, 4) AND envelope IS NOT NULL
+                    """, id)
+                count += connection.changes
+            }
+            return count
+        }
+    }
+
     /// Deletes ids that no relay will repeat, and early envelopes above the limits of
     /// ``StateTransaction/markEarly(id:envelope:from:position:)``. Also deletes keys of skipped messages that no relay keeps
     /// any longer. Returns the number of deleted early envelopes.
@@ -202,7 +218,8 @@ extension IdentityStore {
             let early = try transaction.forgetEarly(at: time)
             try transaction.forgetOldSkipped(at: transaction.settledTime(at: time))
             try connection.run(
-                "DELETE FROM inbox WHERE envelope IS NULL AND day < ?", Self.today - Self.knownDays)
+                "DELETE FROM inbox WHERE envelope IS NULL AND arrived < ?",
+                (Self.today - Self.knownDays) * StateTransaction.day)
             return early
         }
     }

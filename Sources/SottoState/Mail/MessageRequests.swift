@@ -11,6 +11,21 @@ public struct MessageRequest: Sendable {
     public let firstSeen: Timestamp
     /// The sender's card from the last message that carried one, or `nil`. Its name is only claimed.
     public let card: Card?
+    /// The sender's account in another messenger, if the messages cannot be opened before its keys are known; else `nil`.
+    public let account: String?
+}
+
+/// A sender of whom only an account in another messenger is known, as a message claims it.
+public struct UnknownSender: Sendable, Hashable {
+    /// The id of the account, which is not a key; see ``KeyID/init(account:of:)``.
+    public let id: KeyID
+    /// The account, as its messenger writes it.
+    public let account: String
+
+    /// Creates a sender.
+    public init(id: KeyID, account: String) {
+        (self.id, self.account) = (id, account)
+    }
 }
 
 extension IdentityStore {
@@ -45,12 +60,13 @@ extension IdentityStore {
             WHERE aside = 0 GROUP BY peer ORDER BY first
             """
         ) { row throws(StateError) -> MessageRequest? in
-            guard let (sender, card) = try sender(ofRequests: row.bytes(0), connection) else {
+            guard let sender = try sender(ofRequests: row.bytes(0), connection) else {
                 return nil
             }
             return MessageRequest(
-                from: sender, count: Int(row.integer(1)),
-                firstSeen: Timestamp(seconds: row.integer(2)), card: card)
+                from: sender.id, count: Int(row.integer(1)),
+                firstSeen: Timestamp(seconds: row.integer(2)), card: sender.card,
+                account: sender.account)
         }.compactMap(\.self)
     }
 
@@ -62,15 +78,16 @@ extension IdentityStore {
         }
     }
 
-    /// Returns the sender with a keyed hash and the sender's last card, from the sender's requests that can be read; `nil`
-    /// without one.
+    /// Returns the sender with a keyed hash and the sender's last card or account, from the sender's requests that can be
+    /// read; `nil` without one.
     private func sender(
         ofRequests mark: [UInt8], _ connection: StateConnection
-    ) throws(StateError) -> (id: KeyID, card: Card?)? {
+    ) throws(StateError) -> (id: KeyID, card: Card?, account: String?)? {
         let rows = try connection.rows(
             "SELECT id, sealed FROM request WHERE peer = ? ORDER BY number DESC", mark
         ) { (id: $0.text(0), sealed: $0.bytes(1)) }
         var sender: KeyID?
+        var account: String?
         for (id, sealed) in rows {
             let content = try readable(.request, Array(id.utf8)) { () throws(StateError) in
                 let content = try unseal(sealed, .request(id: id))
@@ -82,13 +99,11 @@ extension IdentityStore {
             guard let content else { continue }
             sender = KeyID(publicKey: Array(content[..<32]))
             // The signature was verified before the row was stored.
-            if let record = try? JSON.object(parsing: Array(content[32...])),
-                let card = try? Card(stored: record)
-            {
-                return (card.id, card)
-            }
+            let record = try? JSON.object(parsing: Array(content[32...]))
+            if let record, let card = try? Card(stored: record) { return (card.id, card, nil) }
+            if let name = record?["account"]?.string { account = name }
         }
-        return sender.map { ($0, nil) }
+        return sender.map { ($0, nil, account) }
     }
 
     /// Returns the waiting envelopes of one sender, listed or set aside, one line each, in the order of arrival.
@@ -110,15 +125,16 @@ extension StateTransaction {
         try store.requests(connection)
     }
 
-    /// Stores an envelope as a message request, with the card of the sender that it carries. Returns whether it is stored:
-    /// `false` if the sender has too many.
+    /// Stores an envelope as a message request, with the card of the sender that it carries, or the account of a sender
+    /// without a known key. Returns whether it is stored: `false` if the sender has too many.
     ///
     /// When the list is full, the newest message of the sender with the most messages is set aside for a sender who has
     /// fewer, even with the new message. If all senders have few, the first message of a new sender replaces a random
     /// message from the hour in which the most arrived: an attacker who fills the list with new ids displaces those
     /// ids. Messages of contacts are not displaced.
     public func request(
-        _ envelope: [UInt8], id: String, from sender: KeyID, card: Card? = nil
+        _ envelope: [UInt8], id: String, from sender: KeyID, card: Card? = nil,
+        account: String? = nil
     ) throws(StateError) -> Bool {
         let mark = store.mark(sender)
         if try connection.exists("SELECT 1 FROM request WHERE id = ?", id) { return true }
@@ -132,7 +148,8 @@ extension StateTransaction {
             guard let victim = try victim(of: theirs.listed) else { return false }
             try setAside(victim)
         }
-        let content = sender.publicKey + (card?.record?.serialized() ?? [])
+        let known = card?.record ?? account.map { ["account": .string($0)] }
+        let content = sender.publicKey + (known?.serialized() ?? [])
         try connection.run(
             "INSERT INTO request (peer, id, seen, sealed, envelope) VALUES (?, ?, ?, ?, ?)", mark,
             id, Timestamp.now().seconds, store.seal(content, .request(id: id)), envelope)

@@ -38,7 +38,9 @@ extension StateTransaction {
     /// unconfirmed key change are left out, and members with a relay of which neither the owner nor the policy of the
     /// group knows.
     public func bundleWishes(at time: Timestamp = .now()) throws(StateError) -> [BundleWish] {
-        let peers = try connection.rows("SELECT DISTINCT peer FROM session") { $0.bytes(0) }
+        let peers = try connection.rows("SELECT DISTINCT peer FROM session WHERE retired = 0") {
+            $0.bytes(0)
+        }
         let hasSession = Set(peers)
         var wishes: [BundleWish] = []
         func isNeeded(_ mark: [UInt8]) throws(StateError) -> Bool {

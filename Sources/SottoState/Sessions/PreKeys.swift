@@ -33,7 +33,8 @@ extension StateTransaction {
         at time: Timestamp = .now(), oneTime count: Int = batch, replacing: Bool = false,
         relay: String? = nil
     ) throws(StateError) -> PreKeyPublication {
-        let (signed, postQuantum) = try currentPair(at: time)
+        let isWanted = try takeRenewal()
+        let (signed, postQuantum) = try currentPair(at: time, renewing: isWanted)
         var fresh: [PreKeyBundle.PreKey] = []
         for id in try numbers(.oneTime, count, at: time) {
             let key = SecretPreKey(.oneTime, id: id)
@@ -51,8 +52,10 @@ extension StateTransaction {
             oneTimePreKeys: fresh, oneTimeFrom: UInt32(clamping: from))
     }
 
-    /// Returns the publication for `relay` after the relay reported its stock, or `nil` if the stock is sufficient, or if nothing
-    /// was ever published, by this state or by one that was lost.
+    /// Returns the publication for `relay` after the relay reported its stock, or `nil` if the stock is sufficient or
+    /// nothing was ever published.
+    ///
+    /// A state without prekeys whose owner has some at the relay is new: the publication replaces those of the lost state.
     ///
     /// `signedID` and `oneTimeMark` are the highest numbers that the relay accepted; it accepts only higher ones. The
     /// relay's report is not authenticated, so it cannot cause an early renewal of a signed prekey or the deletion of a
@@ -62,13 +65,15 @@ extension StateTransaction {
         at time: Timestamp = .now()
     ) throws(StateError) -> PreKeyPublication? {
         let signed = try newest(.signed)
-        // A state that was made anew replaces the prekeys of the lost one, which nobody can open messages with.
-        let hasPublished = try connection.exists(
-            "SELECT 1 FROM prekey WHERE kind = ?", SecretPreKey.Kind.signed.rawValue)
-        guard hasPublished || signedID > 0 else { return nil }
+        let isFirst = try !hasPreKeys()
+        guard !isFirst || signedID > 0 || oneTimeMark > 0 else { return nil }
         // The relay has seen higher numbers than this state: a later state was lost, and with it the secrets of the
         // relay's prekeys above our last number.
         let isBehind = try oneTimeMark > last(.oneTime)
+        let lastSigned = try last(.signed)
+        if !isFirst, isBehind || signedID > lastSigned {
+            try remember(NewState.Cause.behind.name, time.seconds)
+        }
         var count = 0
         let isDaily = try isRefillDue(for: relay, at: time)
         let isLow = oneTime < Self.replenishBelow && isDaily
@@ -76,7 +81,8 @@ extension StateTransaction {
             count = min(Self.batch, Self.dailyLimit - (try madeToday(for: relay, at: time)))
         }
         // One that cannot be read is renewed.
-        let isDue = signed.map { Self.isDue($0.made, at: time) } ?? true
+        let isWanted = try wantsRenewal()
+        let isDue = isWanted || signed.map { Self.isDue($0.made, at: time) } ?? true
         guard isDue || count > 0 || signedID < signed?.key.id ?? 0 else { return nil }
         if count > 0 {
             try raise(.oneTime, to: oneTimeMark)
@@ -87,7 +93,27 @@ extension StateTransaction {
             for kind in [SecretPreKey.Kind.signed, .postQuantum] { try raise(kind, to: signedID) }
         }
         return try publication(
-            at: time, oneTime: max(0, count), replacing: isBehind && count > 0, relay: relay)
+            at: time, oneTime: max(0, count), replacing: (isBehind || isFirst) && count > 0,
+            relay: relay)
+    }
+
+    /// Returns whether this state ever made a signed prekey.
+    public func hasPreKeys() throws(StateError) -> Bool {
+        try connection.exists(
+            "SELECT 1 FROM prekey WHERE kind = ?", SecretPreKey.Kind.signed.rawValue)
+    }
+
+    private static let renewal = "prekeys wanted"
+
+    /// Lets the next publication have new signed prekeys, whatever the age of the present ones: the user says that the relay can
+    /// have others.
+    func wantRenewal() throws(StateError) { try remember(Self.renewal, 1) }
+
+    private func wantsRenewal() throws(StateError) -> Bool { try remembered(Self.renewal) != nil }
+
+    private func takeRenewal() throws(StateError) -> Bool {
+        try connection.run("DELETE FROM number WHERE name = ?", Self.renewal)
+        return connection.changes > 0
     }
 
     /// Returns whether a signed prekey of this date must be replaced: it is seven days old, or its date is more than a
@@ -158,11 +184,12 @@ extension StateTransaction {
 
     /// Returns the current signed prekeys. Both are new if one is missing or due: a relay takes a post-quantum prekey
     /// only together with a new X25519 prekey.
-    private func currentPair(at time: Timestamp) throws(StateError) -> (
+    private func currentPair(at time: Timestamp, renewing: Bool) throws(StateError) -> (
         signed: (key: SecretPreKey, made: Timestamp),
         postQuantum: (key: SecretPreKey, made: Timestamp)
     ) {
-        if let signed = try newest(.signed), let postQuantum = try newest(.postQuantum),
+        if !renewing, let signed = try newest(.signed),
+            let postQuantum = try newest(.postQuantum),
             !Self.isDue(signed.made, at: time), !Self.isDue(postQuantum.made, at: time)
         {
             return (signed, postQuantum)

@@ -14,7 +14,8 @@ extension IdentityStore {
     public func sessionSummary(with peer: KeyID) throws(StateError) -> SessionSummary? {
         try use { connection throws(StateError) in
             let rows = try connection.rows(
-                "SELECT number, used, began, tag, sealed FROM session WHERE peer = ?", mark(peer)
+                "SELECT number, used, began, tag, sealed FROM session WHERE peer = ? AND retired = 0",
+                mark(peer)
             ) { row throws(StateError) -> (PeerSession.Candidate, began: Timestamp)? in
                 guard let session = try session(row.bytes(4), tag: row.bytes(3), of: peer) else {
                     return nil

@@ -8,6 +8,8 @@ struct SessionSlot {
     var session: PeerSession
     /// Increases with each session that begins and each received message.
     var used: Int64
+    /// Whether no message is sent in the session any more, because one side lost its state.
+    var isRetired = false
     var isChanged = false
 
     /// The session in the choice of the one that sends. A session that is not written yet is the last that began.
@@ -20,10 +22,10 @@ struct SessionSlot {
 public enum SessionError: Error, Sendable, Equatable {
     /// No session with the peer exists, and no bundle to begin one.
     case nothingToSendWith(KeyID)
-    /// The message belongs to an unknown session.
-    case unknownSession
-    /// The message begins a session with prekeys that do not exist here, or no longer.
-    case preKeyGone
+    /// The message belongs to an unknown session. It claims to be from this peer.
+    case unknownSession(KeyID)
+    /// The message begins a session with prekeys that do not exist here, or no longer. It claims to be from this peer.
+    case preKeyGone(KeyID)
     /// The message begins a session that began before and was deleted.
     case begunBefore
     /// The envelope does not name its sender.
@@ -56,8 +58,9 @@ extension StateTransaction {
     public func hasSession(
         with peer: KeyID, isClassical: Bool = false
     ) throws(StateError) -> Bool {
-        guard isClassical else { return try !slots(peer).isEmpty }
-        return try allSlots(peer).contains { !$0.session.origin.isPostQuantum }
+        try allSlots(peer).contains {
+            !$0.isRetired && (!isClassical || !$0.session.origin.isPostQuantum)
+        }
     }
 
     /// Begins a session from a bundle and deletes the stored bundle, so that it begins no second session.
@@ -97,7 +100,7 @@ extension StateTransaction {
         // Only the responder's session before its first message cannot send, and it is never stored.
         var all = try allSlots(peer)
         let usable = all.indices.filter {
-            !isClassical || !all[$0].session.origin.isPostQuantum
+            !all[$0].isRetired && (!isClassical || !all[$0].session.origin.isPostQuantum)
         }
         guard let choice = PeerSession.sending(among: usable.map { all[$0].candidate }) else {
             throw SessionError.nothingToSendWith(peer)
@@ -201,7 +204,7 @@ extension StateTransaction {
         if let step = try attempt(recent) { return step }
         if let step = try attempt(try olderSlots(of: peer)) { return step }
         if let failure { throw failure }
-        throw SessionError.unknownSession
+        throw SessionError.unknownSession(peer)
     }
 
     private func accept(_ header: PreKeyHeader, _ envelope: Envelope) throws -> Step {
@@ -224,14 +227,13 @@ extension StateTransaction {
     }
 
     private func secrets(for header: PreKeyHeader) throws -> PeerSession.PreKeys {
+        let gone = SessionError.preKeyGone(KeyID(publicKey: header.identityKey))
         func find(_ kind: SecretPreKey.Kind, _ id: UInt32?) throws -> SecretPreKey? {
             guard let id else { return nil }
-            guard let key = try secretPreKey(kind, id) else { throw SessionError.preKeyGone }
+            guard let key = try secretPreKey(kind, id) else { throw gone }
             return key
         }
-        guard let signed = try find(.signed, header.signedPreKeyID) else {
-            throw SessionError.preKeyGone
-        }
+        guard let signed = try find(.signed, header.signedPreKeyID) else { throw gone }
         return PeerSession.PreKeys(
             signed: signed, postQuantum: try find(.postQuantum, header.kem?.preKeyID),
             oneTime: try find(.oneTime, header.oneTimePreKeyID))
@@ -319,14 +321,27 @@ extension StateTransaction {
         of peer: KeyID, _ condition: String, _ values: repeat each Value
     ) throws(StateError) -> [SessionSlot] {
         try connection.rows(
-            "SELECT number, tag, used, sealed FROM session WHERE peer = ? " + condition,
+            "SELECT number, tag, used, sealed, retired FROM session WHERE peer = ? " + condition,
             store.mark(peer), repeat each values
         ) { row throws(StateError) -> SessionSlot? in
             let session = try store.session(row.bytes(3), tag: row.bytes(1), of: peer)
             return session.map {
-                SessionSlot(number: row.integer(0), session: $0, used: row.integer(2))
+                SessionSlot(
+                    number: row.integer(0), session: $0, used: row.integer(2),
+                    isRetired: row.integer(4) != 0)
             }
         }.compactMap(\.self)
+    }
+
+    /// Ends all sessions with a peer for sending: the next message begins another one. Messages that are on their way are still
+    /// opened in them. A bundle of the peer that was claimed before is deleted, and a new one can be claimed at once.
+    func retireSessions(with peer: KeyID) throws(StateError) {
+        var all = try allSlots(peer)
+        for place in all.indices { all[place].isRetired = true }
+        sessions[peer] = all
+        try connection.run("UPDATE session SET retired = 1 WHERE peer = ?", store.mark(peer))
+        try forgetBundle(of: peer)
+        try removeNote(.bundleTried, mark: store.mark(peer))
     }
 
     /// Writes the changed sessions. This is the last operation of a transaction.
@@ -350,10 +365,12 @@ extension StateTransaction {
         defer { wipe(&bytes) }
         try connection.run(
             """
-            INSERT INTO session (number, peer, tag, used, began, sealed) VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO session (number, peer, tag, used, began, sealed, retired)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (number) DO UPDATE SET used = excluded.used, sealed = excluded.sealed
             """, slot.number, store.mark(peer), slot.session.tag, slot.used,
-            Timestamp.now().seconds, store.seal(bytes, .session(tag: slot.session.tag)))
+            Timestamp.now().seconds, store.seal(bytes, .session(tag: slot.session.tag)),
+            slot.isRetired ? 1 : 0)
     }
 
     private func hasBegun(_ tag: [UInt8]) throws(StateError) -> Bool {
@@ -369,12 +386,27 @@ extension StateTransaction {
 }
 
 extension SessionError {
-    /// Whether the message could be opened with a state that this one does not have: it was lost, or is older than a backup.
-    package var isOfLostState: Bool {
+    /// The peer from whom a message of a lost session claims to be, or `nil` for another error. It is not authenticated.
+    public var claimedSender: KeyID? {
         switch self {
-        case .unknownSession, .preKeyGone: true
-        default: false
+        case .unknownSession(let peer), .preKeyGone(let peer): peer
+        default: nil
         }
+    }
+
+    /// Returns the failure of a message of a lost session, with a name for the claimed sender.
+    public func failure(claimed name: String) -> Failure {
+        let what =
+            if case .preKeyGone = self {
+                "begins a session with a prekey that is not in this state"
+            } else {
+                "belongs to a session that is not in this state"
+            }
+        return Failure(
+            .noKey, "the message, which claims to be from \(name), \(what)",
+            hint:
+                "if this state is new or was restored, tell your contacts: sotto contact repair --send"
+        )
     }
 }
 
@@ -386,18 +418,8 @@ extension SessionError: FailureError {
             Failure(
                 .noKey, "no session with the recipient, and no prekey bundle to begin one",
                 hint: "claim a bundle: sotto recv --bundle \(peer)")
-        case .unknownSession:
-            Failure(
-                .noKey, "the message belongs to a session that is not in this state",
-                hint:
-                    "this state is new or from a backup; send the sender a message, or ask for a new session"
-            )
-        case .preKeyGone:
-            Failure(
-                .noKey, "the message begins a session with a prekey that is not in this state",
-                hint:
-                    "a repeated message, or this state is new or from a backup; publish new prekeys: sotto keygen prekeys | sotto send"
-            )
+        case .unknownSession(let peer), .preKeyGone(let peer):
+            failure(claimed: peer.description.prefix(16) + "…")
         case .begunBefore:
             Failure(.replay, "the message begins a session that began before and was deleted")
         case .noSender:

@@ -4,7 +4,7 @@ import SottoMessages
 import SottoState
 import SottoTool
 
-/// A backup: records of the contacts, the conversations, the groups and all messages, one on each line, signed by the identity and
+/// A backup: records of the contacts, the profiles, the conversations, the groups and all messages, one on each line, signed by the identity and
 /// encrypted as an age file. It has the keys of the stored chats, and no sessions and no chains of groups.
 ///
 /// sotto-formats(5), HISTORY BACKUP.
@@ -32,6 +32,9 @@ struct Backup {
             "time": .string(Timestamp.now().description),
         ])
         for contact in try store.contacts() { try lines.write(contact.record) }
+        for (id, profile) in try store.profiles() {
+            try lines.write(ProfileRecord(id: id, profile).record)
+        }
         for chat in try store.chats() { try lines.write(chat) }
         var read: [Conversation: HistoryPlace] = [:]
         for summary in try store.conversations() {

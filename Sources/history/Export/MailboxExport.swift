@@ -130,7 +130,10 @@ struct MailboxExport {
     private func person(of entry: HistoryEntry, conversation: String) throws -> Person {
         let author = entry.author(history.store.owner.id)?.description ?? "unknown"
         let name = try people.author(of: entry) ?? entry.chatName ?? conversation
-        return Person(name: entry.isImported ? name + " (imported)" : name, address: author)
+        let mark =
+            entry.isImported
+            ? " (imported)" : entry.isUnauthenticated ? " (not authenticated)" : ""
+        return Person(name: name + mark, address: author)
     }
 
     /// The header of a message, with the line that separates it from the one before.

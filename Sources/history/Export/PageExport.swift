@@ -30,6 +30,7 @@ struct PageExport {
                 if isFirst {
                     try write(
                         "<section>\n<h1 dir=\"auto\">\(Self.escaped(name))</h1>\n"
+                            + profile(of: summary.conversation)
                     )
                     isFirst = false
                 }
@@ -130,7 +131,10 @@ struct PageExport {
         article header b { color: var(--ink); overflow-wrap: anywhere; }
         article p { margin: .15rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
         article p.note { color: var(--faint); font-style: italic; }
-        article img { display: block; max-width: 100%; height: auto; border-radius: .5rem; }
+        article img, aside img { display: block; max-width: 100%; height: auto;
+          border-radius: .5rem; }
+        aside { color: var(--faint); font-size: .85rem; }
+        aside p { margin: .15rem 0; overflow-wrap: anywhere; }
         p.change { margin: .75rem 0; font-size: .85rem; color: var(--faint); text-align: center;
           overflow-wrap: anywhere; }
         blockquote { margin: .25rem 0; padding-left: .6rem; border-left: 3px solid var(--line);
@@ -159,9 +163,7 @@ struct PageExport {
             let isText: Bool
             if case .text? = parsed?.kind { isText = true } else { isText = false }
             if case .file(let file)? = parsed?.kind, let picture = file.thumbnail {
-                // The sender chose the bytes, and their form was checked. They are shown as nothing but a JPEG picture.
-                let data = JSON.base64(picture).string ?? ""
-                lines.append("<img src=\"data:image/jpeg;base64,\(data)\" alt=\"\">")
+                lines += Self.image(picture)
             }
             lines.append(
                 "<p\(isText ? "" : " class=\"note\"") dir=\"auto\">\(Self.escaped(text))</p>")
@@ -177,6 +179,30 @@ struct PageExport {
         }
         lines.append("</article>\n")
         return lines.joined(separator: "\n")
+    }
+
+    /// Returns the element of a picture in the page; none for one that a browser would need much memory for. Its author
+    /// chose the bytes, and their form was checked. They are shown as nothing but a JPEG picture.
+    private static func image(_ picture: [UInt8]) -> [String] {
+        guard JPEGSize(of: picture)?.isSmall == true else { return [] }
+        let data = JSON.base64(picture).string ?? ""
+        return ["<img src=\"data:image/jpeg;base64,\(data)\" alt=\"\">"]
+    }
+
+    /// Returns what the contact of a conversation claims, or an empty text.
+    private func profile(of conversation: Conversation) throws -> String {
+        guard let peer = conversation.peer,
+            let profile = try history.store.profile(of: peer), !profile.parts.isEmpty
+        else { return "" }
+        let texts = [
+            ("calls itself", profile.name), ("about", profile.about), ("phone", profile.phone),
+            ("location", profile.location),
+        ]
+        let lines = texts.compactMap { label, text in
+            text.map { "<p>\(label): “<bdi>\(Self.escaped($0))</bdi>”</p>" }
+        }
+        let picture = profile.avatar.map(Self.image) ?? []
+        return (["<aside>"] + picture + lines + ["</aside>\n"]).joined(separator: "\n")
     }
 
     private func author(of entry: HistoryEntry) throws -> String {

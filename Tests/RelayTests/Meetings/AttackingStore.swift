@@ -72,6 +72,14 @@ final class AttackingStore: Store {
         try store.invitation(tag)
     }
 
+    func invitationCount(of inviter: KeyID, at minute: Int64) throws(StoreError) -> Int64 {
+        try store.invitationCount(of: inviter, at: minute)
+    }
+
+    func wakes(of mailboxes: [KeyID], at minute: Int64) throws(StoreError) -> [StoredWake] {
+        try store.wakes(of: mailboxes, at: minute)
+    }
+
     func room(of door: KeyID) throws(StoreError) -> [UInt8]? { try store.room(of: door) }
 
     func meeting(_ number: Int64, step: Int, at second: Int64) throws(StoreError)

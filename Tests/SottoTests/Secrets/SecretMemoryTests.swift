@@ -62,9 +62,9 @@ struct SecretMemoryTests {
         /// Expects that the old secrets are not in the process, or that one is if it leaks.
         func check(_ probe: SecretProbeProcess, leaks: Bool) {
             let memory = probe.memory
-            let found = old.filter { memory.contains($0.bytes) }.map(\.name)
+            let found = old.filter { memory.contains(secret: $0.bytes) }.map(\.name)
             #expect(found.isEmpty != leaks, "\(found)")
-            for (name, bytes) in current { #expect(memory.contains(bytes), "\(name)") }
+            for (name, bytes) in current { #expect(memory.contains(secret: bytes), "\(name)") }
         }
     }
 
@@ -315,29 +315,8 @@ private final class SecretProbeProcess {
     var memory: ProcessMemory { ProcessMemory(of: process) }
 }
 
-/// A copy of the writable memory of a process (proc(5)).
-private struct ProcessMemory {
-    private let regions: [[UInt8]]
-
-    init(of process: pid_t) {
-        let file = open("/proc/\(process)/mem", O_RDONLY)
-        defer { close(file) }
-        let maps = String(
-            decoding: TemporaryDirectory.contents("/proc/\(process)/maps"), as: UTF8.self)
-        regions = maps.split(separator: "\n").compactMap { line in
-            let words = line.split(separator: " ")
-            guard words.count > 1, words[1].hasPrefix("rw") else { return nil }
-            let ends = words[0].split(separator: "-").compactMap { Int($0, radix: 16) }
-            guard ends.count == 2 else { return nil }
-            var bytes = [UInt8](repeating: 0, count: ends[1] - ends[0])
-            return pread(file, &bytes, bytes.count, ends[0]) == bytes.count ? bytes : nil
-        }
-    }
-
+extension ProcessMemory {
     /// Whether the memory has bytes 15 to 30 of a secret. The first ones of a freed allocation are overwritten, and the
     /// last one of an X25519 secret is changed when it is used.
-    func contains(_ secret: [UInt8]) -> Bool {
-        let part = Array(secret[15..<31])
-        return regions.contains { memmem($0, UInt($0.count), part, UInt(part.count)) != nil }
-    }
+    fileprivate func contains(secret: [UInt8]) -> Bool { contains(Array(secret[15..<31])) }
 }

@@ -84,6 +84,9 @@ struct HintTests {
             "needs a group with members; aNameInPlaceOfAFileIsNamed runs it",
         "to save the files of its messages: sotto save --all …":
             "needs files at a relay; saveFetchesAndSaves saves all of a contact",
+        "make one: sotto contact profile set --name NAME": "has a name to fill in",
+        "the profile …; to tell your contacts: sotto contact profile send… | sotto encrypt… | sotto send":
+            "needs a terminal; onATerminalNothingIsPrintedForATool prints it",
         "make a relay yours: sotto keygen set --relay URL": "has an address to fill in",
         "sotto: note: the card has no name; to set one: sotto keygen set --name NAME --send":
             "has a name to fill in",
@@ -157,7 +160,21 @@ struct HintTests {
         "none; to set it: sotto keygen set… --relay URL": "has an address to fill in",
         "to accept and read: sotto contact accept ……… | sotto decrypt…":
             "is printed on a terminal; aTerminalShowsHowToAcceptARequest pastes it",
-        "to read before you decide: sotto contact requests …… | sotto decrypt --preview --text…":
+        "sotto contact accept … | sotto decrypt":
+            "the chat runs it; the hint of contact add has a case",
+        "to accept and read: sotto contact accept ……… | sotto bridge open ……":
+            "has a URL to fill in; Whisper2ContactTests accept an account",
+        "scan the account's code, or add its URL: sotto contact add --name … URL":
+            "has a URL to fill in; aPlaceholderCannotBeWrittenTo adds it",
+        "add the account's URL with its signing key, skey: sotto contact add --name … URL":
+            "has a URL to fill in; theURLWithTheSigningKeyCompletesTheContact adds it",
+        "whose messages are not authenticated; to add the signing key: sotto contact add --name … URL":
+            "has a URL to fill in; theURLWithTheSigningKeyCompletesTheContact adds it",
+        "who cannot be written to; to add the key: sotto contact add --name … URL":
+            "has a URL to fill in; aPlaceholderCannotBeWrittenTo adds it",
+        "scan the account's code, or give its URL: sotto contact accept … URL":
+            "has a URL to fill in; messagesOfUnknownAccountsWaitByWhisperID give it",
+        "to read before you decide: sotto contact requests …… | … --preview --text……":
             "is printed on a terminal; aTerminalShowsHowToAcceptARequest pastes it",
         "to read them: «decryptCommand»":
             "is printed on a terminal; TerminalRecordTests run the whole command",
@@ -170,6 +187,20 @@ struct HintTests {
         "…: note: a receipt is due; to mark as read and send it: sotto history read … --send":
             "is printed on a terminal; ShownMessageTests expect the whole command",
         "    sotto contact verify … NUMBER\\n": "printed by sotto add, with the number to fill in",
+        "to tell them: sotto contact repair… --send…":
+            "is printed on a terminal; LostStateTests tell the contacts",
+        "to allow it without a question: sotto contact set … repair=auto":
+            "needs a contact who lost a state; LostStateTests expect the whole command",
+        "the relay had prekeys of a state that is lost; new ones replace them, and messages that were written with the old ones cannot be opened; to tell your contacts: sotto contact repair --send":
+            "needs a relay and a lost state; PreKeyScheduleTests replace the prekeys",
+        "sotto history repeat …… --send":
+            "the line about a lost state; LostStateTests expect the whole command",
+        "sotto contact repair --send":
+            "printed by sotto init --recover; LostStateTests tell the contacts",
+        "sotto read": "printed by sotto init --recover; VerbTests run it",
+        "  sotto history import state.age":
+            "printed by sotto init --recover, with a name to fill in",
+        "  sotto history import …": "printed by sotto init --recover after an import that failed",
         "  sotto history export --backup -o state.age":
             "printed by sotto init, for use after the first contact; keygen's hint has a case",
         "with a code from its operator, in a file: sotto recv --relay … --invitation @FILE:code":
@@ -179,6 +210,10 @@ struct HintTests {
         "  sotto init --relay URL": "has an address to fill in; MemberProgramTests run it",
         "receive it: sotto recv | sotto decrypt": "needs a relay; WaitTests print it",
         "  sotto keygen words": "printed by sotto init; FirstMinuteTests run it",
+        "print them again: sotto keygen words":
+            "asks for words on the terminal; FirstMinuteTests answer",
+        "sotto: note: the words are not confirmed; to do it later: sotto keygen words --confirm":
+            "printed by sotto init on a terminal; FirstMinuteTests run it",
         "  sotto keygen unlock": "asks for a passphrase on the terminal; UnlockTests run it",
         "sotto: warning: without a passphrase, a copy of the file is enough to read your messages and to write as you; add one with: sotto keygen passwd":
             "asks for a passphrase on the terminal",

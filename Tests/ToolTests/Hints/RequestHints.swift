@@ -65,7 +65,7 @@ extension HintTests {
                 #expect(try world.contact("NAME")["id"]?.string == world.id("carol"))
             }),
         HintCase(
-            "sotto contact accept … | sotto decrypt",
+            "sotto contact accept … | …",
             situation: { world in
                 try world.addBob()
                 try world.wait(for: "carol")
@@ -73,7 +73,7 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
         HintCase(
-            "… waited: sotto contact accept … | sotto decrypt",
+            "… waited: sotto contact accept … | …",
             situation: { world in
                 try world.offerOtherKey()
                 try world.wait(for: "other")
@@ -81,7 +81,7 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
         HintCase(
-            "… to read: sotto contact accept … | sotto decrypt",
+            "… to read: sotto contact accept … | …",
             situation: { world in
                 try world.addBob()
                 try world.wait(for: "carol")

@@ -176,7 +176,41 @@ extension HintTests {
             result: { (world, _) throws in
                 try world.must("contact", ["add", "--name", "bob", whisperURL(world, "carol")])
             }),
+        HintCase(
+            "write to the account: sotto bridge seal … --to …", typed: { _ in "hi" },
+            situation: { world in
+                try world.must("bridge", ["set", "-q", "--whisper-id", "WSP-WI7U-4VDX-HXY2"])
+                try world.must(
+                    "contact", ["add", "--name", "bob", shortWhisperURL(world, "bob")])
+                return try world.run("encrypt", ["--to", "bob"], text: "x")
+            },
+            result: { (_, run) throws in
+                #expect(try run.records[0]["to"]?.string == "WSP-YS3T-HJGR-KQBZ")
+            }),
+        HintCase(
+            "remove the contact with only the account: sotto contact remove …",
+            situation: { world in
+                // Two accounts with the same keys.
+                let keys = try world.identity("bob").whisper2Keys()
+                let other = try keys.contact(#require(WhisperID("WSP-WI7U-4VDX-HXY2")))
+                try world.must(
+                    "contact", ["add", "--name", "other", Whisper2AddURL.text(other)])
+                try world.must(
+                    "contact", ["add", "--name", "bob", shortWhisperURL(world, "bob")])
+                return try world.run("contact", ["add", "--name", "bob", whisperURL(world, "bob")])
+            },
+            result: { (world, _) throws in
+                #expect(try world.run("contact", ["show", "bob"]).status == 66)
+            }),
     ]
+
+    /// The URL of the same account without its signing key.
+    @Sendable private static func shortWhisperURL(
+        _ world: HintWorld, _ person: String
+    ) throws -> String {
+        let whole = try whisperURL(world, person)
+        return String(whole[..<(whole.firstRange(of: "&skey=")?.lowerBound ?? whole.endIndex)])
+    }
 
     private struct Failed: Error {}
 

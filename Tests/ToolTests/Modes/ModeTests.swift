@@ -30,37 +30,37 @@ struct ModeTests {
         ModeCase(
             "encrypt", "", "none",
             takes:
-                "--recipient --recipients-file --ask-passphrase --passphrase --to --group --chat --detached --jsonl --suite --classic --trust --ttl --stateless --lock-timeout --identity --identity-passphrase --output --elsewhere --json --quiet"
+                "--recipient --recipients-file --ask-passphrase --passphrase --to --group --chat --detached --jsonl --anyway --suite --classic --trust --ttl --stateless --lock-timeout --identity --identity-passphrase --output --elsewhere --json --quiet"
         ),
         ModeCase(
             "encrypt", "--to bob.card", "none",
             takes:
-                "--chat --to --jsonl --suite --bundle --new-session --require-opk --classic --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --elsewhere --json --quiet"
+                "--chat --to --jsonl --anyway --suite --bundle --new-session --require-opk --classic --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --elsewhere --json --quiet"
         ),
         ModeCase(
             "encrypt", "--to bob.card --stateless", "none",
             takes:
-                "--chat --to --jsonl --suite --classic --trust --ttl --stateless --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --json --quiet"
+                "--chat --to --jsonl --anyway --suite --classic --trust --ttl --stateless --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --json --quiet"
         ),
         ModeCase(
             "encrypt", "--to bob.card --suite sealed", "none",
             takes:
-                "--to --jsonl --suite --classic --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --elsewhere --json --quiet"
+                "--to --jsonl --anyway --suite --classic --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --elsewhere --json --quiet"
         ),
         ModeCase(
             "encrypt", "--group team", "none",
             takes:
-                "--group --jsonl --attach --name --content-type --voice --keep-metadata --trust --ttl --lock-timeout --identity --identity-passphrase --output --elsewhere --json --quiet"
+                "--group --jsonl --anyway --attach --name --content-type --voice --keep-metadata --trust --ttl --lock-timeout --identity --identity-passphrase --output --elsewhere --json --quiet"
         ),
         ModeCase(
             "encrypt", "--chat family.chat", "none",
             takes:
-                "--to --chat --jsonl --bare --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --suite --identity --identity-passphrase --output --quiet"
+                "--to --chat --jsonl --anyway --bare --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --suite --identity --identity-passphrase --output --quiet"
         ),
         ModeCase(
             "encrypt", "--chat family.chat --to bob.card", "none",
             takes:
-                "--chat --to --jsonl --suite --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --elsewhere --json --quiet"
+                "--chat --to --jsonl --anyway --suite --trust --ttl --stateless --lock-timeout --attach --name --content-type --voice --keep-metadata --blob --identity --identity-passphrase --output --elsewhere --json --quiet"
         ),
         ModeCase(
             "encrypt", "--detached", "none",
@@ -75,8 +75,8 @@ struct ModeTests {
 
     @Test(arguments: [
         (
-            ["-r", "bob.card", "-a", "--jsonl"],
-            "--jsonl cannot be combined with -r or -R; it is only for --to"
+            ["-r", "bob.card", "-a", "--jsonl --anyway"],
+            "--jsonl --anyway cannot be combined with -r or -R; it is only for --to"
         ),
         (
             ["--to", "bob.card", "-a"],

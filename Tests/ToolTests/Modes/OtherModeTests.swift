@@ -6,7 +6,7 @@ struct OtherModeTests {
     private static let owner = "--identity --identity-passphrase"
     private static let store = "\(owner) --lock-timeout"
     private static let output = "--output --quiet"
-    private static let contacts = "--trust --lock-timeout \(owner) --jsonl \(output)"
+    private static let contacts = "--trust --lock-timeout \(owner) --jsonl --anyway \(output)"
     private static let attachment = "--attach --name --content-type --voice --keep-metadata --blob"
     private static let session = "--bundle --new-session --require-opk --classic"
     private static let text = "--text --time --null --lock-timeout \(owner) \(output)"
@@ -19,7 +19,7 @@ struct OtherModeTests {
         ModeCase(
             "bridge seal", "whisper2 --to bob.card --stateless", "none",
             takes:
-                "--to --trust \(owner) --jsonl \(output) \(attachment) --stateless --whisper-id --group-id"
+                "--to --trust \(owner) --jsonl --anyway \(output) \(attachment) --stateless --whisper-id --group-id"
         ),
         ModeCase(
             "bridge seal", "whisper2 --group team", "none",
@@ -38,10 +38,13 @@ struct OtherModeTests {
             takes: "--to \(contacts) \(attachment) \(session) --user-id"),
         ModeCase(
             "bridge seal", "shainy --chat c", "none",
-            takes: "--chat --show-secret --gcm --no-hash \(store) --stateless --jsonl \(output)"),
+            takes:
+                "--chat --show-secret --gcm --no-hash \(store) --stateless --jsonl --anyway \(output)"
+        ),
         ModeCase(
             "bridge seal", "shainy --public-channel", "none",
-            takes: "--public-channel --gcm --no-hash \(store) --stateless --jsonl \(output)"),
+            takes:
+                "--public-channel --gcm --no-hash \(store) --stateless --jsonl --anyway \(output)"),
         ModeCase(
             "bridge open", "whisper2 --text", "none",
             takes: "\(messages) --whisper-id --max-skew --allow-unverified"),
@@ -64,7 +67,7 @@ struct OtherModeTests {
             "bridge open", "kecalek --own-copy --text", "none",
             takes: "\(text) --own-copy --stateless"),
         ModeCase("bridge open", "flow --text", "none", takes: "\(messages) --ack"),
-        ModeCase("bridge account", "whisper2", "none", takes: "\(owner) --whisper-id"),
+        ModeCase("bridge account", "whisper2", "none", takes: "\(owner) --whisper-id --id"),
         ModeCase("bridge account", "mercurio", "none", takes: "\(owner) --signed --form"),
         ModeCase("bridge account", "mercurio --form web", "none", takes: "\(owner) --form"),
         ModeCase("bridge account", "kecalek", "none", takes: "\(owner) --user-id"),
@@ -120,21 +123,24 @@ struct OtherModeTests {
         ModeCase(
             "recv", "-i none",
             takes:
-                "\(relay) \(owner) --lock-timeout --follow --wait --max --exec --invitation --no-bundles --stateless --again --dead --bundle --card --room --blob --meeting --json --quiet"
+                "\(relay) \(owner) --lock-timeout --follow --wait --poll-every --max --exec --invitation --no-bundles --stateless --again --dead --forget --bundle --card --room --blob --meeting --json --quiet"
         ),
         ModeCase(
             "recv", "-i none --stateless",
             takes:
-                "\(relay) \(owner) --follow --wait --max --exec --invitation --stateless --dead --bundle --json --quiet"
+                "\(relay) \(owner) --follow --wait --poll-every --max --exec --invitation --stateless --dead --bundle --json --quiet"
         ),
         ModeCase(
             "recv", "--login-key none --of bob.card",
             takes:
-                "\(relay) --login-key --login-password --of --follow --wait --max --exec --stateless --dead --json --quiet"
+                "\(relay) --login-key --login-password --of --follow --wait --poll-every --max --exec --stateless --dead --json --quiet"
         ),
         ModeCase(
             "recv", "--again -i none",
             takes: "\(owner) --lock-timeout --again --max --json --quiet"),
+        ModeCase(
+            "recv", "--forget 00000000-0000-4000-8000-000000000000 -i none",
+            takes: "\(owner) --lock-timeout --forget --quiet"),
         ModeCase(
             "recv", "--dead -i none",
             takes:

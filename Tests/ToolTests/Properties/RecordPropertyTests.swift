@@ -1,4 +1,5 @@
 import Sotto
+import SottoContacts
 import SottoState
 import TestSupport
 import Testing
@@ -289,6 +290,53 @@ import Testing
             }
             #expect(waiting == envelopes)
             _ = try store.transaction { try $0.forgetRequests(from: sender) }
+        }
+    }
+
+    @Test func profiles() throws {
+        let scratches = (TemporaryDirectory(), TemporaryDirectory())
+        let (store, other) = (try store(scratches.0), try store(scratches.1))
+        let contact = Contact(name: "author", id: author.id, card: author.card())
+        for store in [store, other] { try store.transaction { try $0.save(contact) } }
+        let picture = Sample.jpeg(width: 320, height: 240)
+        var second: Int64 = 1_795_000_000
+        try check(
+            "profile",
+            make: { _ in
+                second += 1
+                return [
+                    "type": .string("profile"), "name": .string("Author"),
+                    "about": .string("at sea"), "avatar": .base64(picture),
+                    "phone": .string("+420 123 456 789"), "location": .string("Brno"),
+                    "issued": .string(Timestamp(seconds: second).description),
+                ]
+            }, accept: { _ = try MessageBody($0) }
+        ) { records in
+            // Those that fit into an envelope.
+            for record in records where record.serialized().count < 30_000 {
+                guard case .profile(let profile) = try MessageBody(record).kind else { continue }
+                let before = try store.profile(of: author.id)
+                #expect(try arrived([record], in: store) == [record])
+                let kept = try #require(try store.profile(of: author.id))
+                // Only a later one replaces the profile, whatever its parts are.
+                #expect(kept.issued == max(before?.issued ?? profile.issued, profile.issued))
+                if kept.issued != before?.issued {
+                    #expect(kept.changes(since: profile).allSatisfy { $0 == .avatar })
+                    #expect(kept.avatar == nil || kept.avatar == picture)
+                }
+                // The record of a backup, its restoration, and what people see.
+                let line = try again(ProfileRecord(id: author.id, kept).record)
+                let restored = try ProfileRecord(line).profile
+                #expect(restored == kept)
+                try other.transaction { transaction in
+                    let known = try transaction.profile(of: author.id)
+                    let isLater = known.map { $0.issued < restored.issued } ?? true
+                    #expect(try (transaction.keep(restored, of: author.id) != nil) == isLater)
+                }
+                #expect(try other.profile(of: author.id) == kept)
+                let shown = kept.rows.flatMap { $0 } + kept.aboutLines
+                #expect(shown.allSatisfy { !$0.contains("\n") && $0.unicodeScalars.count < 1_200 })
+            }
         }
     }
 

@@ -30,7 +30,9 @@ import Testing
     private static let tables: [Table] = [
         Table(
             name: "contact", columns: "number", context: { _ in .contact },
-            needed: ["encrypt to carol", "decrypt from carol"]),
+            needed: ["encrypt to carol", "decrypt from carol", "contact show carol"]),
+        Table(
+            name: "profile", columns: "peer", context: { .profile(peer: $0.bytes(1)) }, needed: []),
         Table(
             name: "conversation", columns: "number",
             context: { .conversation(number: $0.integer(1)) }, needed: []),
@@ -83,6 +85,7 @@ import Testing
         Table(
             name: "foreign_chain", columns: "source, chain",
             context: { .foreignChain(source: $0.bytes(1), chain: $0.bytes(2)) }, needed: []),
+        Table(name: "wake", columns: "mark", context: { .wake(mark: $0.bytes(1)) }, needed: []),
     ]
 
     /// The commands that name a group, or that tell with their status that one is left out.
@@ -137,6 +140,11 @@ import Testing
                 chat: Chat(phrase: SecretBytes(copying: "a phrase".utf8), name: "family").record)
             try transaction.keep(
                 foreignChain: randomBytes(64), id: randomBytes(32), of: [1], limit: 1)
+            for id in [alice.identity.id, circle["carol"].identity.id] {
+                var profile = OwnerProfile(issued: .now())
+                profile.name = "Carol"
+                try transaction.keep(profile, of: id)
+            }
             _ = try transaction.request(
                 Sample.record(to: alice.identity.id).serialized(), id: "request", from: mallory.id)
             _ = try transaction.receive([waiting], of: group, from: mallory.id)
@@ -147,6 +155,9 @@ import Testing
             try transaction.keep(RoomKeys(Sample.door(), relay: "tcp://a:1"), of: team)
             try transaction.note(
                 file, from: circle["bob"].identity.id, in: team, beginsGroup: false, at: .now())
+            try transaction.keep(
+                OwnWake(
+                    relay: "a:1", kind: "message", url: "https://push.example/x", token: nil))
             let chain = randomBytes(16)
             try transaction.connection.run(
                 "INSERT INTO skipped (peer, chain, place, day, sealed) VALUES (?, ?, 0, ?, ?)",
@@ -166,6 +177,7 @@ import Testing
         return [
             ("contact list", tool("contact", "list")),
             ("contact requests", tool("contact", "requests")),
+            ("contact show carol", tool("contact", "show", "carol")),
             (
                 "encrypt to carol", tool("encrypt", "--to", "carol", stdin: Array("hello".utf8))
             ),
@@ -205,7 +217,8 @@ import Testing
         #expect(Set(names) == Set(Self.tables.map(\.name)))
         return try Self.tables.flatMap { table in
             // These tables have no rowid.
-            let key = ["prekey", "group_member", "bundle", "reader", "chat"].contains(table.name)
+            let key = ["prekey", "group_member", "bundle", "reader", "profile", "chat"].contains(
+                table.name)
             let rows = try alice.state { connection throws(StateError) in
                 try connection.rows(
                     """
@@ -228,7 +241,7 @@ import Testing
             (condition, values) = ("kind = \(kind) AND id = ?2", ([], id))
         case .groupMember(let group, let mark):
             (condition, values) = ("mark = ?1 AND group_id = ?2", (mark, group))
-        case .bundle(let mark): (condition, values) = ("peer = ?1", (mark, 0))
+        case .bundle(let mark), .profile(let mark): (condition, values) = ("peer = ?1", (mark, 0))
         case .chat(let mark): (condition, values) = ("mark = ?1", (mark, 0))
         case .reader(let mark): (condition, values) = ("mark = ?1", (mark, 0))
         default: (condition, values) = ("rowid = ?2", ([], row.rowID))

@@ -100,7 +100,7 @@ struct EarlyMessageTests {
         // A message of an unknown chain waits until it expires.
         #expect(try bob.unread() == [lost])
         try bob.state { connection throws(StateError) in
-            try connection.run("UPDATE inbox SET day = day - 32")
+            try connection.run("UPDATE inbox SET arrived = arrived - 32 * 86400")
         }
         let store = try IdentityStore(
             directory: StateDirectory(path: two.home.files(bob.stateDirectory)),

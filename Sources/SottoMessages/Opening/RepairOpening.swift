@@ -1,0 +1,43 @@
+import Sotto
+import SottoContacts
+import SottoState
+import SottoTool
+
+/// Takes the news that a contact lost a state.
+extension MessageOpening {
+    /// Returns the line of a body `repair` whose session step is kept. That of a stranger, of an unproven sender, and one that is not
+    /// news, is dropped.
+    func take(
+        repair message: Message, isAccepted: Bool, _ envelope: (id: String, digest: [UInt8]),
+        _ transaction: StateTransaction
+    ) throws -> OpenedLine {
+        guard isAccepted, message.authenticated, message.group == nil, let sender = message.from,
+            sender != transaction.owner.id, let contact = try transaction.contact(id: sender),
+            !contact.name.isEmpty, contact.changed == nil, let written = message.time,
+            let body = try transaction.takeRepair(from: contact, written: written)
+        else { return .dropped }
+        var message = message
+        message.body = body
+        guard !isPreview else { return .message(message, number: nil, seen: false) }
+        let number = try transaction.recordOpened(
+            id: envelope.id, digest: envelope.digest, message)
+        return .message(message, number: number, seen: false)
+    }
+
+    /// Returns the failure of an envelope of a lost session with the name of the contact from whom it claims to be. Notes the claim.
+    func lost(
+        _ error: SessionError, _ transaction: StateTransaction?
+    ) throws -> (failure: Failure, claimed: KeyID)? {
+        guard let claimed = error.claimedSender else { return nil }
+        guard let transaction, let contact = try transaction.contact(id: claimed),
+            !contact.name.isEmpty
+        else { return (error.failure, claimed) }
+        if !isPreview { try transaction.noteUnopened(from: claimed) }
+        return (error.failure(claimed: contact.name), claimed)
+    }
+}
+
+extension Message {
+    /// Whether the message says that its author lost a state.
+    var isRepair: Bool { body["type"]?.string == RepairBody.type }
+}

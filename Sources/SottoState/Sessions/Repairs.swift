@@ -1,0 +1,233 @@
+import Glibc
+public import Sotto
+import SottoDatabase
+
+/// The reason why a state can lack sessions that its contacts have.
+public struct NewState: Sendable, Equatable {
+    /// What happened to the state.
+    public enum Cause: String, Sendable, CaseIterable {
+        /// The file was made.
+        case made
+        /// The file is not the one that this state was in before: it is a copy, such as one from a backup.
+        case copied
+        /// A relay has prekeys of this owner that are later than those in the state: the state was put back to an earlier one.
+        case behind
+
+        /// The name of its time in the table `number`.
+        var name: String { rawValue }
+    }
+
+    /// What happened last.
+    public let cause: Cause
+    /// When it was noticed.
+    public let since: Timestamp
+
+    /// Seconds for which a state is new.
+    static let lifetime: Int64 = 30 * 86_400
+}
+
+/// The body `repair`: an owner who lost a state tells a contact, whose next message begins a new session.
+public enum RepairBody {
+    /// The type of the body. The one that is sent has no other member.
+    public static let type = "repair"
+    /// The most messages that are sent again in a day to one contact after a repair.
+    public static let dailyRepeats = 200
+    /// Seconds between two repairs with one contact.
+    static let pause: Int64 = 86_400
+    /// The most messages that are looked at for those that may be unread.
+    static let mostExamined = 10_000
+
+    /// The body that is sent.
+    public static var body: MessageBody { MessageBody(.other(.repair)) }
+}
+
+/// Lost states. The owner whose state is new tells contacts, at most once a day each; no envelope causes it.
+extension StateTransaction {
+    /// Returns what happened last to the state within 30 days, or `nil` if it is not new.
+    public func newState(at now: Timestamp = .now()) throws(StateError) -> NewState? {
+        var last: NewState?
+        for cause in NewState.Cause.allCases {
+            guard let since = try remembered(cause.name),
+                (-Self.day..<NewState.lifetime).contains(now.seconds - since),
+                since >= last?.since.seconds ?? .min
+            else { continue }
+            last = NewState(cause: cause, since: Timestamp(seconds: since))
+        }
+        return last
+    }
+
+    /// A contact who can have sessions that this state lacks.
+    public struct RepairDue: Sendable {
+        /// The contact.
+        public let contact: Contact
+        /// When an envelope that could not be opened last claimed to be from the contact, or `nil`.
+        public let unopened: Timestamp?
+        /// When the contact was told, within the last day, or `nil`.
+        public let told: Timestamp?
+    }
+
+    /// Returns the contacts with whom no session began after the state was new, or of whom an envelope could not be opened since. Blocked
+    /// contacts and contacts with an unconfirmed key change are left out.
+    public func repairsDue(
+        _ state: NewState, at now: Timestamp = .now()
+    ) throws(StateError) -> [RepairDue] {
+        var due: [RepairDue] = []
+        for contact in try store.contacts(connection) {
+            guard !contact.name.isEmpty, !contact.isBlocked, contact.changed == nil,
+                contact.id != owner.id
+            else { continue }
+            let mark = store.mark(contact.id)
+            let unopened = try time(.unopened, mark, after: state.since.seconds)
+            let began = try connection.exists(
+                "SELECT 1 FROM session WHERE peer = ? AND retired = 0 AND began > ?", mark,
+                state.since.seconds)
+            guard unopened != nil || !began else { continue }
+            let told = try time(.repairMade, mark, after: now.seconds - RepairBody.pause + 1)
+            due.append(
+                RepairDue(
+                    contact: contact, unopened: unopened,
+                    // A time in the future, from a clock that was ahead, does not count.
+                    told: told.flatMap { $0.seconds <= now.seconds ? $0 : nil }))
+        }
+        return due
+    }
+
+    /// Returns the time of a note if it is not before `start`.
+    private func time(
+        _ note: PeerNote, _ mark: [UInt8], after start: Int64
+    ) throws(StateError) -> Timestamp? {
+        guard let seconds = try self.note(note, mark: mark), seconds >= start else { return nil }
+        return Timestamp(seconds: seconds)
+    }
+
+    /// Records that a contact is told. The sessions with the contact are not used any more, and the next publication has new signed
+    /// prekeys.
+    public func beginRepair(with peer: KeyID, at now: Timestamp = .now()) throws(StateError) {
+        let mark = store.mark(peer)
+        try setNote(.repairMade, mark: mark, to: now.seconds)
+        try removeNote(.unopened, mark: mark)
+        try retireSessions(with: peer)
+        try wantRenewal()
+    }
+
+    /// Records that an envelope that could not be opened claims to be from a contact.
+    package func noteUnopened(from peer: KeyID, at now: Timestamp = .now()) throws(StateError) {
+        guard try contact(id: peer) != nil else { return }
+        try setNote(.unopened, mark: store.mark(peer), to: now.seconds)
+    }
+
+    // MARK: The other side
+
+    /// Takes the news that a contact lost a state, which the contact wrote at `written`. Returns the body for the history, or `nil` if it
+    /// is not news: an earlier one was taken within a day, a later one was taken before, or it is older than 30 days.
+    package func takeRepair(
+        from contact: Contact, written: Timestamp, at now: Timestamp = .now()
+    ) throws(StateError) -> JSONObject? {
+        let mark = store.mark(contact.id)
+        let age = now.seconds - written.seconds
+        let lastWritten = try note(.repairWritten, mark: mark)
+        let lastTaken = try note(.repairTaken, mark: mark)
+        guard (-Self.day..<NewState.lifetime).contains(age),
+            lastWritten.map({ written.seconds > $0 }) ?? true,
+            // A time in the future, from a clock that was ahead, does not count.
+            lastTaken.map({ !(0..<RepairBody.pause).contains(now.seconds - $0) }) ?? true
+        else { return nil }
+        try setNote(.repairWritten, mark: mark, to: written.seconds)
+        try setNote(.repairTaken, mark: mark, to: now.seconds)
+        try retireSessions(with: contact.id)
+        let unread = try mayBeUnread(by: contact.id, at: now)?.count ?? 0
+        return [
+            "type": .string(RepairBody.type), "unread": .integer(Int64(unread)),
+            "name": .string(contact.name),
+        ]
+    }
+
+    /// Returns the own messages of the last 30 days to a contact who told in this time that the state was lost: those that nothing shows
+    /// to have arrived, and that were not sent again since, the oldest first. `nil` if the contact told nothing.
+    public func mayBeUnread(
+        by peer: KeyID, at now: Timestamp = .now()
+    ) throws(StateError) -> [HistoryEntry]? {
+        guard let taken = try note(.repairTaken, mark: store.mark(peer)),
+            (-Self.day..<NewState.lifetime).contains(now.seconds - taken)
+        else { return nil }
+        guard let row = try store.conversationRow(.peer(peer), connection) else { return [] }
+        let start = now.seconds - NewState.lifetime
+        let sent = try store.entries(
+            """
+            WHERE conversation = ? AND sent = 1 AND kind = 0 AND time >= ? AND time <= ?
+            AND state IN (?, ?, ?) AND sealed IS NOT NULL ORDER BY number DESC LIMIT ?
+            """, row.number, start, taken, HistoryEntry.State.new.rawValue,
+            HistoryEntry.State.handedOn.rawValue, HistoryEntry.State.stored.rawValue,
+            RepairBody.mostExamined, connection: connection)
+        let answers = try store.entries(
+            """
+            WHERE conversation = ? AND sent = 0 AND kind = 0 AND time >= ? AND sealed IS NOT NULL
+            ORDER BY number DESC LIMIT ?
+            """, row.number, start, RepairBody.mostExamined, connection: connection)
+        let answered = Set(
+            answers.compactMap { $0.isImported ? nil : $0.body?.content.reply?.target.id })
+        var unread: [HistoryEntry] = []
+        for entry in sent.reversed() {
+            guard !entry.isGone, !entry.isImported, entry.body?.isContent == true,
+                let id = entry.id,
+                !answered.contains(id)
+            else { continue }
+            let isKnown = try store.events(on: id, in: row, connection).contains { event in
+                event.direction == .received
+                    ? !event.isImported
+                    : event.isRepeat && event.received?.seconds ?? 0 >= taken
+            }
+            if !isKnown { unread.append(entry) }
+        }
+        return unread
+    }
+
+    /// Returns how many messages can be sent again to a contact today, after `count` more are.
+    public func takeRepeats(
+        of count: Int, to peer: KeyID, at now: Timestamp = .now()
+    ) throws(StateError) -> Int {
+        let mark = store.mark(peer)
+        let today = now.seconds / Self.day
+        let noted = try note(.repeated, mark: mark) ?? 0
+        let before = noted / 1_000 == today ? Int(noted % 1_000) : 0
+        let taken = min(count, max(0, RepairBody.dailyRepeats - before))
+        if taken > 0 {
+            try setNote(.repeated, mark: mark, to: today * 1_000 + Int64(before + taken))
+        }
+        return taken
+    }
+}
+
+extension IdentityStore {
+    private static let fileName = "file"
+
+    /// Notices that the state is in another file than before, so that it can be an earlier one. A file that is moved to another disk
+    /// looks the same: then contacts can be told needlessly, but nothing else happens.
+    func noteCopy() throws(StateError) {
+        var status = stat()
+        guard stat(database.path, &status) == 0 else { return }
+        let file = Int64(bitPattern: UInt64(status.st_ino))
+        let known = try use { connection throws(StateError) in
+            try connection.first("SELECT value FROM number WHERE name = ?", Self.fileName) {
+                $0.integer(0)
+            }
+        }
+        guard known != file else { return }
+        do throws(StateError) {
+            try database.transaction { (connection: StateConnection) throws(StateError) in
+                for (name, value) in [
+                    (Self.fileName, file), (NewState.Cause.copied.name, Timestamp.now().seconds),
+                ] where name == Self.fileName || known != nil {
+                    try connection.run(
+                        """
+                        INSERT INTO number (name, value) VALUES (?, ?)
+                        ON CONFLICT (name) DO UPDATE SET value = excluded.value
+                        """, name, value)
+                }
+            }
+        } catch .database(.locked) {
+            // It is noticed when the state is opened next.
+            return
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoMessages
+import SottoState
+import SottoTool
+
+/// `contact repair`: tells contacts that the state was lost or restored.
+struct RepairCommand: Program {
+    static let configuration = CommandConfiguration(
+        name: "repair",
+        abstract: "Tell contacts that this state was lost or restored, as records for encrypt.",
+        usage: "sotto contact repair [--json] [-q] [NAME ...]",
+        discussion: """
+            Only a state works that was made, found copied, or found behind what a relay knows, in the last 30 days. A contact \
+            is told if no session began since, or if an envelope that cannot be opened claims to be from the contact; at most \
+            once a day. The next message of a contact who was told begins a new session, and the contact can send earlier \
+            messages again with history repeat. On a terminal without --json the contacts are listed and nothing is changed. To \
+            tell them: sotto contact repair --send
+            """)
+
+    @OptionGroup var records: RecordOutput
+
+    @OptionGroup var options: ContactOptions
+
+    @Argument("name", help: "A contact. Default: all who are due.")
+    var names: [String] = []
+
+    func execute() throws {
+        let book = try options.open()
+        let chosen = try names.map { try book.contact($0) }
+        guard let store = try book.book.store(),
+            let state = try store.preview({ try $0.newState() })
+        else {
+            throw Failure(
+                .no, "this state is neither new nor restored, so contacts are not told anything")
+        }
+        options.note("\(state.words) on \(state.since.description.prefix(10))")
+        let due = try store.preview { try $0.repairsDue(state) }.filter { due in
+            chosen.isEmpty || chosen.contains { $0.id == due.contact.id }
+        }
+        let untold = due.filter { $0.told == nil }
+        guard !untold.isEmpty else {
+            throw Failure(
+                .no,
+                due.isEmpty
+                    ? "sessions with all these contacts began since"
+                    : "they were told today already")
+        }
+        guard records.isForced || !Terminal.isTerminal(1) else { return try list(due) }
+        let told = try book.book.writableStore().transaction { transaction in
+            // Another process may have told some of them meanwhile.
+            try transaction.repairsDue(state).filter { due in
+                due.told == nil && untold.contains { $0.contact.id == due.contact.id }
+            }.map { due in
+                try transaction.beginRepair(with: due.contact.id)
+                return due.contact.id
+            }
+        }
+        let output = try Output(path: "-", content: .text)
+        for id in told {
+            try output.writeRecord(ComposedMessage(to: id, RepairBody.body).record)
+        }
+        try output.finish()
+    }
+
+    /// Shows the contacts on a terminal.
+    private func list(_ due: [StateTransaction.RepairDue]) throws {
+        let output = try Output(path: "-", content: .text)
+        for due in due {
+            let why =
+                due.told.map { "told at \($0)" }
+                ?? due.unopened.map {
+                    "a message that claims to be from the contact could not be opened at \($0)"
+                }
+                ?? "no session since"
+            try output.writeText("\(Terminal.escapingControls(due.contact.name))  \(why)\n")
+        }
+        try output.finish()
+        let words = names.map { " " + shellWord($0) }.joined()
+        options.note(
+            "to tell them: sotto contact repair\(options.identity.choice.identityOption) --send\(words)"
+        )
+    }
+}
+
+extension NewState {
+    /// What happened to the state, in words.
+    fileprivate var words: String {
+        switch cause {
+        case .made: "this state was made"
+        case .copied: "this state was found in another file, so it can be an earlier one"
+        case .behind: "a relay had later prekeys than this state, so it is an earlier one: noticed"
+        }
+    }
+}
