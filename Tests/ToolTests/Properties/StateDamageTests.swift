@@ -79,6 +79,12 @@ import Testing
         Table(
             name: "group_file", columns: "mark", context: { .groupFile(mark: $0.bytes(1)) },
             needed: []),
+        Table(
+            name: "chat", columns: "mark", context: { .chat(mark: $0.bytes(1)) },
+            needed: ["encrypt to a chat"]),
+        Table(
+            name: "foreign_chain", columns: "source, chain",
+            context: { .foreignChain(source: $0.bytes(1), chain: $0.bytes(2)) }, needed: []),
         Table(name: "wake", columns: "mark", context: { .wake(mark: $0.bytes(1)) }, needed: []),
     ]
 
@@ -130,6 +136,10 @@ import Testing
         try store.transaction { transaction in
             try transaction.keep(bundle)
             try transaction.acknowledge(0, by: "reader")
+            try transaction.keep(
+                chat: Chat(phrase: SecretBytes(copying: "a phrase".utf8), name: "family").record)
+            try transaction.keep(
+                foreignChain: randomBytes(64), id: randomBytes(32), of: [1], limit: 1)
             for id in [alice.identity.id, circle["carol"].identity.id] {
                 var profile = OwnerProfile(issued: .now())
                 profile.name = "Carol"
@@ -180,6 +190,10 @@ import Testing
                 tool("encrypt", "--group", "team", stdin: Array("hello".utf8))
             ),
             ("group sync", tool("group", "sync")),
+            (
+                "encrypt to a chat",
+                tool("encrypt", "--chat", "family", stdin: Array("hello".utf8))
+            ),
             ("history", tool("history", "--limit", "100")),
             ("history list", tool("history", "list")),
             ("history unread", tool("history", "unread")),
@@ -203,7 +217,7 @@ import Testing
         #expect(Set(names) == Set(Self.tables.map(\.name)))
         return try Self.tables.flatMap { table in
             // These tables have no rowid.
-            let key = ["prekey", "group_member", "bundle", "reader", "profile"].contains(
+            let key = ["prekey", "group_member", "bundle", "reader", "profile", "chat"].contains(
                 table.name)
             let rows = try alice.state { connection throws(StateError) in
                 try connection.rows(
@@ -228,6 +242,7 @@ import Testing
         case .groupMember(let group, let mark):
             (condition, values) = ("mark = ?1 AND group_id = ?2", (mark, group))
         case .bundle(let mark), .profile(let mark): (condition, values) = ("peer = ?1", (mark, 0))
+        case .chat(let mark): (condition, values) = ("mark = ?1", (mark, 0))
         case .reader(let mark): (condition, values) = ("mark = ?1", (mark, 0))
         default: (condition, values) = ("rowid = ?2", ([], row.rowID))
         }
