@@ -139,6 +139,124 @@ import Testing
         #expect(try store.invitations() == [named])
     }
 
+    @Test(arguments: StoreKind.available) func aMemberMakesInvitationsWithinTheQuota(
+        _ kind: StoreKind
+    ) throws {
+        let store = try place.open(kind)
+        func made(until: Int64 = 100, label: String = "") -> StoredInvitation {
+            StoredInvitation(
+                tag: randomBytes(16), key: randomBytes(32), until: until, label: label,
+                inviter: bob)
+        }
+        let (first, second) = (made(label: "Carol"), made(until: 20))
+        for invitation in [first, second] {
+            #expect(try store.commit([.invite(invitation, most: 100)], at: 1) == [.published])
+        }
+        #expect(try store.invitation(first.tag) == first)
+        #expect(try store.invitationCount(of: bob, at: 1) == 2)
+        #expect(try store.invitationCount(of: alice, at: 1) == 0)
+        // Partitions count alone; the relay has counted all of them before.
+        if kind != .partitions {
+            #expect(
+                try store.commit([.invite(made(), most: 2)], at: 1) == [.noMoreInvitations])
+            // A repetition is the same invitation.
+            #expect(try store.commit([.invite(first, most: 2)], at: 1) == [.published])
+            // In one commit too.
+            #expect(
+                try store.commit(
+                    [.invite(made(), most: 4), .invite(made(), most: 4), .invite(made(), most: 4)],
+                    at: 1) == [.published, .published, .noMoreInvitations])
+        }
+        // One that expired unused does not count, and a used one counts for good.
+        let before = try store.invitationCount(of: bob, at: 1)
+        #expect(try store.invitationCount(of: bob, at: 20) == before - 1)
+        _ = try store.commit([.redeem(first.tag, by: alice)], at: 2)
+        while try store.sweep(at: 101 + StoredInvitation.keptMinutes) {}
+        #expect(try store.invitations().map(\.tag) == [first.tag])
+        #expect(try store.invitationCount(of: bob, at: 1_000_000) == 1)
+    }
+
+    @Test(arguments: StoreKind.available) func onlyAnOpenInvitationIsRevoked(_ kind: StoreKind)
+        throws
+    {
+        let store = try place.open(kind)
+        let used = StoredInvitation(tag: randomBytes(16), key: randomBytes(32), until: 100)
+        _ = try store.commit(
+            [.invite(invitation), .invite(used), .redeem(used.tag, by: bob)], at: 1)
+        let tags = [invitation.tag, invitation.tag, used.tag, randomBytes(16)]
+        for (tag, outcome) in zip(
+            tags, [.published, .noInvitation, .noInvitation, .noInvitation] as [Outcome])
+        {
+            #expect(try store.commit([.revoke(tag)], at: 2) == [outcome])
+        }
+        #expect(try store.invitations().map(\.tag) == [used.tag])
+        #expect(
+            try store.commit([.redeem(invitation.tag, by: alice)], at: 2) == [.noInvitation])
+    }
+
+    @Test(arguments: StoreKind.available) func aRegistrationForWakeUpsReplacesThatOfItsKind(
+        _ kind: StoreKind
+    ) throws {
+        let store = try place.open(kind)
+        func wake(
+            _ url: String, _ kind: WakeRegistration.Kind = .message, _ token: String? = nil,
+            of id: KeyID, until: Int64 = 100
+        ) throws -> StoredWake {
+            StoredWake(
+                mailbox: id,
+                registration: try WakeRegistration(url: url, kind: kind, token: token),
+                until: until)
+        }
+        let (old, new) = (
+            try wake("https://a.example/1", of: bob), try wake("https://a.example/2", of: bob)
+        )
+        let calls = try wake("ntfy://a.example/3", .voip, "t", of: bob, until: 50)
+        let other = try wake("https://a.example/4", of: alice)
+        #expect(
+            try store.commit(
+                [
+                    .registerWake(old), .registerWake(calls), .registerWake(new),
+                    .registerWake(other),
+                ],
+                at: 1) == [.published, .published, .published, .published])
+        func all(_ minute: Int64, _ ids: KeyID...) throws -> Set<String> {
+            Set(
+                try store.wakes(of: ids, at: minute).map {
+                    "\($0.registration.url) \($0.registration.kind) \($0.registration.token ?? "-") \($0.waiting)"
+                })
+        }
+        #expect(
+            try all(49, bob) == ["https://a.example/2 message - 0", "ntfy://a.example/3 voip t 0"])
+        #expect(try all(50, bob) == ["https://a.example/2 message - 0"])
+        #expect(
+            try all(50, alice, bob, Sample.identity().id)
+                == ["https://a.example/2 message - 0", "https://a.example/4 message - 0"])
+        // The number of messages that wait, without dead letters.
+        let mail = [Sample.envelope(to: bob), Sample.envelope(to: bob)]
+        _ = try store.commit(mail.map { .store($0) }, at: 2)
+        #expect(try all(50, bob) == ["https://a.example/2 message - 2"])
+        _ = try store.commit([.acknowledge(bob, ids: [mail[0].id], .delivered)], at: 2)
+        #expect(try all(50, bob) == ["https://a.example/2 message - 1"])
+        // They count as space of the directory, and expire.
+        let space = try store.directoryUse()
+        while try store.sweep(at: 50) {}
+        #expect(
+            try store.directoryUse()
+                == space - DirectoryLimit.rowBytes - Int64(calls.bytes))
+        _ = try store.commit([.registerWake(calls)], at: 2)
+        _ = try store.commit([.unregisterWake(bob, .message)], at: 2)
+        #expect(try all(49, bob) == ["ntfy://a.example/3 voip t 1"])
+        _ = try store.commit([.unregisterWake(bob, nil), .unregisterWake(bob, nil)], at: 2)
+        #expect(try all(2, bob) == [])
+        #expect(try all(2, alice) == ["https://a.example/4 message - 0"])
+        // One from a clock that was ahead ends as a new one does.
+        let late = try wake("https://a.example/5", of: bob, until: 9_000_000)
+        _ = try store.commit([.registerWake(late)], at: 2)
+        while try store.sweep(at: 60) {}
+        #expect(
+            try store.wakes(of: [bob], at: 60).map(\.until) == [60 + StoredWake.lifeMinutes])
+    }
+
     @Test(arguments: StoreKind.available) func mailToStrangersIsDeletedAfterAnHour(
         _ kind: StoreKind
     )

@@ -83,8 +83,16 @@ final class HTTPListener {
 
     deinit { close(descriptor) }
 
-    /// Returns the first line and the body of the next request, and answers it with a status.
-    func request(answering status: Int = 200) -> (line: String, body: String)? {
+    /// Whether a connection waits.
+    var hasConnection: Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, 0) > 0
+    }
+
+    /// Returns the first line and the body of the next request, and answers it with a status and header lines.
+    func request(
+        answering status: Int = 200, headers: String = ""
+    ) -> (line: String, body: String)? {
         let connection = accept(descriptor, nil, nil)
         guard connection >= 0 else { return nil }
         defer { close(connection) }
@@ -94,7 +102,7 @@ final class HTTPListener {
             parts = Self.parse(bytes)
             return parts != nil
         }
-        let answer = Array("HTTP/1.1 \(status) X\r\nContent-Length: 0\r\n\r\n".utf8)
+        let answer = Array("HTTP/1.1 \(status) X\r\nContent-Length: 0\r\n\(headers)\r\n".utf8)
         _ = Glibc.send(connection, answer, answer.count, Int32(MSG_NOSIGNAL))
         return parts
     }

@@ -59,6 +59,14 @@ import Testing
         let (source, target) = (StoreFixture(), StoreFixture())
         let old = try source.open(from)
         let (claims, envelopes) = try fill(old)
+        let wake = StoredWake(
+            mailbox: people[0].id,
+            registration: try WakeRegistration(
+                url: "https://push.example/x", kind: .voip, token: "t"), until: 1_000)
+        let invitation = StoredInvitation(
+            tag: randomBytes(16), key: randomBytes(32), until: 1_000, label: "Bob",
+            inviter: people[1].id)
+        _ = try old.commit([.registerWake(wake), .invite(invitation)], at: 30)
         let answers = try old.commit(claims, at: 32)
         let expected = try contents(old)
         let status = try people.map { try old.preKeys(of: $0.id) }
@@ -86,6 +94,9 @@ import Testing
         #expect(try copies.read(piece.id, offset: 0, count: 150_000, at: 1_029) == bytes)
         #expect(try copies.read(piece.id, offset: 0, count: 150_000, at: 1_030) == nil)
         #expect(try contents(new) == expected)
+        #expect(
+            try new.wakes(of: [people[0].id], at: 31).map(\.registration) == [wake.registration])
+        #expect(try new.invitation(invitation.tag) == invitation)
         #expect(try people.map { try new.preKeys(of: $0.id) } == status)
         #expect(try new.commit(claims, at: 32) == answers)
         #expect(

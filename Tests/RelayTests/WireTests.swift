@@ -58,6 +58,14 @@ import Testing
                 .init(owner: identity.id, id: envelope.id),
                 .init(owner: Sample.identity().id, id: Envelope.newID()),
             ]),
+            .registerWake(
+                try WakeRegistration(
+                    url: "ntfy://push.example/x", kind: .voip, token: "a:b"), of: identity.id),
+            .registerWake(
+                try WakeRegistration(url: "https://a.example:1/", kind: .message, token: nil)),
+            .unregisterWake(.message), .unregisterWake(nil, of: identity.id),
+            .invite(tag: randomBytes(16), key: randomBytes(32), label: "Bob"),
+            .invite(tag: randomBytes(16), key: randomBytes(32), label: ""), .announcements,
         ]
         for request in requests {
             let frame = try Frame(parsing: request.line(requestID: "x"))
@@ -75,6 +83,7 @@ import Testing
                 try Sample.preKeys(of: identity, oneTime: 1..<1).bundle(oneTime: nil).record
                     .serialized()),
             .bundles([Array("{\"v\":1}".utf8), nil]), .bundles([]),
+            .announcements(uri: "sotto:room?relay=tcp%3A%2F%2Fa%3A1&phrase=p"),
         ]
         for response in responses {
             #expect(Response(try Frame(parsing: response.line(requestID: "x"))) == response)
@@ -291,5 +300,37 @@ import Testing
     ])
     func notAddresses(_ text: String) {
         #expect(throws: RelayURL.Invalid.self) { try RelayURL(text) }
+    }
+
+    @Test func badWakeUpsAndInvitationsAreRefused() {
+        func reason(_ type: String, _ payload: JSONObject) -> Reason? {
+            do throws(Reason) {
+                _ = try Request(Frame(type: type, requestID: "x", payload: payload))
+                return nil
+            } catch { return error }
+        }
+        let url = JSON.string("https://a.example/")
+        #expect(reason("wake_register", ["url": url, "kind": .string("message")]) == nil)
+        let long = "https://a.example/" + String(repeating: "x", count: WireLimits.wakeURLBytes)
+        for bad in [
+            ["url": url], ["url": url, "kind": .string("mail")], ["kind": .string("message")],
+            ["url": .string("ftp://a/b"), "kind": .string("message")],
+            ["url": .string("https://a@b/"), "kind": .string("message")],
+            ["url": .string("https://a/\r\nX: y"), "kind": .string("message")],
+            ["url": .string(long), "kind": .string("message")],
+            ["url": url, "kind": .string("message"), "token": .string("a b")],
+            ["url": url, "kind": .string("message"), "token": .string("")],
+        ] as [JSONObject] {
+            #expect(reason("wake_register", bad) == .badFields, "\(bad)")
+        }
+        #expect(reason("wake_unregister", ["kind": .string("mail")]) == .badFields)
+        let (tag, key) = (JSON.base64(randomBytes(16)), JSON.base64(randomBytes(32)))
+        for bad in [
+            ["tag": tag], ["tag": key, "key": key],
+            ["tag": tag, "key": key, "label": .string("")],
+            ["tag": tag, "key": key, "label": .string(String(repeating: "x", count: 65))],
+        ] as [JSONObject] {
+            #expect(reason("invite", bad) == .badFields, "\(bad)")
+        }
     }
 }
