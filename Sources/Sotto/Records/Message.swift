@@ -18,6 +18,7 @@ public struct Message: Sendable, Hashable {
         "direction", "received", "status", "unread", "deleted", "damaged", "expired", "expires",
         "edited", "versions", "reactions", "pinned", "dropped", "receipts", "imported",
         "digest", "quotation", "group", "role", "place", "card", "fileExpired",
+        "ringing",
     ]
 
     /// The envelope's id.

@@ -296,6 +296,20 @@ struct CallTests {
         #expect(try open(bob, [volatile.record.text]).status == 65)
     }
 
+    @Test func c11ASenderCannotSayThatAnOfferRings() throws {
+        let peer = try Card(record: JSON.object(parsing: they.home.files.read(bob.card)))
+        for body in [
+            Self.body("offer", Envelope.newID()),
+            ["type": .string("text"), "text": .string("hello")],
+        ] {
+            let envelope = try Sealed.seal(
+                body: body, extra: [("ringing", .bool(true))], from: alice.identity, to: peer,
+                time: .now(), ttl: 61)
+            let run = try open(bob, [envelope.record.text])
+            #expect(try run.records[0]["ringing"] == nil, "\(run.stderr)")
+        }
+    }
+
     @Test func c11AStormOfOffersIsBoundedAndCounted() throws {
         let limit = 6
         let offers = (0..<limit + 3).map { _ in Self.body("offer", Envelope.newID()) }

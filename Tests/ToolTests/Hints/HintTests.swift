@@ -88,6 +88,8 @@ struct HintTests {
         "the profile …; to tell your contacts: sotto contact profile send… | sotto encrypt… | sotto send":
             "needs a terminal; onATerminalNothingIsPrintedForATool prints it",
         "make a relay yours: sotto keygen set --relay URL": "has an address to fill in",
+        "its operator names them: sotto relay --turn-secret FILE --turn-uri URI":
+            "has the file and the server of an operator to fill in; TurnTests start such a relay",
         "sotto: note: the card has no name; to set one: sotto keygen set --name NAME --send":
             "has a name to fill in",
         "none; to set it: sotto keygen set… --name NAME --send": "has a name to fill in",
