@@ -28,7 +28,7 @@ private final class AnsweringRelay: Sendable {
             }
         }
         self.listener = listener
-        url = RelayURL(host: "127.0.0.1", port: UInt16(bigEndian: name.sin_port))
+        url = RelayURL(host: "127.0.0.1", port: InternetSocket.port(of: listener))
         DispatchQueue(label: "answering relay").async { [weak self] in
             while true {
                 let connection = accept(listener, nil, nil)

@@ -52,11 +52,7 @@ enum HTTP {
     }
 
     static func loopback(_ port: UInt16) -> sockaddr_in {
-        var name = sockaddr_in()
-        name.sin_family = sa_family_t(AF_INET)
-        name.sin_port = port.bigEndian
-        name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        return name
+        InternetSocket.loopback(port)
     }
 }
 
@@ -78,7 +74,7 @@ final class HTTPListener {
         }
         self.descriptor = descriptor
         precondition(isBound, "cannot listen")
-        port = UInt16(bigEndian: name.sin_port)
+        port = InternetSocket.port(of: descriptor)
     }
 
     deinit { close(descriptor) }

@@ -102,7 +102,7 @@ final class HostileRelay: Sendable {
         }
         precondition(isBound, "cannot listen")
         self.listener = listener
-        address = "127.0.0.1:\(UInt16(bigEndian: name.sin_port))"
+        address = "127.0.0.1:\(InternetSocket.port(of: listener))"
         DispatchQueue(label: "hostile relay").async { [connected] in
             while true {
                 let descriptor = accept(listener, nil, nil)

@@ -138,7 +138,8 @@ import Testing
         #expect(members.count == 1 && members[0].hasPrefix(world.bob.id.description))
         #expect(members[0].contains("  Bob"), "\(members)")
         for (list, heading) in [
-            ("members", #/ID +LAST LOGIN +LABEL +INVITED BY/#), ("invitations", #/TAG +STATE +EXPIRES +LABEL +MADE BY/#),
+            ("members", #/ID +LAST LOGIN +LABEL +INVITED BY/#),
+            ("invitations", #/TAG +STATE +EXPIRES +LABEL +MADE BY/#),
         ] {
             let shown = try TerminalSession(
                 Command(

@@ -19,19 +19,10 @@ private final class FakeRelay: @unchecked Sendable {
 
     init(_ answers: [Response?]) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var name = sockaddr_in()
-        name.sin_family = sa_family_t(AF_INET)
-        inet_pton(AF_INET, "127.0.0.1", &name.sin_addr)
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let listener = listener
-        withUnsafeMutablePointer(to: &name) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                _ = bind(listener, $0, size)
-                _ = listen(listener, 8)
-                _ = getsockname(listener, $0, &size)
-            }
-        }
-        url = RelayURL(host: "127.0.0.1", port: UInt16(bigEndian: name.sin_port))
+        _ = InternetSocket.bind(listener, "127.0.0.1", 0)
+        _ = listen(listener, 8)
+        url = RelayURL(host: "127.0.0.1", port: InternetSocket.port(of: listener))
         DispatchQueue(label: "fake relay").async {
             for answer in answers {
                 let connection = accept(listener, nil, nil)

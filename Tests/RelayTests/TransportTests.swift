@@ -213,22 +213,12 @@ struct TransportTests {
     /// Returns whether 127.0.0.1 answers an HTTP request without TLS from a source address.
     static func isServed(from source: String, port: Substring) throws -> Bool {
         let number = try #require(UInt16(port))
-        func address(_ host: String, _ port: UInt16) -> sockaddr_in {
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = port.bigEndian
-            inet_pton(AF_INET, host, &address.sin_addr)
-            return address
-        }
         let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(client) }
-        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        for (use, end) in [(bind, address(source, 0)), (connect, address("127.0.0.1", number))] {
-            let status = withUnsafePointer(to: end) { end in
-                end.withMemoryRebound(to: sockaddr.self, capacity: 1) { use(client, $0, size) }
-            }
-            try #require(status == 0)
-        }
+        let isBound = InternetSocket.bind(client, source, 0)
+        try #require(isBound)
+        let isConnected = InternetSocket.connect(client, "127.0.0.1", number)
+        try #require(isConnected)
         let request = Array("GET /health HTTP/1.1\r\nHost: relay\r\n\r\n".utf8)
         _ = send(client, request, request.count, Int32(MSG_NOSIGNAL))
         var byte: UInt8 = 0
