@@ -20,7 +20,7 @@ public struct IntroductionOptions: ArgumentGroup {
     @Argument(
         "who",
         help:
-            "A card file, a sotto: or whisper2: URI, a picture of a QR code, or an id; `-` is stdin."
+            "A card file, a URI, a picture of a QR code, or an id; `-` is stdin."
     )
     public var who: String
 

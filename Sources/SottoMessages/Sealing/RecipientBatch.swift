@@ -194,7 +194,7 @@ extension Recipients {
             throw GroupError.unknown
         }
         guard !job.message.isOfCall else {
-            throw Failure(.usage, "a call is between two people, and this is a group")
+            throw Failure.groupCall
         }
         let milliseconds = Timestamp.milliseconds()
         var body = group.sendable(job.message.body)
@@ -361,4 +361,11 @@ private struct EncryptedMessage: Sendable {
     let reached: [Destination]
     /// The recipients for whom the message could not be encrypted, although it was for others.
     let failures: [(name: String, failure: Failure)]
+}
+
+extension Failure {
+    /// The refusal of a call to a group.
+    static var groupCall: Failure {
+        Failure(.usage, "a call is between two people, and this is a group")
+    }
 }

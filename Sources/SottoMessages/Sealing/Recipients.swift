@@ -275,6 +275,7 @@ package struct Recipients {
             return job(message, ttl: ttl, to: [.chat])
         }
         if let name = try group(of: message) {
+            guard !message.isOfCall else { throw Failure.groupCall }
             guard !ttl.isShortTTL else {
                 throw Failure(
                     .usage,

@@ -75,8 +75,8 @@ struct ModeTests {
 
     @Test(arguments: [
         (
-            ["-r", "bob.card", "-a", "--jsonl --anyway"],
-            "--jsonl --anyway cannot be combined with -r or -R; it is only for --to"
+            ["-r", "bob.card", "-a", "--jsonl"],
+            "--jsonl cannot be combined with -r or -R; it is only for --to"
         ),
         (
             ["--to", "bob.card", "-a"],

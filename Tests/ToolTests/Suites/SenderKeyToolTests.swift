@@ -31,7 +31,8 @@ struct SenderKeyToolTests {
 
     private func open(_ circle: Circle, _ who: String, _ lines: [String]) throws -> Run {
         try circle[who].run(
-            "bridge", ["open", "kecalek"], stdin: Array(lines.map { $0 + "\n" }.joined().utf8))
+            "bridge", ["open", "kecalek", "--from", "alice"],
+            stdin: Array(lines.map { $0 + "\n" }.joined().utf8))
     }
 
     /// The lines for a member: the chain, if a line has it, and the message.
