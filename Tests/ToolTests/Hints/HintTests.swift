@@ -212,6 +212,21 @@ struct HintTests {
         "  sotto init --relay URL": "has an address to fill in; MemberProgramTests run it",
         "receive it: sotto recv | sotto decrypt": "needs a relay; WaitTests print it",
         "  sotto keygen words": "printed by sotto init; FirstMinuteTests run it",
+        "everybody can enter with: sotto group join --nickname NAME … --send":
+            "has a name to fill in",
+        "sotto group join --nickname … … --send":
+            "printed by sotto init for the room of a relay",
+        "list them: sotto keygen chat --list": "StoredChatTests list the chats",
+        "make an identity of it: sotto bridge import ecp1 …":
+            "needs a key of another messenger; the tests of bridge import make one",
+        "sotto owner … …": "words from which a user name is made",
+        "make a room and its address: sotto group create --preset announcements --public-phrase PHRASE --nickname NAME NEWS --send":
+            "has a phrase and names to fill in",
+        "  sotto init --relay …": "printed with the code for a friend",
+        "to list the tags: sotto relay invitations --store …":
+            "needs the store of a relay; MemberProgramTests list invitations",
+        "ask its owner for the id, then: sotto recv --card ID | sotto contact add":
+            "has an id to fill in",
         "print them again: sotto keygen words":
             "asks for words on the terminal; FirstMinuteTests answer",
         "sotto: note: the words are not confirmed; to do it later: sotto keygen words --confirm":

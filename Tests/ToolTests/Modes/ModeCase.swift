@@ -30,7 +30,8 @@ struct ModeCase: Sendable, CustomTestStringConvertible {
         "--identity-passphrase": "@FILE:none", "--since": "1", "--max-skew": "1",
         "--whisper-id": "WSP-ABCD-EFGH-IJKL", "--password": "@FILE:none", "--phrase": "@FILE:none",
         "--form": "web", "--bits": "3072", "--rsa": "3072", "--relay": "tcp://localhost:1",
-        "--timeout": "1", "--wait": "1", "--poll-every": "5", "--max": "1", "--words": "24",
+        "--timeout": "1", "--wait": "1", "--poll-every": "5", "--kind": "message", "--max": "1",
+        "--words": "24",
         "--language": "english",
         "--ttl": "60",
     ]

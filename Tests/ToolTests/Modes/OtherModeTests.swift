@@ -87,7 +87,7 @@ struct OtherModeTests {
             takes: "--json --lock-timeout \(owner) --output --quiet"),
         ModeCase(
             "bridge chat", "--phrase @FILE:none",
-            takes: "--name --phrase --output --quiet"),
+            takes: "--store --name --phrase --output --quiet"),
         ModeCase("bridge chat", "--public none", takes: "--public --show-secret --quiet \(store)"),
         ModeCase("bridge chat", "--read-name none", takes: "--read-name --quiet \(store)"),
         ModeCase(
@@ -123,7 +123,7 @@ struct OtherModeTests {
         ModeCase(
             "recv", "-i none",
             takes:
-                "\(relay) \(owner) --lock-timeout --follow --wait --poll-every --max --exec --invitation --no-bundles --stateless --again --dead --forget --bundle --card --room --blob --meeting --json --quiet"
+                "\(relay) \(owner) --lock-timeout --follow --wait --poll-every --max --exec --invitation --no-bundles --stateless --again --dead --forget --card-of --turn --wake --no-wake --invite --announcements --bundle --card --room --blob --meeting --json --quiet"
         ),
         ModeCase(
             "recv", "-i none --stateless",
@@ -194,7 +194,9 @@ struct OtherModeTests {
             takes: "\(owner) --lock-timeout --new-phrase --close --publish --json --quiet"),
         ModeCase(
             "group door", "--new-phrase none -i none",
-            takes: "\(owner) --lock-timeout --new-phrase --phrase --relay --anyway --json --quiet"),
+            takes:
+                "\(owner) --lock-timeout --new-phrase --phrase --public-phrase --relay --anyway --json --quiet"
+        ),
         ModeCase(
             "group door", "--close none -i none",
             takes: "\(owner) --lock-timeout --close --anyway --json --quiet"),
