@@ -140,7 +140,7 @@ struct CompletionTests {
         default:
             [
                 "encrypt", "keygen public", "keygen prekeys", "keygen set", "history read",
-                "history repeat", "bridge card",
+                "history repeat", "bridge card", "contact profile", "contact repair",
             ].contains(command)
         }
     }
