@@ -10,7 +10,7 @@ CREATE SCHEMA IF NOT EXISTS sotto;
 CREATE TABLE IF NOT EXISTS sotto.schema_version (version bigint NOT NULL);
 -- The number belongs to the version and to the text of this part; a test says which one it must be.
 DO $$ BEGIN
-    INSERT INTO sotto.schema_version SELECT 19241313 EXCEPT SELECT version FROM sotto.schema_version;
+    INSERT INTO sotto.schema_version SELECT 26101948 EXCEPT SELECT version FROM sotto.schema_version;
     IF to_regprocedure('sotto.version()') IS NOT NULL
         OR (SELECT count(*) FROM sotto.schema_version) <> 1
     THEN
