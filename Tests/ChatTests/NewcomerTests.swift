@@ -302,7 +302,7 @@ struct NewcomerTests {
         ])
         let line = "[the contact changed the profile: “Bo"
         #expect(stage.screen.contains(line), "\(stage.screen)")
-        #expect(stage.screen.contains("see /info]"), "\(stage.screen)")
+        #expect(stage.screen.contains("/info]"), "\(stage.screen)")
         #expect(!stage.screen.contains("\u{1B}"))
     }
 
