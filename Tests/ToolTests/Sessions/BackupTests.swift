@@ -51,7 +51,7 @@ struct BackupTests {
         let run = try bob.read(again)
         #expect(run.status == 13 && run.stdout.contains(UInt8(ascii: "{")))
         #expect(try run.messages.isEmpty)
-        #expect(run.stderr.contains("restored") && run.stderr.contains("new session"))
+        #expect(run.stderr.contains("backup") && run.stderr.contains("new session"))
         #expect(try bob.sessions() == before)
         try heal()
     }
@@ -66,7 +66,7 @@ struct BackupTests {
         #expect(try messageKey(again[0]) != messageKey(sent[0]))
         let before = try bob.sessions()
         let run = try bob.read(again)
-        #expect(run.status == 11 && run.stderr.contains("restored"), "\(run.stderr)")
+        #expect(run.status == 11 && run.stderr.contains("backup"), "\(run.stderr)")
         #expect(try run.messages.isEmpty && bob.sessions() == before)
         try heal()
     }
@@ -78,7 +78,7 @@ struct BackupTests {
         try restore(bob)
         let before = try bob.sessions()
         let run = try bob.read(try alice.write(["unknown"], to: bob))
-        #expect(run.status == 11 && run.stderr.contains("restored"), "\(run.stderr)")
+        #expect(run.status == 11 && run.stderr.contains("backup"), "\(run.stderr)")
         #expect(try run.messages.isEmpty && bob.sessions() == before)
         // Its own messages are not accepted as new either.
         let reply = try bob.write(["from the past"], to: alice)
