@@ -38,7 +38,6 @@ package struct Peer: Sendable {
     package static let locales = Peer("locales", file: "/usr/share/i18n/locales/tr_TR")
     package static let mandoc = Peer("mandoc")
     package static let minisign = Peer("minisign")
-    package static let mutt = Peer("mutt")
     package static let openSSL = Peer("openssl")
     package static let plproxy = Peer(
         "PL/Proxy", path: "", isInstalled: PostgresCluster.hasProxy)

@@ -154,11 +154,11 @@ struct MercurioMessageTests {
             .string(Base64.standard.encode([UInt8](repeating: 1, count: count)))
         }
         let bad: [(String, [JSON?])] = [
-            ("encrypted_content", [nil, .string("!"), .integer(1)]),
-            ("encrypted_aes_key", [nil, bytes(255), bytes(257), bytes(0)]),
+            ("encryptedContent", [nil, .string("!"), .integer(1)]),
+            ("encryptedAesKey", [nil, bytes(255), bytes(257), bytes(0)]),
             ("nonce", [nil, bytes(11), bytes(13)]), ("mac", [nil, bytes(15), bytes(17)]),
-            ("sig", [bytes(63), .integer(1)]), ("sender_mercurio_id", [.string("05")]),
-            ("recipient_mercurio_id", [.integer(5)]), ("conversation_id", [.bool(true)]),
+            ("sig", [bytes(63), .integer(1)]), ("senderMercurioId", [.string("05")]),
+            ("recipientMercurioId", [.integer(5)]), ("conversationId", [.bool(true)]),
         ]
         for (name, values) in bad {
             for value in values {
@@ -172,9 +172,9 @@ struct MercurioMessageTests {
             ("sender_mercurio_id", "senderMercurioId"),
         ] {
             var changed = record
-            changed[camel] = record[snake]
-            #expect(pair.failure(changed).isError(MercurioRecordError.duplicate(snake)))
-            changed[snake] = nil
+            changed[snake] = record[camel]
+            #expect(pair.failure(changed).isError(MercurioRecordError.duplicate(camel)))
+            changed[camel] = nil
             #expect(pair.failure(changed) == nil)
         }
     }

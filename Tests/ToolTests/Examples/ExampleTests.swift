@@ -63,8 +63,8 @@ import Testing
         #expect(run.status == 0 && run.stderr.isEmpty, "\(run.stderr)")
     }
 
-    /// mutt shows what `maildir` stored, a reply below its message, and pipes the decoded text of the selected one.
-    @Test(.needs(.mutt)) func muttReadsTheMaildir() throws {
+    /// A reader of Maildir folders finds the senders, the texts and the message that a reply is about.
+    @Test(.needs(.python)) func aReaderOfMaildirFoldersReadsTheMessages() throws {
         let home = Home()
         for record in [
             #"{"number":1,"id":"a","from":"05aa","name":"zoë","received":"2026-11-28T08:57:34Z","body":{"type":"text","text":"grüß dich\nBcc: x"}}"#,
@@ -74,20 +74,19 @@ import Testing
                 stdin: .whole(Array(record.utf8)))
             #expect(run.status == 0 && run.stderr.isEmpty, "\(run.stderr)")
         }
-        var mutt = home.other(
-            Peer.mutt.path,
-            [
-                "-n", "-F", "/dev/null", "-R", "-f", "My Mail", "-e",
-                "set pipe_decode=yes wait_key=no sort=threads ascii_chars=yes", "-e",
-                "push '<first-entry><pipe-message>cat > shown<enter><exit>'",
-            ])
-        mutt.environment["LC_ALL"] = "C.UTF-8"
-        mutt.environment["TERM"] = "vt100"
-        let session = try TerminalSession(mutt, columns: 80)
-        let screen = try session.finish()
-        #expect(screen.status == 0 && screen.text.contains("->ja"), "\(screen.text)")
-        let shown = String(decoding: try home.files.read("shown"), as: UTF8.self)
-        #expect(shown.contains("From: zoë <05aa@sotto.invalid>\n"), "\(shown)")
-        #expect(shown.contains("\n\ngrüß dich\nBcc: x\n"), "\(shown)")
+        let script = """
+            import mailbox, email.header as header
+            mails = sorted(mailbox.Maildir("My Mail", create=False), key=lambda mail: mail["Message-ID"])
+            for mail in mails:
+                print(str(header.make_header(header.decode_header(mail["From"]))), mail["In-Reply-To"], mail["Bcc"])
+                print(mail.get_payload(decode=True).decode())
+            """
+        var reader = home.other(Peer.python.path, ["-c", script])
+        reader.environment["PYTHONIOENCODING"] = "utf-8"
+        let run = try reader.run()
+        #expect(run.status == 0, "\(run.stderr)")
+        #expect(run.text.contains("zoë <05aa@sotto.invalid> None None\n"), "\(run.text)")
+        #expect(run.text.contains("grüß dich\nBcc: x\n"), "\(run.text)")
+        #expect(run.text.contains("yan <05bb@sotto.invalid> <a@"), "\(run.text)")
     }
 }
