@@ -59,7 +59,7 @@ import Testing
             #expect(run.stderr.contains("claims to be from alice"), "\(run.stderr)")
             #expect(run.stderr.contains("sotto contact repair --send"))
             let errors = try run.records.filter { $0["type"] == .string("error") }
-            #expect(errors.map { $0["claimed"] } == [.string(alice.identity.id.description)])
+            #expect(errors.map { $0["claimedFrom"] } == [.string(alice.identity.id.description)])
         }
         // Nothing was sent or made by an envelope alone.
         #expect(try bob.history("list").isEmpty)
@@ -201,7 +201,7 @@ import Testing
         #expect(try alice.run("history", ["repeat", "bob"]).stdout.isEmpty)
         // The setting ends with the key.
         let other = try Party("bobby", in: circle.home)
-        try circle.must("alice", "contact", ["accept-key", "bob", other.card])
+        try circle.must("alice", "contact", ["accept-key", "bob"])
         let shown = try circle.must("alice", "contact", ["show", "--json", "bob"]).records
         #expect(shown.allSatisfy { $0["repair"] == nil })
     }
