@@ -201,6 +201,7 @@ import Testing
         #expect(try alice.run("history", ["repeat", "bob"]).stdout.isEmpty)
         // The setting ends with the key.
         let other = try Party("bobby", in: circle.home)
+        #expect(try alice.run("contact", ["add", "--name", "bob", other.card]).status == 12)
         try circle.must("alice", "contact", ["accept-key", "bob"])
         let shown = try circle.must("alice", "contact", ["show", "--json", "bob"]).records
         #expect(shown.allSatisfy { $0["repair"] == nil })
