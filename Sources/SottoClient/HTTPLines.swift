@@ -72,7 +72,7 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
 
     /// The types of requests about a mailbox, which need its token.
     private static let ownersTypes = [
-        "login", "subscribe", "ack", "fetch", "wake_register", "wake_unregister", "invite",
+        "login", "subscribe", "ack", "fetch", "turn", "wake_register", "wake_unregister", "invite",
     ]
 
     private func take(_ line: [UInt8], _ context: ChannelHandlerContext) {

@@ -166,8 +166,7 @@ struct BodyTests {
             types == [
                 "text", "data", "file", "reaction", "edit", "delete", "pin", "unpin", "receipt",
                 "timer", "typing", "presence", "profile", "call", "group", "devices", "sync",
-                "history",
-                "system",
+                "history", "repair", "system",
             ])
     }
 
