@@ -1,7 +1,7 @@
 import Crypto
 public import Sotto
 import SottoBytes
-public import SottoWire
+import SottoWire
 
 /// The TURN servers of a relay, and the secret that they share with it.
 public final class TurnServers: Sendable {
