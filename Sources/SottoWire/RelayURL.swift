@@ -46,6 +46,9 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
     public var authorities: String?
     /// Seconds between two polls of an empty mailbox, over HTTP.
     public var pollSeconds: Int64 = 2
+    /// The protocol of the connection. ``RelayProtocol/flow`` is spoken over WebSocket instead of plain lines: a relay has
+    /// all transports on its port.
+    public var form = RelayProtocol.own
     /// Whether a certificate that cannot be checked is accepted. Only a meeting sets it: its code authenticates the other
     /// side.
     public private(set) var acceptsAnyCertificate = false
