@@ -24,6 +24,11 @@ public enum RelayProtocol: String, Sendable, CaseIterable {
 public enum FlowWire {
     /// The base path of the protocol at a relay.
     public static let path = "/message-flow"
+    /// Returns the base path of the protocol at a relay with this address.
+    public static func path(at relay: RelayURL) -> String {
+        (relay.path.hasSuffix("/") ? String(relay.path.dropLast()) : relay.path) + path
+    }
+
     /// The paths of HTTP requests, below the base path.
     public static let messages = "/api/messages"
     /// A `GET` asks for the oldest envelopes, at most ``WireLimits/fetchCount``.
@@ -93,9 +98,10 @@ public enum FlowWire {
             && numbers.allSatisfy { payload[$0]?.integer != nil }
     }
 
-    /// Returns the push of a message, a record on one line, with a line feed.
-    public static func push(_ message: [UInt8]) -> [UInt8] {
-        Array(#"{"type":"new_message","message":"#.utf8) + message + Array("}\n".utf8)
+    /// Returns the push of a message, a record on one line, with a line feed. The HTTP form has no `type`.
+    public static func push(_ message: [UInt8], http: Bool = false) -> [UInt8] {
+        Array((http ? #"{"message":"# : #"{"type":"new_message","message":"#).utf8) + message
+            + Array("}\n".utf8)
     }
 
     // MARK: Acknowledgements

@@ -279,6 +279,12 @@ final class EnvelopeLines: Sendable {
                     kind: .blob), noted
             )
         }
+        if let envelope = try? FlowWire.envelope(of: record) {
+            return (
+                Outbox.Item(id: envelope.id, to: envelope.to.description, envelope: envelope.bytes),
+                noted
+            )
+        }
         var record = record
         let blob = record["blob"]?.string
         guard record["blob"] == nil || blob.flatMap({ bytes(hex: $0)?.count }) == 32 else {

@@ -88,6 +88,8 @@ struct ConnectionState {
                 let cost = Double(emptyFrames) * emptyFrameCost
                 guard isWithinRate(cost: cost, at: now, to: sink) else { return }
                 emptyFrames = 0
+                // A client of a library that sends pings is alive.
+                lastLine = now
                 continue
             }
             if let frame = held {
