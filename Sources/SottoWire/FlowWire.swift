@@ -54,13 +54,14 @@ public enum FlowWire {
             record["v"] == .integer(1), record["suite"] == .string(Suite.ratchet.rawValue),
             let time = record["time"]?.string, Timestamp(time)?.description == time,
             let from = record["from"]?.string, KeyID(from)?.description == from,
+            let to = record["to"]?.string, KeyID(to)?.description == to,
             var payload = record["payload"]?.object
         else { return nil }
         let preKey = payload["preKey"]
         payload["preKey"] = nil
         guard isPayload(payload), preKey?.object != nil || preKey == nil else { return nil }
         return JSONObject([
-            ("id", record["id"]), ("from", .string(from)), ("to", record["to"]),
+            ("id", record["id"]), ("from", .string(from)), ("to", .string(to)),
             ("encryptedPayload", .object(payload)), ("preKey", preKey),
             ("timestamp", .string(time)),
         ]).serialized()
