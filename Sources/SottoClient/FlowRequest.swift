@@ -61,6 +61,8 @@ final class FlowLines: ChannelDuplexHandler, @unchecked Sendable {
     private var asked: [String: [String]] = [:]
     /// The number of answers that a request still waits for.
     private var missing: [String: Int] = [:]
+    /// The first mailbox that is opened, to which the acknowledgements belong. Those of others are frames.
+    private var first: String?
     /// The number of the last push.
     private var sequence: Int64 = 0
 
@@ -73,7 +75,11 @@ final class FlowLines: ChannelDuplexHandler, @unchecked Sendable {
     }
 
     private func records(of line: [UInt8]) -> [UInt8] {
+        if first == nil, Frame.begins(line, type: "login") {
+            first = (try? Frame(parsing: line))?.payload["id"]?.string
+        }
         guard FlowRequest.mayBegin(line), let frame = try? Frame(parsing: line),
+            frame.payload["id"].map({ $0.string == first }) ?? true,
             let requestID = frame.requestID, let requests = FlowRequest.all(of: frame)
         else { return line + [UInt8(ascii: "\n")] }
         for request in requests { asked[request.id, default: []].append(requestID) }

@@ -304,7 +304,9 @@ import Testing
     /// A client with a token in its handshake gets only what the document has, and refusals.
     @Test func aHandshakeWithATokenIsSilent() {
         var named = FlowHandshake(token: "token")
-        #expect(named.next() != nil && named.next() != nil && named.next() == nil)
+        var frames = 0
+        while named.next() != nil { frames += 1 }
+        #expect(frames == 2)
         let authorization = FlowHandshake.requestID
         for response in [Response.session(nil, token: "t"), .subscribed] {
             #expect(!named.shows(response, to: authorization))
@@ -319,7 +321,8 @@ import Testing
         #expect(
             !FlowHandshake.ends(refused, to: "1") && !FlowHandshake.ends(.acked, to: authorization))
         var unnamed = FlowHandshake(token: nil)
-        #expect(unnamed.next() == nil)
+        let first = unnamed.next()
+        #expect(first == nil)
         for response in [Response.acked, .empty, .replaced] {
             #expect(unnamed.shows(response, to: nil))
         }
