@@ -122,8 +122,7 @@ final class MessengerInput: MessageInput {
         case nil where record["chainId"] != nil:
             return .group(try SenderKeyMessage(payload: record))
         case nil where record["success"] != nil:
-            throw Failure(
-                .malformed, "the server refused the request, and the answer has no messages")
+            throw Failure(.malformed, "the answer of the server has no messages")
         case nil: return .flow(try MessageFlowMessage(record: record))
         case "envelope": throw Self.envelopeFailure(format.rawValue)
         default: throw Failure(.malformed, "the record is not of \(format.rawValue)")
