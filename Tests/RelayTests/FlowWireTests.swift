@@ -249,12 +249,12 @@ import Testing
         poll.take(page(sealed, from: 1, hasMore: true))
         #expect(!poll.isComplete && poll.messages.isEmpty && poll.after == 100)
         let fitting = try (0..<150).map { _ in try FlowSample.envelope(to: Self.to) }
-        poll.take(page(sealed.prefix(10) + fitting.prefix(90), from: 101, hasMore: true))
+        poll.take(page(Array(sealed[..<10] + fitting[..<90]), from: 101, hasMore: true))
         #expect(!poll.isComplete && poll.messages.count == 90)
-        poll.take(page(Array(fitting.suffix(60)), from: 201, hasMore: true))
+        poll.take(page(Array(fitting[90...]), from: 201, hasMore: true))
         #expect(poll.isComplete && poll.messages.count == WireLimits.fetchCount)
         let ids = try poll.messages.map { try JSON.object(parsing: $0.envelope)["id"]?.string }
-        #expect(ids == fitting.prefix(100).map(\.id))
+        #expect(ids == fitting[..<100].map(\.id))
         // The end of the mailbox, and a store that says that more follows but gives nothing, end a poll.
         for hasMore in [false, true] {
             var poll = FlowPoll(of: Self.to, to: nil)

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Sotto
 import SottoDatabase
 import SottoWire
 import Synchronization
