@@ -25,8 +25,8 @@ enum FlowRequest {
         }
     }
 
-    /// Returns the records that stand for a frame, one for each acknowledged envelope, or `nil` if it has none: then the
-    /// frame itself is sent.
+    /// Returns the records in place of a frame, one for each acknowledged envelope, or `nil` for a frame that is sent as it
+    /// is.
     static func all(of frame: Frame) -> [FlowRequest]? {
         guard let request = try? Request(frame) else { return nil }
         switch request {

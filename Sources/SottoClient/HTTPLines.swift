@@ -122,7 +122,7 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         queue.append(PendingRequest(line: line, mailbox: mailbox, isLogin: type == "login"))
     }
 
-    /// Takes a line as requests of ``RelayProtocol/flow``. Returns false if it has none.
+    /// Takes a line as requests of ``RelayProtocol/flow``. Returns false for a line without such requests.
     private func take(records line: [UInt8]) -> Bool {
         guard FlowRequest.mayBegin(line), let frame = try? Frame(parsing: line),
             let requestID = frame.requestID, let requests = FlowRequest.all(of: frame)
@@ -264,8 +264,8 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         }
     }
 
-    /// Delivers the envelopes of an answer that were not in the answer before. The mailbox is empty when none of them is
-    /// new or waits for its acknowledgement.
+    /// Delivers the envelopes of an answer that were not in the answer before. The mailbox is empty when no
+    /// envelope is new or waits for its acknowledgement.
     private func deliverPolled(
         _ messages: [Delivered], of mailbox: KeyID, _ context: ChannelHandlerContext
     ) {

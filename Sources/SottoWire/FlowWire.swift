@@ -117,8 +117,7 @@ public enum FlowWire {
         ]).serialized() + [UInt8(ascii: "\n")]
     }
 
-    /// Returns the request of an acknowledgement. Whoever has read a message has received it. Throws
-    /// ``Reason/badFields``.
+    /// Returns the request of an acknowledgement. `read` counts as delivered. Throws ``Reason/badFields``.
     public static func request(of acknowledgement: JSONObject) throws(Reason) -> Request {
         if let type = acknowledgement["type"], type.string != "ack" { throw .badFields }
         let fields = Fields<Reason>(acknowledgement)

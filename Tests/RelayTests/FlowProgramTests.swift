@@ -169,7 +169,7 @@ import Testing
 
     // MARK: An independent client
 
-    /// The answer to a poll goes into `bridge open` as it is, and what that acknowledges goes to the relay as it is.
+    /// `bridge open` takes the answer to a poll as it is, and the relay takes its acknowledgements as they are.
     @Test(.needs(.pythonPackages), arguments: [("", "delivered"), ("--read", "read")])
     func anIndependentClientPolls(_ option: String, _ status: String) throws {
         try meet()
@@ -224,7 +224,7 @@ import Testing
             #expect(run.status != 0)
             #expect(try self.ids(ofPushes: run.lines) == [ids[0]])
         }
-        // What it sends itself comes back to it at once, in the same form.
+        // A message to itself comes back at once, in the same form.
         let own = try FlowSample.envelope(from: they.bob.id, to: they.bob.id)
         let push = FlowWire.push(try #require(FlowWire.message(of: own.bytes)))
         they.scratch.write("own", push)

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// The first messages of a session have the key data beside the four documented members.
+    /// The first messages of a session have the key data next to the four documented members.
     @Test func aPreKeyStandsBesideThePayload() throws {
         var record = try record()
         var payload = try #require(record["payload"]?.object)
@@ -49,7 +49,7 @@ import Testing
         #expect(try FlowWire.envelope(of: object(text(bytes))).bytes == record.serialized())
     }
 
-    /// What the form does not carry would be lost, so such an envelope waits for another client.
+    /// The form would lose such members, so the envelope waits for another client.
     @Test func anEnvelopeWithMoreThanTheFormIsNoMessage() throws {
         let record = try record()
         func changed(_ name: String, _ value: JSON?) -> JSONObject {

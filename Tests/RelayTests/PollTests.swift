@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// An acknowledgement causes a poll at once, for what may follow. The polls of the empty mailbox after it stay one
+    /// An acknowledgement causes a poll at once. The polls of the empty mailbox after it stay one
     /// for each interval.
     @Test func acknowledgementsAddNoPolls() throws {
         let messages = 20

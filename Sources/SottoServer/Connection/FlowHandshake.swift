@@ -3,8 +3,8 @@ import SottoWire
 
 /// The beginning of a WebSocket connection with ``RelayProtocol/flow``.
 ///
-/// A client with a token in the header `Authorization` is logged in and subscribed without a frame of its own, and gets
-/// only pushes, and refusals. A client without one logs in with frames, and gets the answers to them.
+/// A client with a token in the header `Authorization` is logged in and subscribed at once, and gets only pushes
+/// and refusals. A client without one logs in with frames, and gets the answers to them.
 struct FlowHandshake {
     /// The id of the requests that are made for the client.
     static let requestID = "authorization"
