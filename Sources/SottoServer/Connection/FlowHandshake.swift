@@ -38,9 +38,10 @@ struct FlowHandshake {
         response.isRefusal && requestID == Self.requestID
     }
 
-    /// Whether the path of a request is the one of the protocol.
+    /// Whether the path of a handshake ends with that of the protocol: a proxy may leave its own path before it, which the
+    /// other protocol allows too.
     static func isPath(of head: HTTPRequestHead) -> Bool {
-        head.uri == FlowWire.path || head.uri.hasPrefix(FlowWire.path + "?")
+        head.uri.prefix { $0 != "?" }.hasSuffix(FlowWire.path)
     }
 }
 

@@ -44,7 +44,7 @@ enum HTTPRoute {
         case (.POST, FlowWire.path + FlowWire.acknowledgements):
             return try frame(of: body, .flowAcknowledgement)
         // The handshake of a WebSocket, which was not accepted.
-        case (.GET, FlowWire.path):
+        case (.GET, let path) where path.hasSuffix(FlowWire.path):
             throw head.token == nil
                 ? HTTPRefusal(.upgradeRequired, .unknownType)
                 : HTTPRefusal(.unauthorized, .loginFailed)
