@@ -18,7 +18,7 @@ import Testing
     /// Makes Alice and Bob contacts with a session as Message Flow has it. Bob's prekeys are at the relay.
     private func meet() throws {
         try they.expect("alice", "contact add bob.card 2>/dev/null")
-        try they.expect("bob", "contact add alice.card 2>/dev/null; recv -q; [ $? = 1 ]")
+        try they.expect("bob", "contact add alice.card 2>/dev/null; keygen prekeys | send -q")
         try they.expect("alice", "recv -q --stateless --bundle bob.card > bundle")
         try they.expect("alice", seal("first", "--classic --bundle bundle") + " > first")
         try they.expect("bob", "bridge open flow -q --text first")
@@ -153,7 +153,7 @@ import Testing
         }
         #expect(try they.expect("bob", "recv -q").count == 4)
         let named = they.shell("alice", seal("x", "--user-id alice") + " | send -q")
-        #expect(named.status == 65, "\(they.errors)")
+        #expect(named.status == 65 && they.errors.contains("ids of their keys"), "\(they.errors)")
     }
 
     @Test func theProtocolIsForMail() {
