@@ -22,7 +22,8 @@ package struct FuzzTarget: Sendable {
         ageFile, armor, signedStream, sealed, padding, bundle, shainy, phrase, keyFile, kecalekQR,
         senderKey, messageFlow, whisper2, whisper2URL, whisper2Attachment, mercurio, mercurioKey,
         keptSession, ownFile, tampered, ageHeader, stanza, sshKey, minisign, codePart, picture,
-        codeText, scanRecord, profiles, chat, chatScreen, frame, lines, relayURL, directory,
+        codeText, scanRecord, profiles, chat, chatScreen, frame, flowWire, lines, relayURL,
+        directory,
         groupChange, groupBody, groupCopy, groupChain, room, meeting,
     ]
 

@@ -7,6 +7,9 @@ import SottoWire
 /// Lines over HTTP/1.1: each line is the body of a `POST`, one at a time on one connection, and each response is a
 /// line. A subscription is emulated by polling: fetched envelopes are passed on as if they were pushed.
 ///
+/// With ``RelayProtocol/flow``, polls, acknowledgements and messages are requests of that protocol. Its polls have no
+/// sequence number: an envelope is in each answer until it is acknowledged.
+///
 /// Used only on its event loop, so it may be Sendable.
 final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     typealias InboundIn = HTTPClientResponsePart
@@ -29,6 +32,23 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         var mailbox: KeyID?
         var isLogin = false
         var isRenewal = false
+        /// The request of ``RelayProtocol/flow`` whose body ``line`` is, or `nil` for a frame.
+        var step: FlowStep?
+    }
+
+    /// A request of ``RelayProtocol/flow``. The answer to the last one for a request of the client answers that one.
+    private enum FlowStep {
+        case poll
+        case acknowledgement(id: String, requestID: String, isLast: Bool)
+        case message(requestID: String)
+
+        var path: String {
+            switch self {
+            case .poll: FlowWire.poll
+            case .acknowledgement: FlowWire.acknowledgements
+            case .message: FlowWire.messages
+            }
+        }
     }
 
     /// A mailbox that is polled.
@@ -37,6 +57,12 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         var unacknowledged = 0
         var isUnderWay = false
         var hasSaidEmpty = false
+        /// The next poll of an empty mailbox.
+        var next: Scheduled<Void>?
+        /// With ``RelayProtocol/flow``, the ids in the last answer.
+        var known: Set<String> = []
+        /// With ``RelayProtocol/flow``, the ids of delivered envelopes whose acknowledgement has no answer yet.
+        var open: Set<String> = []
     }
 
     private let relay: RelayURL
@@ -76,6 +102,7 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
     ]
 
     private func take(_ line: [UInt8], _ context: ChannelHandlerContext) {
+        if relay.form == .flow, take(records: line) { return }
         // Requests about a mailbox are short.
         guard
             let type = Self.ownersTypes.first(where: { Frame.begins(line, type: $0) }),
@@ -95,6 +122,32 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         queue.append(PendingRequest(line: line, mailbox: mailbox, isLogin: type == "login"))
     }
 
+    /// Takes a line as requests of ``RelayProtocol/flow``. Returns false for a line without such requests.
+    private func take(records line: [UInt8]) -> Bool {
+        guard FlowRequest.mayBegin(line), let frame = try? Frame(parsing: line),
+            let requestID = frame.requestID, let requests = FlowRequest.all(of: frame)
+        else { return false }
+        let mailbox = frame.payload["id"]?.string.flatMap { KeyID($0) } ?? first
+        for (number, request) in requests.enumerated() {
+            switch request {
+            case .message(_, let message):
+                queue.append(
+                    PendingRequest(
+                        line: FlowWire.push(message, http: true),
+                        step: .message(requestID: requestID)))
+            case .acknowledgement(let id, let handled):
+                if let mailbox { polls[mailbox]?.unacknowledged -= 1 }
+                queue.append(
+                    PendingRequest(
+                        line: FlowWire.acknowledgement(of: id, handled, http: true),
+                        mailbox: mailbox,
+                        step: .acknowledgement(
+                            id: id, requestID: requestID, isLast: number == requests.count - 1)))
+            }
+        }
+        return true
+    }
+
     private func ask(_ context: ChannelHandlerContext) {
         guard inFlight == nil, !queue.isEmpty, context.channel.isActive else { return }
         var pending = queue.removeFirst()
@@ -108,16 +161,31 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
                 mailbox: pending.isLogin ? first : pending.mailbox, isRenewal: true)
         }
         inFlight = pending
-        let path = relay.path.hasSuffix("/") ? relay.path : relay.path + "/"
         var headers = HTTPHeaders()
         if let token, !pending.isRenewal {
             headers.add(name: "authorization", value: "Bearer \(token.text)")
         }
-        let parts = HTTPMessage.post(
-            to: path + "api/frames", host: relay.hostHeader, type: "application/json",
-            ByteBuffer(bytes: pending.line), headers: headers)
-        for part in parts { context.write(wrapOutboundOut(part), promise: nil) }
+        for part in parts(of: pending, headers) {
+            context.write(wrapOutboundOut(part), promise: nil)
+        }
         context.flush()
+    }
+
+    private func parts(
+        of pending: PendingRequest, _ headers: HTTPHeaders
+    ) -> [HTTPClientRequestPart] {
+        let path =
+            if let step = pending.step {
+                FlowWire.path(at: relay) + step.path
+            } else {
+                (relay.path.hasSuffix("/") ? relay.path : relay.path + "/") + "api/frames"
+            }
+        if case .poll? = pending.step {
+            return HTTPMessage.get(path, host: relay.hostHeader, headers: headers)
+        }
+        return HTTPMessage.post(
+            to: path, host: relay.hostHeader, type: "application/json",
+            ByteBuffer(bytes: pending.line), headers: headers)
     }
 
     // MARK: Incoming
@@ -140,7 +208,11 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         case .end:
             let pending = inFlight
             inFlight = nil
-            answer(Array(body.readableBytesView), to: pending, context)
+            if let pending, let step = pending.step {
+                answer(Array(body.readableBytesView), to: step, of: pending.mailbox, context)
+            } else {
+                answer(Array(body.readableBytesView), to: pending, context)
+            }
             ask(context)
         }
     }
@@ -170,6 +242,57 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         }
     }
 
+    /// Takes the answer to a request of ``RelayProtocol/flow``.
+    private func answer(
+        _ bytes: [UInt8], to step: FlowStep, of mailbox: KeyID?, _ context: ChannelHandlerContext
+    ) {
+        let response = FlowWire.response(bytes)
+        switch (step, response) {
+        case (.poll, .messages(let messages, _)?):
+            if let mailbox { deliverPolled(messages, of: mailbox, context) }
+        // A session that has expired, or a relay that cannot answer now: the next connection logs in again.
+        case (.poll, let response?) where response.isRefusal: context.close(promise: nil)
+        case (.acknowledgement(let id, let requestID, let isLast), let response?):
+            if isLast { emit(response.line(requestID: requestID), context) }
+            guard let mailbox, polls[mailbox]?.open.remove(id) != nil else { return }
+            if polls[mailbox]?.open.isEmpty == true { poll(mailbox) }
+        case (.message(let requestID), .acked?):
+            emit(Response.stored.line(requestID: requestID), context)
+        case (.message(let requestID), let response?) where response.isRefusal:
+            emit(response.line(requestID: requestID), context)
+        default: refuse(context)
+        }
+    }
+
+    /// Delivers the envelopes of an answer that were not in the answer before. The mailbox is empty when no
+    /// envelope is new or waits for its acknowledgement.
+    private func deliverPolled(
+        _ messages: [Delivered], of mailbox: KeyID, _ context: ChannelHandlerContext
+    ) {
+        guard var poll = polls[mailbox] else { return }
+        poll.isUnderWay = false
+        var ids: Set<String> = []
+        var fresh: [[UInt8]] = []
+        for message in messages {
+            guard let id = (try? JSON.object(parsing: message.envelope))?["id"]?.string,
+                ids.insert(id).inserted, !poll.known.contains(id)
+            else { continue }
+            fresh.append(message.envelope)
+            poll.open.insert(id)
+        }
+        let isEmpty = poll.open.isDisjoint(with: ids)
+        poll.known = ids
+        poll.unacknowledged += fresh.count
+        let number = poll.sequence
+        poll.sequence += Int64(fresh.count)
+        polls[mailbox] = poll
+        for (place, envelope) in fresh.enumerated() {
+            let delivered = Delivered(sequence: number + Int64(place) + 1, envelope: envelope)
+            emit(Response.newMessage(delivered).line(), context)
+        }
+        rest(mailbox, isEmpty: isEmpty, context)
+    }
+
     /// Delivers the envelopes of a poll as if they were pushed, and polls again.
     private func deliverPolled(
         _ frame: Frame, of mailbox: KeyID, _ context: ChannelHandlerContext
@@ -189,11 +312,17 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
             emit(Response.newMessage(message).line(), context)
         }
         if hasMore { return poll(mailbox) }
-        if polls[mailbox]?.hasSaidEmpty == false {
+        rest(mailbox, isEmpty: true, context)
+    }
+
+    /// Says once that a mailbox is empty, and polls it again later.
+    private func rest(_ mailbox: KeyID, isEmpty: Bool, _ context: ChannelHandlerContext) {
+        if isEmpty, polls[mailbox]?.hasSaidEmpty == false {
             polls[mailbox]?.hasSaidEmpty = true
             emit(Response.empty.line(), context)
         }
-        context.eventLoop.scheduleTask(in: .seconds(relay.pollSeconds)) {
+        polls[mailbox]?.next?.cancel()
+        polls[mailbox]?.next = context.eventLoop.scheduleTask(in: .seconds(relay.pollSeconds)) {
             guard let context = self.context else { return }
             self.poll(mailbox)
             self.ask(context)
@@ -211,6 +340,10 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
             return
         }
         polls[mailbox]?.isUnderWay = true
+        poll.next?.cancel()
+        guard relay.form == .own else {
+            return queue.append(PendingRequest(line: [], mailbox: mailbox, step: .poll))
+        }
         let request = Request.fetch(
             max: WireLimits.fetchCount, after: poll.sequence, dead: false, of: mailbox)
         queue.append(

@@ -26,7 +26,7 @@ struct LinkPlan: Sendable {
         do {
             tls = try ClientTLS.context(
                 authorities: relay.authorities,
-                protocols: relay.scheme == .tls ? [] : ["http/1.1"],
+                protocols: relay.transport == .tls ? [] : ["http/1.1"],
                 isPinned: relay.pin != nil || relay.acceptsAnyCertificate)
         } catch {
             guard let file = relay.authorities else {
@@ -45,7 +45,7 @@ struct LinkPlan: Sendable {
         let pipeline = channel.pipeline.syncOperations
         let gate = try openTLS(channel, ready: ready)
         let handler = makeHandler()
-        switch relay.scheme {
+        switch relay.transport {
         case .tcp, .tls: try pipeline.addHandlers([gate, handler])
         case .http, .https:
             try pipeline.addHTTPClientHandlers()
@@ -54,13 +54,14 @@ struct LinkPlan: Sendable {
             ])
         case .ws, .wss:
             gate.waitsForUpgrade = true
+            let translators = relay.form == .flow ? [FlowLines()] : []
             let upgrader = NIOWebSocketClientUpgrader(
                 maxFrameSize: WireLimits.responseBytes,
                 upgradePipelineHandler: { channel, _ in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandlers(
                             WebSocketPipeline.client(messageBytes: WireLimits.responseBytes)
-                                + [gate, handler])
+                                + translators + [gate, handler])
                         gate.open()
                     }
                 })
@@ -167,7 +168,8 @@ final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandler, @unc
 
     func channelActive(context: ChannelHandlerContext) {
         let head = HTTPRequestHead(
-            version: .http1_1, method: .GET, uri: relay.path,
+            version: .http1_1, method: .GET,
+            uri: relay.form == .flow ? FlowWire.path(at: relay) : relay.path,
             headers: [
                 "host": relay.hostHeader, "content-length": "0",
             ])

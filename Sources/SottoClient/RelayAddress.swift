@@ -89,10 +89,14 @@ public struct RelayChoice: Sendable {
     private let option: RelayURL?
     private let standard: RelayURL?
     private let authorities: String?
+    private let form: RelayProtocol
 
-    /// Reads `--relay` and the environment. Throws a failure for a malformed address.
-    public init(_ option: String?, authorities: String? = nil) throws(RelayAddressError) {
-        self.authorities = authorities
+    /// Reads `--relay` and the environment; each relay is reached with the protocol `form`. Throws a failure for a malformed
+    /// address.
+    public init(
+        _ option: String?, authorities: String? = nil, form: RelayProtocol = .own
+    ) throws(RelayAddressError) {
+        (self.authorities, self.form) = (authorities, form)
         try RelayAddress.check(authorities)
         var chosen: RelayURL?
         if let option { chosen = try RelayAddress.read(option, authorities: authorities) }
@@ -105,10 +109,14 @@ public struct RelayChoice: Sendable {
     }
 
     /// The relay of `--relay` or of `$SOTTO_RELAY`, or `nil`.
-    public var chosen: RelayURL? { option ?? standard }
+    public var chosen: RelayURL? { (option ?? standard).map(spoken) }
 
     /// Returns the relay for a record that names `noted`. Throws ``RelayAddressError/missing`` if no relay is named.
     public func relay(noted: String?) throws(RelayAddressError) -> RelayURL {
+        spoken(try address(noted: noted))
+    }
+
+    private func address(noted: String?) throws(RelayAddressError) -> RelayURL {
         if let option { return option }
         guard let noted else {
             guard let standard else { throw .missing }
@@ -122,6 +130,16 @@ public struct RelayChoice: Sendable {
     /// Returns the address by which a queue is sent, or `nil` if its relay is unknown, if a different relay was selected, or
     /// if the selected address would take TLS from the queue.
     public func relay(of queue: Outbox.Queue) -> RelayURL? {
+        address(of: queue).map(spoken)
+    }
+
+    private func spoken(_ relay: RelayURL) -> RelayURL {
+        var relay = relay
+        relay.form = form
+        return relay
+    }
+
+    private func address(of queue: Outbox.Queue) -> RelayURL? {
         guard let relay = try? RelayAddress.read(queue.relay, authorities: authorities) else {
             return nil
         }

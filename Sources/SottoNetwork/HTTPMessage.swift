@@ -13,6 +13,18 @@ public enum HTTPMessage {
         return [.head(head), .body(.byteBuffer(body)), .end(nil)]
     }
 
+    /// Returns a `GET`. `host` is the value of the `Host` header.
+    public static func get(
+        _ uri: String, host: String, headers: HTTPHeaders = [:]
+    ) -> [HTTPClientRequestPart] {
+        var all = headers
+        all.add(name: "host", value: host)
+        return [
+            .head(HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: all)),
+            .end(nil),
+        ]
+    }
+
     /// Returns a response that no cache stores. Without `keepsAlive` it announces the end of the connection. The
     /// response to a `HEAD` has only the headers of the body.
     public static func response(

@@ -30,7 +30,7 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The transport.
+    /// The scheme.
     public let scheme: Scheme
     /// The host: a name, an IPv4 address, or an IPv6 address without brackets.
     public let host: String
@@ -46,6 +46,17 @@ public struct RelayURL: Sendable, Hashable, CustomStringConvertible {
     public var authorities: String?
     /// Seconds between two polls of an empty mailbox, over HTTP.
     public var pollSeconds: Int64 = 2
+    /// The protocol of the connection. ``RelayProtocol/flow`` is spoken over WebSocket instead of plain lines: a relay has
+    /// all transports on its port.
+    public var form = RelayProtocol.own
+    /// The transport of the connection.
+    public var transport: Scheme {
+        switch (form, scheme) {
+        case (.flow, .tcp): .ws
+        case (.flow, .tls): .wss
+        case (.own, _), (.flow, _): scheme
+        }
+    }
     /// Whether a certificate that cannot be checked is accepted. Only a meeting sets it: its code authenticates the other
     /// side.
     public private(set) var acceptsAnyCertificate = false

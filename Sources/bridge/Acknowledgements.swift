@@ -9,9 +9,11 @@ import SottoTool
 final class Acknowledgements {
     private let descriptor: Int32
     private let path: String
+    private let areRead: Bool
 
-    init(path: String) throws(Failure) {
-        self.path = path
+    /// Opens a file. With `areRead` the acknowledgements of opened messages say that they were read.
+    init(path: String, areRead: Bool) throws(Failure) {
+        (self.path, self.areRead) = (path, areRead)
         descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Failure(errno: errno, "write", path) }
     }
@@ -24,7 +26,8 @@ final class Acknowledgements {
         for ack in acks {
             guard
                 let record = try? MessageFlowAck(
-                    messageID: ack.id, status: ack.isDelivered ? .delivered : .failed)
+                    messageID: ack.id,
+                    status: !ack.isDelivered ? .failed : areRead ? .read : .delivered)
             else { continue }
             lines += record.record(http: ack.isHTTP).serialized() + [UInt8(ascii: "\n")]
         }

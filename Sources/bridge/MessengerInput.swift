@@ -26,8 +26,9 @@ final class MessengerInput: MessageInput {
     enum Form {
         /// With `showsDetails`, the printed messages have the encrypted members of their records.
         case messenger(Messenger, MessengerOptions, showsDetails: Bool)
-        /// Records of a session; acknowledgements are appended to the file at this path.
-        case session(BridgeFormat, acknowledgements: String?)
+        /// Records of a session; acknowledgements are appended to the file at this path, which say that messages were read
+        /// if `areRead`.
+        case session(BridgeFormat, acknowledgements: String?, areRead: Bool)
         /// The base64 of copies that Kecalek encrypted to the own identity key.
         case ownCopies
 
@@ -60,13 +61,14 @@ final class MessengerInput: MessageInput {
         var path: String?
         var options = MessengerOptions()
         var showsDetails = false
+        var areRead = false
         switch form {
         case .messenger(_, let chosen, let details): (options, showsDetails) = (chosen, details)
-        case .session(_, let acknowledgements): path = acknowledgements
+        case .session(_, let acknowledgements, let read): (path, areRead) = (acknowledgements, read)
         case .ownCopies: break
         }
         self.showsDetails = showsDetails
-        acknowledgements = try path.map { try Acknowledgements(path: $0) }
+        acknowledgements = try path.map { try Acknowledgements(path: $0, areRead: areRead) }
         keys = MessengerKeys(identity: identity, chats: chats, options: options)
         keys.whisper2Account = { [unowned self] in account($0) }
         keys.mercurioOwner = { [unowned self] in mercurioOwner($0) }
@@ -88,6 +90,14 @@ final class MessengerInput: MessageInput {
         return (try result { try content(of: record) }, id?.string)
     }
 
+    /// The messages in the answer to a poll of Message Flow.
+    func records(ofLine bytes: [UInt8]) -> [[UInt8]]? {
+        guard case .session = form, let record = try? JSON.object(parsing: bytes) else {
+            return nil
+        }
+        return MessageFlowPoll.messages(in: record)?.map { $0.serialized() }
+    }
+
     private func content(of record: JSONObject) throws -> Content {
         if let failure = Failure(errorRecord: record) { throw failure }
         switch form {
@@ -96,7 +106,7 @@ final class MessengerInput: MessageInput {
                 throw Self.envelopeFailure(messenger.rawValue)
             }
             return .record(record, messenger)
-        case .session(let format, _): return try sessionContent(of: record, format)
+        case .session(let format, _, _): return try sessionContent(of: record, format)
         case .ownCopies: throw Failure(.malformed, "the line is not base64")
         }
     }
@@ -111,6 +121,8 @@ final class MessengerInput: MessageInput {
             return .payload(try MessageFlowContent(file: record))
         case nil where record["chainId"] != nil:
             return .group(try SenderKeyMessage(payload: record))
+        case nil where record["success"] != nil:
+            throw Failure(.malformed, "the answer of the server has no messages")
         case nil: return .flow(try MessageFlowMessage(record: record))
         case "envelope": throw Self.envelopeFailure(format.rawValue)
         default: throw Failure(.malformed, "the record is not of \(format.rawValue)")

@@ -12,13 +12,13 @@ struct OpenCommand: Program {
         usage: """
             sotto bridge open FORMAT [-i FILE] [--from CARD] [--text] [-o FILE] [FILE]
             sotto bridge open shainy [--chat CHAT] [--text] [FILE]
-            sotto bridge open flow|kecalek [--ack FILE] [--from CARD] [FILE]
+            sotto bridge open flow|kecalek [--ack FILE [--read]] [--from CARD] [FILE]
             sotto bridge open kecalek --own-copy [FILE]
             sotto bridge open whisper2 --attachment RECORD -o FILE BLOB
             """,
         discussion: """
             Each line is a record of the messenger. The output is that of decrypt: one message record for each line, or \
-            with --text only texts. flow and kecalek read each other's records.
+            with --text only texts. flow and kecalek read each other's records, and the answer to a poll of Message Flow.
 
             EXAMPLES
               sotto bridge open whisper2 --text answer.json
@@ -85,6 +85,11 @@ struct OpenCommand: Program {
         "--ack", value: "file",
         help: "flow: append an acknowledgement of each message to this file.")
     var ack: String?
+
+    @Flag(
+        "--read",
+        help: "flow: with --ack, acknowledge opened messages as read instead of delivered.")
+    var read = false
 
     @Flag(
         "--preview",

@@ -26,7 +26,7 @@ enum OpenMode: String, CommandMode {
             case .mercurio: "--oaep-sha1 --details --allow-unverified \(Self.messages)"
             case .shainy: "--chat --details --allow-hidden-hash \(Self.messages)"
             case .kecalek: Self.messages
-            case .flow: "--ack \(Self.messages)"
+            case .flow: "--ack --read \(Self.messages)"
             case .attachment: "--attachment"
             case .ownCopies: "--own-copy --stateless \(Self.text)"
             }

@@ -14,6 +14,7 @@ enum OpenPlan {
     init(_ tool: OpenCommand) throws {
         if tool.form.text { try tool.given.refuse("--details", with: "--text") }
         if tool.preview { try tool.given.refuse("--ack", with: "--preview") }
+        if tool.read, tool.ack == nil { throw UsageError("--read requires --ack") }
         if tool.stateless, !tool.ownCopy {
             for option in ["--preview", "--lock-timeout"] {
                 try tool.given.refuse(option, with: "--stateless")
@@ -52,7 +53,7 @@ enum OpenPlan {
     private static func form(_ tool: OpenCommand) -> MessengerInput.Form {
         if tool.ownCopy { return .ownCopies }
         guard let messenger = tool.format.messenger else {
-            return .session(tool.format, acknowledgements: tool.ack)
+            return .session(tool.format, acknowledgements: tool.ack, areRead: tool.read)
         }
         var options = MessengerOptions()
         options.allowsHiddenHash = tool.allowHiddenHash

@@ -3,11 +3,12 @@ import SottoClient
 import SottoTool
 import SottoWire
 
-/// The relay of `--relay`, the authorities of `--ca` and the seconds of `--poll-every`, if given.
+/// The relay of `--relay`, the authorities of `--ca`, the seconds of `--poll-every` and the protocol, if given.
 struct AskedRelay {
     let url: String?
     let authorities: String?
     var pollSeconds: Int64?
+    var form = RelayProtocol.own
 
     /// Returns the relay of the option or of `$SOTTO_RELAY`, or `nil` if neither is given.
     func given() throws -> RelayURL? {
@@ -20,12 +21,13 @@ struct AskedRelay {
     }
 
     private func polled(_ relay: RelayURL) throws -> RelayURL {
+        var relay = relay
+        relay.form = form
         guard let pollSeconds else { return relay }
         guard relay.scheme == .http || relay.scheme == .https else {
             throw Failure(
                 .usage, "--poll-every is for a relay over HTTP; \(relay) pushes mail at once")
         }
-        var relay = relay
         relay.pollSeconds = pollSeconds
         return relay
     }

@@ -2,6 +2,7 @@ import SottoBytes
 import SottoClient
 import SottoState
 import SottoTool
+import SottoWire
 
 /// The handling of received envelopes, and the end of a run.
 struct Receiving {
@@ -17,6 +18,8 @@ struct Receiving {
     let quiet: Bool
     /// Whether mail is received. Without it only an invitation is redeemed.
     var takesMail = true
+    /// The protocol in whose form envelopes are printed, if they have it.
+    var form = RelayProtocol.own
 
     /// Receives, and calls `after` at the end. Throws a failure with status 1 if no envelope was handled.
     func run(
@@ -47,13 +50,21 @@ struct Receiving {
     private func handling() throws -> Reception.Handling {
         if let command {
             let handler = ShellCommand(command, tool: RecvTool.toolName)
-            return .run { envelope in try handler.run(envelope) }
+            return .run { envelope in try handler.run(line(of: envelope)) }
         }
         let output = try Output(path: nil, content: .text)
         return .print { envelopes in
-            for envelope in envelopes { try output.write(envelope + [UInt8(ascii: "\n")]) }
+            for envelope in envelopes {
+                try output.write(line(of: envelope) + [UInt8(ascii: "\n")])
+            }
             try output.flush()
         }
+    }
+
+    /// Returns the line for an envelope, without a line feed.
+    private func line(of envelope: [UInt8]) -> [UInt8] {
+        guard form == .flow, let message = FlowWire.message(of: envelope) else { return envelope }
+        return FlowWire.push(message).dropLast()
     }
 
     private static func say(_ notice: Reception.Notice) {

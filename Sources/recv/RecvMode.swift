@@ -1,4 +1,5 @@
-import Arguments
+public import Arguments
+public import SottoWire
 
 /// The ways to use `recv`, with the options of each. An option that a mode does not list is refused in it.
 enum RecvMode: String, CommandMode {
@@ -50,7 +51,8 @@ enum RecvMode: String, CommandMode {
 
     private static let relay = "--relay --ca"
     private static let identity = "-i --identity-passphrase --lock-timeout"
-    private static let receiving = "\(relay) --follow --wait --poll-every --max --exec --json -q"
+    private static let receiving =
+        "\(relay) --protocol --follow --wait --poll-every --max --exec --json -q"
 }
 
 extension RecvTool {
@@ -74,3 +76,5 @@ extension RecvTool {
         return stateless ? .stateless : .mail
     }
 }
+
+extension RelayProtocol: ExpressibleByArgument {}

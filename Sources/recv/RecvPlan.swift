@@ -38,7 +38,8 @@ enum RecvPlan {
         let takesMail = try Self.takesMail(tool)
         let identity = tool.identity.choice
         let relay = AskedRelay(
-            url: tool.relay, authorities: tool.ca, pollSeconds: tool.pollEvery.map { Int64($0) })
+            url: tool.relay, authorities: tool.ca, pollSeconds: tool.pollEvery.map { Int64($0) },
+            form: tool.wire)
         switch tool.mode {
         case .mail, .stateless, .dead:
             self = .mail(
@@ -147,7 +148,7 @@ enum RecvPlan {
     private static func receiving(_ tool: RecvTool, takesMail: Bool) -> Receiving {
         Receiving(
             isOfDead: tool.dead, follows: tool.follow, wait: tool.wait, maximum: tool.max,
-            command: tool.exec, quiet: tool.quiet, takesMail: takesMail)
+            command: tool.exec, quiet: tool.quiet, takesMail: takesMail, form: tool.wire)
     }
 
     private static func room(_ tool: RecvTool, _ relay: AskedRelay) throws -> RoomRequest {

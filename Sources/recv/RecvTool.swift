@@ -62,6 +62,13 @@ struct RecvTool: CoreProgram {
         help: "Seconds between two polls of a relay over HTTP, 1 to 86400. Default: 2.")
     var pollEvery: Int?
 
+    @Option(
+        "--protocol", value: "name",
+        help:
+            "The protocol with the relay: sotto, or that of a messenger, whose records are printed then, for bridge open. Default: sotto."
+    )
+    var wire = RelayProtocol.own
+
     @Option("--max", value: "n", help: "End after this many envelopes.")
     var max: Int?
 

@@ -218,6 +218,12 @@ final class EnvelopeLines: Sendable {
                 Failure(.authentication, "the record is not signed by its owner"))
         } catch  where record["type"]?.string == "room" {
             return .failure(Failure(.malformed, "the record of the room is malformed"))
+        } catch  where record["type"]?.string == "new_message" {
+            return .failure(
+                Failure(
+                    .malformed,
+                    "the message is malformed, or does not name both sides by the ids of their keys"
+                ))
         } catch {
             return .failure(
                 OwnersRecord.isOne(record)
@@ -277,6 +283,12 @@ final class EnvelopeLines: Sendable {
                 Outbox.Item(
                     id: blob.name, to: blob.to.description, envelope: record.serialized(),
                     kind: .blob), noted
+            )
+        }
+        if let envelope = try? FlowWire.envelope(of: record) {
+            return (
+                Outbox.Item(id: envelope.id, to: envelope.to.description, envelope: envelope.bytes),
+                noted
             )
         }
         var record = record

@@ -1,4 +1,5 @@
-import Arguments
+public import Arguments
+public import SottoWire
 
 /// The ways to use `send`, with the options of each. An option that a mode does not list is refused in it.
 enum SendMode: String, CommandMode {
@@ -10,7 +11,7 @@ enum SendMode: String, CommandMode {
 
     var takes: String {
         switch self {
-        case .sending: "--relay --ca --text --json -v --lock-timeout -q"
+        case .sending: "--relay --ca --protocol --text --json -v --lock-timeout -q"
         case .list: "--list --text --json --lock-timeout"
         case .drop: "--drop --text --json --lock-timeout"
         }
@@ -24,3 +25,5 @@ extension SendTool {
         return drop.isEmpty ? .sending : .drop
     }
 }
+
+extension RelayProtocol: ExpressibleByArgument {}

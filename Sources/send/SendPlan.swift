@@ -15,7 +15,8 @@ enum SendPlan {
         case .sending:
             self = .sending(
                 Sending(
-                    relay: try RelayChoice(tool.relay, authorities: tool.ca),
+                    relay: try RelayChoice(
+                        tool.relay, authorities: tool.ca, form: tool.wire),
                     lockTimeout: lockTimeout,
                     form: SendForm(
                         isText: tool.form.isText, namesIDs: tool.verbose, isQuiet: tool.quiet)))

@@ -1,5 +1,6 @@
 import Arguments
 import SottoTool
+import SottoWire
 
 /// `send`: sends envelopes from stdin to their relays, through an outbox that survives a crash.
 @main
@@ -39,6 +40,13 @@ struct SendTool: CoreProgram {
             "PEM file of the authorities for the relay's certificate. Default: $SOTTO_CA, else the system's."
     )
     var ca: String?
+
+    @Option(
+        "--protocol", value: "name",
+        help:
+            "The protocol with the relay: sotto, or that of a messenger for what it can carry. Default: sotto."
+    )
+    var wire = RelayProtocol.own
 
     @Flag("--list", help: "List the outbox for each relay, and send nothing.")
     var list = false

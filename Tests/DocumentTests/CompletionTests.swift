@@ -66,6 +66,7 @@ struct CompletionTests {
             ("pad --scheme b", "bucket"), ("sotto pad --scheme b", "bucket"),
             ("pad --scheme = b", "bucket"),
             ("keygen export mini", "minisign"), ("bridge answer whi", "whisper2"),
+            ("recv --protocol mes", "message-flow"), ("send --protocol so", "sotto"),
             ("sotto in", "init"), ("sotto init --rel", "--relay"),
             ("sotto help deco", ""), ("sotto help decr", "decrypt"),
         ])

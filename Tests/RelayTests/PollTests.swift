@@ -1,3 +1,9 @@
+import Dispatch
+import Glibc
+import Sotto
+import SottoDatabase
+import SottoWire
+import Synchronization
 import TestSupport
 import Testing
 
@@ -30,5 +36,54 @@ import Testing
             let run = they.shell("alice", "recv -q \(options)")
             #expect(run.status == status, "\(options): \(they.errors)")
         }
+    }
+
+    /// An acknowledgement causes a poll at once. The polls of the empty mailbox after it stay one
+    /// for each interval.
+    @Test func acknowledgementsAddNoPolls() throws {
+        let messages = 20
+        let name = Mutex("")
+        let polls = Mutex<[Double]>([])
+        let enough = DispatchSemaphore(value: 0)
+        let bob = they.bob.id
+        let relay = HostileRelay { connection in
+            var sent = 0
+            connection.answerHTTP { request in
+                switch request {
+                case .challenge:
+                    return (
+                        200,
+                        .challenge(
+                            nonce: [UInt8](repeating: 0, count: WireLimits.nonceBytes),
+                            names: [name.withLock { $0 }])
+                    )
+                case .login: return (200, .session(nil, token: "token"))
+                case .ack: return (200, .acked)
+                case .fetch:
+                    let count = polls.withLock { polls in
+                        polls.append(Monotonic.seconds())
+                        return polls.count
+                    }
+                    if count == messages + 8 { enough.signal() }
+                    guard sent < messages else { return (200, .messages([], more: false)) }
+                    sent += 1
+                    let delivered = Delivered(
+                        sequence: Int64(sent), envelope: Sample.record(to: bob).serialized())
+                    return (200, .messages([delivered], more: false))
+                default: return (200, .stored)
+                }
+            }
+        }
+        name.withLock { $0 = relay.address }
+        let recv = they.command(
+            "bob", "recv",
+            ["-q", "--follow", "--poll-every", "1", "--relay", "http://\(relay.address)"],
+            output: "got")
+        #expect(enough.wait(timeout: .now() + 60) == .success, "\(they.errors)")
+        recv.kill(SIGTERM)
+        recv.wait()
+        let times = polls.withLock { $0 }
+        #expect(they.scratch.lines("got").count == messages)
+        #expect(times[messages + 7] - times[messages + 4] > 2)
     }
 }

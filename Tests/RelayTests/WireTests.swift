@@ -66,6 +66,8 @@ import Testing
             .unregisterWake(.message), .unregisterWake(nil, of: identity.id),
             .invite(tag: randomBytes(16), key: randomBytes(32), label: "Bob"),
             .invite(tag: randomBytes(16), key: randomBytes(32), label: ""), .announcements,
+            .cards(account: "WSP-AAAA-BBBB-CCCC"),
+            .cards(account: String(repeating: "x", count: 255)),
         ]
         for request in requests {
             let frame = try Frame(parsing: request.line(requestID: "x"))
@@ -83,7 +85,8 @@ import Testing
                 try Sample.preKeys(of: identity, oneTime: 1..<1).bundle(oneTime: nil).record
                     .serialized()),
             .bundles([Array("{\"v\":1}".utf8), nil]), .bundles([]),
-            .announcements(uri: "sotto:room?relay=tcp%3A%2F%2Fa%3A1&phrase=p"),
+            .announcements(uri: "sotto:room?relay=tcp%3A%2F%2Fa%3A1&phrase=p"), .cards([]),
+            .cards([Array("{\"v\":1}".utf8), Array("{\"v\":2}".utf8)]),
         ]
         for response in responses {
             #expect(Response(try Frame(parsing: response.line(requestID: "x"))) == response)
@@ -116,6 +119,13 @@ import Testing
         (#"{"type":"fetch","payload":{"max":101}}"#, .badFields),
         (#"{"type":"ack","payload":{"ids":[],"status":"delivered"}}"#, .badFields),
         (#"{"type":"ack","payload":{"ids":["x"],"status":"delivered"}}"#, .badFields),
+        (#"{"type":"cards","payload":{}}"#, .badFields),
+        (#"{"type":"cards","payload":{"account":""}}"#, .badFields),
+        (#"{"type":"cards","payload":{"account":7}}"#, .badFields),
+        (
+            #"{"type":"cards","payload":{"account":"\#(String(repeating: "x", count: 256))"}}"#,
+            .badFields
+        ),
         (#"{"type":"login","payload":{}}"#, .loginFailed),
         (#"{"type":"prekeys","payload":{}}"#, .badFields),
         (#"{"type":"prekeys","payload":{"publication":{"v":1,"type":"prekeys"}}}"#, .badFields),
@@ -142,6 +152,21 @@ import Testing
         #expect(throws: Reason.badFields) { try parse(ids, claims: ids.count) }
         #expect(throws: Reason.badFields) { try parse(Array(ids.prefix(2)), claims: 1) }
         #expect(throws: Reason.badFields) { try parse([ids[0], ids[1], ids[0]], claims: 3) }
+    }
+
+    /// A relay that sends more cards than a client asks for is not a relay.
+    @Test func aSearchForAnAccountIsTheseBytesAndHasALimit() throws {
+        let asked = Request.cards(account: "0571\u{E9}").line(requestID: "7")
+        #expect(
+            String(decoding: asked, as: UTF8.self)
+                == "{\"type\":\"cards\",\"request_id\":\"7\",\"payload\":{\"account\":\"0571\u{E9}\"}}"
+                + "\n")
+        let card = Array("{\"v\":1}".utf8)
+        for (count, isRead) in [(WireLimits.cardCount, true), (WireLimits.cardCount + 1, false)] {
+            let cards = Response.cards([[UInt8]](repeating: card, count: count))
+            let again = Response(try Frame(parsing: cards.line(requestID: "7")))
+            #expect((again == cards) == isRead && (again != nil) == isRead)
+        }
     }
 
     @Test func sessionsOfOlderRelaysAreRead() throws {

@@ -82,6 +82,9 @@ package protocol MessageInput: AnyObject, SendableMetatype {
     /// Parses a line. Returns `nil` for white space.
     func read(_ bytes: [UInt8]) throws -> Parsed?
 
+    /// Returns the records of a line that has several messages, or `nil` for any other line.
+    func records(ofLine bytes: [UInt8]) -> [[UInt8]]?
+
     /// Returns the envelope of a line that needs no contact to be understood, or `nil`.
     func envelope(of content: Content) -> ParsedEnvelope?
 
@@ -100,6 +103,8 @@ package protocol MessageInput: AnyObject, SendableMetatype {
 
 extension MessageInput {
     package var parser: (@Sendable ([UInt8]) throws -> Parsed?)? { nil }
+
+    package func records(ofLine bytes: [UInt8]) -> [[UInt8]]? { nil }
 
     package func envelope(of content: Content) -> ParsedEnvelope? { nil }
 

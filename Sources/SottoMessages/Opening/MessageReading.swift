@@ -194,8 +194,19 @@ package struct MessageReading<Lines: MessageInput> {
     private func results(of batch: ParsedLines) throws -> [ReadLine<Lines.Content>] {
         switch batch {
         case .started(let batch): try batch.results().compactMap { try $0.get() }
-        case .waiting(let batch): try batch.compactMap { try Self.read($0, lines.read) }
+        case .waiting(let batch):
+            try batch.flatMap { line in
+                try records(in: line).compactMap { try Self.read($0, lines.read) }
+            }
         }
+    }
+
+    /// Returns a line, or the records in it, with its number.
+    private func records(in raw: RawLine) -> [RawLine] {
+        guard case .line(let bytes) = raw.line, let records = lines.records(ofLine: bytes) else {
+            return [raw]
+        }
+        return records.map { RawLine(line: .line($0), number: raw.number) }
     }
 
     private static func read(

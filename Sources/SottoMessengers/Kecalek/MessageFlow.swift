@@ -132,6 +132,14 @@ public struct MessageFlowMessage: Sendable, Equatable {
     }
 }
 
+/// The answer of the server to a poll: `{"success":true,"messages":[…]}`, the messages without a `type`.
+public enum MessageFlowPoll {
+    /// Returns the messages, or `nil` if the record is not such an answer.
+    public static func messages(in record: JSONObject) -> [JSON]? {
+        record["success"] == .bool(true) ? record["messages"]?.array : nil
+    }
+}
+
 /// An acknowledgement for the server: `{"type":"ack","messageId","status"}`.
 ///
 /// `failed` tells the server that decryption failed, which makes the client a decryption oracle. Do not send it, or
@@ -141,6 +149,8 @@ public struct MessageFlowAck: Sendable, Equatable {
     public enum Status: String, Sendable, CaseIterable {
         case delivered
         case failed
+        /// The recipient has seen the message.
+        case read
     }
 
     /// The message's id.

@@ -25,6 +25,9 @@ protocol ClientCodec: AnyObject {
 
 /// Newline-delimited JSON. WebSocket uses it too, because `WebSocketLines` translates each message to a line.
 final class LineCodec: ClientCodec {
+    /// The login of the handshake of a connection with ``RelayProtocol/flow``; `nil` on other connections.
+    var flow: FlowHandshake?
+
     private var splitter = LineSplitter(limit: WireLimits.requestBytes)
     private var out = ByteBuffer()
 
@@ -34,15 +37,21 @@ final class LineCodec: ClientCodec {
     }
 
     func next() -> FrameInput {
+        if let frame = flow?.next() { return .frame(frame) }
         switch splitter.next() {
-        case .line(let line): .frame(IncomingFrame(line))
-        case .tooLong: .tooLong
-        case .incomplete: .incomplete(hasBegun: splitter.hasPartialLine)
+        case .line(let line): return .frame(IncomingFrame(line, as: flow == nil ? .own : .flow))
+        case .tooLong: return .tooLong
+        case .incomplete: return .incomplete(hasBegun: splitter.hasPartialLine)
         }
     }
 
     func add(_ response: Response, to requestID: String?) {
-        out.writeBytes(response.line(requestID: requestID))
+        guard flow?.shows(response, to: requestID) ?? true else { return }
+        if flow != nil, case .newMessage(let delivered) = response {
+            out.writeBytes(FlowWire.push(delivered.envelope))
+        } else {
+            out.writeBytes(response.line(requestID: requestID))
+        }
     }
 
     func flush(_ context: ChannelHandlerContext) {

@@ -116,10 +116,11 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     // MARK: From the codecs
 
-    /// Handles the frames of an HTTP request.
-    func receiveRequest() {
+    /// Handles the frames of an HTTP request with this protocol.
+    func receiveRequest(as form: RelayProtocol = .own) {
         guard !isClosing else { return }
         state.beginRequest()
+        state.form = form
         process()
     }
 
@@ -128,6 +129,19 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     /// Notes a WebSocket frame without a line, which is charged before the next request.
     func noteEmptyFrame() { state.noteEmptyFrame() }
+
+    /// Begins a WebSocket connection with ``RelayProtocol/flow``.
+    func begin(_ handshake: FlowHandshake) {
+        lines.flow = handshake
+        state.form = .flow
+        process()
+        flush()
+    }
+
+    /// Whether a token is one that the relay gave and is still valid.
+    func knows(token: String) -> Bool {
+        services.policy.tokens.session(token, at: Monotonic.seconds()) != nil
+    }
 
     /// Whether an HTTP request with these headers may be served: no web page of another origin sent it.
     func admitsOrigin(_ headers: HTTPHeaders) -> Bool {
@@ -239,6 +253,9 @@ extension ClientConnection: ConnectionEffects {
                 http.add(response, to: requestID)
             } else {
                 lines.add(response, to: requestID)
+                if lines.flow != nil, FlowHandshake.ends(response, to: requestID) {
+                    loop.execute { self.close() }
+                }
             }
         case .commit(let change, let requestID, let step):
             submissions.append(

@@ -84,7 +84,7 @@ extension ConnectionState {
         case .session(let id, let status, let account, let token, let minute, let requestID):
             sink.perform(.respond(.session(status, token: token), to: requestID))
             noteSeen(id, account, minute, to: sink)
-        case .response, .push, .full, .wake, .invitations: break
+        case .response, .poll, .push, .full, .wake, .invitations: break
         }
     }
 

@@ -30,10 +30,11 @@ extension ConnectionState {
             let until = envelope.ttl.map { policy.clock.holding + $0 }
             commit(.store(envelope, until: until), requestID, to: sink)
         case .fetch(let max, let after, let dead, let mailbox):
-            read(
-                .messages(
-                    try owned(mailbox), max: max, after: after, dead: dead, to: requestID),
-                to: sink)
+            let mailbox = try owned(mailbox)
+            guard form == .own || !isHTTP else {
+                return read(.poll(FlowPoll(of: mailbox, to: requestID)), to: sink)
+            }
+            read(.messages(mailbox, max: max, after: after, dead: dead, to: requestID), to: sink)
         case .subscribe(let mailbox):
             // HTTP could not deliver the pushes: they answer no request.
             guard !isHTTP else { throw .unknownType }

@@ -22,6 +22,9 @@ struct ConnectionState {
 
     /// Whether each request comes alone, over HTTP: any connection may then use a nonce.
     var isHTTP = false
+    /// The form of the envelopes that the client gets: pushes, and over HTTP the answer to a poll. Envelopes without that
+    /// form wait for another client.
+    var form = RelayProtocol.own
     private(set) var isClosing = false
     private var isPaused = false
     private var pending = 0
@@ -85,6 +88,8 @@ struct ConnectionState {
                 let cost = Double(emptyFrames) * emptyFrameCost
                 guard isWithinRate(cost: cost, at: now, to: sink) else { return }
                 emptyFrames = 0
+                // A client of a library that sends pings is alive.
+                lastLine = now
                 continue
             }
             if let frame = held {
@@ -311,6 +316,7 @@ struct ConnectionState {
         if case .push(let mailbox, let page) = result { return push(page, of: mailbox, to: sink) }
         if case .full(.push) = result { return close(sink) }
         pending -= 1
+        if case .poll(let poll) = result { return take(poll, at: now, to: sink) }
         if case .full(let query) = result {
             pendingBytes -= query.weight
             if query.pauses { isPaused = false }
@@ -332,6 +338,17 @@ struct ConnectionState {
             invite(invitation, by: member, account, count, requestID, to: sink)
         default: continueLogin(result, at: now, to: sink)
         }
+    }
+
+    /// Answers a poll that has enough messages, or reads more. Each further read costs a request.
+    private mutating func take(_ poll: FlowPoll, at now: Double, to sink: some ConnectionEffects) {
+        pendingBytes -= FlowPoll.weight
+        guard !isClosing else { return }
+        guard !poll.isComplete else {
+            return sink.perform(.respond(.messages(poll.messages, more: false), to: poll.requestID))
+        }
+        _ = requests?.take(at: now)
+        read(.poll(poll), to: sink)
     }
 
     // MARK: Pushes
@@ -360,7 +377,7 @@ struct ConnectionState {
     private mutating func push(
         _ page: Page, of mailbox: KeyID, to sink: some ConnectionEffects
     ) {
-        guard !isClosing, let pushes = mailboxes[mailbox]?.endRead(page) else { return }
+        guard !isClosing, let pushes = mailboxes[mailbox]?.endRead(page, as: form) else { return }
         for push in pushes { sink.perform(.respond(push, to: nil)) }
         pump(mailbox, to: sink)
     }
@@ -368,7 +385,9 @@ struct ConnectionState {
     /// Pushes an envelope with a time to live of 0, unless the client does not read what is sent to it. Returns whether
     /// it was pushed.
     func push(signal: AddressedEnvelope, to sink: some ConnectionEffects) -> Bool {
-        guard !isClosing, stalledSince == nil, mailboxes[signal.to] != nil else { return false }
+        guard !isClosing, stalledSince == nil, form == .own, mailboxes[signal.to] != nil else {
+            return false
+        }
         sink.perform(.respond(.signal(signal.bytes), to: nil))
         return true
     }

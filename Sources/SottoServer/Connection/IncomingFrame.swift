@@ -14,6 +14,10 @@ struct IncomingFrame: Sendable {
         case envelope
         /// The payload of an `ack` frame; `messageId` is the form for one message.
         case acknowledgement
+        /// A message of ``RelayProtocol/flow``.
+        case flowMessage
+        /// An acknowledgement of ``RelayProtocol/flow``, or on a WebSocket an `ack` frame.
+        case flowAcknowledgement
         /// None: the frame comes from the head of an HTTP request.
         indirect case parsed(Content)
     }
@@ -31,7 +35,18 @@ struct IncomingFrame: Sendable {
         switch body {
         case .frame, .parsed: self.body = body
         // A body that is not an object is refused like a line that is not a frame.
-        case .envelope, .acknowledgement: self.body = outline.isOneObject ? body : .frame
+        case .envelope, .acknowledgement, .flowMessage, .flowAcknowledgement:
+            self.body = outline.isOneObject ? body : .frame
+        }
+    }
+
+    /// Scans a line of a connection with this protocol.
+    init(_ line: [UInt8], as form: RelayProtocol) {
+        let frame = IncomingFrame(line)
+        switch (form, frame.outline.type) {
+        case (.flow, "new_message"): self.init(line, .flowMessage)
+        case (.flow, "ack"): self.init(line, .flowAcknowledgement)
+        case (.own, _), (.flow, _): self = frame
         }
     }
 
@@ -47,15 +62,19 @@ struct IncomingFrame: Sendable {
     private var type: String? {
         switch body {
         case .frame: outline.type
-        case .envelope: "send"
-        case .acknowledgement: "ack"
+        case .envelope, .flowMessage: "send"
+        case .acknowledgement, .flowAcknowledgement: "ack"
         case .parsed: "parsed"
         }
     }
 
     /// The id of the request, as far as it is known before parsing.
     var requestID: String? {
-        if case .frame = body { outline.requestID } else { HTTPRoute.requestID }
+        switch body {
+        case .frame: outline.requestID
+        case .flowMessage, .flowAcknowledgement: nil
+        case .envelope, .acknowledgement, .parsed: HTTPRoute.requestID
+        }
     }
 
     /// Returns the reason for refusing the frame unparsed, or `nil` if it may be parsed.
@@ -139,12 +158,33 @@ struct IncomingFrame: Sendable {
                 payload["status"] = body["status"]
                 return Self.content(
                     of: Frame(type: "ack", requestID: HTTPRoute.requestID, payload: payload))
+            case .flowMessage:
+                let record = try object()
+                let id = (record["message"]?.object ?? record)["id"]?.string
+                return Self.content(id.flatMap(Self.requestID)) { () throws(Reason) in
+                    .send(try FlowWire.envelope(of: record))
+                }
+            case .flowAcknowledgement:
+                let record = try object()
+                guard record["payload"] == nil else {
+                    // The cost of another type was not counted.
+                    let frame = try Frame(parsing: bytes)
+                    guard frame.type == "ack" else { throw Reason.badFrame }
+                    return Self.content(of: frame)
+                }
+                let id = record["messageId"]?.string
+                return Self.content(id.flatMap(Self.requestID)) { () throws(Reason) in
+                    try FlowWire.request(of: record)
+                }
             case .parsed(let content): return content
             }
         } catch {
             return .unreadable(error)
         }
     }
+
+    /// Returns the id of a message as the id of its request.
+    private static func requestID(_ id: String) -> String? { Frame.isRequestID(id) ? id : nil }
 
     private func object() throws(Reason) -> JSONObject {
         let value: JSON

@@ -86,16 +86,21 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, @u
             maxFrameSize: WireLimits.requestBytes, automaticErrorHandling: false,
             shouldUpgrade: { channel, head in
                 // The upgrade of a foreign page's handshake is declined here; HTTPCodec then refuses the request.
-                let isGood = Self.isHandshake(head) && connection.admitsOrigin(head.headers)
+                let isGood =
+                    Self.isHandshake(head) && connection.admitsOrigin(head.headers)
+                    && Self.isKnown(head, to: connection)
                 return channel.eventLoop.makeSucceededFuture(isGood ? [:] : nil)
             },
-            upgradePipelineHandler: { channel, _ in
+            upgradePipelineHandler: { channel, head in
                 connection.http = nil
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(
                         WebSocketPipeline.server(
                             messageBytes: WireLimits.requestBytes,
                             counter: FragmentCount(of: connection)) + [connection])
+                    if FlowHandshake.isPath(of: head) {
+                        connection.begin(FlowHandshake(token: head.token))
+                    }
                 }
             })
         let upgrade: NIOHTTPServerUpgradeSendableConfiguration = (
@@ -112,6 +117,13 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, @u
         try pipeline.addHandler(decoded, position: .after(decoder))
         try pipeline.addHandler(HTTPGuard(of: connection, decoded), position: .after(self))
         try pipeline.addHandler(http)
+    }
+
+    /// Whether the token of a handshake is valid, in the protocol that takes one there. Without one the client may log in
+    /// later.
+    private static func isKnown(_ head: HTTPRequestHead, to connection: ClientConnection) -> Bool {
+        guard FlowHandshake.isPath(of: head), let token = head.token else { return true }
+        return connection.knows(token: token)
     }
 
     /// Whether a request is a WebSocket handshake (RFC 6455 §4.2.1): a `GET` of HTTP/1.1 with a key of 16 bytes. The

@@ -34,8 +34,9 @@ struct Subscription {
         return (cursor, min(room, 64, max(1, Self.readBytes / typicalBytes)))
     }
 
-    /// Ends a read. Returns the frames to push.
-    mutating func endRead(_ page: Page) -> [Response] {
+    /// Ends a read. Returns the frames to push, with the envelopes in the client's form. Those without that form are not
+    /// pushed.
+    mutating func endRead(_ page: Page, as form: RelayProtocol = .own) -> [Response] {
         isReading = false
         if page.hasMore { mayHaveMore = true }
         if !page.messages.isEmpty {
@@ -45,8 +46,9 @@ struct Subscription {
         var pushes: [Response] = []
         for message in page.messages {
             cursor = message.delivered.sequence
+            guard let delivered = message.delivered.form(form) else { continue }
             inFlight.insert(message.id)
-            pushes.append(.newMessage(message.delivered))
+            pushes.append(.newMessage(delivered))
         }
         if !mayHaveMore, !hasSentEmpty {
             hasSentEmpty = true

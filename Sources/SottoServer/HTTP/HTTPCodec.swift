@@ -33,6 +33,8 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
     private var context: ChannelHandlerContext?
     private var state = State.idle
     private var isConnected = false
+    /// The protocol of the request.
+    private var form = RelayProtocol.own
     /// The frames of the request that the connection has not taken yet.
     private var frames: [IncomingFrame] = []
     private var answers: [(response: Response, requestID: String?)] = []
@@ -59,6 +61,7 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (unwrapInboundIn(data), state) {
         case (.head(let head), .idle):
+            form = HTTPRoute.form(of: head)
             guard connection.admitsOrigin(head.headers) else {
                 return refuse(.foreignOrigin, context, hasBody: head.method != .HEAD)
             }
@@ -120,7 +123,7 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
             state = .stalled(head, error)
             return answerRefused(context)
         }
-        if let token = Self.token(head) {
+        if let token = head.token {
             frames.insert(IncomingFrame(.resume(token: token), to: "authorization"), at: 0)
         }
         state = .waiting(keepsAlive: head.isKeepAlive, answers: frames.count)
@@ -137,7 +140,7 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
                 return context.close(promise: nil)
             }
         }
-        connection.receiveRequest()
+        connection.receiveRequest(as: form)
         context.fireChannelReadComplete()
     }
 
@@ -273,13 +276,6 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
             && head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
     }
 
-    private static func token(_ head: HTTPRequestHead) -> String? {
-        guard let value = head.headers.first(name: "authorization") else { return nil }
-        let words = value.split(separator: " ")
-        guard words.count == 2, words[0].lowercased() == "bearer" else { return nil }
-        return String(words[1])
-    }
-
     /// Ends the connection after input that is not HTTP; NIO has already answered it with 400.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard error is HTTPParserError else { return context.fireErrorCaught(error) }
@@ -338,9 +334,10 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
         keepsAlive: Bool, hasBody: Bool = true, headers: HTTPHeaders = [:],
         _ context: ChannelHandlerContext
     ) {
+        let body =
+            form == .flow ? FlowWire.answer(response) : response.line(requestID: requestID)
         let parts = HTTPMessage.response(
-            status, type: "application/json",
-            ByteBuffer(bytes: response.line(requestID: requestID)), keepsAlive: keepsAlive,
+            status, type: "application/json", ByteBuffer(bytes: body), keepsAlive: keepsAlive,
             hasBody: hasBody, headers: headers)
         for part in parts.dropLast() { context.write(wrapOutboundOut(part), promise: nil) }
         finish(keepsAlive: keepsAlive, context)

@@ -21,6 +21,8 @@ struct HTTPRefusal: Error {
 /// | `GET /api/messages/poll?max=&after=&dead=` | `fetch` |
 /// | `POST /api/messages/ack` | `ack`; the body is `{"ids","status"}` or `{"messageId","status"}` |
 /// | `POST /api/frames` | the body |
+///
+/// The paths of ``FlowWire`` stand below its base path.
 enum HTTPRoute {
     /// Returns the frame of a request. The frames of the other paths have the request id `http`.
     static func frame(
@@ -35,11 +37,28 @@ enum HTTPRoute {
                 Frame(type: "fetch", requestID: requestID, payload: try poll(query)))
         case (.POST, "/api/messages/ack"): return try frame(of: body, .acknowledgement)
         case (.POST, "/api/frames"): return IncomingFrame(body)
+        case (.POST, FlowWire.path + FlowWire.messages): return try frame(of: body, .flowMessage)
+        case (.GET, FlowWire.path + FlowWire.poll):
+            return IncomingFrame(
+                .fetch(max: WireLimits.fetchCount, after: 0, dead: false), to: requestID)
+        case (.POST, FlowWire.path + FlowWire.acknowledgements):
+            return try frame(of: body, .flowAcknowledgement)
+        // The handshake of a WebSocket, which was not accepted.
+        case (.GET, let path) where path.hasSuffix(FlowWire.path):
+            throw head.token == nil
+                ? HTTPRefusal(.upgradeRequired, .unknownType)
+                : HTTPRefusal(.unauthorized, .loginFailed)
         case (_, "/api/messages"), (_, "/api/messages/poll"), (_, "/api/messages/ack"),
-            (_, "/api/frames"):
+            (_, "/api/frames"), (_, FlowWire.path), (_, FlowWire.path + FlowWire.messages),
+            (_, FlowWire.path + FlowWire.poll), (_, FlowWire.path + FlowWire.acknowledgements):
             throw HTTPRefusal(.methodNotAllowed, .unknownType)
         default: throw HTTPRefusal(.notFound, .unknownType)
         }
+    }
+
+    /// Returns the protocol of a request.
+    static func form(of head: HTTPRequestHead) -> RelayProtocol {
+        head.uri.hasPrefix(FlowWire.path + "/") || FlowHandshake.isPath(of: head) ? .flow : .own
     }
 
     /// The request id of a request whose body is not a frame.

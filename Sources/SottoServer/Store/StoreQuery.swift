@@ -5,6 +5,8 @@ import SottoWire
 enum StoreQuery: Sendable {
     /// The envelopes of a mailbox, or its dead letters.
     case messages(KeyID, max: Int, after: Int64, dead: Bool, to: String?)
+    /// The next envelopes for a poll.
+    case poll(FlowPoll)
     /// The card of an id.
     case card(KeyID, to: String?)
     /// The cards with an account of a name.
@@ -32,6 +34,7 @@ enum StoreQuery: Sendable {
     enum Result: Sendable {
         /// `then` is a change that the read causes.
         case response(Response, to: String?, weight: Int, then: Change? = nil)
+        case poll(FlowPoll)
         case login(Login, LoginContext, to: String?)
         case resume(SessionTokens.Session, RelayAccount?, to: String?)
         /// `space` is what the publication replaces, as ``DirectoryLimit`` counts it.
@@ -48,6 +51,7 @@ enum StoreQuery: Sendable {
     var weight: Int {
         switch self {
         case .messages: WireLimits.fetchBytes
+        case .poll: FlowPoll.weight
         case .card: WireLimits.cardBytes
         case .cards: WireLimits.cardCount * WireLimits.cardBytes
         case .room: WireLimits.roomBytes
@@ -64,6 +68,7 @@ enum StoreQuery: Sendable {
             .resume(_, let id), .publish(_, _, let id), .session(_, _, let id),
             .wake(_, _, let id), .invitations(_, _, let id):
             id
+        case .poll(let poll): poll.requestID
         case .push: nil
         }
     }
@@ -71,7 +76,7 @@ enum StoreQuery: Sendable {
     /// Whether the connection pauses until the result is there.
     var pauses: Bool {
         switch self {
-        case .messages, .card, .cards, .room, .meeting, .push: false
+        case .messages, .poll, .card, .cards, .room, .meeting, .push: false
         case .login, .resume, .publish, .wake, .invitations, .session: true
         }
     }
@@ -86,6 +91,12 @@ enum StoreQuery: Sendable {
             return .response(
                 .messages(page.messages.map(\.delivered), more: page.hasMore), to: requestID,
                 weight: weight)
+        case .poll(var poll):
+            poll.take(
+                try store.messages(
+                    in: poll.mailbox, after: poll.after, limit: WireLimits.fetchCount, dead: false,
+                    at: clock.expiry, second: clock.holding))
+            return .poll(poll)
         case .card(let id, let requestID):
             let account = try store.account(of: id)
             guard let account, let card = account.card else {

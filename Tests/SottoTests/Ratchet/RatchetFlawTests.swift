@@ -345,7 +345,7 @@ struct RatchetFlawTests {
             record[name] = value
             #expect((try? MessageFlowAck(record: record).record())?[name] == nil)
         }
-        #expect(Set(MessageFlowAck.Status.allCases) == [.delivered, .failed])
+        #expect(Set(MessageFlowAck.Status.allCases) == [.delivered, .failed, .read])
     }
 
     /// Message Flow's program uses the same label for both of its chains, uses an X25519 secret as an Ed25519 seed, and

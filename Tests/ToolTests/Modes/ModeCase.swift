@@ -31,7 +31,7 @@ struct ModeCase: Sendable, CustomTestStringConvertible {
         "--whisper-id": "WSP-ABCD-EFGH-IJKL", "--password": "@FILE:none", "--phrase": "@FILE:none",
         "--form": "web", "--bits": "3072", "--rsa": "3072", "--relay": "tcp://localhost:1",
         "--timeout": "1", "--wait": "1", "--poll-every": "5", "--kind": "message", "--max": "1",
-        "--words": "24",
+        "--words": "24", "--protocol": "message-flow",
         "--language": "english",
         "--ttl": "60",
     ]

@@ -66,7 +66,7 @@ struct OtherModeTests {
         ModeCase(
             "bridge open", "kecalek --own-copy --text", "none",
             takes: "\(text) --own-copy --stateless"),
-        ModeCase("bridge open", "flow --text", "none", takes: "\(messages) --ack"),
+        ModeCase("bridge open", "flow --text", "none", takes: "\(messages) --ack --read"),
         ModeCase("bridge account", "whisper2", "none", takes: "\(owner) --whisper-id --id"),
         ModeCase("bridge account", "mercurio", "none", takes: "\(owner) --signed --form"),
         ModeCase("bridge account", "mercurio --form web", "none", takes: "\(owner) --form"),
@@ -123,17 +123,17 @@ struct OtherModeTests {
         ModeCase(
             "recv", "-i none",
             takes:
-                "\(relay) \(owner) --lock-timeout --follow --wait --poll-every --max --exec --invitation --no-bundles --stateless --again --dead --forget --card-of --turn --wake --no-wake --invite --announcements --bundle --card --room --blob --meeting --json --quiet"
+                "\(relay) \(owner) --lock-timeout --follow --wait --poll-every --protocol --max --exec --invitation --no-bundles --stateless --again --dead --forget --card-of --turn --wake --no-wake --invite --announcements --bundle --card --room --blob --meeting --json --quiet"
         ),
         ModeCase(
             "recv", "-i none --stateless",
             takes:
-                "\(relay) \(owner) --follow --wait --poll-every --max --exec --invitation --stateless --dead --bundle --json --quiet"
+                "\(relay) \(owner) --follow --wait --poll-every --protocol --max --exec --invitation --stateless --dead --bundle --json --quiet"
         ),
         ModeCase(
             "recv", "--login-key none --of bob.card",
             takes:
-                "\(relay) --login-key --login-password --of --follow --wait --poll-every --max --exec --stateless --dead --json --quiet"
+                "\(relay) --login-key --login-password --of --follow --wait --poll-every --protocol --max --exec --stateless --dead --json --quiet"
         ),
         ModeCase(
             "recv", "--again -i none",
@@ -166,7 +166,8 @@ struct OtherModeTests {
     static let send: [ModeCase] = [
         ModeCase(
             "send", "",
-            takes: "\(relay) --lock-timeout --list --drop --text --json --verbose --quiet"),
+            takes:
+                "\(relay) --protocol --lock-timeout --list --drop --text --json --verbose --quiet"),
         ModeCase("send", "--list", takes: "--list --text --json --lock-timeout"),
         ModeCase("send", "--drop none", takes: "--drop --text --json --lock-timeout"),
     ]

@@ -183,6 +183,46 @@ struct MessageFlowToolTests {
         #expect(incoming["status"] == .string("delivered"))
     }
 
+    /// The answer to a poll has several messages on one line. A bad one fails nothing but itself.
+    @Test(arguments: [([], "delivered"), (["--read"], "read")] as [([String], String)])
+    func theAnswerToAPollIsOpenedAsItIs(_ option: [String], _ status: String) throws {
+        let messages = try ["one", "two"].map { text in
+            try #require(
+                JSON.object(parsing: Array(write(text, "flow")[0].utf8))["message"]?.object)
+        }
+        let texts = messages.map { String(decoding: $0.serialized(), as: UTF8.self) }
+        let answer = #"{"success":true,"messages":[\#(texts[0]),{"id":"m-1"},7,\#(texts[1])]}"#
+        let run = try accounts.open("flow", [answer], ["--text", "--ack", "acks"] + option)
+        #expect(run.status == 15 && run.lines == ["one", "two"], "\(run.stderr)")
+        let acks = String(decoding: try accounts.home.files.read("acks"), as: UTF8.self)
+        let wanted = [
+            (messages[0]["id"]?.string, status), ("m-1", "failed"),
+            (messages[1]["id"]?.string, status),
+        ].map { id, status in #"{"messageId":"\#(id ?? "")","status":"\#(status)"}"# + "\n" }
+        #expect(acks == wanted.joined())
+    }
+
+    @Test func anAnswerWithoutMessagesHasNothingToOpen() throws {
+        let none = try open([#"{"success":true,"messages":[]}"#])
+        #expect(none.status == 0 && none.text.isEmpty, "\(none.stderr)")
+        for other in [
+            #"{"success":false,"type":"error","code":401,"reason":"login_failed"}"#,
+            #"{"success":true}"#, #"{"success":true,"messages":{}}"#,
+        ] {
+            let run = try open([other])
+            #expect(run.status == 65 && run.stderr.contains("no messages"), "\(run.stderr)")
+        }
+        let lone = try open(["{}"], "--read")
+        #expect(lone.status == 64 && lone.stderr.contains("--ack"), "\(lone.stderr)")
+    }
+
+    /// A messenger's server passes on that the other side has seen a message.
+    @Test func anAcknowledgementSaysThatAMessageWasRead() throws {
+        let ack = try accounts.record(
+            open([#"{"type":"ack","messageId":"m-1","status":"read"}"#]))
+        #expect(ack["type"] == .string("ack") && ack["status"] == .string("read"))
+    }
+
     @Test func aCopyForTheOwnIdentityIsOpened() throws {
         let copy = try SelfEncryption.seal(Array("mine".utf8), for: accounts.alice.identity)
         let line = lines([Base64.standard.encode(copy)])
