@@ -56,6 +56,26 @@ import Testing
         #expect(try JSON.object(parsing: Array(lines.lines[0].utf8))["groupId"] == .string("app"))
     }
 
+    /// The sender's history has a message to a group once, in the conversation of the group.
+    @Test func theMessageStandsInTheGroupsConversation() throws {
+        let circle = try circle(["bob", "carol"], whisper2: ["bob", "carol"])
+        let run = try seal(circle, "one\ntwo\n", "--jsonl", "-q")
+        #expect(run.status == 0 && run.lines.count == 2, "\(run.stderr)")
+        let alice = circle["alice"]
+        let id = try circle.must("alice", "group", ["show", "team"]).records[0]["id"]
+        let sent = try alice.history("team").filter { $0["direction"] == .string("sent") }
+        #expect(sent.compactMap { $0.at("body", "text") } == [.string("one"), .string("two")])
+        for record in sent {
+            #expect(record["group"] == id && record["suite"] == .string("whisper2"))
+            #expect(record["to"] == nil && record["status"] == .string("handedOn"))
+        }
+        for name in ["bob", "carol"] {
+            #expect(try alice.run("history", ["search", "-q", "two", name]).status != 0)
+        }
+        let last = try alice.run("history", ["list"]).records.first { $0["group"] == id }
+        #expect(last?.at("last", "body", "text") == .string("two"))
+    }
+
     @Test func membersWithoutAnAccountAreNamed() throws {
         let circle = try circle(["bob", "carol", "dave"], whisper2: ["bob"])
         let run = try seal(circle, "hello", "-q")
