@@ -43,6 +43,7 @@ extension MessageBody {
         case .system("call"): "[\(CallWords.of(record))]"
         case .system("profile"): "[this contact changed the profile: \(profileChanges)]"
         case .system(let event): "[\(event)]"
+        case .unknown("sender_key"): "[sent the key of a group]"
         case .unknown(let type):
             "[unsupported message of type \(Self.shown(type: type))]"
                 + (extra["text"]?.string.map { " " + $0 } ?? "")

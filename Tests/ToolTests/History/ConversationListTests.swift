@@ -174,6 +174,23 @@ struct ConversationListTests {
         #expect(try circle["bob"].run("group", ["show", "team"]).status != 0)
     }
 
+    /// The rules of a deleted group let nobody post. It is no group for announcements, and does not stand first.
+    @Test func aFormerGroupIsMarked() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.group("alice", "delete", "--yes", "team")
+        try circle.settle()
+        try circle.deliver(circle.must("alice", "encrypt", ["--to", "bob"], "hello"))
+        try circle.settle()
+        for who in ["alice", "bob"] {
+            let records = try circle[who].history("list")
+            #expect(records.count == 2 && records.last?["name"] == .string("team"))
+            #expect(records.allSatisfy { $0["announcements"] == nil })
+            let text = try circle.must(who, "history", ["list", "--text"]).lines
+            #expect(text.last?.hasSuffix("left") == true, "\(text)")
+        }
+    }
+
     @Test func thePinnedMessagesAreCounted() throws {
         let they = try Conversing()
         let ids = try (0..<3).map { try they.tell(they.alice, "\($0)") }
