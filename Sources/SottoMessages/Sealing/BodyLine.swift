@@ -169,7 +169,7 @@ extension MessageBody {
             case "changed":
                 guard let author else { return "the group was changed" }
                 return text("what") == "nickname"
-                    ? "\(author) took another nickname"
+                    ? "\(author) chose a nickname"
                     : "\(author) changed \(Self.changed(in: event))"
             default: return "the group was changed"
             }
