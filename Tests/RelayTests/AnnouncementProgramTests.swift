@@ -56,7 +56,7 @@ import Testing
         #expect(first["unread"] == .integer(1))
         #expect(first["last"]?.object?["body"]?.object?["text"]?.string == "Welcome")
         // Only the operator writes there.
-        #expect(newcomer("echo no | encrypt --group News", at: url).status == 77)
+        #expect(newcomer("echo no | encrypt --group News", at: url).status == 12)
         let read = newcomer("sotto read < /dev/null", at: url)
         #expect(Correspondence.texts(read.lines) == ["Welcome"])
         #expect(newcomer("history unread", at: url).status == 1)
