@@ -64,14 +64,14 @@ public struct OwnerProfile: Sendable, Hashable {
         issued = try reader.require("issued").time()
     }
 
-    /// Takes the members of the picture: all of them, or none.
+    /// Takes the members of the picture. Without a blob the others are no members of a profile.
     private static func picture(_ reader: inout BodyReader) throws(BodyError) -> Picture? {
         let blob: BlobPointer? = try reader.object("blob") { (reader) throws(BodyError) in
             try BlobPointer(&reader)
         }
+        guard let blob else { return nil }
         let size = try reader.take("size")?.integer(in: 1...BodyLimits.picture)
         let type = try reader.line("contentType", limit: BodyLimits.contentType)
-        guard let blob else { return nil }
         guard let size, let format = type.flatMap({ Picture.Format(rawValue: $0) }),
             let picture = Picture(blob: blob, size: size, format: format)
         else { throw reader.malformed("blob") }
