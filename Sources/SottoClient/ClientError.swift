@@ -125,7 +125,7 @@ extension ClientError: FailureError {
                 .permission, "\(relay) serves only members, and this id is not a member",
                 hint:
                     hadCode
-                    ? "the code is not from this relay, was used before, or has expired"
+                    ? "the code is not from this relay, was used before, was ended, or has expired"
                     : "with a code from its operator, in a file: sotto recv --relay \(shellWord(relay.text)) --invitation @FILE:code"
             )
         case .notARelay(let relay): Failure(.unavailable, "\(relay) does not answer as a relay")
@@ -142,7 +142,7 @@ extension ClientError: FailureError {
             Failure(
                 .permission, "\(relay) allows you no more invitations",
                 hint:
-                    "an unused code counts until it expires or its operator ends it with sotto relay revoke"
+                    "its operator sets the number with sotto relay --invitations-per-member, and an unused code counts until it expires or is ended"
             )
         case .noCard(let relay):
             Failure(

@@ -43,13 +43,17 @@ package final class ConversationNames {
             guard !summary.isClaimed else { return id }
             let last = try store.historyEntry(number: summary.last)
             return last?.chatName ?? id
-        case .group(let id): return try name(of: id)
+        case .group(let id):
+            if let name = try name(of: id) { return name }
+            // An import can claim any name.
+            let last = try summary.isClaimed ? nil : store.historyEntry(number: summary.last)
+            return last?.formerGroupName ?? String(id.description.prefix(16))
         case .unknown: return Self.unknownSender
         }
     }
 
-    /// Returns the displayed name of a group.
-    private func name(of id: GroupID) throws -> String {
+    /// Returns the displayed name of a group, or `nil` if it has none or is not here.
+    private func name(of id: GroupID) throws -> String? {
         let given = try store.preview { try $0.groupHeader(id)?.name } ?? ""
         // A program that follows the history hears of new names.
         if groups.given[id] != given {
@@ -61,7 +65,7 @@ package final class ConversationNames {
                 )
             }
         }
-        return groups.local[id] ?? String(id.description.prefix(16))
+        return groups.local[id]
     }
 
     /// Returns the displayed name of a person.
@@ -73,6 +77,15 @@ package final class ConversationNames {
 }
 
 extension HistoryEntry {
+    /// The name that the group had when the message was stored, with the beginning of its id: another group can have the name now.
+    /// `nil` for another message.
+    package var formerGroupName: String? {
+        guard let id = conversation.group,
+            let name = record["details"]?.object?["group"]?.object?["name"]?.string, !name.isEmpty
+        else { return nil }
+        return "\(name) (\(id.description.prefix(8)))"
+    }
+
     /// The chat's name as it was when the message was stored.
     package var chatName: String? {
         record["details"]?.object?["chat"]?.object?["name"]?.string

@@ -60,16 +60,22 @@ extension StateTransaction {
         let known =
             try people + knownGroups() + chats
             + namedConversations().filter { $0.meaning.group == nil }
-        return known + Self.unnamed(conversations, among: known)
+        return try known + unnamed(conversations, among: known)
     }
 
-    /// Returns the conversations whose person is no contact, or whose group is not here: they have an id and no name.
-    private static func unnamed(
+    /// Returns the conversations whose person is no contact, or whose group is not here: they have an id and, of a group that has
+    /// messages, its former name.
+    private func unnamed(
         _ conversations: [ConversationSummary], among known: [NameRule.Known]
-    ) -> [NameRule.Known] {
+    ) throws(StateError) -> [NameRule.Known] {
         let others = Set(conversations.map(\.conversation)).subtracting(known.map(\.meaning))
-        return others.map { conversation in
-            let name = conversation == .unknown ? ConversationNames.unknownSender : ""
+        return try conversations.filter { others.contains($0.conversation) }.map {
+            summary throws(StateError) in
+            let conversation = summary.conversation
+            var name = conversation == .unknown ? ConversationNames.unknownSender : ""
+            if conversation.group != nil, !summary.isClaimed {
+                name = try historyEntry(number: summary.last)?.formerGroupName ?? ""
+            }
             return NameRule.Known(conversation, id: conversation.id, name: name)
         }
     }

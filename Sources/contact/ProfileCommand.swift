@@ -44,7 +44,9 @@ struct ProfileCommand: Program {
 
     @Option(
         "--avatar", value: "file",
-        help: "A JPEG or PNG picture, which is made small, without its metadata; with set.")
+        help:
+            "A JPEG or PNG picture, sent small and, from 8 KiB to 4 MiB, as a file too, without its metadata; with set."
+    )
     var avatar: String?
 
     @OptionGroup var form: OutputForm
@@ -88,7 +90,7 @@ struct ProfileCommand: Program {
         switch action {
         case .set:
             let file = avatar.flatMap { $0.isEmpty ? nil : $0 }
-            try options.withFile(file) { try set(picture: file.map(Self.picture)) }
+            try options.withFile(file) { try set(picture: file.map(picture)) }
         case .show: try show()
         case .avatar: try printAvatar()
         case .send: try send()
@@ -98,13 +100,15 @@ struct ProfileCommand: Program {
 
     // MARK: Own profile
 
-    private func set(picture: [UInt8]?) throws {
+    private func set(picture: Avatar?) throws {
         try change { profile in
             if let name { profile.name = try Self.line(name, "--name", limit: BodyLimits.name) }
             if let about { profile.about = try Self.text(about) }
             if let phone { profile.phone = try Self.line(phone, "--phone") }
             if let location { profile.location = try Self.line(location, "--location") }
-            if avatar != nil { profile.avatar = picture }
+            if avatar != nil {
+                (profile.avatar, profile.picture) = (picture?.small, picture?.whole)
+            }
         }
     }
 
@@ -151,14 +155,36 @@ struct ProfileCommand: Program {
         return text
     }
 
-    /// Returns the small picture of a file.
-    private static func picture(_ file: String) throws -> [UInt8] {
-        let bytes = try Input(path: file).readAll(limit: 64 << 20)
-        let inspection = MediaInspection(path: file, announcer: ContactTool.toolName)
-        guard let picture = inspection.smallPicture(of: bytes) else {
-            throw Failure(.malformed, "\(file) is not a JPEG or PNG picture that can be read")
+    /// A picture of the owner.
+    private struct Avatar {
+        /// A JPEG of at most ``BodyLimits/thumbnail`` bytes.
+        let small: [UInt8]
+        /// The picture in a blob; `nil` if it is not longer than a small one can be, or too long.
+        let whole: OwnerProfile.Picture?
+    }
+
+    /// Returns the picture of a file. A long one is encrypted and stored for `send`, as `compose file` does it.
+    private func picture(_ file: String) throws -> Avatar {
+        let folder = try BlobFolder(directory: .standard())
+        let attachment = Attachment(
+            picture: file, blob: folder.new(), announcer: ContactTool.toolName)
+        let body = try MessageBody(attachment.message(text: nil).body)
+        guard case .file(let content) = body.kind, let blob = content.blob,
+            let small = content.thumbnail,
+            let format = OwnerProfile.Picture.Format(rawValue: content.contentType)
+        else { throw Failure(.malformed, "\(file) is not a JPEG or PNG picture that can be read") }
+        guard content.size > BodyLimits.thumbnail else { return Avatar(small: small, whole: nil) }
+        guard
+            let whole = OwnerProfile.Picture(blob: blob, size: content.size, format: format)
+        else {
+            options.note(
+                "\(file) is longer than \(BodyLimits.picture >> 20) MiB, so contacts get only a small picture"
+            )
+            return Avatar(small: small, whole: nil)
         }
-        return picture
+        try attachment.finish()
+        try folder.keep(attachment.blob, digest: blob.digest)
+        return Avatar(small: small, whole: whole)
     }
 
     // MARK: Output
@@ -217,7 +243,8 @@ struct ProfileCommand: Program {
         // The table has the beginning of the description.
         var shown = found.profile
         shown.about = nil
-        shown.add(to: &table, of: found.id, names)
+        shown.add(
+            to: &table, of: found.id, names, picture: try store.message(ofPictureOf: found.id))
         for (place, line) in found.profile.aboutLines.enumerated() {
             table.add([place == 0 ? "about" : "", line])
         }
@@ -235,13 +262,18 @@ struct ProfileCommand: Program {
     }
 
     private func printAvatar() throws {
-        let found = try find(options.open())
+        let open = try options.open()
+        let found = try find(open)
         guard let avatar = found.profile.avatar else {
             throw Failure(.no, "\(found.contact.map { $0.name } ?? "your profile") has no picture")
         }
         let output = try Output(path: nil, content: .binary)
         try output.write(avatar)
         try output.finish()
+        guard found.contact != nil, let store = try open.book.store(),
+            let number = try store.message(ofPictureOf: found.id)
+        else { return }
+        options.note("this is the small picture; to save the whole one: sotto save \(number)")
     }
 
     // MARK: Sending
@@ -292,6 +324,13 @@ struct ProfileCommand: Program {
     }
 
     private func print(_ messages: [Due]) throws {
+        if let picture = messages.compactMap(\.profile.picture).first,
+            try !BlobFolder(directory: .standard()).keeps(picture.blob)
+        {
+            options.note(
+                "the whole picture is not here any more, so new contacts get only the small one; to give it again: sotto contact profile set --avatar FILE"
+            )
+        }
         let output = try Output(path: "-", content: .text)
         for message in messages {
             let body = MessageBody(.profile(message.profile))

@@ -39,6 +39,7 @@ struct ShowCommand: Program {
         let protection = try Protection(of: contact, store)
         let names = try store.preview { try $0.lookAlikeNames() }
         let profile = try store.profile(of: contact.id)
+        let picture = try store.message(ofPictureOf: contact.id)
         let output = try Output(path: "-", content: .text)
         if !form.isText {
             var record = contact.shownRecord(names)
@@ -55,7 +56,8 @@ struct ShowCommand: Program {
         } else {
             let changed = try contact.changed.map { try Self.fingerprints($0.id, open.identity) }
             try output.writeText(
-                text(contact, profile, names, protection, own, changed, waiting))
+                text(
+                    contact, profile, picture: picture, names, protection, own, changed, waiting))
         }
         try output.finish()
     }
@@ -85,7 +87,7 @@ struct ShowCommand: Program {
     }
 
     private func text(
-        _ contact: Contact, _ profile: OwnerProfile?, _ names: LookAlikeNames,
+        _ contact: Contact, _ profile: OwnerProfile?, picture: Int64?, _ names: LookAlikeNames,
         _ protection: Protection, _ own: Numbers?, _ offered: Numbers?, _ waiting: Int
     ) -> String {
         var table = Table()
@@ -125,7 +127,7 @@ struct ShowCommand: Program {
                 table.add(["", "their name \(holder.likeness)"])
             }
         }
-        if let profile { profile.add(to: &table, of: contact.id, names) }
+        if let profile { profile.add(to: &table, of: contact.id, names, picture: picture) }
         if let relay = contact.card?.relay { table.add(["relay", relay]) }
         if contact.address != nil {
             table.add(["address", "a send address only for this contact"])
@@ -199,9 +201,15 @@ struct ShowCommand: Program {
 }
 
 extension OwnerProfile {
-    /// Adds what a contact claims, and the known name that the claimed name looks like.
-    func add(to table: inout Table, of id: KeyID, _ names: LookAlikeNames) {
+    /// Adds what a contact claims, and the known name that the claimed name looks like. `message` is the number of the message with
+    /// the whole picture, or `nil`.
+    func add(
+        to table: inout Table, of id: KeyID, _ names: LookAlikeNames, picture message: Int64?
+    ) {
         for row in rows { table.add(row) }
+        if let picture, let message {
+            table.add(["", "the whole one, \(picture.size) bytes: sotto save \(message)"])
+        }
         if let holder = name.flatMap({ names.holder(like: $0, of: id) }) {
             table.add(["", "the name \(holder.likeness)"])
         }

@@ -117,8 +117,9 @@ struct ForgetCommand: Program {
         name: "forget", abstract: "Delete a group that you left, declined or did not enter.",
         usage: "sotto group forget [--anyway] GROUP",
         discussion: """
-            The messages stay in the history; history delete erases them. A later invitation begins the group anew. The \
-            command is refused while members do not know of your changes, such as your leaving.
+            The messages stay in the history, where the name has the beginning of the id; history delete erases them. A \
+            later invitation begins the group anew. The command is refused while members do not know of your changes, \
+            such as your leaving.
             """)
 
     @Flag("--anyway", help: "Continue although your changes were not told to all members.")

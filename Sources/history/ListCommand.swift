@@ -122,7 +122,9 @@ struct ListCommand: Program {
         if listed.isAnnouncements { marks.append("announcements") }
         if settings.isFavourite { marks.append("favourite") }
         if settings.isMuted { marks.append("muted") }
-        if let group = listed.group { marks.append(counted(group.memberCount, "member")) }
+        if let group = listed.group {
+            marks.append(group.isLeft ? "left" : counted(group.memberCount, "member"))
+        }
         if listed.pinned > 0 { marks.append("\(listed.pinned) pinned") }
         if settings.timer > 0 {
             marks.append("messages end after \(Lifetime(seconds: settings.timer))")

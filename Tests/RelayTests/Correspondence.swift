@@ -33,6 +33,12 @@ final class Correspondence: Sendable {
         #expect(relay.command.wait() == 0)
     }
 
+    /// Stops the relay, and starts it at the same address and with the same store, with other options.
+    func restarted(_ options: [String]) throws -> RelayProcess {
+        stop()
+        return try #require(RelayProcess(store, listen: relay.address, options))
+    }
+
     func environment(_ who: String) -> [String: String] {
         [
             "SOTTO_HOME": scratch("state-\(who)"),

@@ -214,6 +214,25 @@ import Testing
         #expect(ListedRelays([name + pin, wrong]).address(of: wrong) == wrong)
     }
 
+    /// One port serves all transports with TLS, or all without, so a member with another transport is at the listed relay.
+    @Test func anotherTransportIsTheSameRelay() {
+        let plain = ListedRelays(["tcp://relay.example:7667"])
+        for card in ["http://relay.example:7667", "ws://relay.example:7667/"] {
+            #expect(plain.address(of: card) == "tcp://relay.example:7667", "\(card)")
+        }
+        for card in [
+            "https://relay.example:7667", "http://relay.example", "http://relay.example:7667/a",
+            "http://other.example:7667", "ftp://relay.example:7667", "relay.example:7667", "://",
+            "tcp://relay.example", "",
+        ] { #expect(plain.address(of: card) == nil, "\(card)") }
+        let pinned = "tls://[2001:db8::1]:443#sha256=" + String(repeating: "ab", count: 32)
+        let secure = ListedRelays(["https://relay.example/sotto", pinned])
+        #expect(
+            secure.address(of: "wss://relay.example:443/sotto") == "https://relay.example/sotto")
+        #expect(secure.address(of: "wss://[2001:db8::1]") == pinned)
+        #expect(secure.address(of: "wss://[2001:db8::2]") == nil)
+    }
+
     // MARK: Transfers
 
     @Test func aTransferHasATotalTimeAndALeastRate() {

@@ -359,4 +359,37 @@ import Testing
             #expect(world.run("recv", bad, relay: url) == 64, "\(bad)")
         }
     }
+
+    /// The built `relay` posts only over TLS and to public addresses: a host of `--wake-allow` whose name leads to this machine
+    /// gets no connection.
+    @Test(arguments: ["tcp", "http"]) func theBuiltRelayPostsToNoPrivateAddress(
+        _ scheme: String
+    ) throws {
+        let listener = HTTPListener()
+        let place = TemporaryDirectory()
+        let host = "localhost:\(listener.port)"
+        let relay = try #require(
+            RelayProcess(place, ["--wake-allow", host, "--monitor", "127.0.0.1:0"]))
+        let monitor = try #require(relay.monitor(place))
+        let world = World(address: relay.address)
+        let url = "\(scheme)://\(relay.address)"
+        #expect(
+            world.run("recv", ["--wake", "https://\(host)/w"], relay: url) == 0, "\(world.errors)")
+        #expect(
+            world.run("recv", ["--wake", "ntfy://\(host)/w", "--kind", "voip"], relay: url) == 0,
+            "\(world.errors)")
+        for other in ["http://\(host)/w", "https://localhost/w", "ntfy://ntfy.sh/w"] {
+            #expect(world.run("recv", ["--wake", other], relay: url) == 77, "\(other)")
+        }
+        let sender = RawClient(relay.address)
+        #expect(sender.ask(.send(Sample.envelope(to: world.bob.id))) == .stored)
+        until { metric("wakeups_failed_total", monitor) == 1 }
+        #expect(!listener.hasConnection && metric("wakeups_total", monitor) == 0)
+        #expect(world.run("recv", ["--no-wake", "--kind", "voip"], relay: url) == 0)
+        #expect(world.run("recv", ["--no-wake"], relay: url) == 0, "\(world.errors)")
+        #expect(relay.end() == 0)
+        #expect(
+            try StoreLocation(place("relay.db")).open(Retention()).wakes(of: [world.bob.id], at: 0)
+                .isEmpty)
+    }
 }

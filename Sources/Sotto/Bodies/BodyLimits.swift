@@ -22,6 +22,8 @@ public enum BodyLimits {
     public static let pixels: Int64 = 65_535
     /// The maximum size of a thumbnail or a profile picture in bytes.
     public static let thumbnail = 8_192
+    /// The maximum length in bytes of the picture of a profile that is in a blob.
+    public static let picture: Int64 = 4 << 20
     /// The greatest width and height of a profile picture that is kept, and of a thumbnail that a web page shows, in pixels.
     public static let thumbnailSide = 1_024
     /// The maximum length of a name in bytes: of a profile, or the id of a group.

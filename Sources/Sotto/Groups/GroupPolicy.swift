@@ -119,12 +119,44 @@ package struct ListedRelays: Sendable {
     package init(_ relays: [String]) { self.relays = relays }
 
     /// Returns the address for mail to the relay on a member's card, or `nil` if the list does not have the relay. A pin in the
-    /// list replaces the pin on the card, which could be wrong.
+    /// list replaces the pin on the card, which could be wrong. For another transport of a listed relay it is the listed address.
     package func address(of relay: String) -> String? {
         if relays.contains(relay) { return relay }
         let name = Self.unpinned(relay)
-        guard let listed = relays.first(where: { Self.unpinned($0) == name }) else { return nil }
-        return listed == name ? relay : listed
+        if let listed = relays.first(where: { Self.unpinned($0) == name }) {
+            return listed == name ? relay : listed
+        }
+        guard let place = Place(name) else { return nil }
+        return relays.first { Place(Self.unpinned($0)) == place }
+    }
+
+    /// The place of a relay. One port serves all transports with TLS, or all without.
+    private struct Place: Equatable {
+        private let isSecure: Bool
+        /// The host with the port.
+        private let authority: String
+        private let path: String
+
+        private static let schemes: [(name: String, isSecure: Bool, port: String?)] = [
+            ("tcp", false, nil), ("ws", false, "80"), ("http", false, "80"),
+            ("tls", true, nil), ("wss", true, "443"), ("https", true, "443"),
+        ]
+
+        /// Reads an address without a pin; `nil` for another scheme, or without a port that is required.
+        init?(_ address: String) {
+            guard let mark = address.firstIndex(of: ":"), address[mark...].hasPrefix("://"),
+                let scheme = Self.schemes.first(where: { $0.name == address[..<mark] })
+            else { return nil }
+            let rest = address[mark...].dropFirst("://".count)
+            let host = rest.prefix { $0 != "/" }
+            let path = rest.dropFirst(host.count)
+            // The colons of an IPv6 address are in brackets.
+            let hasPort = host.reversed().prefix { $0 != "]" }.contains(":")
+            guard hasPort || scheme.port != nil else { return nil }
+            isSecure = scheme.isSecure
+            authority = String(host) + (hasPort ? "" : ":" + (scheme.port ?? ""))
+            self.path = path == "/" ? "" : String(path)
+        }
     }
 
     private static func unpinned(_ relay: String) -> String { String(relay.prefix { $0 != "#" }) }

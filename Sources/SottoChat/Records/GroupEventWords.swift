@@ -39,7 +39,7 @@ struct GroupEventWords {
         case "changed":
             guard let by else { return "the group was changed" }
             return event["what"]?.string == "nickname"
-                ? "\(by) took another nickname" : "\(by) changed \(subject)"
+                ? "\(by) chose a nickname" : "\(by) changed \(subject)"
         case "conversation_deleted": return "\(who) deleted the group"
         case "confirmed": return "\(who) confirmed the group"
         case "fork": return "\(who) signed two different changes with one number"

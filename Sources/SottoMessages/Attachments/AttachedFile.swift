@@ -1,6 +1,6 @@
 package import Sotto
 
-/// The file of a message: an encrypted blob that is sent separately, with its key in the message.
+/// The file of a message, or the picture of a profile: an encrypted blob that is sent separately, with its key in the message.
 package struct AttachedFile {
     /// The encryption of a blob.
     package enum Form {
@@ -66,6 +66,13 @@ package struct AttachedFile {
             } else {
                 form = key(body).map { .box(key: $0) }
             }
+        } else if let body, case .profile(let profile)? = (try? MessageBody(body))?.kind,
+            let picture = profile.picture
+        {
+            messenger = nil
+            name = picture.fileName
+            size = picture.size
+            form = .blob(picture.blob, fileSize: picture.size)
         } else if let pointer = details?["untrusted"]?.object?["attachment"]?.object {
             messenger = suite.map(shellWord)
             name = pointer["objectKey"]?.string

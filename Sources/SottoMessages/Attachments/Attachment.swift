@@ -65,6 +65,14 @@ package final class Attachment {
         self.form = form
     }
 
+    /// Creates a picture, without its metadata, for a blob in chunks at `blob`.
+    package convenience init(picture path: String, blob: String, announcer: String?) {
+        self.init(
+            Description(
+                content: .file(path: path), name: FileBody.name(ofPath: path), contentType: nil),
+            blob: blob, uploads: nil, announcer: announcer, form: .chunks(nil))
+    }
+
     /// The path of the file, or its name if it has none.
     package var path: String {
         if case .file(let path) = description.content { path } else { name }

@@ -347,6 +347,9 @@ final class MessageOpening<Input: MessageInput> {
                 body, message, isAdmitted: isAdmitted, step,
                 (attempt.id, repeatID, attempt.digest), transaction)
         }
+        if attempt.foreign != nil, verdict == .accepted {
+            message = try transaction.inGroup(message)
+        }
         var kind: HistoryEntry.Kind?
         if verdict == .accepted,
             let shown = try input.taken(message, isPreview: isPreview, transaction)

@@ -43,6 +43,7 @@ extension MessageBody {
         case .system("call"): "[\(CallWords.of(record))]"
         case .system("profile"): "[this contact changed the profile: \(profileChanges)]"
         case .system(let event): "[\(event)]"
+        case .unknown("sender_key"): "[sent the key of a group]"
         case .unknown(let type):
             "[unsupported message of type \(Self.shown(type: type))]"
                 + (extra["text"]?.string.map { " " + $0 } ?? "")
@@ -168,7 +169,7 @@ extension MessageBody {
             case "changed":
                 guard let author else { return "the group was changed" }
                 return text("what") == "nickname"
-                    ? "\(author) took another nickname"
+                    ? "\(author) chose a nickname"
                     : "\(author) changed \(Self.changed(in: event))"
             default: return "the group was changed"
             }

@@ -26,6 +26,27 @@ extension IdentityStore {
         } ?? nil
     }
 
+    /// Returns the number of the message that brought the picture of a contact's profile, or `nil` if there is none, or its blob is
+    /// nowhere.
+    package func message(ofPictureOf id: KeyID) throws(StateError) -> Int64? {
+        try use { connection throws(StateError) in
+            guard let picture = try profile(of: id, connection)?.picture, picture.blob.place != nil,
+                let row = try conversationRow(.peer(id), connection)
+            else { return nil }
+            let entries = try entries(
+                """
+                WHERE conversation = ? AND kind = ? AND sent = 0 AND sealed IS NOT NULL
+                ORDER BY number DESC LIMIT 1000
+                """, row.number, HistoryEntry.Kind.event.rawValue, connection: connection)
+            return entries.first { entry in
+                guard !entry.isImported, let body = entry.record["body"]?.object,
+                    case .profile(let profile)? = (try? MessageBody(body))?.kind
+                else { return false }
+                return profile.picture == picture
+            }?.number
+        }
+    }
+
     /// Returns the profiles of the owner and of all contacts that have one.
     package func profiles() throws(StateError) -> [(id: KeyID, profile: OwnerProfile)] {
         var found: [(KeyID, OwnerProfile)] = []
@@ -56,6 +77,7 @@ extension StateTransaction {
         if let known = try profile(of: id), known.issued >= new.issued { return nil }
         var profile = new
         if let avatar = new.avatar, JPEGSize(of: avatar)?.isSmall != true { profile.avatar = nil }
+        if profile.avatar == nil { profile.picture = nil }
         let mark = store.mark(id)
         try connection.run(
             """
@@ -142,9 +164,10 @@ extension StateTransaction {
         last.map { max(time, Timestamp(seconds: $0.seconds + 1)) } ?? time
     }
 
-    /// Returns the keyed hash of the parts of a profile, 8 bytes.
+    /// Returns the keyed hash of the parts of a profile, without the place of the picture, 8 bytes.
     private func mark(ofParts profile: OwnerProfile) -> Int64 {
         var parts = profile
+        parts.picture?.blob.place = nil
         parts.issued = Timestamp(seconds: 0)
         let text = JSON.object(JSONObject(parts.members)).canonical()
         return store.mark(envelope: "profile " + String(decoding: text, as: UTF8.self))

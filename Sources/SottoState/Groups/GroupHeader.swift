@@ -7,8 +7,10 @@ package struct GroupHeader: Sendable, Equatable {
     package let name: String
     /// The number of members.
     package let memberCount: Int
-    /// Whether only admins and owners post, so that the others only read.
+    /// Whether the owner of the state is a member, and only admins and owners post, so that the others only read.
     package let isAnnouncements: Bool
+    /// Whether the owner of the state was a member, or declined the invitation.
+    package let isLeft: Bool
     let isDeclined: Bool
     /// ``StoredGroup/question``.
     let question: [UInt8]?
@@ -23,11 +25,14 @@ package struct GroupHeader: Sendable, Equatable {
     private static let newcomer: UInt8 = 4
     private static let announcements: UInt8 = 8
     private static let shown: UInt8 = 16
+    private static let left: UInt8 = 32
 
     init(_ group: StoredGroup) {
         (id, name, isDeclined) = (group.id, group.name, group.isDeclined)
         memberCount = group.state.ranks.count
-        isAnnouncements = group.state.policy.post >= .admin
+        let standing = group.standing
+        isAnnouncements = standing == .member && group.state.policy.post >= .admin
+        isLeft = standing == .left
         (question, isNewcomer, drawn) = (group.question, group.isNewcomer, group.drawn)
         showsToNewcomers = group.showsToNewcomers
     }
@@ -55,6 +60,7 @@ package struct GroupHeader: Sendable, Equatable {
         isNewcomer = marks & Self.newcomer != 0
         isAnnouncements = marks & Self.announcements != 0
         showsToNewcomers = marks & Self.shown != 0
+        isLeft = marks & Self.left != 0
         self.memberCount = Int(memberCount)
         guard let name = String(validating: reader.remaining, as: UTF8.self) else { return nil }
         self.id = GroupID(Array(id))
@@ -62,12 +68,12 @@ package struct GroupHeader: Sendable, Equatable {
     }
 
     /// id (32) ‖ marks (1): 1 for a declined group, 2 for one with ``question``, 4 for a newcomer, 8 for announcements, 16 for
-    /// ``showsToNewcomers`` ‖ ``memberCount`` (4) ‖ if it is there, ``question`` (16), the number of ``drawn`` (2) and their public keys (32 each) ‖ name.
+    /// ``showsToNewcomers``, 32 for ``isLeft`` ‖ ``memberCount`` (4) ‖ if it is there, ``question`` (16), the number of ``drawn`` (2) and their public keys (32 each) ‖ name.
     var encoded: [UInt8] {
         let marks =
             (isDeclined ? Self.declined : 0) | (question == nil ? 0 : Self.asks)
             | (isNewcomer ? Self.newcomer : 0) | (isAnnouncements ? Self.announcements : 0)
-            | (showsToNewcomers ? Self.shown : 0)
+            | (showsToNewcomers ? Self.shown : 0) | (isLeft ? Self.left : 0)
         let asked =
             question.map { $0 + UInt16(drawn.count).bigEndianBytes + drawn.flatMap(\.publicKey) }
         return id.bytes + [marks] + UInt32(memberCount).bigEndianBytes + (asked ?? [])

@@ -53,6 +53,23 @@ extension StoredGroup {
     }
 }
 
+extension StateTransaction {
+    /// Returns an authenticated message of another messenger as one of the group that it names, if the owner is a member of this group
+    /// here and the author may write there; otherwise the message as it is.
+    package func inGroup(_ message: Message) throws(StateError) -> Message {
+        guard message.authenticated, message.group == nil, let author = message.from,
+            let id = message.details?["group"]?.string.flatMap({ GroupID($0) }),
+            let group = try group(id), group.standing == .member,
+            let rank = group.state.ranks[author], rank >= group.state.policy.post,
+            let body = try? MessageBody(message.body),
+            group.permits(body, by: author, rank: rank)
+        else { return message }
+        var placed = message
+        (placed.group, placed.role) = (id.description, rank.name)
+        return placed
+    }
+}
+
 extension Message {
     /// Marks a message whose author was no member any more when it was opened: nothing proves that it was written before.
     mutating func markLate() {

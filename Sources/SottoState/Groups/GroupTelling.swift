@@ -138,18 +138,21 @@ extension StateTransaction {
             before: Set(before.map(\.id)), file: file)
     }
 
-    /// Returns the bodies for a person who is no member: the owner's changes that removed them and those before, a question for
-    /// changes that they have, and of the changes for which they asked those before a removal or an invitation. They do not
-    /// learn of later changes.
+    /// Returns the bodies for a person who is no member: the owner's changes that removed them and those before, some of the changes
+    /// of others before these, a question for changes that they have, and of the changes for which they asked those before a
+    /// removal or an invitation. They do not learn of later changes.
     private func farewell(to person: KeyID, in dues: GroupDues) -> [GroupBody] {
         let (group, note) = (dues.group, dues.note(of: person))
         let past =
             note.wanted.isEmpty ? [] : group.log.past(of: group.log.knownHeads(of: person))
         let answers = past.intersection(dues.answers(to: note))
-        let untold =
-            group.isDoubtful
-            ? [] : dues.untoldRemoval(of: note).filter { !answers.contains($0.id) }
-        let changes = group.log.changes.filter { answers.contains($0.id) } + untold
+        let removal = group.isDoubtful ? [] : dues.untoldRemoval(of: note)
+        // Without these the person could not store the removal before the answer to a question.
+        let before = dues.changes(beforeCutsIn: removal, told: note.told).filter {
+            $0.by != person
+        }
+        let ids = answers.union((removal + before).map(\.id))
+        let changes = group.log.changes.filter { ids.contains($0.id) }
         let bodies = Self.bodies(of: group.id, changes, cards: [])
         return dues.asking(note, with: dues.answering(note, with: bodies))
     }

@@ -201,7 +201,10 @@ struct PageExport {
         let lines = texts.compactMap { label, text in
             text.map { "<p>\(label): “<bdi>\(Self.escaped($0))</bdi>”</p>" }
         }
-        let picture = profile.avatar.map(Self.image) ?? []
+        var picture = profile.avatar.map(Self.image) ?? []
+        if let whole = profile.picture, let number = try history.store.message(ofPictureOf: peer) {
+            picture.append("<p>whole picture: \(whole.size) bytes, of message \(number)</p>")
+        }
         return (["<aside>"] + picture + lines + ["</aside>\n"]).joined(separator: "\n")
     }
 

@@ -28,6 +28,42 @@ struct OwnerProfileTests {
         #expect(!String(decoding: text, as: UTF8.self).contains("phone"))
     }
 
+    @Test func theWholePictureIsOfThePartAvatar() throws {
+        func picture(_ byte: UInt8, at place: BlobPointer.Place? = nil) throws -> OwnerProfile {
+            var profile = Self.profile()
+            profile.avatar = Sample.jpeg(width: 1, height: 1)
+            let blob = BlobPointer(
+                key: [UInt8](repeating: 1, count: 32), digest: [UInt8](repeating: byte, count: 32),
+                size: Blob.size(ofFile: 10_000), place: place)
+            profile.picture = try #require(.init(blob: blob, size: 10_000, format: .png))
+            return profile
+        }
+        let (first, second) = (try picture(1), try picture(2))
+        #expect(second.changes(since: first) == [.avatar])
+        let placed = try picture(1, at: .init(relay: nil, id: [UInt8](repeating: 3, count: 32)))
+        #expect(placed.changes(since: first).isEmpty)
+        #expect(first.without([.avatar]).picture == nil)
+        let body = MessageBody(.profile(placed)).record
+        #expect(try MessageBody(body).kind == .profile(placed))
+        // The members of the picture belong together.
+        for (name, value) in [
+            ("size", nil), ("size", .integer(20_000)), ("size", .integer(BodyLimits.picture + 1)),
+            ("size", .integer(0)), ("contentType", nil), ("contentType", .string("image/gif")),
+            ("blob", .string("x")), ("blob", .object([:])),
+        ] as [(String, JSON?)] {
+            var changed = body
+            changed[name] = value
+            #expect(throws: BodyError.self, "\(name)") { try MessageBody(changed) }
+        }
+        var small = body
+        small["blob"] = nil
+        guard case .profile(let kept) = try MessageBody(small).kind else {
+            Issue.record("no profile")
+            return
+        }
+        #expect(kept.picture == nil && kept.avatar == placed.avatar)
+    }
+
     /// The headers are those of ITU-T T.81, annex B, with each kind of segment before the frame.
     @Test(
         arguments: [

@@ -47,6 +47,9 @@ import Testing
             #expect(message.body["text"] == .string("hello"))
             #expect(message["from"] == .string(circle["alice"].identity.id.description))
             #expect(message.at("details", "group") == id)
+            // It stands in the conversation of the group.
+            #expect(message["group"] == id && message["role"] == .string("owner"))
+            #expect(try circle[name].history("team").last?.at("body", "text") == .string("hello"))
         }
         let lines = try seal(circle, "{\"text\":\"one\"}\ntwo\n", "--jsonl", "--group-id", "app")
         #expect(lines.status == 0 && lines.lines.count == 2, "\(lines.stderr)")
@@ -54,6 +57,45 @@ import Testing
             "bridge", ["open", "whisper2", "--text"], stdin: lines.stdout)
         #expect(opened.text == "one\ntwo\n")
         #expect(try JSON.object(parsing: Array(lines.lines[0].utf8))["groupId"] == .string("app"))
+    }
+
+    /// The sender's history has a message to a group once, in the conversation of the group.
+    @Test func theMessageStandsInTheGroupsConversation() throws {
+        let circle = try circle(["bob", "carol"], whisper2: ["bob", "carol"])
+        let run = try seal(circle, "one\ntwo\n", "--jsonl", "-q")
+        #expect(run.status == 0 && run.lines.count == 2, "\(run.stderr)")
+        let alice = circle["alice"]
+        let id = try circle.must("alice", "group", ["show", "team"]).records[0]["id"]
+        let sent = try alice.history("team").filter { $0["direction"] == .string("sent") }
+        #expect(sent.compactMap { $0.at("body", "text") } == [.string("one"), .string("two")])
+        for record in sent {
+            #expect(record["group"] == id && record["suite"] == .string("whisper2"))
+            #expect(record["to"] == nil && record["status"] == .string("handedOn"))
+        }
+        for name in ["bob", "carol"] {
+            #expect(try alice.run("history", ["search", "-q", "two", name]).status != 0)
+        }
+        let last = try alice.run("history", ["list"]).records.first { $0["group"] == id }
+        #expect(last?.at("last", "body", "text") == .string("two"))
+    }
+
+    /// A member who may not write in the group writes nothing into its conversation by another messenger either.
+    @Test func theRulesDecideWhoWritesInTheGroup() throws {
+        let circle = try circle(["bob", "carol"], whisper2: ["bob", "carol"])
+        let id = try #require(
+            try circle.must("alice", "group", ["show", "team"]).records[0]["id"]?.string)
+        try circle.group("alice", "policy", "team", "post=admin")
+        try circle.settle()
+        let run = try circle["bob"].run(
+            "bridge", ["seal", "whisper2", "-q", "--to", "alice", "--group-id", id],
+            stdin: Array("quiet".utf8))
+        #expect(run.status == 0, "\(run.stderr)")
+        let opened = try circle["alice"].run("bridge", ["open", "whisper2"], stdin: run.stdout)
+        #expect(opened.status == 0, "\(opened.stderr)")
+        #expect(try opened.records.first?["group"] == nil)
+        #expect(try circle["alice"].history("bob").last?.at("body", "text") == .string("quiet"))
+        let texts = try circle["alice"].history("team").compactMap { $0.at("body", "text") }
+        #expect(!texts.contains(.string("quiet")))
     }
 
     @Test func membersWithoutAnAccountAreNamed() throws {

@@ -51,6 +51,19 @@ struct DeletionTests {
         #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty)
     }
 
+    /// The change of another member that only the owner has goes with the end of the group, and with a removal.
+    @Test(arguments: [["delete", "--yes", "team"], ["remove", "team", "bob"]])
+    func aRemovedMemberNeedsNoQuestion(_ arguments: [String]) throws {
+        try circle.group("carol", "nickname", "team", "Caro")
+        #expect(!circle.take("bob").isEmpty)
+        #expect(try circle.read("alice").status == 0)
+        let told = try circle.must("alice", "group", arguments)
+        try circle.post("alice", told.stdout)
+        let names = try events("bob").map { $0["event"] }
+        #expect(!names.isEmpty, "\(told.text)")
+        #expect(try standing("bob") == .string("left"))
+    }
+
     /// The removals of members with many chains need several changes. Each member gets all of them, and so sees the deletion.
     @Test func aDeletionWithSeveralRemovalsIsSeenByAll() throws {
         let id = try circle.groupID("alice")

@@ -174,6 +174,50 @@ struct ConversationListTests {
         #expect(try circle["bob"].run("group", ["show", "team"]).status != 0)
     }
 
+    /// The messages of a forgotten group have its name and the beginning of its id, and a new group can have the name.
+    @Test func aForgottenGroupIsFoundByItsName() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.say("alice", "kept")
+        try circle.settle()
+        let id = try circle.onlyGroup("bob")
+        try circle.group("bob", "leave", "team")
+        try circle.settle()
+        try circle.must("bob", "group", ["forget", "team"])
+        let name = "team (\(id.prefix(8)))"
+        let listed = try circle["bob"].history("list")
+        #expect(listed.map { $0["name"] } == [.string(name)])
+        for who in [name, "team"] {
+            let texts = try circle["bob"].history(who).compactMap { $0.at("body", "text") }
+            #expect(texts == [.string("kept")], "\(who)")
+        }
+        let found = try circle.must("bob", "history", ["search", "--text", "kept"]).text
+        #expect(found.contains("[in \(name)]"), "\(found)")
+        // The name alone means the new group.
+        try circle.must("bob", "group", ["create", "team"])
+        #expect(
+            try circle["bob"].run("encrypt", ["--group", "team", "-q"], stdin: [0x78]).status == 0)
+        let texts = try circle["bob"].history("team").compactMap { $0.at("body", "text") }
+        #expect(texts == [.string("x")])
+    }
+
+    /// The rules of a deleted group let nobody post. It is no group for announcements, and does not stand first.
+    @Test func aFormerGroupIsMarked() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        try circle.group("alice", "delete", "--yes", "team")
+        try circle.settle()
+        try circle.deliver(circle.must("alice", "encrypt", ["--to", "bob"], "hello"))
+        try circle.settle()
+        for who in ["alice", "bob"] {
+            let records = try circle[who].history("list")
+            #expect(records.count == 2 && records.last?["name"] == .string("team"))
+            #expect(records.allSatisfy { $0["announcements"] == nil })
+            let text = try circle.must(who, "history", ["list", "--text"]).lines
+            #expect(text.last?.hasSuffix("left") == true, "\(text)")
+        }
+    }
+
     @Test func thePinnedMessagesAreCounted() throws {
         let they = try Conversing()
         let ids = try (0..<3).map { try they.tell(they.alice, "\($0)") }

@@ -72,9 +72,13 @@ struct SenderKeyToolTests {
                 #expect(message.at("details", "group") == group)
             }
             #expect(try !circle[name].run("history", ["--raw"]).text.contains("chainKey"))
+            let key = try circle[name].run(
+                "bridge", ["open", "kecalek", "--from", "alice", "--text", "-q"],
+                stdin: Array(lines[0].utf8) + [10])
+            #expect(key.text == "[sent the key of a group]\n", "\(key.stderr)")
             let again = try open(circle, name, [lines[1]])
             #expect(try again.records[0]["seen"] == .bool(true))
-            let texts = try circle[name].history("alice").compactMap { $0.body["text"]?.string }
+            let texts = try circle[name].history("team").compactMap { $0.body["text"]?.string }
             #expect(texts.suffix(2) == ["again", "hello"])
         }
         // The sender has both once, in the group.
