@@ -74,7 +74,7 @@ struct Receiving {
     private static func other(on day: Int64) -> String {
         let date = Timestamp(seconds: day * 86_400).description.prefix(10)
         return
-            "the relay says that another machine, or another copy of this state, used this identity on \(date); each gets a part of the mail, and breaks the sessions of the other: use one of them only; man 7 sotto, Two machines by mistake"
+            "the relay says that another machine, or another copy of this state, used this identity on \(date); each gets a part of the mail, and breaks the sessions of the other: use one of them only; TWO MACHINES in sotto(7) tells what to do"
     }
 
     /// What to do after the prekeys of a lost state were replaced.

@@ -279,21 +279,56 @@ import Testing
         #expect(cause == .copied || cause == nil)
     }
 
-    /// A snapshot of a file system puts back the content of the same file: a relay that has later prekeys tells it.
-    @Test func aStateThatWasPutBackIsNoticed() throws {
+    /// A snapshot of a file system puts back the content of the same file. What a relay reports proves nothing; a signature of the
+    /// owner that is later than the state does.
+    @Test func aStateThatWasPutBackIsProvenByAnOwnSignature() throws {
+        try beginSession()
         try circle.must("bob", "keygen", ["prekeys"])
         try age(bob)
+        let snapshot = try StateSnapshot(of: bob)
+        // The later state renews its prekeys.
+        try bob.state { connection throws(StateError) in
+            try connection.run("INSERT INTO number (name, value) VALUES ('prekeys wanted', 1)")
+        }
+        let later = try PreKeyBundle(
+            record: JSON.object(parsing: circle.home.files.read(bob.bundle())))
+        try snapshot.putBack(to: bob)
         let store = try bob.store()
         _ = try store.transaction {
             try $0.replenishment(
                 for: "relay:1", has: 50, signedID: .max / 4 * 3, oneTimeMark: .max / 4 * 3)
         }
+        #expect(try newState(bob) == nil)
+        #expect(try bob.run("contact", ["repair"]).status == 1)
+        #expect(try store.preview { try $0.canProve(signedID: later.signedPreKey.id) })
+        #expect(try store.transaction { try $0.takeOwn(later) })
         #expect(try newState(bob)?.cause == .behind)
-        let before = try store.transaction { try $0.publication(oneTime: 0) }
-        _ = try repair()
-        // The user says so, not the relay: the signed prekeys are new.
+        #expect(try newState(bob, after: 31) == nil)
+        // The prekeys are new, and so is the next session: without a bundle the message is sealed.
         let after = try store.transaction { try $0.publication(oneTime: 0) }
-        #expect(after.signedPreKey.id > before.signedPreKey.id)
+        #expect(after.signedPreKey.id > later.signedPreKey.id)
+        let next = try circle.encrypt("bob", "next", ["--to", "alice", "--elsewhere"])
+        #expect(try next.map(suite) == ["sealed"])
+        #expect(try alice.read(next).messages.map(\.text) == ["next"])
+        #expect(try repair().map(suite) == ["sealed"])
+    }
+
+    /// Without a proof a state that was put back does not know it: the contact refuses what repeats keys, and says so.
+    @Test func aStateThatWasPutBackWithoutAProofIsNotNew() throws {
+        try beginSession()
+        try age(bob)
+        let snapshot = try StateSnapshot(of: bob)
+        let sealed = try circle.encrypt("bob", "one", ["--to", "alice", "--elsewhere"])
+        #expect(try alice.read(sealed).messages.map(\.text) == ["one"])
+        try snapshot.putBack(to: bob)
+        #expect(try newState(bob) == nil)
+        let again = try circle.encrypt("bob", "two", ["--to", "alice", "--elsewhere"])
+        let run = try alice.read(again)
+        #expect(run.status == 13 && run.stderr.contains("backup"), "\(run.stderr)")
+        let anew = try circle.encrypt(
+            "bob", "two",
+            ["--to", "alice", "--elsewhere", "--new-session", "--bundle", alice.bundle()])
+        #expect(try alice.read(anew).messages.map(\.text) == ["two"])
     }
 
     @Test func aStateFromABackupTellsTheContacts() throws {
