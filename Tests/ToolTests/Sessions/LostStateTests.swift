@@ -207,6 +207,46 @@ import Testing
         #expect(shown.allSatisfy { $0["repair"] == nil })
     }
 
+    /// On a terminal the question comes each time.
+    @Test func aTerminalIsAskedEachTime() throws {
+        try beginSession()
+        _ = try write("one")
+        #expect(try alice.read(repair()).status == 0)
+        clock.set(61)
+        let records = circle.home.files("records")
+        for (answer, status) in [("no\n", Int32(1)), ("yes\n", 0)] {
+            let session = try TerminalSession(
+                alice.command("history", ["repeat", "bob"]), stdout: records)
+            try session.expect("Type yes to send 2 messages again: ")
+            try session.type(answer)
+            let run = try session.finish()
+            #expect(run.status == status, "\(run.text)")
+            #expect(try circle.home.files.read("records").isEmpty == (status != 0))
+        }
+        // What was printed and not sent is asked for again.
+        let again = try TerminalSession(
+            alice.command("history", ["repeat", "bob"]), stdout: records)
+        try again.expect("Type yes to send 2 messages again: ")
+        try again.type("no\n")
+        #expect(try again.finish().status == 1)
+    }
+
+    /// A receipt shows that a message arrived.
+    @Test func whatAReceiptNamesIsNotSentAgain() throws {
+        try circle.must("bob", "contact", ["set", "alice", "receipts=on"])
+        let sealed = try write("arrived", "lost")
+        let receipts = circle.home.files("receipts")
+        #expect(try bob.read([sealed[0]], "--receipts", receipts).status == 0)
+        let records = String(decoding: try circle.home.files.read("receipts"), as: UTF8.self)
+        #expect(try alice.read(circle.encrypt("bob", records, ["--elsewhere"])).status == 0)
+        try loseState(of: bob)
+        #expect(try alice.read(repair()).status == 0)
+        clock.set(61)
+        try circle.must("alice", "contact", ["set", "bob", "repair=auto"])
+        let again = try circle.must("alice", "history", ["repeat", "bob"]).text
+        #expect(again.contains("lost") && !again.contains("arrived"))
+    }
+
     @Test func atMostTwoHundredADayAreSentAgain() throws {
         let texts = (0..<230).map { "text \($0)" }.joined(separator: "\n")
         _ = try circle.encrypt("alice", texts, ["--to", "bob", "--jsonl", "--elsewhere"])
@@ -258,6 +298,8 @@ import Testing
         try files.removeItem(atPath: state)
         try files.moveItem(atPath: state + "-copy", toPath: state)
         #expect(try newState(bob)?.cause == .copied)
+        #expect(try newState(bob, after: 29)?.cause == .copied)
+        #expect(try newState(bob, after: 31) == nil)
         #expect(try repair().map(suite) == ["sealed"])
     }
 
