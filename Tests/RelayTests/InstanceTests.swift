@@ -22,7 +22,7 @@ extension RawClient {
             Issue.record("no session")
             return nil
         }
-        // What the login stores is on disk before the answer to this.
+        // The change of the login is on disk before the answer to this.
         #expect(ask(.send(Sample.envelope(to: owner.id))) == .stored)
         return other
     }
@@ -88,7 +88,7 @@ private func today() -> Int64 { Timestamp.now().seconds / 86_400 }
         // A login without an instance learns nothing and changes nothing.
         #expect(client.logIn(bob, nil) == nil)
         #expect(client.logIn(bob, one) == nil)
-        // Another owner has none.
+        // Nothing is known of another owner.
         let alice = Sample.identity()
         #expect(client.publish(Sample.preKeys(of: alice, oneTime: 1..<4)) == .stored)
         #expect(client.logIn(alice, two) == nil)

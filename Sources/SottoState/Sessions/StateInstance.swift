@@ -3,7 +3,7 @@ import Glibc
 package import Sotto
 import SottoDatabase
 
-// What shows that a state is another one than the last time, and what cannot be known:
+// These signs show that a state is another one than the last time; some copies have none:
 //
 // | what happened                                       | inode     | made   | machine-id | known here                        |
 // |-----------------------------------------------------|-----------|--------|------------|-----------------------------------|
@@ -99,7 +99,7 @@ extension IdentityStore {
 // MARK: Hints and proofs
 
 extension NewState {
-    /// What to tell the owner of a state that was found to be an earlier one.
+    /// The note for the owner of a state that was found to be an earlier one.
     package static let behindNote =
         "you signed something that is later than this state, so it is an earlier one, or a copy of it is used; the next messages begin new sessions; to tell your contacts: sotto contact repair --send"
 }

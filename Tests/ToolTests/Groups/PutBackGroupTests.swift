@@ -50,7 +50,7 @@ import Testing
         #expect(run.stderr.contains("sotto contact repair --send"))
         #expect(try cause("alice") == .behind)
         #expect(try circle["alice"].run("contact", ["repair", "--json"]).status == 0)
-        // Her next message is of a new chain, so that it repeats no key, and everybody reads everything.
+        // Her next message is of a new chain, so that it repeats no key, and all members read all messages.
         for name in ["alice", "bob", "carol"] {
             try circle.say(name, "from \(name)", to: "crew")
             try circle.settle()

@@ -75,7 +75,7 @@ import Testing
         return try people["bob"]!.history("alice").compactMap { $0.body["text"]?.string }.sorted()
     }
 
-    /// Without a terminal nothing is asked: the picture of the words and the backup are options, and nobody is told.
+    /// Without a terminal the program asks nothing: the picture of the words and the backup are options, and contacts are not told.
     @Test func aMachineIsRecoveredFromAPictureAndABackup() throws {
         _ = try loseMachine()
         let run = try shell(
@@ -122,7 +122,7 @@ import Testing
         #expect(try repeatAll() == ["one", "three", "two"])
     }
 
-    /// What could not be restored is named with the command to do it.
+    /// A note names the rest, with the command to restore it.
     @Test func aBackupThatCannotBeReadIsNamed() throws {
         let words = try loseMachine()
         home.files.write("state.age", Array("no backup".utf8))

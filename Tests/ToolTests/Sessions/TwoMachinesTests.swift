@@ -18,7 +18,7 @@ import Testing
         clock = try MovedClock()
         relay = try #require(RelayProcess(scratch))
         for name in ["alice", "bob"] { people[name] = try Party(name, in: home) }
-        home.files.write("laptop.key", home.files.read("bob.key"))
+        home.files.write("laptop.key", try home.files.read("bob.key"))
         people["laptop"] = Party(name: "laptop", identity: people["bob"]!.identity, home: home)
         for name in people.keys { people[name]?.clock = clock }
         try shell("alice", "contact add -q bob.card; keygen prekeys | send -q")
@@ -195,7 +195,7 @@ import Testing
         let (texts, notes) = try read("bob")
         #expect(texts == ["two"] && notes.contains("is an earlier one"), "\(notes)")
         #expect(try cause("bob") == .behind)
-        // It is said once.
+        // The note comes once.
         try say("alice", "three", to: "bob")
         let next = try read("bob")
         #expect(next.texts == ["three"] && !next.notes.contains("earlier"), "\(next.notes)")
