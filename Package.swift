@@ -253,7 +253,8 @@ let package = Package(
             name: "SottoDatabase", dependencies: ["CSQLite", "SottoBytes"], swiftSettings: strict,
             linkerSettings: sqlite),
         .target(
-            name: "SottoState", dependencies: ["Sotto", "SottoDatabase"], swiftSettings: strict),
+            name: "SottoState", dependencies: ["CLinux", "Sotto", "SottoDatabase"],
+            swiftSettings: strict),
 
         .target(
             name: "SottoContacts",

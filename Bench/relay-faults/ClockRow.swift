@@ -76,7 +76,7 @@ private struct StoredItems {
         let envelope = Sample.envelope(to: bob.id)
         guard client.publish(Sample.preKeys(of: bob, oneTime: 1..<3)) == .stored,
             client.ask(.send(envelope)) == .stored,
-            case .session(_, let token?) = client.login(bob)
+            case .session(_, let token?, _) = client.login(bob)
         else { return nil }
         claim = Envelope.newID()
         guard let bundle = client.claim(bob.id, claim) else { return nil }

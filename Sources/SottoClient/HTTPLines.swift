@@ -229,7 +229,7 @@ final class HTTPLines: ChannelDuplexHandler, @unchecked Sendable {
         }
         guard let mailbox = pending?.mailbox, let frame else { return emit(line, context) }
         let opens = pending?.isLogin == true || pending?.isRenewal == true
-        if opens, case .session(_, let token?) = Response(frame) {
+        if opens, case .session(_, let token?, _) = Response(frame) {
             first = first ?? mailbox
             tokens[mailbox] = (token, .now() + .seconds(Self.tokenSeconds))
         }

@@ -17,13 +17,14 @@ package enum MailboxOwner: Sendable {
         }
     }
 
-    func login(_ nonce: [UInt8], at relay: RelayURL, _ invitation: InvitationCode?)
-        throws(ClientError) -> Login
-    {
+    func login(
+        _ nonce: [UInt8], at relay: RelayURL, _ invitation: InvitationCode?, _ instance: [UInt8]?
+    ) throws(ClientError) -> Login {
         switch self {
         case .identity(let identity):
             return Login(
-                key: identity.signingKey, nonce: nonce, relay: relay.name, invitation: invitation)
+                key: identity.signingKey, nonce: nonce, relay: relay.name, invitation: invitation,
+                instance: instance)
         case .loginKey(let key, let id):
             do throws(RSAKeyError) {
                 return try Login(rsaKey: key, id: id, nonce: nonce, relay: relay.name)
@@ -43,6 +44,8 @@ struct MailboxSession {
     let publicationEvents = EventQueue<RelayLink.Event>()
     /// The state of the identity's prekeys at the relay.
     private(set) var preKeys: PreKeyStatus?
+    /// The day, since 1970, on which the owner last logged in with another instance, as the relay says; or `nil`.
+    private(set) var otherInstance: Int64?
     /// Pushes that arrived together with the response to a request.
     var early: [RelayLink.Event] = []
     var waitingForAcks = 0
@@ -77,11 +80,12 @@ struct MailboxSession {
 }
 
 extension MailboxSession {
-    /// Connects and logs in to the owner's mailbox and to those of all addresses.
+    /// Connects and logs in to the owner's mailbox and to those of all addresses. `instance` is that of ``Login/instance`` for the
+    /// owner's mailbox, or `nil`. The others have none: the relay does not keep it for addresses.
     static func open(
         _ relay: RelayURL, owner: MailboxOwner, addresses: [SendAddress] = [],
-        invitation: InvitationCode? = nil, group: MultiThreadedEventLoopGroup,
-        requests: inout Int
+        invitation: InvitationCode? = nil, instance: [UInt8]? = nil,
+        group: MultiThreadedEventLoopGroup, requests: inout Int
     ) throws(ClientError) -> Self {
         var session = Self(relay: relay)
         var isOpen = false
@@ -91,10 +95,11 @@ extension MailboxSession {
             // A members-only relay opens an address only on a connection with its owner's mailbox.
             let isFirst = session.links.isEmpty
             try session.connect(group)
-            let preKeys = try session.logIn(&requests) { nonce throws(ClientError) in
-                try owner.login(nonce, at: relay, isFirst ? invitation : nil)
+            let (preKeys, other) = try session.logIn(&requests) { nonce throws(ClientError) in
+                try owner.login(
+                    nonce, at: relay, isFirst ? invitation : nil, isFirst ? instance : nil)
             }
-            if isFirst { session.preKeys = preKeys }
+            if isFirst { (session.preKeys, session.otherInstance) = (preKeys, other) }
             guard case .identity(let identity) = owner else { break }
             for address in rest.prefix(addressesPerLink) {
                 _ = try session.logIn(&requests) { nonce throws(ClientError) in
@@ -118,10 +123,10 @@ extension MailboxSession {
     }
 
     /// Opens a mailbox on the last connection; `sign` makes its login. Returns the state of that id's prekeys at the
-    /// relay.
+    /// relay, and the day of another instance.
     private mutating func logIn(
         _ requests: inout Int, _ sign: ([UInt8]) throws(ClientError) -> Login
-    ) throws(ClientError) -> PreKeyStatus? {
+    ) throws(ClientError) -> (PreKeyStatus?, other: Int64?) {
         guard
             case .challenge(let nonce, let names) = try ask(
                 .challenge, on: links.count - 1, &requests)
@@ -131,12 +136,12 @@ extension MailboxSession {
         }
         let login = try sign(nonce)
         switch try ask(.login(login), on: links.count - 1, &requests) {
-        case .session(let status, _):
+        case .session(let status, _, let other):
             if places[login.id] == nil {
                 places[login.id] = links.count - 1
                 mailboxes.append(login.id)
             }
-            return status
+            return (status, other)
         case .error(let refusal) where refusal.reason == Reason.notAdmitted.rawValue:
             throw .notAdmitted(relay: relay, hadCode: login.invitation != nil)
         case .deferred:

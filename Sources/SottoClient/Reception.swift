@@ -37,7 +37,7 @@ public struct Reception {
     /// Whether mail is received after the login. Without it the relay keeps the mail.
     public var takesMail = true
 
-    /// A change of the connection of a reception with `follow`.
+    /// News during a reception. Changes of the connection and of prekeys are told only with `follow`.
     public enum Notice: Sendable {
         /// The relay cannot be reached; attempts continue.
         case disconnected(ClientError)
@@ -45,6 +45,10 @@ public struct Reception {
         case reconnected(relay: String)
         /// The relay had prekeys of a lost state, and new ones replace them.
         case replacesLost
+        /// The relay says that another instance of the owner's state logged in, last on this day since 1970.
+        case otherInstance(day: Int64)
+        /// An own signature at the relay proved that the state is an earlier one.
+        case behind
         /// Prekeys cannot be renewed, or could not be published for two days.
         case preKeys(any Error)
     }
@@ -53,7 +57,7 @@ public struct Reception {
     /// not renewed on that connection.
     public var joined: (() -> Void)?
 
-    /// Called once for each change.
+    /// Called once for each change, and without `follow` for an instance or a proof.
     public var notice: ((Notice) -> Void)?
     /// Called during `follow` every 15 seconds, to begin work in parallel with the reading. It returns at once.
     public var ahead: (() -> Void)?

@@ -71,15 +71,18 @@ extension Reception {
         private mutating func open(_ group: MultiThreadedEventLoopGroup) throws(ClientError)
             -> MailboxSession
         {
+            let instance: [UInt8]?
             do throws(StateError) {
                 addresses = try plan.store?.addresses() ?? []
+                instance = try plan.store?.instanceMark(at: plan.relay.name)
             } catch {
                 throw .state(error)
             }
             var session = try MailboxSession.open(
                 plan.relay, owner: plan.owner, addresses: addresses,
-                invitation: plan.invitation, group: group,
+                invitation: plan.invitation, instance: instance, group: group,
                 requests: &requests)
+            noteOtherInstance(session.otherInstance)
             renewWakes(&session)
             return session
         }
@@ -114,6 +117,7 @@ extension Reception {
                 if isFirst, let joined = plan.joined {
                     joined()
                 } else {
+                    findProof()
                     replenish()
                 }
                 guard plan.takesMail else {
@@ -230,6 +234,29 @@ extension Reception {
             } catch {
                 ending.wakeError = error
             }
+        }
+
+        /// Passes on that the relay saw another instance, if it is news.
+        private func noteOtherInstance(_ day: Int64?) {
+            guard let day, let store = plan.store else { return }
+            let isNews = try? store.transaction { try $0.isNews(otherInstance: day) }
+            if isNews == true { plan.notice?(.otherInstance(day: day)) }
+        }
+
+        /// Claims an own bundle if the relay reports a signed prekey that is later than those of the state: only the signature
+        /// proves it. An error does not stop the reception.
+        private mutating func findProof() {
+            guard let store = plan.store, let signedID = session?.preKeys?.signedID,
+                (try? store.preview { try $0.canProve(signedID: signedID) }) == true
+            else { return }
+            let claim = PreKeyClaim(owner: plan.owner.id, id: Envelope.newID())
+            let answer = try? session?.ask(
+                .claim(owner: claim.owner, id: claim.id), of: claim.owner, &requests)
+            guard case .bundle(let line)? = answer, let bundle = claim.bundle(in: line) else {
+                return
+            }
+            let isProven = try? store.transaction { try $0.takeOwn(bundle) }
+            if isProven == true { plan.notice?(.behind) }
         }
 
         /// Begins to publish prekeys if the relay's stock is low or they are due for renewal. An error does not stop the

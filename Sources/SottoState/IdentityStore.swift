@@ -45,7 +45,7 @@ public final class IdentityStore: Sendable {
         database = try directory.database(
             identity.id.description + ".db", kind: Self.fileKind, migrations: Self.migrations,
             lockTimeout: lockTimeout)
-        try noteCopy()
+        try noteFile()
         try expire()
         settleHeldCopiesIfPossible()
         settleForwardingIfPossible()

@@ -45,6 +45,8 @@ public final class StateTransaction {
     var formerMembers: [GroupID: Set<KeyID>] = [:]
     /// The forks of logs that were learned and not reported yet.
     var forks: [GroupFork] = []
+    /// Whether a proof that the state is an earlier one was taken, which is not reported yet.
+    var hasProof = false
     /// Whether a message of a group began to wait for changes, which is not reported yet.
     var waitsForChanges = false
     /// The column `place` of the last message in the history, after it was looked up.

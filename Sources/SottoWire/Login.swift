@@ -20,16 +20,21 @@ public struct Login: Sendable, Equatable {
     public let proof: Proof
     /// The proof of an invitation to redeem, or `nil`.
     public let invitation: InvitationProof?
+    /// The mark of the client's state at this relay and mailbox, 16 bytes, or `nil`. It is not a part of what is signed: the
+    /// relay's answer to it is a hint.
+    public let instance: [UInt8]?
 
-    /// Creates a login as `key`'s id. `relay` has at most ``WireLimits/nameBytes`` bytes.
+    /// Creates a login as `key`'s id. `relay` has at most ``WireLimits/nameBytes`` bytes, `instance` has
+    /// ``WireLimits/instanceBytes``.
     public init(
-        key: SigningKey, nonce: [UInt8], relay: String, invitation: InvitationCode? = nil
+        key: SigningKey, nonce: [UInt8], relay: String, invitation: InvitationCode? = nil,
+        instance: [UInt8]? = nil
     ) {
         let id = KeyID(publicKey: key.publicKey)
         let message = Self.message(relay: relay, nonce: nonce, id: id)
         self.init(
             id: id, nonce: nonce, relay: relay, proof: .signature(key.sign(message)),
-            invitation: invitation.map { $0.proof(for: message) })
+            invitation: invitation.map { $0.proof(for: message) }, instance: instance)
     }
 
     /// Creates a login as an id with the RSA login key that its owner registered at the relay.
@@ -43,13 +48,14 @@ public struct Login: Sendable, Equatable {
 
     init(
         id: KeyID, nonce: [UInt8], relay: String, proof: Proof,
-        invitation: InvitationProof? = nil
+        invitation: InvitationProof? = nil, instance: [UInt8]? = nil
     ) {
         self.id = id
         self.nonce = nonce
         self.relay = relay
         self.proof = proof
         self.invitation = invitation
+        self.instance = instance
     }
 
     /// The bytes of the proof.
@@ -95,6 +101,7 @@ public struct Login: Sendable, Equatable {
             ("id", .string(id.description)), ("nonce", .base64(nonce)),
             ("relay", .string(relay)), (member, .base64(signature)),
             ("invitation", invitation.map { .object($0.payload) }),
+            ("instance", instance.map { .base64($0) }),
         ])
     }
 
@@ -103,6 +110,7 @@ public struct Login: Sendable, Equatable {
         nonce = try payload["nonce"].bytes(count: WireLimits.nonceBytes)
         relay = try payload["relay"].text { $0.utf8.count <= WireLimits.nameBytes ? $0 : nil }
         invitation = try payload["invitation"].optional?.object(InvitationProof.init)
+        instance = try payload["instance"].optional?.bytes(count: WireLimits.instanceBytes)
         guard let signature = try payload["signature"].optional?.bytes(count: 64) else {
             proof = .rsa(try payload["rsa"].bytes { (256...512).contains($0) })
             return

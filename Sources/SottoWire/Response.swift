@@ -11,8 +11,9 @@ public enum Response: Sendable, Equatable {
     /// The mailbox is open on this connection. Contains the state of the owner's prekeys, or `nil` if the owner has
     /// published none.
     ///
-    /// The token reopens the mailbox on another connection for a while.
-    case session(PreKeyStatus?, token: String? = nil)
+    /// The token reopens the mailbox on another connection for a while. `other` is the day, since 1970, on which the owner
+    /// last logged in with another instance (``Login/instance``), or `nil`.
+    case session(PreKeyStatus?, token: String? = nil, other: Int64? = nil)
     /// The envelope is on disk.
     case stored
     /// The same envelope was already on disk.
@@ -91,7 +92,8 @@ public enum Response: Sendable, Equatable {
         case "session":
             self = .session(
                 try? payload["prekeys"].object(PreKeyStatus.init),
-                token: frame.payload["token"]?.string)
+                token: frame.payload["token"]?.string,
+                other: try? payload["otherInstance"].integer(in: WireLimits.days))
         case "bundle": self = .bundle(try payload["bundle"].object().serialized())
         case "bundles":
             self = .bundles(
@@ -168,12 +170,13 @@ public enum Response: Sendable, Equatable {
                     "nonce": .base64(nonce),
                     "bits": .integer(Int64(bits)),
                 ])
-        case .session(let status, let token):
+        case .session(let status, let token, let other):
             return line(
                 "session",
                 JSONObject([
                     ("prekeys", (status?.object).map { .object($0) }),
                     ("token", token.map { .string($0) }),
+                    ("otherInstance", other.map { .integer($0) }),
                 ]))
         case .bundle(let record):
             return Frame.line(

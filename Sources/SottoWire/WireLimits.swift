@@ -42,6 +42,10 @@ public enum WireLimits {
     public static let failures = 5
     /// Bytes of a login's nonce.
     public static let nonceBytes = 32
+    /// Bytes of the mark of a client's state in a login.
+    public static let instanceBytes = 16
+    /// The days since 1970 that a relay may name, up to the year 9999.
+    public static let days: ClosedRange<Int64> = 0...2_932_896
     /// Seconds for which a nonce is valid.
     public static let nonceSeconds = 60.0
     /// The most open mailboxes on one connection.

@@ -12,8 +12,8 @@ struct RepairCommand: Program {
         abstract: "Tell contacts that this state was lost or restored, as records for encrypt.",
         usage: "sotto contact repair [--json] [-q] [NAME ...]",
         discussion: """
-            Only a state works that was made, found copied, or found behind what a relay knows, in the last 30 days. A contact \
-            is told if no session began since, or if an envelope that cannot be opened claims to be from the contact; at most \
+            Only a state works that was made, found copied, or found earlier than a signature of yours, in the last 30 days. A \
+            contact is told if no session began since, or if an envelope that cannot be opened claims to be from the contact; at most \
             once a day. The next message of a contact who was told begins a new session, and the contact can send earlier \
             messages again with history repeat. On a terminal without --json the contacts are listed and nothing is changed. To \
             tell them: sotto contact repair --send
@@ -90,7 +90,8 @@ extension NewState {
         switch cause {
         case .made: "this state was made"
         case .copied: "this state was found in another file, so it can be an earlier one"
-        case .behind: "a relay had later prekeys than this state, so it is an earlier one: noticed"
+        case .behind:
+            "a signature of yours was later than this state, so it is an earlier one: noticed"
         }
     }
 }

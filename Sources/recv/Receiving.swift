@@ -1,3 +1,4 @@
+import Sotto
 import SottoBytes
 import SottoClient
 import SottoState
@@ -73,9 +74,18 @@ struct Receiving {
             Terminal.say("recv: note: \(error.failure.message); trying again")
         case .reconnected(let relay): Terminal.say("recv: note: reconnected to \(relay)")
         case .replacesLost: Terminal.say("recv: note: \(lost)")
+        case .otherInstance(let day): Terminal.say("recv: note: \(other(on: day))")
+        case .behind: Terminal.say("recv: note: \(NewState.behindNote)")
         case .preKeys(let error):
             Terminal.say("recv: note: prekeys cannot be renewed: \(text(of: error)); trying again")
         }
+    }
+
+    /// What to do after another instance was seen.
+    private static func other(on day: Int64) -> String {
+        let date = Timestamp(seconds: day * 86_400).description.prefix(10)
+        return
+            "the relay says that another machine, or another copy of this state, used this identity on \(date); each gets a part of the mail, and breaks the sessions of the other: use one of them only; TWO MACHINES in sotto(7) tells what to do"
     }
 
     /// What to do after the prekeys of a lost state were replaced.

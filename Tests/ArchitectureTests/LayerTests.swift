@@ -34,7 +34,7 @@ struct LayerTests {
         ("CryptoExtras", ["Sotto", "SottoMessengers"]),
         ("CQREncode", ["SottoQR", "SottoScan"]), ("CPNG", ["SottoQR", "SottoScan"]),
         ("CZBar", ["SottoScan"]), ("CMagic", ["SottoScan"]), ("CSndFile", ["SottoScan"]),
-        ("CLinux", ["SottoProgram", "SottoServer"]),
+        ("CLinux", ["SottoProgram", "SottoServer", "SottoState"]),
         ("CJPEG", []), ("CSottoJPEG", ["SottoScan"]),
         ("CSeccomp", []), ("CSottoSandbox", ["qr-scan"]), ("CPostgres", ["SottoServer"]),
         ("CSQLite", ["SottoDatabase"]), ("X509", ["SottoServer"]),

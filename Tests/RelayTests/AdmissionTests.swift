@@ -93,7 +93,7 @@ extension RawClient {
         let client = running.client()
         #expect(try client.login(alice, nil) == notAdmitted)
         try Membership.set([alice.id], isMember: true, in: store(running))
-        guard case .session(_, let token?) = try client.login(alice, nil) else {
+        guard case .session(_, let token?, _) = try client.login(alice, nil) else {
             Issue.record("no session")
             return
         }
@@ -124,7 +124,7 @@ extension RawClient {
         try Membership.set([alice.id], isMember: true, in: store(running))
         let client = running.client()
         #expect(try client.login(alice, nil)?.isSession == true)
-        guard case .session(_, let token?) = try client.login(address, nil) else {
+        guard case .session(_, let token?, _) = try client.login(address, nil) else {
             Issue.record("no session")
             return
         }
@@ -165,7 +165,7 @@ extension RawClient {
         #expect(try running.client().login(address, nil) == notAdmitted)
         let client = running.client()
         #expect(try client.login(alice, nil)?.isSession == true)
-        guard case .session(_, let token?) = try client.login(address, nil) else {
+        guard case .session(_, let token?, _) = try client.login(address, nil) else {
             Issue.record("no session")
             return
         }

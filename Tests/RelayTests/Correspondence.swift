@@ -94,7 +94,7 @@ final class Correspondence: Sendable {
 
     /// Returns the state of Bob's prekeys at the relay.
     func published() throws -> PreKeyStatus {
-        guard case .session(let status, _) = RawClient(relay.address).login(bob) else {
+        guard case .session(let status, _, _) = RawClient(relay.address).login(bob) else {
             throw StateError.noHome
         }
         return try #require(status)

@@ -66,7 +66,9 @@ import Testing
         let invitation = StoredInvitation(
             tag: randomBytes(16), key: randomBytes(32), until: 1_000, label: "Bob",
             inviter: people[1].id)
-        _ = try old.commit([.registerWake(wake), .invite(invitation)], at: 30)
+        let instance = StoredInstance(owner: people[2].id, mark: randomBytes(16), day: 7)
+        _ = try old.commit(
+            [.registerWake(wake), .invite(invitation), .noteInstance(instance)], at: 30)
         let answers = try old.commit(claims, at: 32)
         let expected = try contents(old)
         let status = try people.map { try old.preKeys(of: $0.id) }
@@ -97,6 +99,7 @@ import Testing
         #expect(
             try new.wakes(of: [people[0].id], at: 31).map(\.registration) == [wake.registration])
         #expect(try new.invitation(invitation.tag) == invitation)
+        #expect(try new.instance(of: people[2].id) == instance)
         #expect(try people.map { try new.preKeys(of: $0.id) } == status)
         #expect(try new.commit(claims, at: 32) == answers)
         #expect(

@@ -13,7 +13,7 @@ import Testing
 
     /// Returns the state of an owner's prekeys at the relay.
     func status(_ running: RunningRelay, _ owner: Identity) -> PreKeyStatus? {
-        guard case .session(let status, _) = running.client().login(owner) else {
+        guard case .session(let status, _, _) = running.client().login(owner) else {
             Issue.record("no session")
             return nil
         }

@@ -45,6 +45,7 @@ final class StubStore: Store {
     func invitations() throws(StoreError) -> [StoredInvitation] { [] }
     func invitationCount(of inviter: KeyID, at minute: Int64) throws(StoreError) -> Int64 { 0 }
     func wakes(of mailboxes: [KeyID], at minute: Int64) throws(StoreError) -> [StoredWake] { [] }
+    func instance(of owner: KeyID) throws(StoreError) -> StoredInstance? { nil }
     func invitation(_ tag: [UInt8]) throws(StoreError) -> StoredInvitation? { nil }
 
     func room(of door: KeyID) throws(StoreError) -> [UInt8]? {

@@ -228,6 +228,11 @@ package final class MessagePrinter {
         )
     }
 
+    /// Reports that the state is an earlier one.
+    func noteBehind() {
+        if !quiet { Terminal.say("\(tool): note: \(NewState.behindNote)") }
+    }
+
     func print(error record: JSONObject) throws {
         if !form.isText, !form.isOfEvents { try output.writeRecord(record) }
     }

@@ -235,6 +235,7 @@ package struct MessageReading<Lines: MessageInput> {
         var late: [OpenedLine] = []
         var forks: [GroupFork] = []
         var waitsForChanges = false
+        var isBehind = false
         if let store {
             var done: [String] = []
             let work: (StateTransaction) throws -> [OpenedLine] = { transaction in
@@ -247,6 +248,7 @@ package struct MessageReading<Lines: MessageInput> {
                     late += opening.takeRepeated()
                     forks = transaction.takeForks()
                     waitsForChanges = transaction.takeWaitForChanges()
+                    isBehind = transaction.takeFoundBehind()
                 }
                 return results
             }
@@ -262,6 +264,7 @@ package struct MessageReading<Lines: MessageInput> {
         for result in late { try print(result, ofLine: 0, nil, &outcome) }
         for fork in forks { outcome.doubted(.fork(by: fork.device.short + "…"), line: 0) }
         if waitsForChanges { printer.noteWaitForChanges() }
+        if isBehind { printer.noteBehind() }
         outcome.endBatch()
         try lines.finish(batch, results)
         if !output.isFile {

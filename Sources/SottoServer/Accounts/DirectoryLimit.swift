@@ -82,7 +82,7 @@ extension Change {
         case .publishRoom(let room): DirectoryLimit.rowBytes + Int64(room.bytes.count)
         case .registerWake(let wake): DirectoryLimit.rowBytes + Int64(wake.bytes)
         case .store, .acknowledge, .claim, .claims, .update, .invite, .revoke, .redeem, .meeting,
-            .unregisterWake:
+            .unregisterWake, .noteInstance:
             0
         }
     }

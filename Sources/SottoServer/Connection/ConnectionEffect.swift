@@ -35,9 +35,9 @@ protocol ConnectionEffects: AnyObject {
 /// The next step of a login or of a new meeting after its change is on disk.
 enum CommitStep: Sendable {
     /// The invitation was redeemed; the id becomes a member.
-    case makeMember(KeyID)
+    case makeMember(Login)
     /// The id is a member; its mailbox is opened.
-    case enter(KeyID)
+    case enter(Login)
     /// A number for a new meeting was tried; if it is taken, another one is tried.
     case openMeeting(relay: String, tried: Int)
 }

@@ -34,7 +34,7 @@ extension ConnectionState {
     ) {
         guard isSigned else { return refuseProof(of: login.id, requestID, at: now, to: sink) }
         if policy.admission.isOpen {
-            enter(login.id, requestID, at: now, to: sink)
+            enter(login.id, login, requestID, at: now, to: sink)
         } else {
             read(.login(login, member: member, to: requestID), to: sink)
         }
@@ -81,9 +81,12 @@ extension ConnectionState {
             }
             if needsWork { solvedPuzzles -= 1 }
             commit(change, requestID, to: sink)
-        case .session(let id, let status, let account, let token, let minute, let requestID):
-            sink.perform(.respond(.session(status, token: token), to: requestID))
-            noteSeen(id, account, minute, to: sink)
+        case .session(let id, let login, let token, let requestID):
+            sink.perform(
+                .respond(
+                    .session(login.status, token: token, other: login.other), to: requestID))
+            noteSeen(id, login.account, login.minute, to: sink)
+            if let instance = login.due { sink.perform(.note(.noteInstance(instance))) }
         case .response, .poll, .push, .full, .wake, .invitations: break
         }
     }
@@ -93,9 +96,9 @@ extension ConnectionState {
         _ step: CommitStep, _ requestID: String?, at now: Double, to sink: some ConnectionEffects
     ) {
         switch step {
-        case .makeMember(let id):
-            commit(.update(id, .membership(true)), requestID, then: .enter(id), to: sink)
-        case .enter(let id): enter(id, requestID, at: now, to: sink)
+        case .makeMember(let login):
+            commit(.update(login.id, .membership(true)), requestID, then: .enter(login), to: sink)
+        case .enter(let login): enter(login.id, login, requestID, at: now, to: sink)
         case .openMeeting: break
         }
     }
@@ -106,17 +109,17 @@ extension ConnectionState {
     ) {
         let admission = policy.admission
         if admission.admits(login.id, context.account) {
-            return enter(login.id, requestID, at: now, to: sink)
+            return enter(login.id, login, requestID, at: now, to: sink)
         }
         if let tag = redeemable(login, context) {
             return commit(
-                .redeem(tag, by: login.id), requestID, then: .makeMember(login.id), to: sink)
+                .redeem(tag, by: login.id), requestID, then: .makeMember(login), to: sink)
         }
         // A further address of a member; the relay does not store to whom it belongs.
         guard let member = context.member, member != login.id,
             admission.admits(member, context.voucher)
         else { return refuse(.notAdmitted, requestID, to: sink) }
-        enter(login.id, requestID, voucher: member, at: now, to: sink)
+        enter(login.id, login, requestID, voucher: member, at: now, to: sink)
     }
 
     /// Returns the tag of the invitation that a login redeems, or `nil`. The owner may redeem it again until they are
@@ -148,12 +151,15 @@ extension ConnectionState {
         to sink: some ConnectionEffects
     ) {
         enter(
-            session.mailbox, requestID, voucher: session.voucher, begun: session.begun, at: now,
+            session.mailbox, nil, requestID, voucher: session.voucher, begun: session.begun,
+            at: now,
             to: sink)
     }
 
+    /// Opens a mailbox after a login, or without one after a token.
     private mutating func enter(
-        _ id: KeyID, _ requestID: String?, voucher: KeyID? = nil, begun: Double? = nil,
+        _ id: KeyID, _ login: Login?, _ requestID: String?, voucher: KeyID? = nil,
+        begun: Double? = nil,
         at now: Double, to sink: some ConnectionEffects
     ) {
         guard mailboxes.open(id) else { return refuse(.loginFailed, requestID, to: sink) }
@@ -164,7 +170,7 @@ extension ConnectionState {
         if let network { policy.lockout.noteSuccess(of: id, from: network) }
         let token = policy.tokens.issue(
             .init(mailbox: id, begun: begun ?? now, voucher: voucher), at: now)
-        read(.session(id, token: token, to: requestID), to: sink)
+        read(.session(id, instance: login?.instance, token: token, to: requestID), to: sink)
     }
 
     // MARK: Publishing

@@ -74,6 +74,7 @@ struct PostgresBatch {
         case .revoke: (.account, [])
         case .registerWake(let wake): (.account, [wake.mailbox])
         case .unregisterWake(let mailbox, _): (.account, [mailbox])
+        case .noteInstance(let instance): (.account, [instance.owner])
         case .publishRoom(let room): (.room, [room.door])
         // The changes of meetings are made one by one, in their order.
         case .meeting: (.meeting, [])
@@ -238,6 +239,12 @@ struct PostgresBatch {
             var query = PostgresQuery("SELECT sotto.unregister_wake($1, $2)")
             query.add(mailbox.publicKey)
             query.add(kind.map { StoredWake.number(of: $0) } ?? -1)
+            add(query, .published(place))
+        case .noteInstance(let instance):
+            var query = PostgresQuery("SELECT sotto.note_instance($1, $2, $3)")
+            query.add(instance.owner.publicKey)
+            query.add(instance.mark)
+            query.add(instance.day)
             add(query, .published(place))
         case .redeem(let tag, let owner):
             var query = PostgresQuery("SELECT sotto.redeem($1, $2, $3)")

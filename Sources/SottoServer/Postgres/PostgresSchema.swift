@@ -17,6 +17,7 @@ import SottoDatabase
 /// | `directory_use` | returns the space of accounts, rooms, prekeys and registrations for wake-ups |
 /// | `invite`, `invitation`, `invitation_count`, `redeem`, `revoke` | create, read, count, redeem and delete invitations |
 /// | `wakes`, `register_wake`, `unregister_wake`, `sweep_wakes` | read, store and delete registrations for wake-ups |
+/// | `instance`, `note_instance`, `sweep_instances` | read, store and delete the instances of logins |
 /// | `members`, `invitations` | list the members and the invitations |
 /// | `sweep`, `sweep_ended`, `sweep_accounts`, `sweep_mailboxes` | delete expired rows and empty mailboxes |
 /// | `put_blob`, `blob`, `blob_pieces`, `blobs`, `drop_blob` | store, read and delete blobs |

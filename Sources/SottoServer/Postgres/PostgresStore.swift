@@ -82,6 +82,7 @@ final class PostgresStore: CopyableStore {
         if try sweepRooms(at: minute, Self.sweepRows) { more = true }
         if try sweepMeetings(at: second, Self.sweepRows) { more = true }
         if try sweepWakes(at: minute, latest: latest, Self.sweepRows) { more = true }
+        if try sweepInstances(at: minute, latest: latest, Self.sweepRows) { more = true }
         return try sweepMailboxes(latest: latest, Self.sweepRows) || more
     }
 

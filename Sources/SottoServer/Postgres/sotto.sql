@@ -10,7 +10,7 @@ CREATE SCHEMA IF NOT EXISTS sotto;
 CREATE TABLE IF NOT EXISTS sotto.schema_version (version bigint NOT NULL);
 -- The number belongs to the version and to the text of this part; a test says which one it must be.
 DO $$ BEGIN
-    INSERT INTO sotto.schema_version SELECT 26101948 EXCEPT SELECT version FROM sotto.schema_version;
+    INSERT INTO sotto.schema_version SELECT 19722864 EXCEPT SELECT version FROM sotto.schema_version;
     IF to_regprocedure('sotto.version()') IS NOT NULL
         OR (SELECT count(*) FROM sotto.schema_version) <> 1
     THEN
@@ -89,6 +89,11 @@ CREATE TABLE IF NOT EXISTS sotto.wake (
     until bigint NOT NULL, PRIMARY KEY (key, kind)
 );
 CREATE INDEX IF NOT EXISTS wake_until ON sotto.wake (until);
+-- What recognizes the machine of an owner's last login at the next one, and the day of that login.
+CREATE TABLE IF NOT EXISTS sotto.instance (
+    key bytea PRIMARY KEY, mark bytea NOT NULL, day bigint NOT NULL
+);
+CREATE INDEX IF NOT EXISTS instance_day ON sotto.instance (day);
 -- The record of each room; the first publisher keeps the place.
 CREATE TABLE IF NOT EXISTS sotto.room (
     key bytea NOT NULL PRIMARY KEY, publisher bytea NOT NULL, seq bigint NOT NULL,
@@ -651,6 +656,19 @@ RETURNS SETOF bigint LANGUAGE sql AS $$
         RETURNING 1::bigint
 $$;
 
+-- Returns the instance of an owner's last login.
+CREATE OR REPLACE FUNCTION sotto.instance(of_owner bytea, OUT mark bytea, OUT day bigint)
+RETURNS SETOF record LANGUAGE sql STABLE AS $$
+    SELECT instance.mark, instance.day FROM sotto.instance WHERE key = of_owner
+$$;
+
+CREATE OR REPLACE FUNCTION sotto.note_instance(of_owner bytea, new_mark bytea, new_day bigint)
+RETURNS SETOF bigint LANGUAGE sql AS $$
+    INSERT INTO sotto.instance (key, mark, day) VALUES (of_owner, new_mark, new_day)
+        ON CONFLICT (key) DO UPDATE SET mark = new_mark, day = new_day
+        RETURNING 1::bigint
+$$;
+
 -- Returns a row if the owner has the invitation now.
 CREATE OR REPLACE FUNCTION sotto.redeem(at_minute bigint, of_tag bytea, new_owner bytea)
 RETURNS SETOF bigint LANGUAGE sql AS $$
@@ -1071,6 +1089,19 @@ RETURNS SETOF boolean LANGUAGE sql AS $$
     ), gone AS (
         DELETE FROM sotto.wake USING old
         WHERE wake.key = old.key AND wake.kind = old.kind RETURNING 1
+    )
+    SELECT count(*) = most FROM gone
+$$;
+
+-- Deletes some instances of logins up to a day; one after the latest day is of that day then. Returns whether there may be
+-- more.
+CREATE OR REPLACE FUNCTION sotto.sweep_instances(until bigint, latest bigint, most bigint)
+RETURNS SETOF boolean LANGUAGE sql AS $$
+    UPDATE sotto.instance SET day = latest WHERE day > latest;
+    WITH old AS (
+        SELECT key FROM sotto.instance WHERE day <= until LIMIT most FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM sotto.instance USING old WHERE instance.key = old.key RETURNING 1
     )
     SELECT count(*) = most FROM gone
 $$;

@@ -46,6 +46,9 @@ protocol Store: Sendable {
     /// wait.
     func wakes(of mailboxes: [KeyID], at minute: Int64) throws(StoreError) -> [StoredWake]
 
+    /// Returns the instance of an owner's last login, or `nil`.
+    func instance(of owner: KeyID) throws(StoreError) -> StoredInstance?
+
     /// Returns the record of the room with a door, one line, or `nil`.
     func room(of door: KeyID) throws(StoreError) -> [UInt8]?
 
@@ -138,6 +141,8 @@ enum Change: Sendable {
     case registerWake(StoredWake)
     /// Delete the registration of a mailbox of a kind, or all of them.
     case unregisterWake(KeyID, WakeRegistration.Kind?)
+    /// Store the instance of a login in place of the owner's last one.
+    case noteInstance(StoredInstance)
     /// Give the invitation with a tag to an owner, unless another id has it.
     case redeem([UInt8], by: KeyID)
     /// Change the place of a meeting.
@@ -172,7 +177,7 @@ enum Change: Sendable {
         case .acknowledge(_, let ids, _): ids.count * 128
         case .publish(let publication, let head):
             head.count + publication.oneTimePreKeys.count * 64 + 128
-        case .claim, .invite, .revoke, .redeem, .unregisterWake: 512
+        case .claim, .invite, .revoke, .redeem, .unregisterWake, .noteInstance: 512
         case .registerWake(let wake): wake.bytes + 256
         case .claims(let claims): claims.count * 512
         case .update(_, .card(let bytes, _, _)), .update(_, .loginKey(let bytes, _)):
@@ -189,7 +194,7 @@ enum Change: Sendable {
         case .store(let envelope, _): Int64(envelope.bytes.count) * 5 / 4 + 512
         case .acknowledge, .revoke, .unregisterWake: 0
         case .publish, .claim, .claims, .update, .publishRoom, .invite, .redeem, .meeting,
-            .registerWake:
+            .registerWake, .noteInstance:
             Int64(weight) * 5 / 4 + 512
         }
     }
@@ -200,7 +205,7 @@ enum Change: Sendable {
         case .store(let envelope, _): envelope.to
         case .acknowledge(let mailbox, _, _): mailbox
         case .publish, .claim, .claims, .update, .publishRoom, .invite, .revoke, .redeem, .meeting,
-            .registerWake, .unregisterWake:
+            .registerWake, .unregisterWake, .noteInstance:
             nil
         }
     }

@@ -44,12 +44,13 @@ extension SQLiteStore {
             let rooms = try Self.forgetRooms(connection, at: minute, rows)
             let meetings = try Self.forgetMeetings(connection, at: second, rows)
             let wakes = try Self.forgetWakes(connection, at: minute, latest: latest, rows)
+            let instances = try Self.forgetInstances(connection, at: minute, latest: latest, rows)
             let strangers =
                 if strangers, let kept = retention.strangerMinutes {
                     try Self.forgetStrangers(connection, until: minute - kept, max(1, rows / 20))
                 } else { false }
             return expired || ended || found || emptied || forgotten || claims || accounts
-                || rooms || meetings || wakes || strangers
+                || rooms || meetings || wakes || instances || strangers
         }
         // The sweep changed the counts that the memory caches.
         memory.mailboxes = [:]

@@ -110,6 +110,7 @@ enum StoreTable: String, CaseIterable {
     case invitation
     case room
     case wake
+    case instance
 
     /// The columns; `isBytes` is false for integers.
     var columns: [(name: String, isBytes: Bool)] {
@@ -161,6 +162,7 @@ enum StoreTable: String, CaseIterable {
             [
                 ("key", true), ("kind", false), ("url", true), ("token", true), ("until", false),
             ]
+        case .instance: [("key", true), ("mark", true), ("day", false)]
         }
     }
 

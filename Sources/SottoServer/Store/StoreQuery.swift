@@ -25,8 +25,8 @@ enum StoreQuery: Sendable {
     case wake(KeyID, WakeRegistration, to: String?)
     /// The account of a member who makes an invitation, and the number of the member's invitations.
     case invitations(StoredInvitation, of: KeyID, to: String?)
-    /// The state of an owner's prekeys, for the answer to a login.
-    case session(KeyID, token: String, to: String?)
+    /// What the answer to a login tells its owner, who gave an instance or `nil`.
+    case session(KeyID, instance: [UInt8]?, token: String, to: String?)
     /// Envelopes to push to the subscriber of a mailbox.
     case push(KeyID, after: Int64, limit: Int)
 
@@ -41,7 +41,7 @@ enum StoreQuery: Sendable {
         case publish(Change, of: KeyID, RelayAccount?, isKnown: Bool, space: Int64, to: String?)
         case wake(StoredWake, replacing: StoredWake?, to: String?)
         case invitations(StoredInvitation, of: KeyID, RelayAccount?, count: Int64, to: String?)
-        case session(KeyID, PreKeyStatus?, RelayAccount?, token: String, minute: Int64, to: String?)
+        case session(KeyID, OpenedMailbox, token: String, to: String?)
         case push(KeyID, Page)
         /// The store has no space, which a read of a database server can need.
         case full(StoreQuery)
@@ -65,7 +65,7 @@ enum StoreQuery: Sendable {
         switch self {
         case .messages(_, _, _, _, let id), .card(_, let id), .cards(_, let id), .room(_, let id),
             .meeting(_, _, _, let id), .login(_, _, let id),
-            .resume(_, let id), .publish(_, _, let id), .session(_, _, let id),
+            .resume(_, let id), .publish(_, _, let id), .session(_, _, _, let id),
             .wake(_, _, let id), .invitations(_, _, let id):
             id
         case .poll(let poll): poll.requestID
@@ -151,10 +151,10 @@ enum StoreQuery: Sendable {
             return .invitations(
                 invitation, of: member, try store.account(of: member),
                 count: try store.invitationCount(of: member, at: clock.minute), to: requestID)
-        case .session(let owner, let token, let requestID):
+        case .session(let owner, let instance, let token, let requestID):
             return .session(
-                owner, try store.preKeys(of: owner), try store.account(of: owner), token: token,
-                minute: clock.minute, to: requestID)
+                owner, try OpenedMailbox(of: owner, instance, store, clock), token: token,
+                to: requestID)
         case .push(let mailbox, let after, let limit):
             return .push(
                 mailbox,
@@ -190,6 +190,31 @@ struct LoginContext: Sendable {
     }
 }
 
+/// The stored data that the answer to a login needs.
+struct OpenedMailbox: Sendable {
+    /// The state of the owner's prekeys.
+    let status: PreKeyStatus?
+    let account: RelayAccount?
+    let minute: Int64
+    /// The day on which the owner last logged in with another instance, or `nil`.
+    private(set) var other: Int64?
+    /// The instance to store, or `nil` if it is stored. A relay stores none of an owner who published nothing.
+    private(set) var due: StoredInstance?
+
+    init(
+        of owner: KeyID, _ mark: [UInt8]?, _ store: any Store, _ clock: RelayClock
+    ) throws(StoreError) {
+        status = try store.preKeys(of: owner)
+        account = try store.account(of: owner)
+        minute = clock.minute
+        guard let mark, status != nil || account != nil else { return }
+        let instance = StoredInstance(owner: owner, mark: mark, day: minute / (24 * 60))
+        let known = try store.instance(of: owner)
+        if let known, known.mark != mark, known.isKept(at: minute) { other = known.day }
+        if instance != known { due = instance }
+    }
+}
+
 extension Change {
     /// The space of what a card, a login key or prekeys replace. Known owners may always renew their prekeys, because
     /// their number is limited.
@@ -203,7 +228,7 @@ extension Change {
         case .update(_, .loginKey): space(of: account?.loginKey)
         case .store, .acknowledge, .claim, .claims, .update, .publishRoom, .invite, .revoke,
             .redeem,
-            .meeting, .registerWake, .unregisterWake:
+            .meeting, .registerWake, .unregisterWake, .noteInstance:
             0
         }
     }

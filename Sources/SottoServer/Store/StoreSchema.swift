@@ -14,6 +14,7 @@
 /// | `room` | the record of each room, by its door, with the key that published it |
 /// | `invitation` | tags and public keys of codes; `owner` is empty until the code is redeemed, and `inviter` is the member who made the code, or empty |
 /// | `wake` | where owners want the wake-ups of their mailboxes, by kind: 0 for messages, 1 for calls; `token` is empty without one, `until` the minute of the expiry |
+/// | `instance` | 16 bytes by which the machine of an owner's last login is recognized at the next one, and the day of that login |
 /// | `meeting` | the places of meetings, for ten minutes: step 0 has the relay's name, 1 to 4 the messages, 5 stands for the end; `until` is a second |
 /// | `clock` | one row: the ``StoredClock`` |
 ///
@@ -88,6 +89,10 @@ extension SQLiteStore {
             until INTEGER NOT NULL, PRIMARY KEY (key, kind)
         ) WITHOUT ROWID;
         CREATE INDEX wake_until ON wake (until);
+        CREATE TABLE instance (
+            key BLOB NOT NULL PRIMARY KEY, mark BLOB NOT NULL, day INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        CREATE INDEX instance_day ON instance (day);
         CREATE TABLE meeting (
             number INTEGER NOT NULL, step INTEGER NOT NULL, until INTEGER NOT NULL,
             body BLOB NOT NULL, PRIMARY KEY (number, step)

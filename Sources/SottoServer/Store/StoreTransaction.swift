@@ -46,6 +46,7 @@ struct StoreTransaction {
         case .revoke(let tag): return try revoke(tag)
         case .registerWake(let wake): return try register(wake)
         case .unregisterWake(let mailbox, let kind): return try unregister(mailbox, kind)
+        case .noteInstance(let instance): return try note(instance)
         case .redeem(let tag, let owner): return try redeem(tag, by: owner)
         case .meeting(let change): return try apply(change)
         case .store, .acknowledge: preconditionFailure("a change to a mailbox without its row")
@@ -64,7 +65,7 @@ struct StoreTransaction {
             for id in ids where try acknowledge(id, handled, &row) { removed += 1 }
             return .acknowledged(removed: removed)
         case .publish, .claim, .claims, .update, .publishRoom, .invite, .revoke, .redeem, .meeting,
-            .registerWake, .unregisterWake:
+            .registerWake, .unregisterWake, .noteInstance:
             return try apply(change)
         }
     }

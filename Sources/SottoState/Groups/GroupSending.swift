@@ -324,6 +324,9 @@ extension StateTransaction {
         try connection.run("UPDATE own_chain SET made = 0 WHERE group_id = ?", group)
     }
 
+    /// Lets the next message to each group begin a new chain.
+    func endOwnChains() throws(StateError) { try connection.run("UPDATE own_chain SET made = 0") }
+
     private func write(_ own: OwnGroupChain, of group: StoredGroup) throws(StateError) {
         var bytes = own.encoded
         defer { wipe(&bytes) }

@@ -22,6 +22,8 @@ extension StateTransaction {
         var stored: [GroupChange] = []
         if let known = try self.group(id) {
             group = known
+            // The changes of a restored group come from others.
+            if group.question == nil { try takeProof(in: changes, of: group, at: time) }
         } else {
             guard let first = changes.first(where: { $0.id == id }), let log = GroupLog(first)
             else { throw GroupError.unknown }

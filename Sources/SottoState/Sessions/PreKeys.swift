@@ -70,10 +70,6 @@ extension StateTransaction {
         // The relay has seen higher numbers than this state: a later state was lost, and with it the secrets of the
         // relay's prekeys above our last number.
         let isBehind = try oneTimeMark > last(.oneTime)
-        let lastSigned = try last(.signed)
-        if !isFirst, isBehind || signedID > lastSigned {
-            try remember(NewState.Cause.behind.name, time.seconds)
-        }
         var count = 0
         let isDaily = try isRefillDue(for: relay, at: time)
         let isLow = oneTime < Self.replenishBelow && isDaily
@@ -105,8 +101,28 @@ extension StateTransaction {
 
     private static let renewal = "prekeys wanted"
 
+    /// Returns whether a relay's report that it accepted a signed prekey with this number may be proven by the prekey itself: it
+    /// is later than those of the state, and no proof was taken within 30 days.
+    package func canProve(signedID: UInt32, at time: Timestamp = .now()) throws(StateError) -> Bool
+    {
+        guard try hasPreKeys(), try signedID > last(.signed) else { return false }
+        return try !wasProven(at: time)
+    }
+
+    /// Takes a bundle of the owner's own prekeys from a relay. Returns whether it proves that the state is an earlier one: the
+    /// owner signed the prekey, and the state did not make it.
+    package func takeOwn(
+        _ bundle: PreKeyBundle, at time: Timestamp = .now()
+    ) throws(StateError) -> Bool {
+        guard bundle.owner == owner.id,
+            try canProve(signedID: bundle.signedPreKey.id, at: time),
+            let made = bundle.signedPreKey.date?.time
+        else { return false }
+        return try takeProof(of: made, at: time)
+    }
+
     /// Lets the next publication have new signed prekeys, whatever the age of the present ones: the user says that the relay can
-    /// have others.
+    /// have others, or a signature proves it.
     func wantRenewal() throws(StateError) { try remember(Self.renewal, 1) }
 
     private func wantsRenewal() throws(StateError) -> Bool { try remembered(Self.renewal) != nil }

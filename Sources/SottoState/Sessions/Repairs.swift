@@ -1,4 +1,3 @@
-import Glibc
 public import Sotto
 import SottoDatabase
 
@@ -10,7 +9,7 @@ public struct NewState: Sendable, Equatable {
         case made
         /// The file is not the one that this state was in before: it is a copy, such as one from a backup.
         case copied
-        /// A relay has prekeys of this owner that are later than those in the state: the state was put back to an earlier one.
+        /// An own signature is later than the state: the state was put back to an earlier one, or it has a copy that is used.
         case behind
 
         /// The name of its time in the table `number`.
@@ -195,39 +194,5 @@ extension StateTransaction {
             try setNote(.repeated, mark: mark, to: today * 1_000 + Int64(before + taken))
         }
         return taken
-    }
-}
-
-extension IdentityStore {
-    private static let fileName = "file"
-
-    /// Notices that the state is in another file than before, so that it can be an earlier one. A file that is moved to another disk
-    /// looks the same: then contacts can be told needlessly, but nothing else happens.
-    func noteCopy() throws(StateError) {
-        var status = stat()
-        guard stat(database.path, &status) == 0 else { return }
-        let file = Int64(bitPattern: UInt64(status.st_ino))
-        let known = try use { connection throws(StateError) in
-            try connection.first("SELECT value FROM number WHERE name = ?", Self.fileName) {
-                $0.integer(0)
-            }
-        }
-        guard known != file else { return }
-        do throws(StateError) {
-            try database.transaction { (connection: StateConnection) throws(StateError) in
-                for (name, value) in [
-                    (Self.fileName, file), (NewState.Cause.copied.name, Timestamp.now().seconds),
-                ] where name == Self.fileName || known != nil {
-                    try connection.run(
-                        """
-                        INSERT INTO number (name, value) VALUES (?, ?)
-                        ON CONFLICT (name) DO UPDATE SET value = excluded.value
-                        """, name, value)
-                }
-            }
-        } catch .database(.locked) {
-            // It is noticed when the state is opened next.
-            return
-        }
     }
 }

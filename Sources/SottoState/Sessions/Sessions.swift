@@ -344,6 +344,20 @@ extension StateTransaction {
         try removeNote(.bundleTried, mark: store.mark(peer))
     }
 
+    /// Does the same for the sessions with all peers.
+    func retireAllSessions() throws(StateError) {
+        for peer in sessions.keys {
+            for place in (sessions[peer] ?? []).indices { sessions[peer]?[place].isRetired = true }
+        }
+        try connection.run("UPDATE session SET retired = 1")
+        try connection.run("DELETE FROM bundle")
+        for note in [PeerNote.bundleKept, .bundleTried] {
+            try connection.run(
+                "DELETE FROM number WHERE name >= ?1 AND name < ?2", note.rawValue + " ",
+                note.rawValue + "!")
+        }
+    }
+
     /// Writes the changed sessions. This is the last operation of a transaction.
     func writeSessions() throws(StateError) {
         for (peer, slots) in sessions {

@@ -76,6 +76,10 @@ final class AttackingStore: Store {
         try store.invitationCount(of: inviter, at: minute)
     }
 
+    func instance(of owner: KeyID) throws(StoreError) -> StoredInstance? {
+        try store.instance(of: owner)
+    }
+
     func wakes(of mailboxes: [KeyID], at minute: Int64) throws(StoreError) -> [StoredWake] {
         try store.wakes(of: mailboxes, at: minute)
     }

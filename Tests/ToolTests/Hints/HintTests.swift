@@ -195,6 +195,8 @@ struct HintTests {
             "needs a contact who lost a state; LostStateTests expect the whole command",
         "the relay had prekeys of a state that is lost; new ones replace them, and messages that were written with the old ones cannot be opened; to tell your contacts: sotto contact repair --send":
             "needs a relay and a lost state; PreKeyScheduleTests replace the prekeys",
+        "you signed something that is later than this state, so it is an earlier one, or a copy of it is used; the next messages begin new sessions; to tell your contacts: sotto contact repair --send":
+            "needs a state that was put back; TwoMachinesTests tell the contacts",
         "sotto history repeat …… --send":
             "the line about a lost state; LostStateTests expect the whole command",
         "sotto contact repair --send":

@@ -207,6 +207,46 @@ import Testing
         #expect(shown.allSatisfy { $0["repair"] == nil })
     }
 
+    /// On a terminal the question comes each time.
+    @Test func aTerminalIsAskedEachTime() throws {
+        try beginSession()
+        _ = try write("one")
+        #expect(try alice.read(repair()).status == 0)
+        clock.set(61)
+        let records = circle.home.files("records")
+        for (answer, status) in [("no\n", Int32(1)), ("yes\n", 0)] {
+            let session = try TerminalSession(
+                alice.command("history", ["repeat", "bob"]), stdout: records)
+            try session.expect("Type yes to send 2 messages again: ")
+            try session.type(answer)
+            let run = try session.finish()
+            #expect(run.status == status, "\(run.text)")
+            #expect(try circle.home.files.read("records").isEmpty == (status != 0))
+        }
+        // What was printed and not sent is asked for again.
+        let again = try TerminalSession(
+            alice.command("history", ["repeat", "bob"]), stdout: records)
+        try again.expect("Type yes to send 2 messages again: ")
+        try again.type("no\n")
+        #expect(try again.finish().status == 1)
+    }
+
+    /// A receipt shows that a message arrived.
+    @Test func whatAReceiptNamesIsNotSentAgain() throws {
+        try circle.must("bob", "contact", ["set", "alice", "receipts=on"])
+        let sealed = try write("arrived", "lost")
+        let receipts = circle.home.files("receipts")
+        #expect(try bob.read([sealed[0]], "--receipts", receipts).status == 0)
+        let records = String(decoding: try circle.home.files.read("receipts"), as: UTF8.self)
+        #expect(try alice.read(circle.encrypt("bob", records, ["--elsewhere"])).status == 0)
+        try loseState(of: bob)
+        #expect(try alice.read(repair()).status == 0)
+        clock.set(61)
+        try circle.must("alice", "contact", ["set", "bob", "repair=auto"])
+        let again = try circle.must("alice", "history", ["repeat", "bob"]).text
+        #expect(again.contains("lost") && !again.contains("arrived"))
+    }
+
     @Test func atMostTwoHundredADayAreSentAgain() throws {
         let texts = (0..<230).map { "text \($0)" }.joined(separator: "\n")
         _ = try circle.encrypt("alice", texts, ["--to", "bob", "--jsonl", "--elsewhere"])
@@ -258,6 +298,8 @@ import Testing
         try files.removeItem(atPath: state)
         try files.moveItem(atPath: state + "-copy", toPath: state)
         #expect(try newState(bob)?.cause == .copied)
+        #expect(try newState(bob, after: 29)?.cause == .copied)
+        #expect(try newState(bob, after: 31) == nil)
         #expect(try repair().map(suite) == ["sealed"])
     }
 
@@ -279,21 +321,56 @@ import Testing
         #expect(cause == .copied || cause == nil)
     }
 
-    /// A snapshot of a file system puts back the content of the same file: a relay that has later prekeys tells it.
-    @Test func aStateThatWasPutBackIsNoticed() throws {
+    /// A snapshot of a file system puts back the content of the same file. What a relay reports proves nothing; a signature of the
+    /// owner that is later than the state does.
+    @Test func aStateThatWasPutBackIsProvenByAnOwnSignature() throws {
+        try beginSession()
         try circle.must("bob", "keygen", ["prekeys"])
         try age(bob)
+        let snapshot = try StateSnapshot(of: bob)
+        // The later state renews its prekeys.
+        try bob.state { connection throws(StateError) in
+            try connection.run("INSERT INTO number (name, value) VALUES ('prekeys wanted', 1)")
+        }
+        let later = try PreKeyBundle(
+            record: JSON.object(parsing: circle.home.files.read(bob.bundle())))
+        try snapshot.putBack(to: bob)
         let store = try bob.store()
         _ = try store.transaction {
             try $0.replenishment(
                 for: "relay:1", has: 50, signedID: .max / 4 * 3, oneTimeMark: .max / 4 * 3)
         }
+        #expect(try newState(bob) == nil)
+        #expect(try bob.run("contact", ["repair"]).status == 1)
+        #expect(try store.preview { try $0.canProve(signedID: later.signedPreKey.id) })
+        #expect(try store.transaction { try $0.takeOwn(later) })
         #expect(try newState(bob)?.cause == .behind)
-        let before = try store.transaction { try $0.publication(oneTime: 0) }
-        _ = try repair()
-        // The user says so, not the relay: the signed prekeys are new.
+        #expect(try newState(bob, after: 31) == nil)
+        // The prekeys are new, and so is the next session: without a bundle the message is sealed.
         let after = try store.transaction { try $0.publication(oneTime: 0) }
-        #expect(after.signedPreKey.id > before.signedPreKey.id)
+        #expect(after.signedPreKey.id > later.signedPreKey.id)
+        let next = try circle.encrypt("bob", "next", ["--to", "alice", "--elsewhere"])
+        #expect(try next.map(suite) == ["sealed"])
+        #expect(try alice.read(next).messages.map(\.text) == ["next"])
+        #expect(try repair().map(suite) == ["sealed"])
+    }
+
+    /// Without a proof a state that was put back does not know it: the contact refuses what repeats keys, and says so.
+    @Test func aStateThatWasPutBackWithoutAProofIsNotNew() throws {
+        try beginSession()
+        try age(bob)
+        let snapshot = try StateSnapshot(of: bob)
+        let sealed = try circle.encrypt("bob", "one", ["--to", "alice", "--elsewhere"])
+        #expect(try alice.read(sealed).messages.map(\.text) == ["one"])
+        try snapshot.putBack(to: bob)
+        #expect(try newState(bob) == nil)
+        let again = try circle.encrypt("bob", "two", ["--to", "alice", "--elsewhere"])
+        let run = try alice.read(again)
+        #expect(run.status == 13 && run.stderr.contains("backup"), "\(run.stderr)")
+        let anew = try circle.encrypt(
+            "bob", "two",
+            ["--to", "alice", "--elsewhere", "--new-session", "--bundle", alice.bundle()])
+        #expect(try alice.read(anew).messages.map(\.text) == ["two"])
     }
 
     @Test func aStateFromABackupTellsTheContacts() throws {

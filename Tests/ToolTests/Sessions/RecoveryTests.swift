@@ -1,0 +1,155 @@
+import Foundation
+import Sotto
+import SottoState
+import TestSupport
+import Testing
+
+/// A lost machine and `sotto init --recover`, with the built programs and a relay.
+@Suite(.timeLimit(.minutes(60))) final class RecoveryTests {
+    private let home = Home()
+    private let scratch = TemporaryDirectory()
+    private let clock: MovedClock
+    private let relay: RelayProcess
+    private var people: [String: Party] = [:]
+
+    init() throws {
+        clock = try MovedClock()
+        relay = try #require(RelayProcess(scratch))
+        for name in ["alice", "bob"] {
+            people[name] = try Party(name, in: home)
+            people[name]?.clock = clock
+        }
+        try shell("alice", "contact add -q bob.card; keygen prekeys | send -q")
+        try shell("bob", "contact add -q alice.card; keygen prekeys | send -q")
+    }
+
+    deinit { relay.end() }
+
+    private func command(_ name: String, _ line: String) -> Command {
+        let environment = home.environment.merging(people[name]!.environment) { $1 }.merging([
+            "PATH": Programs.path("").dropLast() + ":/usr/bin:/bin",
+            "SOTTO_RELAY": "tcp://\(relay.address)", "LC_ALL": "C.UTF-8",
+        ]) { $1 }
+        return Command(
+            path: Peer.bash.path, ["-o", "pipefail", "-c", line], environment: environment,
+            directory: home.files.path)
+    }
+
+    private func run(_ name: String, _ line: String, _ text: String = "") throws -> Run {
+        try command(name, line).run(stdin: .whole(Array(text.utf8)))
+    }
+
+    @discardableResult
+    private func shell(_ name: String, _ line: String, _ text: String = "") throws -> Run {
+        let run = try run(name, line, text)
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run
+    }
+
+    private func read(_ name: String) throws -> Run {
+        try run(name, "recv -q > \(name).mail; decrypt < \(name).mail")
+    }
+
+    /// Alice writes in a session; Bob saves a backup and reads on; then his machine is lost, with mail on its way. Returns his words.
+    private func loseMachine() throws -> String {
+        try shell("alice", "recv -q --bundle bob > bundle; encrypt -q --to bob | send -q", "one")
+        #expect(try read("bob").messages.map(\.text) == ["one"])
+        try shell("bob", "history export -q --backup -o state.age")
+        try shell("alice", "encrypt -q --to bob | send -q", "two")
+        #expect(try read("bob").messages.map(\.text) == ["two"])
+        let words = try shell("bob", "keygen words").text
+        try shell("bob", "keygen words | qr -t png -o words.png")
+        try shell("bob", "rm -r state-bob bob.key")
+        try shell("alice", "encrypt -q --to bob | send -q", "three")
+        return words
+    }
+
+    /// Alice sends again what may be unread. Returns what Bob has then.
+    private func repeatAll() throws -> [String] {
+        let told = try run("alice", "recv -q > alice.mail; decrypt --text < alice.mail")
+        #expect(told.text.contains("sotto history repeat bob --send"), "\(told.text)")
+        clock.set(100)
+        try shell(
+            "alice", "contact set bob repair=auto; history repeat -q bob | encrypt -q | send -q")
+        _ = try read("bob")
+        return try people["bob"]!.history("alice").compactMap { $0.body["text"]?.string }.sorted()
+    }
+
+    /// Without a terminal the program asks nothing: the picture of the words and the backup are options, and contacts are not told.
+    @Test func aMachineIsRecoveredFromAPictureAndABackup() throws {
+        _ = try loseMachine()
+        let run = try shell(
+            "bob",
+            // The clock reads a file, which the sandbox of the scan does not permit.
+            "unset LD_PRELOAD; sotto init --recover --picture words.png --backup state.age --relay tcp://\(relay.address) --name bob --no-passphrase < /dev/null"
+        )
+        #expect(run.stderr.contains("your id is the same"))
+        #expect(run.stderr.contains("The sessions of the lost machine are gone"))
+        #expect(run.stderr.contains("Restored: the contacts, groups and messages of the backup"))
+        #expect(run.text.contains("sotto contact repair --send"))
+        #expect(try people["bob"]!.store().preview { try $0.newState()?.cause } == .made)
+        // The relay has the prekeys of the new state, and says nothing of another machine but the lost one.
+        let lost = try read("bob")
+        #expect(lost.status == 10 && lost.stderr.contains("claims to be from alice"))
+        try shell("bob", "contact repair -q --json | encrypt -q | send -q")
+        #expect(try repeatAll() == ["one", "three", "two"])
+        try shell("alice", "recv -q --bundle bob > bundle; encrypt -q --to bob | send -q", "four")
+        #expect(try read("bob").messages.map(\.text) == ["four"])
+    }
+
+    /// On a terminal the words and the relay are typed, and contacts are told after a question.
+    @Test(arguments: [true, false]) func onATerminalContactsAreToldAfterAQuestion(_ tells: Bool)
+        throws
+    {
+        let words = try loseMachine()
+        let session = try TerminalSession(
+            command(
+                "bob",
+                "unset SOTTO_RELAY; sotto init --recover --backup state.age --name bob --no-passphrase"
+            ))
+        try session.expect("Your recovery words: ")
+        try session.type(words)
+        try session.expect("The address of your relay")
+        try session.type("tcp://\(relay.address)\n")
+        try session.expect("Type yes to tell all of them: ")
+        try session.type(tells ? "yes\n" : "no\n")
+        let run = try session.finish()
+        #expect(run.status == 0 && run.text.contains("Restored: "), "\(run.text)")
+        // The words are not shown.
+        #expect(!run.text.contains(words.prefix(30)))
+        #expect(run.text.contains("sotto contact repair --send") == !tells)
+        guard tells else { return #expect(try read("alice").stdout.isEmpty) }
+        #expect(try repeatAll() == ["one", "three", "two"])
+    }
+
+    /// A note names the rest, with the command to restore it.
+    @Test func aBackupThatCannotBeReadIsNamed() throws {
+        let words = try loseMachine()
+        home.files.write("state.age", Array("no backup".utf8))
+        let run = try run(
+            "bob",
+            "sotto init --recover --backup state.age --relay tcp://\(relay.address) --no-passphrase",
+            words)
+        #expect(run.status == 0, "\(run.stderr)")
+        #expect(run.stderr.contains("Not restored: contacts, groups and messages."))
+        #expect(run.stderr.contains("sotto history import state.age"))
+        let other = try self.run(
+            "bob", "sotto init --recover --no-passphrase", words.uppercased())
+        // The identity exists now, and is never replaced.
+        #expect(other.status == 73)
+    }
+
+    @Test func wrongWordsRestoreNothing() throws {
+        _ = try loseMachine()
+        let run = try run(
+            "bob", "sotto init --recover --no-passphrase", "abandon abandon abandon\n")
+        #expect(run.status != 0, "\(run.stderr)")
+        #expect(!FileManager.default.fileExists(atPath: home.files("bob.key")))
+        let picture = try self.run(
+            "bob",
+            "unset LD_PRELOAD; sotto init --recover --picture alice.card --no-passphrase < /dev/null"
+        )
+        #expect(picture.status != 0, "\(picture.stderr)")
+        #expect(!FileManager.default.fileExists(atPath: home.files("bob.key")))
+    }
+}
