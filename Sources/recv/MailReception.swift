@@ -98,7 +98,12 @@ struct MailReception {
                 } : nil,
             GroupFileFetch(
                 inbox.store, authorities: authorities,
-                into: try BlobFolder(directory: .standard())))
+                into: try BlobFolder(directory: .standard())),
+            NewsFetch(inbox.store, authorities: authorities) { [receiving] outcome in
+                guard !receiving.quiet, let failure = outcome.failure else { return }
+                Terminal.say("recv: warning: \(failure.message)")
+                if let hint = failure.hint { Terminal.say("recv: hint: \(hint)") }
+            })
     }
 
     /// Reports in one note the other work that was not done.

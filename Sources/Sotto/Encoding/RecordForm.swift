@@ -64,7 +64,7 @@ public enum RecordForm: Sendable, CaseIterable {
         switch self {
         case .card, .loginKey, .succession: 16 << 10
         // For a QR code.
-        case .revocation: 1 << 10
+        case .revocation: 2 << 10
         case .change: 24 << 10
         case .room, .preKeys, .bundle, .envelope: 64 << 10
         case .roomContent: 44 << 10

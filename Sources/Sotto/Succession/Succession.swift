@@ -1,5 +1,5 @@
 /// The statement of an owner that a new identity replaces an old one: a record
-/// `{"v":1,"type":"succession","id","card","issued","accept","sig"}`.
+/// `{"v":1,"type":"succession","id","card","relay","issued","accept","sig"}`.
 ///
 /// `id` is the old id, and `card` the signed card of the new one. Both keys sign: `accept` is the signature of the new key
 /// over `"sotto/succession/v1\0"` and the canonical record without `accept` and `sig`, and `sig` is that of the old key over the
@@ -32,6 +32,8 @@ public struct Succession: Sendable, Hashable {
     public let card: Card
     /// The time of the signatures.
     public let issued: Timestamp
+    /// The address of the relay where the owner of the old id fetched mail, or `nil`: its directory gets the record.
+    public let relay: String?
     /// The signed record.
     public let record: JSONObject
 
@@ -51,11 +53,12 @@ public struct Succession: Sendable, Hashable {
             ("v", .integer(1)), ("type", .string(Self.type)),
             ("id", .string(old.id.description)),
             ("card", card.record.map { .object($0) }),
+            ("relay", old.relay.map { .string($0) }),
             ("issued", .string(issued.description)),
         ])
-        record["accept"] = .base64(new.signingKey.sign(Self.message(record)))
-        SignedRecord.sign(&record, with: old.signingKey)
-        (former, self.card, self.issued, self.record) = (old.id, card, issued, record)
+        Self.sign(&record, old: old.signingKey, new: new.signingKey)
+        (former, self.card, self.issued, relay, self.record) = (
+            old.id, card, issued, old.relay, record)
     }
 
     /// Reads a record, and verifies its form, the card and both signatures.
@@ -69,6 +72,7 @@ public struct Succession: Sendable, Hashable {
         try fields.header(Self.type)
         former = try fields["id"].keyID()
         issued = try fields["issued"].time()
+        relay = try fields["relay"].optional?.text()
         guard let card = try? Card(record: try fields["card"].object()), card.id != former,
             card.issued != nil, card.address == nil, card.hybrid != nil,
             card.accounts.members.isEmpty
@@ -79,6 +83,12 @@ public struct Succession: Sendable, Hashable {
         guard SignedRecord.verify(record, by: former.publicKey),
             verifySignature(accept, of: Self.message(record), by: card.id.publicKey)
         else { throw .signature }
+    }
+
+    /// Adds both signatures, and replaces existing ones.
+    package static func sign(_ record: inout JSONObject, old: SigningKey, new: SigningKey) {
+        record["accept"] = .base64(new.sign(message(record)))
+        SignedRecord.sign(&record, with: old)
     }
 
     private static func message(_ record: JSONObject) -> [UInt8] {

@@ -16,7 +16,10 @@ public struct KnownNews: Sendable, Equatable {
     /// Whether the old key signed two successors, so that neither counts.
     public var isForked: Bool { successions.count > 1 }
 
-    init() {}
+    /// Nothing.
+    public static let none = KnownNews()
+
+    private init() {}
 
     var record: JSONObject {
         JSONObject([
@@ -81,7 +84,7 @@ extension StateTransaction {
                 else { throw .unsealable(path: store.database.path) }
                 return news
             }
-        }.flatMap(\.self) ?? KnownNews()
+        }.flatMap(\.self) ?? .none
     }
 
     /// Returns whether an id is known to be revoked.
@@ -186,7 +189,7 @@ extension StateTransaction {
         if known.revocation != nil {
             return id == owner.id ? .own(.revocation(revocation)) : .known(contacts.first)
         }
-        guard isGiven || id == owner.id || !contacts.isEmpty || known != KnownNews() else {
+        guard isGiven || id == owner.id || !contacts.isEmpty || known != .none else {
             return .unknown(id)
         }
         known.revocation = revocation
@@ -231,24 +234,25 @@ extension StateTransaction {
         public let relay: String
     }
 
-    /// Returns the contacts about whom their relays were not asked for a week: not blocked, not revoked, with a relay on the
+    /// Returns the contacts that were added a week ago, and about whom their relays were not asked for a week: not blocked, not revoked, with a relay on the
     /// card. The owner's own id is one of them, so that the owner learns what a thief published.
     public func newsQuestions(at time: Timestamp = .now()) throws(StateError) -> [NewsQuestion] {
         var questions: [NewsQuestion] = []
-        func add(_ id: KeyID, _ relay: String?) throws(StateError) {
+        func add(_ id: KeyID, _ relay: String?, since start: Int64) throws(StateError) {
             guard let relay else { return }
-            let asked = try note(.newsAsked, mark: store.mark(id))
+            let asked = try note(.newsAsked, mark: store.mark(id)) ?? start
             // A question in the future, from a clock that was ahead, does not count.
-            let isDue = asked.map { !(0..<IdentityStore.newsPause).contains(time.seconds - $0) }
-            if isDue ?? true { questions.append(NewsQuestion(id: id, relay: relay)) }
+            guard !(0..<IdentityStore.newsPause).contains(time.seconds - asked) else { return }
+            questions.append(NewsQuestion(id: id, relay: relay))
         }
         for contact in try store.contacts(connection)
         where !contact.name.isEmpty && !contact.isBlocked && contact.doubt != .revoked
             && contact.id.isKey
         {
-            try add(contact.id, contact.card?.relay)
+            try add(contact.id, contact.card?.relay, since: contact.added.seconds)
         }
-        try add(owner.id, owner.relay)
+        let made = try connection.integer("SELECT value FROM number WHERE name = 'made'")
+        try add(owner.id, owner.relay, since: made)
         return questions
     }
 
