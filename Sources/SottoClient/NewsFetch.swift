@@ -25,8 +25,8 @@ public final class NewsFetch: Sendable {
     private let lookAt = Mutex(-Double.infinity)
 
     /// Creates the questions about the contacts in `store`. `authorities` is as in
-    /// ``RelayAddress/find(_:authorities:fallback:)``. `report` is called, on any thread, with each record that was taken or
-    /// refused, and not with those that were known.
+    /// ``RelayAddress/find(_:authorities:fallback:)``. `report` is called, on any thread, with what became of each record that a
+    /// relay had.
     public init(
         _ store: IdentityStore, authorities: String?,
         report: @escaping @Sendable (NewsOutcome) -> Void
@@ -90,7 +90,7 @@ public final class NewsFetch: Sendable {
             let outcomes = try store.transaction { state in
                 try found.map { try state.take($0) }
             }
-            for case let outcome in outcomes where outcome.failure != nil { report(outcome) }
+            outcomes.forEach(report)
         }
     }
 

@@ -2,6 +2,7 @@ import Arguments
 import Glibc
 import Sotto
 import SottoTool
+import SottoWire
 
 /// `keygen rotate`: a new identity in place of an old one, and the succession for contacts.
 struct RotateCommand: Program {
@@ -72,7 +73,7 @@ struct RotateCommand: Program {
             if let earlier = old.succession, earlier.former == old.id {
                 throw Failure(
                     .cannotCreate,
-                    "\(earlier.next.short)… replaces this identity since \(earlier.issued); of two successions contacts take neither",
+                    "\(earlier.next) replaces this identity since \(earlier.issued); of two successions contacts take neither",
                     hint: "to print it again: sotto keygen rotate --again")
             }
             func new(_ others: JSONObject = JSONObject()) -> Identity {

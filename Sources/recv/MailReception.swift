@@ -33,6 +33,10 @@ struct MailReception {
         }
         let ahead = try ahead(inbox)
         reception.ahead = { ahead?.begin() }
+        let former = FormerMailbox(identity: identity, isQuiet: receiving.quiet)
+        let readsFormer = inbox != nil && !receiving.isOfDead
+        // Before a wait without an end; else after the own mail.
+        if readsFormer, receiving.follows { former.fetch() }
         try receiving.run(reception) { ending in
             inbox?.lock.unlock()
             if let inbox, !receiving.isOfDead {
@@ -40,6 +44,7 @@ struct MailReception {
                 try noteFiles(inbox)
             }
             if ending.error == nil { ahead?.finish() }
+            if readsFormer, !receiving.follows { former.fetch() }
             if ending.replacesLost, !receiving.follows, !receiving.quiet {
                 Terminal.say("recv: note: \(Receiving.lost)")
             }
