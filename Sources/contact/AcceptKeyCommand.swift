@@ -48,7 +48,8 @@ struct AcceptKeyCommand: Program {
                     hint: "reject it: sotto contact keep-key \(shellWord(contact.name))")
             }
             let news = try transaction.news(of: contact.id)
-            guard demand != nil || !news.isForked && (news.revocation == nil || card.id == contact.id)
+            guard
+                demand != nil || !news.isForked && (news.revocation == nil || card.id == contact.id)
             else { throw Failure.needsDemand(contact, news) }
             proof = news.succession.flatMap { $0.next == card.id ? $0 : nil }
             if let demand { try Self.check(card, of: contact, demand, open.identity) }
@@ -149,7 +150,8 @@ extension Failure {
                 ? "the old key of \(contact.name) signed two new keys, so neither counts"
                 : "the old key of \(contact.name) is revoked, so no succession of it counts",
             hint:
-                "ask \(contact.name) on another channel for the id or the safety number of the new key, and give it after the name")
+                "ask \(contact.name) on another channel for the id or the safety number of the new key, and give it after the name"
+        )
     }
 
     static func noChangedKey(of contact: Contact) -> Failure {

@@ -67,7 +67,8 @@ struct ContactLines {
     private static func taken(_ outcome: NewsOutcome) -> ContactImport.Taken {
         switch outcome {
         case .known, .revoked: .noted
-        case .unknown, .offered, .forked, .refused, .own: outcome.failure.map { .failed($0) } ?? .noted
+        case .unknown, .offered, .forked, .refused, .own:
+            outcome.failure.map { .failed($0) } ?? .noted
         }
     }
 

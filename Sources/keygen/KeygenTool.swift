@@ -52,7 +52,8 @@ struct KeygenTool: CoreProgram {
         version: sottoVersion,
         subcommands: [
             New.self, Recover.self, Public.self, Words.self, PaperCommand.self, RotateCommand.self,
-            RevokeCommand.self, PasswdCommand.self, SetCommand.self, UnlockCommand.self, LockCommand.self, PreKeysCommand.self,
+            RevokeCommand.self, PasswdCommand.self, SetCommand.self, UnlockCommand.self,
+            LockCommand.self, PreKeysCommand.self,
             ExportCommand.self, ChatCommand.self,
         ],
         defaultSubcommand: New.self)

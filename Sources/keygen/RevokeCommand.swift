@@ -6,7 +6,8 @@ import SottoTool
 struct RevokeCommand: Program {
     static let configuration = CommandConfiguration(
         name: "revoke",
-        abstract: "Write the revocation of an identity, to be sent if its words are stolen or lost.",
+        abstract:
+            "Write the revocation of an identity, to be sent if its words are stolen or lost.",
         usage: "sotto keygen revoke [--paper] -o FILE [FILE]",
         discussion: """
             Make it now, and keep it in another place than the words: whoever finds it can end the identity, but cannot \

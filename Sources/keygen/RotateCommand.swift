@@ -34,7 +34,9 @@ struct RotateCommand: Program {
 
     @OptionGroup var passphrase: WordsPassphraseOptions
 
-    @Flag("--again", help: "Print the records of an earlier rotation; FILE is the old or the new identity.")
+    @Flag(
+        "--again",
+        help: "Print the records of an earlier rotation; FILE is the old or the new identity.")
     var again = false
 
     @Flag("--confirm", help: "Ask for three of the words before the identity is written.")
@@ -116,7 +118,7 @@ struct RotateCommand: Program {
             )
         }
         note(
-            "keep \(old) until \(succession.graceEnd): sotto recv -i \(shellWord(new)) also fetches its mail"
+            "keep \(old) in its place until \(succession.graceEnd), because recv with the new identity also fetches its mail"
         )
         note(
             "to copy the contacts: sotto contact export -i \(shellWord(old)) | sotto contact import -i \(shellWord(new))"

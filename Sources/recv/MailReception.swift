@@ -1,5 +1,6 @@
 import Sotto
 import SottoClient
+import SottoContacts
 import SottoDatabase
 import SottoState
 import SottoTool

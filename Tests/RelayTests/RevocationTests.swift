@@ -48,7 +48,8 @@ import Testing
             try store.commit([.claims([Request.Claim(owner: bob.id, id: Envelope.newID())])], at: 4)
                 == [.bundles([line])])
         // It is repeated without an effect, and expires as a card does.
-        #expect(try store.commit([change(revocation.record), claim()], at: 5).last == .bundle(line))
+        #expect(
+            try store.commit([change(revocation.record), claim()], at: 5).last == .bundle(line))
         while try store.sweep(at: RelayAccount.lifeMinutes + 4) {}
         #expect(try store.account(of: bob.id)?.card == line)
         while try store.sweep(at: RelayAccount.lifeMinutes + 5) {}

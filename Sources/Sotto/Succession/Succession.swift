@@ -58,7 +58,8 @@ public struct Succession: Sendable, Hashable {
         ])
         Self.sign(&record, old: old.signingKey, new: new.signingKey)
         (former, self.card, self.issued, relay, self.record) = (
-            old.id, card, issued, old.relay, record)
+            old.id, card, issued, old.relay, record
+        )
     }
 
     /// Reads a record, and verifies its form, the card and both signatures.

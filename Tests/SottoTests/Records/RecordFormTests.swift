@@ -161,7 +161,8 @@ import Testing
             (.bundle, [[object("bundle"), list("bundles"), object("payload")]]),
             (.loginKey, [[frame]]),
             (.succession, [[object("card")], [frame], [list("successions")]]),
-            (.revocation, [[frame], [object("revocation")]]), (.envelope, [[inbox]]), (.message, [[], [list("messages")]]),
+            (.revocation, [[frame], [object("revocation")]]), (.envelope, [[inbox]]),
+            (.message, [[], [list("messages")]]),
             (.body, [[message], [object("body"), list("versions"), exported]]),
             (.earlierBody, [[object("body"), list("history"), message]]),
         ]

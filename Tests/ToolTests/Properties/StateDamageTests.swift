@@ -223,7 +223,7 @@ import Testing
             // These tables have no rowid.
             let key = ["prekey", "group_member", "bundle", "reader", "profile", "news", "chat"]
                 .contains(
-                table.name)
+                    table.name)
             let rows = try alice.state { connection throws(StateError) in
                 try connection.rows(
                     """
