@@ -3,7 +3,7 @@ public import SottoState
 import SottoTool
 
 extension NewsOutcome {
-    /// The report for the user: a failure with status 12, or with status 1 if the record is about nobody known; `nil` if nothing is
+    /// The report for the user: a failure with status 12, or with status 1 if the record is about an unknown id; `nil` if nothing is
     /// to be decided.
     public var failure: Failure? {
         switch self {
@@ -22,7 +22,7 @@ extension NewsOutcome {
         case .forked(let contact):
             Failure(
                 .untrusted,
-                "the old key of \(contact?.name ?? "a former contact") signed two new keys, so neither counts: somebody else may have the key",
+                "the old key of \(contact?.name ?? "a former contact") signed two new keys, so neither counts: an attacker may have the key",
                 hint: contact.map {
                     "compare the safety number with \($0.name) on another channel: sotto contact show \(shellWord($0.name))"
                 })
@@ -42,7 +42,7 @@ extension NewsOutcome {
         case .own(.succession(let succession)):
             Failure(
                 .untrusted,
-                "your own key signed on \(succession.issued) that \(succession.next) replaces it; if that was not you, somebody has your words",
+                "your own key signed on \(succession.issued) that \(succession.next) replaces it; if that was not you, an attacker has your words",
                 hint:
                     "revoke the id with the sheet that you made in advance: MY WORDS WERE SEEN in sotto(7)"
             )

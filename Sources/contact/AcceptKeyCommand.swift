@@ -88,7 +88,7 @@ struct AcceptKeyCommand: Program {
         options.note("accepted the new key of \(contact.name); the id is now \(contact.id)")
         if let proof {
             options.note(
-                "the old key signed on \(proof.issued) that this key replaces it; whoever has the old key can sign that"
+                "the old key signed on \(proof.issued) that this key replaces it; a thief of the old key can sign that too"
             )
         }
         if let card = contact.card, card.record == nil {

@@ -10,7 +10,7 @@ struct RevokeCommand: Program {
             "Write the revocation of an identity, to be sent if its words are stolen or lost.",
         usage: "sotto keygen revoke [--paper] -o FILE [FILE]",
         discussion: """
-            Make it now, and keep it in another place than the words: whoever finds it can end the identity, but cannot \
+            Make it now, and keep it in another place than the words: a finder can end the identity, but cannot \
             read or write anything. Sent, it ends the identity for ever, without the words and without the identity file. \
             Contacts then refuse the identity and every succession of it, whenever that was made, and relays serve the \
             revocation in place of the card and the prekeys. Nothing takes it back. It does not reach contacts from whom a \
@@ -75,7 +75,7 @@ private struct RevocationPage {
         var page = PaperPage()
         page.add(20, 28, title, size: 7, weight: "bold")
         page.add(
-            20, 36, "Whoever sends this page ends the identity for ever. It reads no message.",
+            20, 36, "This page, when it is sent, ends the identity for ever. It reads no message.",
             size: 4)
         page.add(
             20, 43, "Keep it in another place than the words, and never with the machine.", size: 4)

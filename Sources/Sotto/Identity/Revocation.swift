@@ -1,6 +1,6 @@
 /// The statement of an owner that an id ends for ever: a record `{"v":1,"type":"revocation","id","issued","relay","sig"}`.
 ///
-/// It is made in advance, because whoever needs it may have lost the keys. It has no end and no successor, it wins over every
+/// It is made in advance, because its owner may have lost the keys when it is needed. It has no end and no successor, it wins over every
 /// other record of the id, and it voids every ``Succession`` of the id, whenever that was made or accepted. `issued` decides
 /// nothing.
 public struct Revocation: Sendable, Hashable {

@@ -1,7 +1,7 @@
 public import Sotto
 import SottoDatabase
 
-/// What is known about the end and the replacement of an id. A revocation stays for ever, also without a contact.
+/// The known records about the end and the replacement of an id. A revocation stays for ever, also without a contact.
 public struct KnownNews: Sendable, Equatable {
     /// The revocation, or `nil`.
     public internal(set) var revocation: Revocation?
@@ -39,7 +39,7 @@ public struct KnownNews: Sendable, Equatable {
     }
 }
 
-/// What became of a record about an identity.
+/// The result of taking a record about an identity.
 public enum NewsOutcome: Sendable {
     /// The id belongs to no contact, and nothing was stored.
     case unknown(KeyID)
@@ -107,7 +107,7 @@ extension StateTransaction {
     }
 
     /// Takes a record about an identity, as sotto-formats(5) says in "Succession and revocation". `isGiven` is true for a record
-    /// that the user gave: a revocation is then stored whoever the id is.
+    /// that the user gave: a revocation is then stored for every id.
     public func take(
         _ news: IdentityNews, isGiven: Bool = false, at time: Timestamp = .now()
     ) throws -> NewsOutcome {

@@ -4,7 +4,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// What a reader takes from successions and revocations: the rules of the state.
+/// The rules by which a state takes successions and revocations.
 @Suite struct IdentityNewsTests {
     let scratch = TemporaryDirectory()
     let store: IdentityStore
@@ -254,7 +254,7 @@ import Testing
         }
     }
 
-    /// A stranger's records take no space, unless the user gave them.
+    /// Records about unknown ids take no space, unless the user gave them.
     @Test func recordsAboutUnknownIDsAreNotStored() throws {
         let stranger = Self.person("stranger")
         guard case .unknown = try revoke(stranger), case .unknown = try take(stranger, b) else {

@@ -232,7 +232,7 @@ import Testing
         try must("encrypt", "--to", "bob", "-i", "alice.key", input: Array("hi".utf8))
     }
 
-    /// Changed, it is authentic no more; that of another id is about nobody.
+    /// A changed revocation, and one with another id, have a wrong signature.
     @Test func aForgedRevocationIsRefused() throws {
         var record = Revocation(of: try identity("bob.key"), issued: .now()).record
         record["issued"] = .string("2030-01-01T00:00:00Z")
