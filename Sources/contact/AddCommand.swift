@@ -61,8 +61,9 @@ struct AddCommand: Program {
             case .card(let card): try add(card, open)
             case .account(let account): try add(account, open)
             case .news(let news, let card):
-                try add(news, open)
+                // A succession is offered for a contact, who is new with the card.
                 if let card { try add(card, open) }
+                try add(news, open)
             }
         }
     }

@@ -211,6 +211,8 @@ extension StateTransaction {
     private func doubt(
         _ contact: inout Contact, _ doubt: Contact.Doubt, at time: Timestamp
     ) throws {
+        // A revocation of the key itself is final.
+        guard contact.doubt != .revoked else { return }
         contact.doubt = doubt
         contact.trust = .unverified
         contact.getsRepeats = false
