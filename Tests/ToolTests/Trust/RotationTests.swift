@@ -190,7 +190,7 @@ import Testing
     @Test func aRevocationIsMadeInAdvanceAndEndsTheContact() throws {
         let made = try must("keygen", "revoke", "-o", "bob.revocation", "bob.key")
         #expect(made.stderr.contains("nothing is revoked yet"))
-        let bytes = home.files.read("bob.revocation")
+        let bytes = try home.files.read("bob.revocation")
         let revocation = try Revocation(record: JSON.object(parsing: bytes))
         #expect(revocation.id == (try identity("bob.key").id))
         #expect(try run("keygen", "revoke", "bob.key").status == 64)
@@ -246,7 +246,7 @@ import Testing
     /// The page needs no words: its code is the record that `send` and `contact add` take.
     @Test func thePageHasTheRevocationAsACode() throws {
         try must("keygen", "revoke", "--paper", "-o", "page.svg", "bob.key")
-        let page = String(decoding: home.files.read("page.svg"), as: UTF8.self)
+        let page = try String(decoding: home.files.read("page.svg"), as: UTF8.self)
         #expect(page.hasPrefix("<?xml") && page.contains("Revocation \u{2013} bob"))
         let id = try identity("bob.key").id.description
         #expect(page.contains(id.prefix(22)))
