@@ -1,7 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// The work of `recv` at the relays of other people: claims of bundles, and fetches of files of groups. It runs on threads of
+/// The work of `recv` at the relays of other people: claims of bundles, fetches of files of groups, and questions about
+/// revocations. It runs on threads of
 /// its own, so that no relay of another person delays the reading of a mailbox.
 public final class AheadWork: Sendable {
     private struct State {
@@ -14,12 +15,13 @@ public final class AheadWork: Sendable {
 
     private let stock: BundleStock?
     private let files: GroupFileFetch
+    private let news: NewsFetch
     private let state = Mutex(State())
     private let threads = DispatchGroup()
 
     /// Creates the work; without `stock` no bundles are claimed.
-    public init(_ stock: BundleStock?, _ files: GroupFileFetch) {
-        (self.stock, self.files) = (stock, files)
+    public init(_ stock: BundleStock?, _ files: GroupFileFetch, _ news: NewsFetch) {
+        (self.stock, self.files, self.news) = (stock, files, news)
     }
 
     /// The first error of the state. An error of a relay is none: its work is done in a later run.
@@ -44,6 +46,7 @@ public final class AheadWork: Sendable {
             let parts: [@Sendable () throws -> Void] = [
                 { [stock] in _ = try stock?.fill(within: claimSeconds) },
                 { [files] in try files.run(pace) },
+                { [news] in try news.run(within: claimSeconds) },
             ]
             let result = Result { try concurrently(parts) { try $0() } }
             state.withLock { state in

@@ -80,11 +80,15 @@ public struct CardLookup: Sendable {
 
     /// Sends the request to a relay. The returned card is signed by the id; the relay cannot confirm who owns the id.
     ///
-    /// Throws ``ClientError/noCard(relay:)``, ``ClientError/forgedCard(relay:)``, or the error of the connection.
+    /// Throws ``ClientError/noCard(relay:)``, ``ClientError/revoked(_:)``, ``ClientError/forgedCard(relay:)``, or the error of the
+    /// connection.
     public func run(at relay: RelayURL, timeout: Double = 30) throws(ClientError) -> Card {
         let response = try AnonymousRequest(request: .lookup(id), relay: relay).ask(
             timeout: timeout)
         guard case .card(let line) = response else { throw ClientError(response, relay) }
+        if case .revocation(let revocation)? = response.news(of: id).first {
+            throw .revoked(revocation)
+        }
         guard let record = try? JSON.object(parsing: line), let card = try? Card(record: record),
             card.id == id
         else { throw .forgedCard(relay: relay.description) }

@@ -1,4 +1,4 @@
-import Sotto
+public import Sotto
 public import SottoBytes
 public import SottoNetwork
 import SottoProgram
@@ -33,6 +33,8 @@ public enum ClientError: Error, Sendable, Equatable {
     case refused(relay: String, reason: Reason?)
     /// The relay has no card for that id.
     case noCard(relay: String)
+    /// The owner of the id revoked it.
+    case revoked(Revocation)
     /// The card from the relay does not belong to the id.
     case forgedCard(relay: String)
     /// The relay has no room with that door.
@@ -83,7 +85,7 @@ extension ClientError {
         switch self {
         case .unreachable, .connectionRefused, .lost, .busy, .relayFull, .tooSlow: true
         case .wakeForbidden, .noInvitations, .otherName, .loginRefused, .notAdmitted, .notARelay,
-            .refused, .noCard, .forgedCard,
+            .refused, .noCard, .revoked, .forgedCard,
             .noRoom, .forgedRoom, .noTurn, .noMeeting, .meetingOver, .meetingExpired,
             .meetingElsewhere, .badMeeting, .noBundle, .forgedBundle, .noBlob, .forgedBlob,
             .replaced,
@@ -148,6 +150,11 @@ extension ClientError: FailureError {
             Failure(
                 .no, "\(relay) has no card for that id",
                 hint: "ask its owner to publish it: sotto keygen public --send")
+        case .revoked(let revocation):
+            Failure(
+                .untrusted, "the id \(revocation.id) is revoked by its owner",
+                hint:
+                    "to keep that for ever: sotto recv --card \(revocation.id) | sotto contact add")
         case .forgedCard(let relay):
             Failure(.authentication, "the card from \(relay) is not signed by that id")
         case .noRoom(let relay):

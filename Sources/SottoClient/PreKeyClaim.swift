@@ -27,7 +27,7 @@ public struct PreKeyClaim: Sendable, Equatable {
     /// bundle without a one-time prekey the claim is repeated with them; a proof of work takes about a second.
     ///
     /// Returns a bundle signed by the owner. Its `oneTimePreKey` is `nil` if the owner has none left. Throws
-    /// ``ClientError/noBundle(relay:)``, ``ClientError/forgedBundle(relay:)``, ``ClientError/refused(relay:reason:)``,
+    /// ``ClientError/noBundle(relay:)``, ``ClientError/revoked(_:)``, ``ClientError/forgedBundle(relay:)``, ``ClientError/refused(relay:reason:)``,
     /// with ``Reason/conflict`` for an id that claimed another owner's bundle, or the error of the connection.
     public func run(at relay: RelayURL, timeout: Double = 30) throws(ClientError) -> PreKeyBundle {
         let request = AnonymousRequest(
@@ -40,6 +40,9 @@ public struct PreKeyClaim: Sendable, Equatable {
         let response = try request.ask(timeout: timeout)
         guard case .bundle(let line) = response else { throw ClientError(response, relay) }
         guard let bundle = bundle(in: line) else {
+            if case .revocation(let revocation)? = Response.card(line).news(of: owner).first {
+                throw .revoked(revocation)
+            }
             throw .forgedBundle(relay: relay.description)
         }
         return bundle

@@ -19,6 +19,8 @@ package struct ContactImport {
         case added
         /// The contact with this name exists.
         case known(String)
+        /// The line changed no contact's keys.
+        case noted
         /// The contact was not imported.
         case failed(Failure)
     }
@@ -46,7 +48,8 @@ package struct ContactImport {
             card: entry.card,
             trust: !entry.id.isKey
                 ? .unverified
-                : isOurs && !isNameless && entry.trust == .verified ? .verified : .trusted,
+                : isOurs && !isNameless && entry.trust == .verified
+                    ? .verified : isOurs && entry.doubt != nil ? .unverified : .trusted,
             added: isOurs ? entry.added : .now())
         // A block deletes mail, so another user's file must not set it.
         contact.isBlocked = isOurs && entry.isBlocked
@@ -60,6 +63,7 @@ package struct ContactImport {
         contact.seenDetails = entry.seenDetails
         contact.getsRepeats = entry.getsRepeats
         contact.changed = entry.changed
+        (contact.former, contact.doubt) = (entry.former, entry.doubt)
         contact.compared = entry.compared
         contact.takeAddresses(of: entry)
         return contact
@@ -103,6 +107,9 @@ package struct ContactImport {
                     .untrusted,
                     "the key differs from that of the contact \(other.name); nothing was changed",
                     hint: "offer the changed key with sotto contact add FILE"))
+        }
+        if contact.doubt != .revoked, !contact.name.isEmpty, try transaction.isRevoked(contact.id) {
+            return .failed(ContactError.revoked(contact.id).failure)
         }
         do {
             try accounts.check(contact, replacing: nil, in: transaction)

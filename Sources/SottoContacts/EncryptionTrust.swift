@@ -26,6 +26,7 @@ extension AddressBook {
             throw Failure(
                 .untrusted, "\(name) is blocked", hint: "sotto contact unblock \(contact.argument)")
         }
+        if let failure = contact.doubtFailure { throw failure }
         if contact.changed != nil {
             throw Failure(
                 .untrusted, "a different key was received for \(name) and is not accepted yet",

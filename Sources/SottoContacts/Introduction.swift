@@ -21,8 +21,8 @@ extension StateTransaction {
     /// Adds a card to the address book, under `name` or else the name on the card.
     ///
     /// A known contact keeps the name that the user gave. Throws a failure with status 64 for the owner's own card and
-    /// for an invalid name, 12 for an unsigned card of a verified contact without a card, and 65 for the address of another
-    /// person. Throws the error of `accounts` for an account on the card that they refuse.
+    /// for an invalid name, 12 for a revoked id and for an unsigned card of a verified contact without a card, and 65 for the
+    /// address of another person. Throws the error of `accounts` for an account on the card that they refuse.
     public func introduce(
         _ card: Card, as name: String?, accounts: any ContactAccounts
     ) throws -> Introduction {
@@ -33,6 +33,7 @@ extension StateTransaction {
         }
         try accounts.verify(card)
         if let failure = try addressFailure(of: card) { throw failure }
+        guard try !isRevoked(card.id) else { throw ContactError.revoked(card.id) }
         let known = try contact(id: card.id)
         if var known, !known.name.isEmpty {
             guard known.hasKeys(of: card), accounts.agree(card, with: known) else {

@@ -87,6 +87,7 @@ public final class IdentityStore: Sendable {
             sealed BLOB NOT NULL
         );
         CREATE TABLE profile (peer BLOB PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID;
+        CREATE TABLE news (peer BLOB PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID;
         CREATE TABLE number (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
         INSERT INTO number (name, value) VALUES ('made', CAST(strftime('%s', 'now') AS INTEGER));
 

@@ -7,7 +7,7 @@ import Synchronization
 public struct StateDamage: Sendable, Hashable {
     /// The kinds of rows.
     public enum Kind: Sendable, Hashable, CaseIterable {
-        case contact, profile, conversation, message, reader, request
+        case contact, profile, news, conversation, message, reader, request
         case session, skippedKey, preKey, bundle
         case group, waitingChange, member, ownChain, chain, heldMessage, room, file, wake
         case chat, foreignChain
@@ -26,8 +26,8 @@ extension StateDamage.Kind {
     public var isDropped: Bool {
         switch self {
         case .waitingChange, .member, .chain, .heldMessage, .file, .bundle, .skippedKey: true
-        case .contact, .profile, .conversation, .message, .reader, .request, .session, .preKey,
-            .group, .ownChain, .room, .chat, .foreignChain, .wake:
+        case .contact, .profile, .news, .conversation, .message, .reader, .request, .session,
+            .preKey, .group, .ownChain, .room, .chat, .foreignChain, .wake:
             false
         }
     }
@@ -123,6 +123,8 @@ extension StateDamage.Kind {
         switch self {
         case .contact: ("a contact", "contacts")
         case .profile: ("a profile", "profiles")
+        case .news:
+            ("a revocation or succession", "revocations or successions")
         case .conversation:
             ("the settings of a conversation", "conversations' settings")
         case .message: ("a message", "messages")

@@ -62,6 +62,8 @@ public final class StateTransaction {
     /// Whether a request waits, after it was looked up.
     var hasRequests: Bool?
     var hasAnyContact: Bool?
+    /// Whether something is known about the end or the replacement of an id, after it was looked up.
+    var hasNews: Bool?
     /// The hashes of the ids of imported messages that opened envelopes replace.
     var replaced: Set<Int64> = []
     /// The number of messages that this transaction erased.

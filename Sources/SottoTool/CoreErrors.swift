@@ -10,6 +10,8 @@ extension Failure {
         case let error as MnemonicError: self.init(error)
         case let error as IdentityError: self.init(error)
         case let error as CardError: self.init(error)
+        case let error as Succession.Invalid: self.init(error)
+        case let error as Revocation.Invalid: self.init(error)
         case let error as ContactURIError: self.init(error)
         case let error as EnvelopeError: self.init(error)
         case let error as BodyError: self.init(error)
@@ -106,6 +108,38 @@ extension Failure {
                 .authentication, "the card's signature does not match its id and content",
                 hint: "it was changed in transit; ask for the card again")
         case .form(let error): self.init(error, of: "the card")
+        }
+    }
+
+    init(_ error: Succession.Invalid) {
+        switch error {
+        case .member(let name):
+            self.init(.malformed, "not a succession: \"\(name)\" is missing or malformed")
+        case .version(let version):
+            self.init(
+                .malformed, "the succession has the unsupported version \(version)",
+                hint: "use a newer sotto; this one reads version 1")
+        case .signature:
+            self.init(
+                .authentication, "the succession is not signed by both keys",
+                hint: "it was changed in transit, or is forged; ask its owner")
+        case .form(let error): self.init(error, of: "the succession")
+        }
+    }
+
+    init(_ error: Revocation.Invalid) {
+        switch error {
+        case .member(let name):
+            self.init(.malformed, "not a revocation: \"\(name)\" is missing or malformed")
+        case .version(let version):
+            self.init(
+                .malformed, "the revocation has the unsupported version \(version)",
+                hint: "use a newer sotto; this one reads version 1")
+        case .signature:
+            self.init(
+                .authentication, "the revocation is not signed by its id",
+                hint: "it was changed in transit, or is forged; scan its sheet again")
+        case .form(let error): self.init(error, of: "the revocation")
         }
     }
 

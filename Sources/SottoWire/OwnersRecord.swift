@@ -1,6 +1,7 @@
 public import Sotto
 
-/// A signed record in a relay's directory: a card or a login key record of its owner, or the record of a room.
+/// A signed record in a relay's directory: a card, a login key, the succession or the revocation of its owner, or the record of a
+/// room.
 public struct OwnersRecord: Sendable, Equatable {
     /// The kind of record.
     public enum Kind: Sendable, Equatable {
@@ -12,9 +13,13 @@ public struct OwnersRecord: Sendable, Equatable {
         /// The record of a room. `publisher` is the key that signed it, 32 bytes. Of two records of a publisher the one with
         /// the higher `seq` is valid.
         case room(publisher: [UInt8], seq: Int64)
+        /// Another identity replaces the owner's. The directory keeps each one with another `next`.
+        case succession(next: KeyID)
+        /// The end of the id, which the directory serves in place of its card and its bundles.
+        case revocation
     }
 
-    /// The id of the owner, or the door of the room.
+    /// The id of the owner, or the door of the room. The old id of a succession.
     public let id: KeyID
     /// The kind of record.
     public let kind: Kind
@@ -23,7 +28,7 @@ public struct OwnersRecord: Sendable, Equatable {
     /// The record on one line, without a line feed.
     public let bytes: [UInt8]
 
-    /// Parses a `contact`, `login-key` or `room` record with a time of issue.
+    /// Parses a `contact`, `login-key`, `succession`, `revocation` or `room` record with a time of issue.
     ///
     /// Throws ``Reason/badFields`` for another record, one that nests deeper than ``WireLimits/envelopeDepth`` or a
     /// card with an address for a single contact, ``Reason/tooLarge`` over ``WireLimits/cardBytes``, for a room over
@@ -54,6 +59,24 @@ public struct OwnersRecord: Sendable, Equatable {
             }
             return
         }
+        if record["type"]?.string == Succession.type {
+            do throws(Succession.Invalid) {
+                let read = try Succession(record: record)
+                (id, issued, kind) = (read.former, read.issued, .succession(next: read.next))
+            } catch {
+                throw error == .signature ? .badSignature : .badFields
+            }
+            return
+        }
+        if record["type"]?.string == Revocation.type {
+            do throws(Revocation.Invalid) {
+                let read = try Revocation(record: record)
+                (id, issued, kind) = (read.id, read.issued, .revocation)
+            } catch {
+                throw error == .signature ? .badSignature : .badFields
+            }
+            return
+        }
         do throws(CardError) {
             let card = try Card(record: record)
             guard let issued = card.issued, card.address == nil else {
@@ -67,6 +90,7 @@ public struct OwnersRecord: Sendable, Equatable {
 
     /// Whether a record is of a kind for the directory.
     public static func isOne(_ record: JSONObject) -> Bool {
-        ["contact", "login-key", RoomRecord.type].contains(record["type"]?.string ?? "")
+        ["contact", "login-key", RoomRecord.type, Succession.type, Revocation.type].contains(
+            record["type"]?.string ?? "")
     }
 }

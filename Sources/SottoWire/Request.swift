@@ -33,7 +33,7 @@ public enum Request: Sendable, Equatable {
     /// Makes 1 to ``WireLimits/claimCount`` claims of different owners at once. Answered by `bundles`.
     case claims([Claim])
 
-    /// Publishes a card, a login key record or the record of a room in the directory; needs no login, because the record
+    /// Publishes a card, a login key record, a succession, a revocation or the record of a room in the directory; needs no login, because the record
     /// is signed. Answered by `stored`, even if it is older than the stored one.
     case record(OwnersRecord)
     /// Looks up the card of an id. Answered by `card`.
@@ -41,6 +41,9 @@ public enum Request: Sendable, Equatable {
     /// Looks up the cards with the id of an account in another messenger, 1 to 255 bytes. Answered by `cards`: at most
     /// ``WireLimits/cardCount``, and everybody can put any account on a card.
     case cards(account: String)
+    /// Looks up the successions of an id. Answered by `cards` with their records, the oldest ones first, at most
+    /// ``WireLimits/cardCount``.
+    case successions(of: KeyID)
     /// Looks up the record of a room by its door. Answered by `room`.
     case room(KeyID)
     /// Asks for credentials for TURN servers; needs a login. Answered by `turn`.
@@ -155,6 +158,7 @@ public enum Request: Sendable, Equatable {
                 account: try payload["account"].text {
                     (1...255).contains($0.utf8.count) ? $0 : nil
                 })
+        case "successions": self = .successions(of: try payload["id"].keyID())
         case "puzzle": self = .puzzle
         case "solution":
             self = .solution(
@@ -237,6 +241,7 @@ public enum Request: Sendable, Equatable {
         case .record(let record): return Self.recordLine(record.bytes, requestID: requestID)
         case .lookup(let id): return line("lookup", ["id": .string(id.description)])
         case .cards(let account): return line("cards", ["account": .string(account)])
+        case .successions(let id): return line("successions", ["id": .string(id.description)])
         case .room(let door): return line("room", ["id": .string(door.description)])
         case .turn: return line("turn")
         case .puzzle: return line("puzzle")

@@ -44,6 +44,7 @@ struct AcceptCommand: Program {
         let open = try options.open()
         let person = try open.person(id)
         let newcomer = try card.map { try Newcomer($0) }
+        if case .news = newcomer { throw Newcomer.isNews }
         if case .account(let account) = newcomer { return try accept(account, of: person, open) }
         if let account = person.profiles.whisperID {
             throw Failure(

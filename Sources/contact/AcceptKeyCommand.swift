@@ -13,7 +13,9 @@ struct AcceptKeyCommand: Program {
         usage: "sotto contact accept-key NAME [ID-OR-NUMBER]",
         discussion: """
             With an id, its beginning (16 characters or more) or the 60-digit safety number that the owner reads out, \
-            the key is accepted only if it matches. contact show prints both.
+            the key is accepted only if it matches. contact show prints both. If the old key signed the new one, the command \
+            says so: a thief of the old key can sign one too, so ask the owner first. If the old key signed two, neither \
+            counts, and the command requires the id or the number.
             """)
 
     @OptionGroup var options: ContactOptions
@@ -36,9 +38,20 @@ struct AcceptKeyCommand: Program {
         let demand = try readDemand()
         let open = try options.open()
         var wasVerified = false
+        var proof: Succession?
         var lostSession = false
         let contact = try open.change(name) { contact, transaction in
             guard let card = contact.changed else { throw Failure.noChangedKey(of: contact) }
+            guard try !transaction.isRevoked(card.id) else {
+                throw Failure(
+                    .untrusted, "the offered key is revoked by its owner",
+                    hint: "reject it: sotto contact keep-key \(shellWord(contact.name))")
+            }
+            let news = try transaction.news(of: contact.id)
+            guard
+                demand != nil || !news.isForked && (news.revocation == nil || card.id == contact.id)
+            else { throw Failure.needsDemand(contact, news) }
+            proof = news.succession.flatMap { $0.next == card.id ? $0 : nil }
             if let demand { try Self.check(card, of: contact, demand, open.identity) }
             if card.id != contact.id, let other = try transaction.contact(id: card.id) {
                 throw Failure(
@@ -58,6 +71,7 @@ struct AcceptKeyCommand: Program {
             new.getsReceipts = contact.getsReceipts
             new.getsTyping = contact.getsTyping
             new.getsPresence = contact.getsPresence
+            new.former = proof?.former
             // The contact was given these addresses, and mail to them must not be lost.
             new.takeAddresses(of: contact)
             // Messages that used a session must not silently be sent without one.
@@ -72,6 +86,11 @@ struct AcceptKeyCommand: Program {
         }
         let name = shellWord(contact.name)
         options.note("accepted the new key of \(contact.name); the id is now \(contact.id)")
+        if let proof {
+            options.note(
+                "the old key signed on \(proof.issued) that this key replaces it; a thief of the old key can sign that too"
+            )
+        }
         if let card = contact.card, card.record == nil {
             options.note("the card is a URI: no signature binds its encryption key to the id")
         }
@@ -123,6 +142,18 @@ struct AcceptKeyCommand: Program {
 }
 
 extension Failure {
+    /// The failure for an offered key that no succession proves although the old key ended, status 12.
+    fileprivate static func needsDemand(_ contact: Contact, _ news: KnownNews) -> Failure {
+        Failure(
+            .untrusted,
+            news.isForked
+                ? "the old key of \(contact.name) signed two new keys, so neither counts"
+                : "the old key of \(contact.name) is revoked, so no succession of it counts",
+            hint:
+                "ask \(contact.name) on another channel for the id or the safety number of the new key, and give it after the name"
+        )
+    }
+
     static func noChangedKey(of contact: Contact) -> Failure {
         Failure(.no, "no other key is offered for \(contact.name)")
     }

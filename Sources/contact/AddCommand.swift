@@ -16,7 +16,8 @@ struct AddCommand: Program {
             """,
         discussion: """
             Accepts a card, a whisper2: URL, or the content of a Kecalek QR code: as an argument, in a file, or from qr \
-            scan. Messages of a whisper2: URL without a signing key are not authenticated. With --whisper-id, nothing can be \
+            scan. Also takes the succession of a contact's key, which you then decide about with contact accept-key, and a \
+            revocation. Messages of a whisper2: URL without a signing key are not authenticated. With --whisper-id, nothing can be \
             written to the contact until the URL is added.
             """)
 
@@ -59,6 +60,37 @@ struct AddCommand: Program {
             switch try account.map({ try .card(provenCard($0)) }) ?? Newcomer(card) {
             case .card(let card): try add(card, open)
             case .account(let account): try add(account, open)
+            case .news(let news, let card):
+                // A succession is offered for a contact, who is new with the card.
+                if let card { try add(card, open) }
+                try add(news, open)
+            }
+        }
+    }
+
+    /// Takes successions and revocations. A new key is offered for its contact and changes nothing by itself.
+    private func add(_ news: [IdentityNews], _ open: OpenBook) throws {
+        let outcomes = try open.book.writableStore().transaction { transaction in
+            try news.map { try transaction.take($0, isGiven: true) }
+        }
+        for outcome in outcomes {
+            switch outcome {
+            case .known(let contact):
+                options.note(
+                    "this is known\(contact.map { " for \($0.name)" } ?? ""); nothing was changed")
+            case .revoked(let id, let contacts):
+                options.note("the id \(id) is revoked and is never used again")
+                for contact in contacts {
+                    options.note(
+                        contact.id == id
+                            ? "nothing is sent to \(contact.name); ask on another channel for another card"
+                            : contact.former == id
+                                ? "\(contact.name) was accepted because this id signed it; compare the safety number: sotto contact show \(shellWord(contact.name))"
+                                : "the key that is offered for \(contact.name) is revoked: sotto contact keep-key \(shellWord(contact.name))"
+                    )
+                }
+            case .unknown, .offered, .forked, .refused, .own:
+                if let failure = outcome.failure { throw failure }
             }
         }
     }

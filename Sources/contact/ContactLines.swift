@@ -10,7 +10,13 @@ struct ContactLines {
     private let store: IdentityStore
     private let contacts: ContactImport
     let output: Output
-    private var batch: [(number: Int, contact: Result<Contact, Failure>)] = []
+    private var batch: [(number: Int, entry: Result<Entry, Failure>)] = []
+
+    private enum Entry {
+        case contact(Contact)
+        case news(IdentityNews)
+    }
+
     private(set) var outcome = LineOutcome()
     private(set) var added = 0
     private(set) var knownNames: [String] = []
@@ -37,18 +43,33 @@ struct ContactLines {
                 ContactURI.hasScheme(uri) || uri.hasPrefix("<")
             {
                 let card = try Card(uri: ContactURI(Pasted.text(uri)))
-                batch.append((number, .success(try contacts.read(card))))
+                batch.append((number, .success(.contact(try contacts.read(card)))))
             } else {
                 let record = try JSON.object(parsing: Array(text))
                 if record["type"]?.string == "contact-backup" { return }
                 if let failure = Failure(errorRecord: record) { throw failure }
-                batch.append((number, .success(try contacts.read(record))))
+                let entry: Entry =
+                    if let news = try IdentityNews(record: record) {
+                        .news(news)
+                    } else {
+                        .contact(try contacts.read(record))
+                    }
+                batch.append((number, .success(entry)))
             }
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
             batch.append((number, .failure(failure)))
         }
         if batch.count == Self.batchSize { try process() }
+    }
+
+    /// Returns the result of a succession or revocation: it adds no contact, and a decision of the user is a failure.
+    private static func taken(_ outcome: NewsOutcome) -> ContactImport.Taken {
+        switch outcome {
+        case .known, .revoked: .noted
+        case .unknown, .offered, .forked, .refused, .own:
+            outcome.failure.map { .failed($0) } ?? .noted
+        }
     }
 
     /// Imports the collected lines, and prints a record for each that failed.
@@ -58,9 +79,11 @@ struct ContactLines {
         batch.removeAll()
         let results = try store.transaction { transaction in
             try lines.map { line -> ContactImport.Taken in
-                switch line.contact {
+                switch line.entry {
                 case .failure(let failure): .failed(failure)
-                case .success(let contact): try contacts.take(contact, transaction)
+                case .success(.contact(let contact)): try contacts.take(contact, transaction)
+                case .success(.news(let news)):
+                    try Self.taken(transaction.take(news, isGiven: true))
                 }
             }
         }
@@ -72,6 +95,7 @@ struct ContactLines {
             case .known(let name):
                 outcome.succeeded()
                 knownNames.append(name)
+            case .noted: outcome.succeeded()
             case .failed(let failure):
                 try output.writeLine(outcome.failed(failure, line: line.number))
             }

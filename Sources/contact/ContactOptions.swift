@@ -160,10 +160,12 @@ func opener(of waiting: [[UInt8]]) -> String {
     return "sotto bridge open \(messenger.rawValue)"
 }
 
-/// A contact to add: a card, or an account in another messenger.
+/// A contact to add: a card, or an account in another messenger; or news about known identities, as `recv --card` prints them.
 enum Newcomer {
     case card(Card)
     case account(Account)
+    /// Successions and revocations, with the card after them.
+    case news([IdentityNews], Card?)
 
     /// Reads an argument, a file or stdin, but not a terminal.
     init(_ argument: String?) throws {
@@ -177,10 +179,43 @@ enum Newcomer {
         }
         guard argument != nil || !Terminal.isTerminal(0) else { throw Failure.noCard }
         let bytes = try RecipientArgument.contents(of: argument ?? "-")
+        let (news, rest) = try Self.news(in: bytes)
+        if !news.isEmpty {
+            self = .news(
+                news,
+                try rest.isEmpty
+                    ? nil : RecipientArgument.only(in: rest, of: argument ?? "-").card())
+            return
+        }
         self =
             try Account(bytes).map { .account($0) }
             ?? .card(RecipientArgument.only(in: bytes, of: argument ?? "-").card())
     }
+
+    /// Returns the successions and revocations in a text, and its other lines.
+    private static func news(
+        in text: [UInt8]
+    ) throws -> (news: [IdentityNews], rest: [UInt8]) {
+        var news: [IdentityNews] = []
+        var rest: [UInt8] = []
+        var entries = PastedEntries(text)
+        while let (_, entry) = entries.next() {
+            if entry.first == UInt8(ascii: "{"),
+                let record = try? JSON.object(parsing: Array(entry)),
+                let one = try IdentityNews(record: record)
+            {
+                news.append(one)
+            } else {
+                rest += entry + [UInt8(ascii: "\n")]
+            }
+        }
+        return (news, rest)
+    }
+
+    /// The failure for news where a card is needed.
+    static let isNews = Failure(
+        .usage, "this is a succession or a revocation, and not a card",
+        hint: "take it with sotto contact add FILE")
 }
 
 extension Failure {

@@ -55,9 +55,11 @@ struct ShowCommand: Program {
             try output.writeRecord(record)
         } else {
             let changed = try contact.changed.map { try Self.fingerprints($0.id, open.identity) }
+            let news = try store.preview { try $0.news(of: contact.id) }
             try output.writeText(
                 text(
-                    contact, profile, picture: picture, names, protection, own, changed, waiting))
+                    contact, profile, picture: picture, news, names, protection, own, changed,
+                    waiting))
         }
         try output.finish()
     }
@@ -87,7 +89,8 @@ struct ShowCommand: Program {
     }
 
     private func text(
-        _ contact: Contact, _ profile: OwnerProfile?, picture: Int64?, _ names: LookAlikeNames,
+        _ contact: Contact, _ profile: OwnerProfile?, picture: Int64?, _ news: KnownNews,
+        _ names: LookAlikeNames,
         _ protection: Protection, _ own: Numbers?, _ offered: Numbers?, _ waiting: Int
     ) -> String {
         var table = Table()
@@ -97,6 +100,7 @@ struct ShowCommand: Program {
         }
         table.add(["id", contact.id.description])
         table.add(["trust", contact.trust.rawValue])
+        if let failure = contact.doubtFailure { table.add(["", failure.message]) }
         if contact.isKeyless {
             table.add(["", "a contact " + contact.keylessNote])
         }
@@ -149,6 +153,11 @@ struct ShowCommand: Program {
                 "changed key", isSame ? "the same id with different keys" : changed.id.description,
             ])
             table.add(["", Self.describe(changed)])
+            if news.isForked {
+                table.add(["", "the old key signed two new keys, so neither counts"])
+            } else if let succession = news.succession, succession.next == changed.id {
+                table.add(["", "the old key signed it on \(succession.issued)"])
+            }
             if !isSame {
                 let number = offered.number
                 table.add(["", "fingerprint " + Fingerprint.grouped(offered.theirs)])

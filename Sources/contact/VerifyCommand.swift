@@ -52,6 +52,7 @@ struct VerifyCommand: Program {
                 switch scanned {
                 case .card(let card): try Self.compare(&contact, with: card)
                 case .account(let account): try Self.compare(&contact, with: account)
+                case .news: throw Newcomer.isNews
                 }
             }
         } else {
@@ -67,11 +68,14 @@ struct VerifyCommand: Program {
             guard !contact.name.isEmpty else {
                 throw Failure(.usage, "this id is only blocked and is not a contact")
             }
+            if contact.doubt == .revoked, let failure = contact.doubtFailure { throw failure }
             try compare(&contact)
             if contact.trust != .verified {
                 try transaction.recordSystem(.verified, about: contact.id)
             }
             contact.trust = .verified
+            // The comparison does not depend on the old key.
+            (contact.former, contact.doubt) = (nil, nil)
         }
         let covered = contact.verifiedKeys.joined(separator: ", ")
         options.note("\(contact.name) is verified; the comparison covers: \(covered)")

@@ -12,6 +12,8 @@ final class EnvelopeInput: MessageInput {
         case bare(String)
         /// The encrypted name of a chat.
         case chatName(JSONObject)
+        /// A succession or a revocation.
+        case news(IdentityNews)
     }
 
     private let chats: [Chat]
@@ -40,6 +42,7 @@ final class EnvelopeInput: MessageInput {
     func resolve(_ content: Content, _ transaction: StateTransaction?) throws -> ResolvedLine {
         switch content {
         case .envelope(let parsed): return .envelope(parsed)
+        case .news(let news): return .news(news)
         case .bare(let text):
             return .envelope(ParsedEnvelope(try PhraseSuite.envelope(ofBare: text)))
         case .chatName(let record):
@@ -82,6 +85,7 @@ final class EnvelopeInput: MessageInput {
                     "add it with sotto contact add FILE, or show its key with sotto fingerprint FILE"
             )
         default:
+            if let news = try IdentityNews(record: record) { return .news(news) }
             throw Failure(
                 .malformed, "the record is not an envelope",
                 hint: "open another messenger's record with sotto bridge open")

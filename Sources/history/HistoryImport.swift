@@ -190,7 +190,7 @@ struct HistoryImport {
         case .contact(let contact):
             switch try contacts.take(contact, transaction) {
             case .added: addedContacts += 1
-            case .known: break
+            case .known, .noted: break
             case .failed(let failure): return failure
             }
         case .profile(let read): try transaction.keep(read.profile, of: read.id)

@@ -14,6 +14,9 @@ struct KeygenTool: CoreProgram {
             sotto keygen public [--uri] [--relay URL] [FILE]
             sotto keygen words [--confirm] [FILE]
             sotto keygen paper -o SVG [FILE]
+            sotto keygen rotate [--name NAME] [--relay URL] -o NEW [OLD]
+            sotto keygen rotate --again [FILE]
+            sotto keygen revoke [--paper] -o FILE [FILE]
             sotto keygen passwd [--unprotected] [FILE]
             sotto keygen set [--relay URL | --no-relay] [--name NAME] [FILE]
             sotto keygen unlock [--for TIME] [FILE]
@@ -36,6 +39,8 @@ struct KeygenTool: CoreProgram {
               sotto keygen public --uri alice.key | sotto qr -o alice.png
               sotto keygen recover --name alice -o alice.key < words.txt
               sotto keygen paper -o alice.svg alice.key
+              sotto keygen revoke --paper -o revocation.svg alice.key
+              sotto keygen rotate -o alice-2.key alice.key | sotto send
               sotto keygen passwd alice.key
               sotto keygen unlock --for 2h alice.key
               sotto keygen chat --name friends -o friends.chat
@@ -46,8 +51,9 @@ struct KeygenTool: CoreProgram {
             """,
         version: sottoVersion,
         subcommands: [
-            New.self, Recover.self, Public.self, Words.self, PaperCommand.self, PasswdCommand.self,
-            SetCommand.self, UnlockCommand.self, LockCommand.self, PreKeysCommand.self,
+            New.self, Recover.self, Public.self, Words.self, PaperCommand.self, RotateCommand.self,
+            RevokeCommand.self, PasswdCommand.self, SetCommand.self, UnlockCommand.self,
+            LockCommand.self, PreKeysCommand.self,
             ExportCommand.self, ChatCommand.self,
         ],
         defaultSubcommand: New.self)

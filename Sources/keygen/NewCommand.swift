@@ -39,8 +39,32 @@ struct New: Program {
         let identity = Identity(
             mnemonic: mnemonic, name: saving.name, passphrase: passphrase,
             relay: relay?.text)
-        let together = passphrase.isEmpty ? "" : " with their passphrase"
-        // The words must not end in a log. The file contains them too.
+        try NewWords(mnemonic, hasPassphrase: !passphrase.isEmpty, saving).show()
+        if !saving.quiet {
+            Terminal.say("id \(identity.id)")
+            Terminal.say(
+                "The words do not restore contacts and messages; make a backup of them too: sotto history export --backup -o state.age"
+            )
+        }
+        if confirm { try WordCheck.run(mnemonic) }
+        try saving.save(identity, to: output)
+    }
+}
+
+/// The words of a new identity, which are shown once.
+struct NewWords {
+    private let mnemonic: Mnemonic
+    private let together: String
+    private let saving: SavingOptions
+
+    init(_ mnemonic: Mnemonic, hasPassphrase: Bool, _ saving: SavingOptions) {
+        (self.mnemonic, self.saving) = (mnemonic, saving)
+        together = hasPassphrase ? " with their passphrase" : ""
+    }
+
+    /// Shows the words on a terminal, and else names the command that shows them: they must not end in a log, and the file
+    /// contains them too.
+    func show() throws {
         let isShown = Terminal.isTerminal(2)
         if isShown {
             if !saving.quiet {
@@ -49,24 +73,13 @@ struct New: Program {
             }
             try Terminal.tell(mnemonic.sentenceText())
         }
-        if !saving.quiet {
-            if isShown {
-                Terminal.say("")
-            } else {
-                // Of an identity on standard output the file is not known.
-                let file =
-                    saving.output == "-"
-                    ? " FILE" : saving.namedFile.map { " " + shellWord($0) } ?? ""
-                Terminal.note(
-                    "words\(together) restore your keys, and are shown only on a terminal; to see them: sotto keygen words\(file)"
-                )
-            }
-            Terminal.say("id \(identity.id)")
-            Terminal.say(
-                "The words do not restore contacts and messages; make a backup of them too: sotto history export --backup -o state.age"
-            )
-        }
-        if confirm { try WordCheck.run(mnemonic) }
-        try saving.save(identity, to: output)
+        guard !saving.quiet else { return }
+        if isShown { return Terminal.say("") }
+        // Of an identity on standard output the file is not known.
+        let file =
+            saving.output == "-" ? " FILE" : saving.namedFile.map { " " + shellWord($0) } ?? ""
+        Terminal.note(
+            "words\(together) restore your keys, and are shown only on a terminal; to see them: sotto keygen words\(file)"
+        )
     }
 }

@@ -6,7 +6,8 @@ import SottoState
 import SottoTool
 import SottoWire
 
-/// `recv --card`: prints the card from the directory for an id, or for the id of a contact or card.
+/// `recv --card`: prints the card from the directory for an id, or for the id of a contact or card, after the successions of the
+/// id; or the revocation in place of the card.
 struct CardRequest {
     /// An id, a card or the name of a contact.
     let owner: String
@@ -18,9 +19,23 @@ struct CardRequest {
         let id =
             try KeyID(owner)
             ?? AddressBook(identity.load, lockTimeout: lockTimeout).find(owner, for: .reading).id
-        let card = try CardLookup(id).run(at: relay.find(for: identity))
+        let relay = try relay.find(for: identity)
+        var records: [JSONObject] = []
+        do throws(ClientError) {
+            records = [try CardLookup(id).run(at: relay).record].compactMap(\.self)
+        } catch .revoked(let revocation) {
+            records = [revocation.record]
+        } catch .noCard(let name) {
+            records = try SuccessionLookup(id).run(at: relay).map(\.record)
+            guard !records.isEmpty else { throw ClientError.noCard(relay: name) }
+        }
+        if records.first?["type"]?.string == "contact" {
+            // A relay that does not answer could also withhold them.
+            let successions = try? SuccessionLookup(id).run(at: relay, timeout: 5)
+            records = (successions ?? []).map(\.record) + records
+        }
         let output = try Output(path: nil, content: .text)
-        if let record = card.record { try output.writeLine(record) }
+        for record in records { try output.writeLine(record) }
         try output.finish()
     }
 }

@@ -1,5 +1,6 @@
 import Sotto
 import SottoClient
+import SottoContacts
 import SottoDatabase
 import SottoState
 import SottoTool
@@ -33,6 +34,10 @@ struct MailReception {
         }
         let ahead = try ahead(inbox)
         reception.ahead = { ahead?.begin() }
+        let former = FormerMailbox(identity: identity, isQuiet: receiving.quiet)
+        let readsFormer = inbox != nil && !receiving.isOfDead
+        // Before a wait without an end; else after the own mail.
+        if readsFormer, receiving.follows { former.fetch() }
         try receiving.run(reception) { ending in
             inbox?.lock.unlock()
             if let inbox, !receiving.isOfDead {
@@ -40,6 +45,7 @@ struct MailReception {
                 try noteFiles(inbox)
             }
             if ending.error == nil { ahead?.finish() }
+            if readsFormer, !receiving.follows { former.fetch() }
             if ending.replacesLost, !receiving.follows, !receiving.quiet {
                 Terminal.say("recv: note: \(Receiving.lost)")
             }
@@ -98,7 +104,12 @@ struct MailReception {
                 } : nil,
             GroupFileFetch(
                 inbox.store, authorities: authorities,
-                into: try BlobFolder(directory: .standard())))
+                into: try BlobFolder(directory: .standard())),
+            NewsFetch(inbox.store, authorities: authorities) { [receiving] outcome in
+                guard !receiving.quiet, let failure = outcome.failure else { return }
+                Terminal.say("recv: warning: \(failure.message)")
+                if let hint = failure.hint { Terminal.say("recv: hint: \(hint)") }
+            })
     }
 
     /// Reports in one note the other work that was not done.

@@ -18,7 +18,8 @@ enum SendRoute {
         case (.group, let word) where !Self.groupQueries.contains(word): self = .messages
         case (.history, "read"), (.history, "repeat"), (.contact, "profile"), (.contact, "repair"):
             self = .messages
-        case (.keygen, "public"), (.keygen, "prekeys"), (.keygen, "set"), (.bridge, "card"):
+        case (.keygen, "public"), (.keygen, "prekeys"), (.keygen, "set"),
+            (.keygen, "rotate"), (.bridge, "card"):
             self = .envelopes
         default: return nil
         }

@@ -26,7 +26,7 @@ struct SottoDispatcher: Program {
 
             With --send, what a command prints is sent: `sotto group sync --send` runs group sync | encrypt | send, and \
             `sotto encrypt --to bob --send` runs encrypt --to bob | send. This works with encrypt, with compose, with group where \
-            it changes something, and with history read, history repeat, contact repair, keygen public, keygen prekeys, keygen set and bridge card.
+            it changes something, and with history read, history repeat, contact repair, keygen public, keygen prekeys, keygen set, keygen rotate and bridge card.
             """,
         version: sottoVersion,
         subcommands: [

@@ -31,7 +31,7 @@ import Testing
 
     /// Opens a mailbox. Returns the token that the document calls the access token.
     private func token(of identity: Identity) throws -> String {
-        guard case .session(_, let token?) = RawClient(relay).login(identity) else {
+        guard case .session(_, let token?, _) = RawClient(relay).login(identity) else {
             throw Peers.Failure(description: "no session")
         }
         return token

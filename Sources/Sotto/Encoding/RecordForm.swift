@@ -32,6 +32,10 @@ public enum RecordForm: Sendable, CaseIterable {
     case bundle
     /// A login key, type `login-key`.
     case loginKey
+    /// The replacement of an identity, type `succession`.
+    case succession
+    /// The end of an identity, type `revocation`.
+    case revocation
     /// An envelope, type `envelope`.
     case envelope
     /// The record inside an envelope, type `message`.
@@ -44,7 +48,9 @@ public enum RecordForm: Sendable, CaseIterable {
     /// The deepest nesting of arrays and objects; the record itself is 1.
     public var depth: Int {
         switch self {
-        case .card, .change, .room, .preKeys, .bundle, .loginKey, .earlierBody: 6
+        case .card, .change, .room, .preKeys, .bundle, .loginKey, .revocation, .earlierBody: 6
+        // The object around a card.
+        case .succession: 7
         // An object, an array and a change or a card.
         case .roomContent, .envelope: 8
         // The same with the object of an earlier message, and its body.
@@ -56,7 +62,9 @@ public enum RecordForm: Sendable, CaseIterable {
     /// The most bytes: of the canonical form if the record is signed, else on one line.
     public var bytes: Int {
         switch self {
-        case .card, .loginKey: 16 << 10
+        case .card, .loginKey, .succession: 16 << 10
+        // For a QR code.
+        case .revocation: 2 << 10
         case .change: 24 << 10
         case .room, .preKeys, .bundle, .envelope: 64 << 10
         case .roomContent: 44 << 10
@@ -68,7 +76,7 @@ public enum RecordForm: Sendable, CaseIterable {
     /// Whether a signature covers the canonical form (RFC 8785), so that all numbers are integers within ±(2⁵³ − 1).
     public var isSigned: Bool {
         switch self {
-        case .card, .change, .room, .preKeys, .loginKey: true
+        case .card, .change, .room, .preKeys, .loginKey, .succession, .revocation: true
         case .roomContent, .bundle, .envelope, .message, .body, .earlierBody: false
         }
     }

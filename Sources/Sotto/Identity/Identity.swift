@@ -121,6 +121,19 @@ public final class Identity: Sendable {
         return others.withBytes { (try? JSON.object(parsing: Array($0))) ?? JSONObject() }
     }
 
+    /// The succession in which this identity is the old or the new one, as `keygen rotate` notes it in both files, or `nil`. The
+    /// words do not restore it.
+    public var succession: Succession? {
+        guard let record = otherMembers["succession"]?.object,
+            let succession = try? Succession(record: record),
+            [succession.former, succession.next].contains(id)
+        else { return nil }
+        return succession
+    }
+
+    /// The path of the file of the identity that this one replaces, or `nil`.
+    public var formerFile: String? { otherMembers["former"]?.object?["file"]?.string }
+
     private static func text(_ secret: borrowing SecretBytes) -> JSON? {
         if secret.count == 0 { return nil }
         return .string(secret.withBytes { String(decoding: $0, as: UTF8.self) })

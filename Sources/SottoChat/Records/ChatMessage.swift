@@ -229,6 +229,10 @@ struct ChatMessage: Sendable, Hashable {
         case "verified": "the key was verified"
         case "key-accepted": "a new key was accepted; compare the safety number: /verify"
         case "unverified": "the key is no longer verified"
+        case "keys_updated":
+            "the key signed that another one replaces it; ask on another channel: /verify"
+        case "keys-doubtful": "the key counts no more; compare the safety number: /verify"
+        case "revoked": "the owner revoked the key"
         case "call": CallWords.of(body)
         case "profile":
             "the contact changed the profile"

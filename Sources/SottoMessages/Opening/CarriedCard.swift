@@ -5,8 +5,22 @@ import SottoState
 extension Message {
     /// The card of the sender that the message carries; `nil` without one that ``Card/carried(_:by:)`` accepts.
     var carriedCard: Card? {
-        guard authenticated, let from, let card else { return nil }
+        guard authenticated, let from, let card = cardOrSuccessor else { return nil }
         return Card.carried(card, by: from)
+    }
+
+    /// The card that the message carries, alone or in a succession, not verified.
+    fileprivate var cardOrSuccessor: JSONObject? {
+        card?["type"]?.string == Succession.type ? card?["card"]?.object : card
+    }
+
+    /// The succession that the message carries in place of a card, if its sender is the old or the new identity; else `nil`.
+    var carriedSuccession: Succession? {
+        guard authenticated, let from, let card, card["type"]?.string == Succession.type,
+            let succession = try? Succession(record: card),
+            [succession.former, succession.next].contains(from)
+        else { return nil }
+        return succession
     }
 }
 
@@ -36,7 +50,9 @@ extension StateTransaction {
     func take(answer message: Message) throws {
         guard message.authenticated, let sender = message.from, sender != owner.id else { return }
         if let time = message.time { try noteAnswer(of: sender, sent: time) }
-        guard let card = message.card, var contact = try contact(id: sender) else { return }
+        guard let card = message.cardOrSuccessor, var contact = try contact(id: sender) else {
+            return
+        }
         try take(card, of: &contact)
     }
 

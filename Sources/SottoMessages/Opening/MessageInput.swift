@@ -21,6 +21,8 @@ package enum ResolvedLine {
     case foreign(ForeignMessage)
     /// A record that is not a message.
     case record(JSONObject)
+    /// A succession or a revocation.
+    case news(IdentityNews)
 }
 
 /// An envelope with the values that need no state. It is a class because copies of it are made often.

@@ -43,6 +43,10 @@ final class MessageOpening<Input: MessageInput> {
             var message: Message
             switch content {
             case .record(let record): return .record(record)
+            case .news:
+                throw Failure(
+                    .usage, "a succession or a revocation requires the state directory",
+                    hint: "omit --stateless")
             case .foreign(let foreign): message = try foreign.open()
             case .envelope(let parsed, _):
                 let envelope = parsed.envelope
@@ -87,6 +91,11 @@ final class MessageOpening<Input: MessageInput> {
             let attempt: Attempt
             switch content {
             case .record(let record): return .record(record)
+            case .news(let news):
+                if !isPreview, let failure = try transaction.take(news, isGiven: true).failure {
+                    throw failure
+                }
+                return .record(news.record)
             case .foreign(let foreign): attempt = Attempt(foreign)
             case .envelope(let parsed, let waiting):
                 attempt = Attempt(try arrived(parsed, transaction), ahead) {
@@ -360,6 +369,7 @@ final class MessageOpening<Input: MessageInput> {
             if let step { try transaction.preview(step) }
             return .message(message, number: nil, seen: false)
         }
+        if let line = try takeNews(of: message, transaction) { repeated.append(line) }
         if verdict == .accepted, let repeated = try message.repeatedMessages {
             if let step { try transaction.keep(step) }
             try transaction.forgetRequest(id: attempt.id)
@@ -393,6 +403,18 @@ final class MessageOpening<Input: MessageInput> {
         if rings == true { ringing.insert(number) }
         return transaction.deletedOnArrival.contains(number)
             ? .dropped : .message(message, number: number, seen: false)
+    }
+
+    /// Takes the succession that a message carries, and returns a line about it if the user has to decide.
+    private func takeNews(
+        of message: Message, _ transaction: StateTransaction
+    ) throws -> OpenedLine? {
+        guard let succession = message.carriedSuccession,
+            succession.former != transaction.owner.id
+        else { return nil }
+        let outcome = try transaction.take(.succession(succession))
+        if case .unknown = outcome { return nil }
+        return outcome.failure.map { .failed($0, id: nil, isFinal: true) }
     }
 
     /// Keeps a message as a request until the user decides about its sender.
@@ -515,6 +537,11 @@ final class MessageOpening<Input: MessageInput> {
     ) throws -> SenderPolicy.Decision {
         let contact = try transaction.contact(of: message)
         let hasContacts = try transaction.hasContacts()
+        if contact == nil, message.authenticated, let sender = message.from,
+            sender != transaction.owner.id, try transaction.isRevoked(sender)
+        {
+            throw ContactError.revoked(sender).failure
+        }
         do throws(Failure) {
             return try senderPolicy.decide(&message, contact: contact, hasContacts: hasContacts)
         } catch {

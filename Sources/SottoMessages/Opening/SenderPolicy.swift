@@ -78,6 +78,7 @@ package struct SenderPolicy: Sendable {
     private func trust(in sender: KeyID, _ contact: Contact?) throws(Failure) -> Message.Trust {
         try signers.check(sender)
         if sender == owner { return .verified }
+        if contact?.doubt == .revoked, let failure = contact?.doubtFailure { throw failure }
         let trust = contact?.trust ?? .unverified
         return trust == .unverified && signers.find(sender) != nil ? .trusted : trust
     }

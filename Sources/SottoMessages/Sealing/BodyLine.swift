@@ -38,6 +38,11 @@ extension MessageBody {
         case .other(.repair): repairLine().text
         case .system("key-accepted"):
             "[a new key of this contact was accepted; the id before: \(extra["former"]?.string ?? "?")]"
+        case .system("keys_updated"):
+            "[the key of this contact signed that another one replaces it: \(extra["next"]?.string ?? "?")]"
+        case .system("keys-doubtful"):
+            "[the key of this contact counts no more: the succession by which it was accepted is void]"
+        case .system("revoked"): "[the owner revoked the key of this contact]"
         case .system("verified"): "[the key of this contact was verified]"
         case .system("unverified"): "[the key of this contact is no longer verified]"
         case .system("call"): "[\(CallWords.of(record))]"

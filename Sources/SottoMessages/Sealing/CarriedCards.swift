@@ -18,8 +18,9 @@ extension RecipientDirectory {
             let card = try ownCard(for: person.id, transaction)
         else { return nil }
         let length = card.serialized().count
+        let form: RecordForm = card["type"]?.string == Succession.type ? .succession : .card
         let others = JSONObject(extra.map { ($0.name, $0.value) } + [("body", .object(body))])
-        guard length <= RecordForm.card.bytes,
+        guard length <= form.bytes,
             length + others.serialized().count + Self.otherMembers <= Sealed.recordLimit
         else { return nil }
         try transaction.countCard(for: person.id)
@@ -41,6 +42,11 @@ extension RecipientDirectory {
             throw error
         }
         if let made = ownCards[address] { return made }
+        // A new identity tells whom it replaces, and an old one who replaces it. A separate address goes before.
+        if address == nil, let succession = try book.identity().succession {
+            ownCards[address] = succession.record
+            return succession.record
+        }
         let card = try book.identity().card(address: address, issued: .now())
         ownCards[address] = card.record
         return card.record

@@ -79,6 +79,8 @@ extension Change {
                 + Int64(publication.oneTimePreKeys.count) * DirectoryLimit.oneTimeBytes
         case .update(_, .card(let bytes, _, _)), .update(_, .loginKey(let bytes, _)):
             DirectoryLimit.rowBytes + Int64(bytes.count)
+        case .update(_, .revocation(let bytes)):
+            DirectoryLimit.rowBytes + DirectoryLimit.ownerBytes + Int64(bytes.count)
         case .publishRoom(let room): DirectoryLimit.rowBytes + Int64(room.bytes.count)
         case .registerWake(let wake): DirectoryLimit.rowBytes + Int64(wake.bytes)
         case .store, .acknowledge, .claim, .claims, .update, .invite, .revoke, .redeem, .meeting,

@@ -33,6 +33,9 @@ enum AccountUpdate: Sendable, Equatable {
     /// Replaces the login key, and its time of issue in seconds since 1970; empty revokes it. An older record changes
     /// nothing. Of two records of the same second the revocation wins, so that replaying a record never undoes it.
     case loginKey([UInt8], issued: Int64)
+    /// Puts the revocation, one line, in place of the card and of the prekeys for ever: no time of issue is later, and no number
+    /// of a signed prekey is higher.
+    case revocation([UInt8])
 
     /// The update as the parameters of a statement; -1 leaves a column unchanged.
     var row: AccountRow {
@@ -43,9 +46,13 @@ enum AccountUpdate: Sendable, Equatable {
         case .card(let line, let issued, let names):
             (row.card, row.cardIssued, row.names) = (line, issued, names)
         case .loginKey(let key, let issued): (row.loginKey, row.loginKeyIssued) = (key, issued)
+        case .revocation(let line): (row.card, row.cardIssued) = (line, .max)
         }
         return row
     }
+
+    /// The number of the signed prekey in whose place a revocation is: above those of publications, which have 32 bits.
+    static let revokedKey: Int64 = 1 << 32
 }
 
 /// The id of an account in another messenger, by which a card is found: 16 bytes of its SHA-256.
@@ -54,6 +61,10 @@ struct CardName: Sendable, Hashable {
 
     /// Creates the name of an account's id.
     init(_ id: String) { bytes = Array(sha256(Array(Card.accountName(id).utf8))[..<16]) }
+
+    /// Creates the name by which the successions of an id are found. The hashed bytes are not UTF-8, so no account on a card has
+    /// this name.
+    init(successionsOf id: KeyID) { bytes = Array(sha256([0xFF] + id.publicKey)[..<16]) }
 }
 
 struct AccountRow {

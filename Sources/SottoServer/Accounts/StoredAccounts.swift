@@ -22,7 +22,13 @@ extension StoreTransaction {
                 login_key_issued = max(login_key_issued, ?7)
             """, id.publicKey, row.member, minute, row.card, row.cardIssued, row.loginKey,
             row.loginKeyIssued)
-        if case .card = update { try name(id, row) }
+        switch update {
+        case .card: try name(id, row)
+        case .revocation(let line):
+            try name(id, row)
+            try revokeKeys(of: id, line)
+        case .seen, .membership, .loginKey: break
+        }
         try connection.run(
             "UPDATE mailbox SET stranger = NULL WHERE key = ? AND stranger IS NOT NULL",
             id.publicKey)

@@ -72,13 +72,19 @@ extension ConnectionState {
             else { throw .busy }
             commit(.claims(requested), requestID, to: sink)
         case .record(let record):
-            guard policy.clock.isCurrent(record.issued) else { throw .badFields }
+            // A revocation is made long before, and its time decides nothing.
+            guard record.kind == .revocation || policy.clock.isCurrent(record.issued) else {
+                throw .badFields
+            }
             let change = Change(record)
             if case .room(_, let seq) = record.kind {
                 // A number is limited by the time, so that a client cannot use up all higher numbers.
                 guard policy.clock.isReached(record.issued, within: WireLimits.roomSeconds),
                     policy.clock.isReached(seq, within: WireLimits.roomSeconds)
                 else { throw .badFields }
+                guard policy.rates.admits(record.id, at: now) else { throw .tooMany }
+            }
+            if case .succession = record.kind {
                 guard policy.rates.admits(record.id, at: now) else { throw .tooMany }
             }
             publish(change, of: record.id, requestID, at: now, to: sink)
@@ -88,6 +94,9 @@ extension ConnectionState {
         case .cards(let account):
             guard claims.admits(at: now) else { throw .busy }
             read(.cards(CardName(account), to: requestID), to: sink)
+        case .successions(let id):
+            guard claims.admits(at: now) else { throw .busy }
+            read(.cards(CardName(successionsOf: id), to: requestID), to: sink)
         case .room(let door):
             guard claims.admits(at: now) else { throw .busy }
             read(.room(door, to: requestID), to: sink)

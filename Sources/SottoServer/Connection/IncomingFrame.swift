@@ -83,7 +83,8 @@ struct IncomingFrame: Sendable {
             switch type {
             case "prekeys", "record", "send": WireLimits.frameValues
             case "ping", "challenge", "login", "resume", "fetch", "subscribe", "claim", "lookup",
-                "cards", "room", "turn", "puzzle", "solution", "blob_put", "blob", "blob_get",
+                "cards", "successions", "room", "turn", "puzzle", "solution", "blob_put", "blob",
+                "blob_get",
                 "blob_delete",
                 "meeting_open", "meeting_get", "meeting_put", "meeting_end", "wake_register",
                 "wake_unregister", "invite", "announcements":

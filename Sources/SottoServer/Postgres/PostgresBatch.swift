@@ -145,15 +145,25 @@ struct PostgresBatch {
 
     private mutating func addPublication(_ place: Int) {
         guard case .publish(let publication, let head) = changes[place] else { return }
+        addKeys(
+            place, publication.owner, Int64(publication.signedPreKey.id), head,
+            from: Int64(publication.oneTimeFrom), publication.oneTimePreKeys)
+    }
+
+    /// Adds the call for the prekeys of an owner, or for the revocation in their place.
+    private mutating func addKeys(
+        _ place: Int, _ owner: KeyID, _ signedID: Int64, _ head: [UInt8], from oneTimeFrom: Int64,
+        _ oneTimePreKeys: [PreKeyBundle.PreKey]
+    ) {
         var query = PostgresQuery("SELECT sotto.publish($1, $2, $3, $4, $5, $6, $7, $8)")
         query.add(minute)
-        query.add(publication.owner.publicKey)
-        query.add(Int64(publication.signedPreKey.id))
+        query.add(owner.publicKey)
+        query.add(signedID)
         query.add(head)
-        query.add(Int64(publication.oneTimeFrom))
+        query.add(oneTimeFrom)
         query.add(Int64(WireLimits.oneTimePreKeys))
-        query.add(publication.oneTimePreKeys.map { Int64($0.id) })
-        query.add(publication.oneTimePreKeys.map(\.key))
+        query.add(oneTimePreKeys.map { Int64($0.id) })
+        query.add(oneTimePreKeys.map(\.key))
         add(query, .published(place))
     }
 
@@ -213,6 +223,9 @@ struct PostgresBatch {
             query.add(row.loginKeyIssued)
             query.add(row.names.map(\.bytes))
             add(query, .published(place))
+            if case .revocation(let line) = update {
+                addKeys(place, id, AccountUpdate.revokedKey, line, from: .max, [])
+            }
         case .invite(let invitation, let most):
             var query = PostgresQuery("SELECT sotto.invite($1, $2, $3, $4, $5, $6, $7)")
             query.add(minute)

@@ -160,6 +160,17 @@ enum Change: Sendable {
                         names: accounts.map { CardName($0) }))
             case .loginKey(let key):
                 .update(record.id, .loginKey(key ?? [], issued: record.issued.seconds))
+            case .revocation: .update(record.id, .revocation(record.bytes))
+            case .succession(let next):
+                // A row of its own for each successor. Its key is a hash, so no client can own it.
+                .update(
+                    KeyID(
+                        publicKey: sha256(
+                            Array("sotto/succession/row/v1\0".utf8) + record.id.publicKey
+                                + next.publicKey)),
+                    .card(
+                        record.bytes, issued: record.issued.seconds,
+                        names: [CardName(successionsOf: record.id)]))
             case .room(let publisher, let seq):
                 .publishRoom(
                     StoredRoom(
@@ -182,6 +193,7 @@ enum Change: Sendable {
         case .claims(let claims): claims.count * 512
         case .update(_, .card(let bytes, _, _)), .update(_, .loginKey(let bytes, _)):
             bytes.count + 256
+        case .update(_, .revocation(let bytes)): 2 * bytes.count + 512
         case .update: 256
         case .publishRoom(let room): room.bytes.count + 256
         case .meeting(let change): change.weight

@@ -106,7 +106,8 @@ enum StoreQuery: Sendable {
             let isDue = account.minute + RelayAccount.signMinutes <= clock.minute
             return .response(
                 .card(card), to: requestID, weight: weight,
-                then: isDue ? .update(id, .seen) : nil)
+                then: isDue ? .update(id, Self.isRevocation(card) ? .revocation(card) : .seen) : nil
+            )
         case .cards(let name, let requestID):
             let cards = try store.cards(named: name)
             return .response(
@@ -135,6 +136,13 @@ enum StoreQuery: Sendable {
                     change, of: owner, nil, isKnown: room != nil, space: space, to: requestID)
             }
             let account = try store.account(of: owner)
+            // A succession has a row of its own, so each one counts as a new id.
+            if case .update(let key, _) = change, key != owner {
+                let row = try store.account(of: key)
+                return .publish(
+                    change, of: owner, account, isKnown: row != nil,
+                    space: change.space(replacing: row, nil), to: requestID)
+            }
             let status = try store.preKeys(of: owner)
             return .publish(
                 change, of: owner, account, isKnown: account != nil || status != nil,
@@ -162,6 +170,13 @@ enum StoreQuery: Sendable {
                     in: mailbox, after: after, limit: limit, dead: false, at: clock.expiry,
                     second: clock.holding))
         }
+    }
+}
+
+extension StoreQuery {
+    /// Whether the line in place of a card is a revocation, of which the copy in place of the prekeys is kept too.
+    private static func isRevocation(_ line: [UInt8]) -> Bool {
+        (try? JSON.object(parsing: line))?["type"]?.string == Revocation.type
     }
 }
 
@@ -225,6 +240,8 @@ extension Change {
         return switch self {
         case .publish: status == nil ? 0 : directoryBytes
         case .update(_, .card): space(of: account?.card)
+        case .update(_, .revocation):
+            space(of: account?.card) + (status == nil ? 0 : DirectoryLimit.ownerBytes)
         case .update(_, .loginKey): space(of: account?.loginKey)
         case .store, .acknowledge, .claim, .claims, .update, .publishRoom, .invite, .revoke,
             .redeem,

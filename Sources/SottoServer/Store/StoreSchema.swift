@@ -9,7 +9,7 @@
 /// | `prekey_signed` | signed prekeys, as the head of a bundle's line; superseded ones are kept as long as claims |
 /// | `prekey_one_time` | unclaimed one-time prekeys |
 /// | `prekey_claim` | the result of each claim, to repeat it |
-/// | `account` | an id that is a member or published a record: its card, its RSA login key, the minute of the last login or fetch of the card; `member` is 1, or 2 after the removal |
+/// | `account` | an id that is a member or published a record: its card, or its revocation in the place of the card and of the signed prekey, its RSA login key, the minute of the last login or fetch of the card; `member` is 1, or 2 after the removal. Each succession of an id has a row, under a hash |
 /// | `card_name` | the ids of accounts in other messengers by which a card is found, as 16 bytes of their SHA-256, since a minute |
 /// | `room` | the record of each room, by its door, with the key that published it |
 /// | `invitation` | tags and public keys of codes; `owner` is empty until the code is redeemed, and `inviter` is the member who made the code, or empty |

@@ -12,8 +12,10 @@ extension PreKeyPublication {
 }
 
 extension PreKeyBundle {
-    /// Returns the line of a bundle. `head` is its stored beginning, up to the value of the one-time prekey.
+    /// Returns the line of a bundle. `head` is its stored beginning, up to the value of the one-time prekey, or the whole line of
+    /// the revocation in place of the bundle.
     static func line(head: [UInt8], _ oneTime: PreKey?) -> [UInt8] {
+        if head.last == UInt8(ascii: "}") { return head }
         guard let oneTime else { return head + Array("null}".utf8) }
         let key = Base64.standard.encode(oneTime.key)
         return head + Array("{\"id\":\(oneTime.id),\"key\":\"\(key)\"}}".utf8)
@@ -36,10 +38,23 @@ extension StoreTransaction {
     /// Both numbers of an owner only increase. If the signed prekey is newer but the one-time prekeys are not, the
     /// owner lost the state after its last publication: the stored one-time prekeys are useless and are deleted.
     func publish(_ publication: PreKeyPublication, _ head: [UInt8]) throws(StoreError) -> Outcome {
-        let signedID = Int64(publication.signedPreKey.id)
+        try publish(
+            of: publication.owner, signed: Int64(publication.signedPreKey.id), head,
+            from: Int64(publication.oneTimeFrom), publication.oneTimePreKeys)
+    }
+
+    /// Puts a revocation in place of an owner's bundles.
+    func revokeKeys(of id: KeyID, _ line: [UInt8]) throws(StoreError) {
+        _ = try publish(of: id, signed: AccountUpdate.revokedKey, line, from: .max, [])
+    }
+
+    private func publish(
+        of id: KeyID, signed signedID: Int64, _ head: [UInt8], from oneTimeFrom: Int64,
+        _ oneTimePreKeys: [PreKeyBundle.PreKey]
+    ) throws(StoreError) -> Outcome {
         var owner: Owner
         var lostMark: Int64 = -1
-        if let known = try find(publication.owner) {
+        if let known = try find(id) {
             owner = known
             if signedID > owner.signedID {
                 try connection.run(
@@ -47,7 +62,7 @@ extension StoreTransaction {
                 )
                 owner.signed = try insert(head: head)
                 owner.signedID = signedID
-                if let first = publication.oneTimePreKeys.first, Int64(first.id) <= owner.mark {
+                if let first = oneTimePreKeys.first, Int64(first.id) <= owner.mark {
                     try dropOneTimePreKeys(of: owner, below: .max)
                     lostMark = owner.mark
                     owner.mark = Int64(first.id) - 1
@@ -60,13 +75,13 @@ extension StoreTransaction {
                 """
                 INSERT INTO prekey_owner (key, signed, signed_id, one_time_mark, minute)
                 VALUES (?, ?, ?, -1, ?)
-                """, publication.owner.publicKey, signed, signedID, minute)
+                """, id.publicKey, signed, signedID, minute)
             owner = Owner(
                 number: connection.lastRow, signed: signed, signedID: signedID, mark: -1)
         }
         // The owner no longer has the secrets of lower ones.
-        try dropOneTimePreKeys(of: owner, below: Int64(publication.oneTimeFrom))
-        try add(publication.oneTimePreKeys, to: &owner)
+        try dropOneTimePreKeys(of: owner, below: oneTimeFrom)
+        try add(oneTimePreKeys, to: &owner)
         owner.mark = max(owner.mark, lostMark)
         try connection.run(
             """

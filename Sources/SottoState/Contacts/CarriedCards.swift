@@ -55,7 +55,10 @@ extension StateTransaction {
     /// Returns the first 21 bits of a hash of the relay and the address on the card for a peer.
     private func ownRoute(for peer: KeyID) throws(StateError) -> Int64 {
         let address = try readableContact(id: peer)?.address
-        let text = (owner.relay ?? "") + "\n" + (address.map { hex($0.salt) } ?? "")
+        // The contacts of an identity that was replaced get the succession, although they have its card.
+        let succession = owner.succession.map { "\n" + $0.next.description } ?? ""
+        let text =
+            (owner.relay ?? "") + "\n" + (address.map { hex($0.salt) } ?? "") + succession
         return Int64((UInt32(bigEndianBytes: sha256(Array(text.utf8))[..<4]) ?? 0) >> 11)
     }
 }

@@ -37,8 +37,22 @@ public struct Contact: Sendable, Equatable {
     /// A different key that arrived under this name and was not accepted. Nothing is sent to the contact while it is
     /// set.
     public var changed: Card?
+    /// The id whose succession was the reason to accept this key, until the key is compared.
+    public var former: KeyID?
+    /// The reason for which nothing is sent to the key.
+    public var doubt: Doubt?
     /// When the contact was added.
     public let added: Timestamp
+
+    /// A reason to send nothing to a key, until another one is accepted or, except for a revoked one, it is compared.
+    public enum Doubt: String, Sendable {
+        /// Its owner revoked it.
+        case revoked
+        /// It was accepted because of a succession by an id that is revoked now.
+        case void
+        /// It was accepted because of a succession, and the old key signed another one too.
+        case fork
+    }
 
     /// The parts of the owner's profile that only some contacts see.
     public static let detailParts: Set<OwnerProfile.Part> = [.phone, .location]
@@ -83,10 +97,10 @@ public struct Contact: Sendable, Equatable {
     }
 
     /// The record: `{"v":1,"type":"contact-entry","name","id","trust","blocked","suite","receipts","typing",
-    /// "presence","seenDetails","repair","added","profiles","compared","address","formerAddresses","card","changed"}`. A card that was given as
+    /// "presence","seenDetails","repair","added","profiles","compared","address","formerAddresses","card","changed","former","doubt"}`. A card that was given as
     /// a URI is a string; an address is its salt, which is useless without the identity.
     public var record: JSONObject {
-        JSONObject([
+        var record = JSONObject([
             ("v", .integer(1)), ("type", .string("contact-entry")), ("name", .string(name)),
             ("id", .string(id.description)), ("trust", .string(trust.rawValue)),
             ("blocked", .bool(isBlocked)), ("suite", suite.map { .string($0.rawValue) }),
@@ -111,6 +125,9 @@ public struct Contact: Sendable, Equatable {
             ("card", card.map(Self.json)),
             ("changed", changed.map(Self.json)),
         ])
+        record["former"] = former.map { .string($0.description) }
+        record["doubt"] = doubt.map { .string($0.rawValue) }
+        return record
     }
 
     /// Reads a record. Returns `nil` if it is malformed or its card has a wrong signature.
@@ -148,6 +165,8 @@ public struct Contact: Sendable, Equatable {
         card = try fields["card"].optional?.value(Self.card)
         guard card == nil || card?.id == id else { throw .member("card") }
         changed = try fields["changed"].optional?.value(Self.card)
+        self.former = try fields["former"].optional?.keyID()
+        doubt = try fields["doubt"].optional?.text { Doubt(rawValue: $0) }
     }
 
     private static func address(_ value: JSON) -> SendAddress? {

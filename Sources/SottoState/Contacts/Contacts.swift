@@ -131,7 +131,7 @@ extension StateTransaction {
 
     /// Adds or replaces a contact. `formerID` is the id under which it was stored before, if the id changed.
     ///
-    /// Throws ``ContactError/nameTaken(_:)`` when another contact has the name.
+    /// Throws ``ContactError/nameTaken(_:)`` when another contact has the name, and ``ContactError/revoked(_:)`` for a revoked id.
     public func save(_ contact: Contact, formerID: KeyID? = nil) throws {
         if !contact.name.isEmpty {
             // The contact with the name need not be readable.
@@ -140,6 +140,9 @@ extension StateTransaction {
             ) { $0.bytes(0) }
             let own = ([contact.id] + [formerID].compactMap(\.self)).map(store.mark)
             if let holder, !own.contains(holder) { throw ContactError.nameTaken(contact.name) }
+        }
+        if !contact.name.isEmpty, contact.doubt != .revoked, try isRevoked(contact.id) {
+            throw ContactError.revoked(contact.id)
         }
         if let formerID, formerID != contact.id { try remove(id: formerID) }
         try noteForwarding(to: contact)
@@ -185,6 +188,8 @@ extension StateTransaction {
 public enum ContactError: Error, Sendable, Equatable {
     /// Another contact has this name.
     case nameTaken(String)
+    /// The owner of the id revoked it.
+    case revoked(KeyID)
 }
 
 extension ContactError: FailureError {
@@ -197,6 +202,10 @@ extension ContactError: FailureError {
                 hint:
                     "rename the other contact first: sotto contact rename \(shellWord(name)) \(shellWord(name + "-2"))"
             )
+        case .revoked(let id):
+            Failure(
+                .untrusted, "the id \(id) is revoked by its owner and is never used again",
+                hint: "ask its owner on another channel for a card of another id")
         }
     }
 }

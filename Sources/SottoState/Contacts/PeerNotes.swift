@@ -29,6 +29,8 @@ extension StateTransaction {
         case repeated
         /// When an envelope that could not be opened last claimed to be from the peer, in seconds.
         case unopened
+        /// When a relay was last asked for the revocation and the successions of the peer, in seconds.
+        case newsAsked = "news asked"
     }
 
     private func name(_ note: PeerNote, _ mark: [UInt8]) -> String {

@@ -14,6 +14,12 @@ extension StateTransaction {
         case unverified
         /// The contact sent another profile.
         case profile
+        /// The contact's old key signed that another one, `next`, replaces it. The user decides about it.
+        case keysUpdated = "keys_updated"
+        /// The contact's key was accepted because of a succession that counts no more.
+        case keysDoubtful = "keys-doubtful"
+        /// The owner of the contact's key revoked it.
+        case revoked
     }
 
     /// Adds a message about the contact `peer` to the conversation with it.

@@ -45,6 +45,10 @@ import Testing
                 .loginKey, LoginKeyRecord(nil, of: People.alice, issued: .now()).record, key,
                 { _ = try LoginKeyRecord(record: $0) }
             ),
+            (
+                .revocation, Revocation(of: People.alice, issued: .now()).record, key,
+                { _ = try Revocation(record: $0) }
+            ),
         ]
     }
 
@@ -155,7 +159,10 @@ import Testing
             (.change, [[body, message], [list("changes")], [list("changes"), list("groups")]]),
             (.room, [[frame]]), (.roomContent, [[]]), (.preKeys, [[frame]]),
             (.bundle, [[object("bundle"), list("bundles"), object("payload")]]),
-            (.loginKey, [[frame]]), (.envelope, [[inbox]]), (.message, [[], [list("messages")]]),
+            (.loginKey, [[frame]]),
+            (.succession, [[object("card")], [frame], [list("successions")]]),
+            (.revocation, [[frame], [object("revocation")]]), (.envelope, [[inbox]]),
+            (.message, [[], [list("messages")]]),
             (.body, [[message], [object("body"), list("versions"), exported]]),
             (.earlierBody, [[object("body"), list("history"), message]]),
         ]

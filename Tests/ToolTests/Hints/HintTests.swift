@@ -243,6 +243,36 @@ struct HintTests {
         "to remove them without a question: sotto history wipe --yes": "removes the identity",
         "To delete a message only here: sotto history delete": "the help of a subcommand",
         "sotto history --pinned prints the pinned messages.": "the help of a subcommand",
+        "… was accepted because this id signed it; compare the safety number: sotto contact show …":
+            "needs an accepted succession; RotationTests verify the contact",
+        "the key that is offered for … is revoked: sotto contact keep-key …":
+            "needs a succession; IdentityNewsTests revoke the new key",
+        "to keep that for ever: sotto recv --card … | sotto contact add":
+            "needs a relay with a revocation; RotationProgramTests run it",
+        "the mail of your former identity was not fetched, because it is locked: sotto keygen unlock …":
+            "asks for a passphrase on the terminal",
+        "… to your former identity arrived; to read: sotto recv --again… | sotto decrypt…":
+            "needs a relay; RotationProgramTests run it",
+        "the mail of your former identity was not fetched; to try it: sotto recv… | sotto decrypt…":
+            "needs a relay that is not there",
+        "a thief of the old key can sign one too: ask … on another channel, then: «acceptKeyCommand», or sotto contact keep-key …":
+            "needs a succession; RotationTests run both",
+        "compare the safety number with … on another channel: sotto contact show …":
+            "needs two successions; RotationTests make them",
+        "compare the safety number: sotto contact show …":
+            "needs an accepted succession; RotationTests compare the number",
+        "make a new one: sotto keygen -o FILE, and give its card to your contacts":
+            "has a name to fill in",
+        "sotto qr scan PHOTO | sotto send": "printed on paper",
+        "and give the same record to contacts: sotto qr scan PHOTO > FILE": "printed on paper",
+        "They take it with: sotto contact add FILE": "printed on paper",
+        "to print it again: sotto keygen rotate --again":
+            "needs an identity that was replaced; RotationTests print it",
+        "contacts do not know it yet; to publish it: sotto keygen rotate --again --send …":
+            "is printed on a terminal",
+        "to copy the contacts: sotto contact export -i … | sotto contact import -i …":
+            "RotationTests copy the contacts",
+        "to replace it: sotto keygen rotate -o FILE": "has a name to fill in",
         "encrypt a file or pipe, or messages": "a line of the list of tools",
         "send a message to a contact or a group": "a line of the list of tools",
         "decrypt a file or messages; print only authentic data": "a line of the list of tools",

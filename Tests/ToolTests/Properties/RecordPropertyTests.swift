@@ -259,6 +259,58 @@ import Testing
         }
     }
 
+    @Test func revocations() throws {
+        let scratch = TemporaryDirectory()
+        let store = try store(scratch)
+        let base = Revocation(of: author, issued: .now()).record
+        try check(
+            "revocation", make: { _ in base },
+            seal: { SignedRecord.sign(&$0, with: author.signingKey) },
+            accept: { _ = try Revocation(record: $0) }
+        ) { records in
+            for record in records {
+                let revocation = try Revocation(record: again(record))
+                #expect(revocation.record == record)
+                try store.transaction { transaction in
+                    _ = try transaction.take(.revocation(revocation), isGiven: true)
+                    #expect(try transaction.isRevoked(revocation.id))
+                }
+            }
+        }
+    }
+
+    @Test func successions() throws {
+        let scratch = TemporaryDirectory()
+        let store = try store(scratch)
+        let heir = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "heir")
+        let base = Succession(of: author, by: heir, issued: .now()).record
+        try check(
+            "succession", make: { _ in base },
+            seal: { record in
+                if var card = record["card"]?.object {
+                    SignedRecord.sign(&card, with: heir.signingKey)
+                    record["card"] = .object(card)
+                }
+                Succession.sign(&record, old: author.signingKey, new: heir.signingKey)
+            }, accept: { _ = try Succession(record: $0) }
+        ) { records in
+            for record in records {
+                let succession = try Succession(record: again(record))
+                #expect(succession.record == record)
+                // Each in a state without another one, because the first one counts.
+                try store.preview { transaction in
+                    try transaction.save(
+                        Contact(name: "author", id: author.id, card: author.card()))
+                    _ = try transaction.take(.succession(succession))
+                    #expect(try transaction.news(of: author.id).successions == [succession])
+                    let contact = try #require(try transaction.contact(id: author.id))
+                    #expect(contact.changed == succession.card)
+                    #expect(try Contact(record: again(contact.record)) == contact)
+                }
+            }
+        }
+    }
+
     @Test func envelopes() throws {
         let scratch = TemporaryDirectory()
         let store = try store(scratch)

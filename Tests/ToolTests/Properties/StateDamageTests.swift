@@ -33,6 +33,7 @@ import Testing
             needed: ["encrypt to carol", "decrypt from carol", "contact show carol"]),
         Table(
             name: "profile", columns: "peer", context: { .profile(peer: $0.bytes(1)) }, needed: []),
+        Table(name: "news", columns: "peer", context: { .news(peer: $0.bytes(1)) }, needed: []),
         Table(
             name: "conversation", columns: "number",
             context: { .conversation(number: $0.integer(1)) }, needed: []),
@@ -145,6 +146,9 @@ import Testing
                 profile.name = "Carol"
                 try transaction.keep(profile, of: id)
             }
+            let stranger = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "stranger")
+            _ = try transaction.take(
+                .revocation(Revocation(of: stranger, issued: .now())), isGiven: true)
             _ = try transaction.request(
                 Sample.record(to: alice.identity.id).serialized(), id: "request", from: mallory.id)
             _ = try transaction.receive([waiting], of: group, from: mallory.id)
@@ -217,8 +221,9 @@ import Testing
         #expect(Set(names) == Set(Self.tables.map(\.name)))
         return try Self.tables.flatMap { table in
             // These tables have no rowid.
-            let key = ["prekey", "group_member", "bundle", "reader", "profile", "chat"].contains(
-                table.name)
+            let key = ["prekey", "group_member", "bundle", "reader", "profile", "news", "chat"]
+                .contains(
+                    table.name)
             let rows = try alice.state { connection throws(StateError) in
                 try connection.rows(
                     """
@@ -241,7 +246,8 @@ import Testing
             (condition, values) = ("kind = \(kind) AND id = ?2", ([], id))
         case .groupMember(let group, let mark):
             (condition, values) = ("mark = ?1 AND group_id = ?2", (mark, group))
-        case .bundle(let mark), .profile(let mark): (condition, values) = ("peer = ?1", (mark, 0))
+        case .bundle(let mark), .profile(let mark), .news(let mark):
+            (condition, values) = ("peer = ?1", (mark, 0))
         case .chat(let mark): (condition, values) = ("mark = ?1", (mark, 0))
         case .reader(let mark): (condition, values) = ("mark = ?1", (mark, 0))
         default: (condition, values) = ("rowid = ?2", ([], row.rowID))
