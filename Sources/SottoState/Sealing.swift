@@ -11,6 +11,7 @@ extension IdentityStore {
         case conversation(number: Int64)
         case contact
         case profile(peer: [UInt8])
+        case deviceList(peer: [UInt8])
         case session(tag: [UInt8])
         case preKey(kind: Int64, id: Int64)
         case bundle(peer: [UInt8])
@@ -55,6 +56,7 @@ extension IdentityStore {
             case .conversation(let number): Array("conversation \(number) ".utf8)
             case .contact: Array("contact".utf8)
             case .profile(let peer): Array("profile".utf8) + peer
+            case .deviceList(let peer): Array("device list".utf8) + peer
             case .session(let tag): Array("session".utf8) + tag
             case .preKey(let kind, let id): Array("prekey \(kind) \(id) ".utf8)
             case .bundle(let peer): Array("bundle".utf8) + peer

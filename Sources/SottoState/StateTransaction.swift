@@ -20,6 +20,10 @@ public final class StateTransaction {
     /// The receiving chains from which messages are opened before their turn, by the tags of their sessions.
     var aheadChains: [[UInt8]: AheadChain] = [:]
     var contacts: [KeyID: Contact?] = [:]
+    /// The lists of devices that were read or kept, by their owners.
+    var deviceLists: [KeyID: DeviceList?] = [:]
+    /// Whether a list of devices is stored, after it was looked up.
+    var hasDeviceLists: Bool?
     /// The contacts by the addresses on their cards, after they were read.
     var cardAddresses: [KeyID: KeyID]?
     /// The peers to whom no further message of this transaction carries the owner's card.

@@ -70,8 +70,8 @@ struct ImportCommand: Program {
             return (file, false)
         }
         let reader = try SignedStreamReader(file)
-        guard reader.signer == identity.id.publicKey,
-            reader.audience == SignedStream.backupAudience(of: identity.id.description)
+        guard reader.signer == identity.device.publicKey,
+            reader.audience == SignedStream.backupAudience(of: identity.device.description)
         else {
             throw Failure(
                 .untrusted, "this is not a backup of this identity",

@@ -55,7 +55,7 @@ struct MailReception {
 
         init(of identity: Identity, lockTimeout: Double) throws {
             let directory = try StateDirectory.standard()
-            lock = try FileLock(path: directory.file(identity.id.description + ".recv-lock"))
+            lock = try FileLock(path: directory.file(identity.device.description + ".recv-lock"))
             guard lock.lock(timeout: lockTimeout) else {
                 throw Failure(
                     .tryAgain, "another recv is running for this identity",

@@ -30,6 +30,8 @@ public enum RecordForm: Sendable, CaseIterable {
     case preKeys
     /// A bundle of prekeys, type `bundle`.
     case bundle
+    /// A list of devices, type `devices`.
+    case devices
     /// A login key, type `login-key`.
     case loginKey
     /// An envelope, type `envelope`.
@@ -44,7 +46,7 @@ public enum RecordForm: Sendable, CaseIterable {
     /// The deepest nesting of arrays and objects; the record itself is 1.
     public var depth: Int {
         switch self {
-        case .card, .change, .room, .preKeys, .bundle, .loginKey, .earlierBody: 6
+        case .card, .change, .room, .preKeys, .bundle, .devices, .loginKey, .earlierBody: 6
         // An object, an array and a change or a card.
         case .roomContent, .envelope: 8
         // The same with the object of an earlier message, and its body.
@@ -57,7 +59,7 @@ public enum RecordForm: Sendable, CaseIterable {
     public var bytes: Int {
         switch self {
         case .card, .loginKey: 16 << 10
-        case .change: 24 << 10
+        case .change, .devices: 24 << 10
         case .room, .preKeys, .bundle, .envelope: 64 << 10
         case .roomContent: 44 << 10
         // A padded frame of 32,768 bytes, so that the envelope is below the relay's limit of 64 KiB.
@@ -68,7 +70,7 @@ public enum RecordForm: Sendable, CaseIterable {
     /// Whether a signature covers the canonical form (RFC 8785), so that all numbers are integers within ±(2⁵³ − 1).
     public var isSigned: Bool {
         switch self {
-        case .card, .change, .room, .preKeys, .loginKey: true
+        case .card, .change, .room, .preKeys, .devices, .loginKey: true
         case .roomContent, .bundle, .envelope, .message, .body, .earlierBody: false
         }
     }

@@ -27,6 +27,8 @@ public struct Card: Sendable, Hashable {
     public let relay: String?
     /// The mailbox to which the holder of this card sends mail, in place of the id: see ``SendAddress``.
     public let address: KeyID?
+    /// The person whose device has this card, or `nil` if the card is a person's. See ``DeviceList``.
+    public let owner: KeyID?
     /// The owner's accounts in other messengers, as the member `profiles` of the signed record. The core interprets only
     /// their ids, see ``accountNames``, and **does not verify that the accounts belong to the owner**.
     public let accounts: JSONObject
@@ -42,7 +44,8 @@ public struct Card: Sendable, Hashable {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("contact")),
             ("name", identity.name.isEmpty ? nil : .string(identity.name)),
-            ("id", .string(identity.id.description)),
+            ("id", .string(identity.device.description)),
+            ("owner", identity.owner.map { .string($0.description) }),
             ("age", .string(identity.ageKey.recipient.text)),
             ("pq", .string(identity.hybridKey.recipient.text)),
             ("relay", relay.map { .string($0) }),
@@ -52,15 +55,15 @@ public struct Card: Sendable, Hashable {
         ])
         SignedRecord.sign(&record, with: identity.signingKey)
         return Card(
-            id: identity.id, name: identity.name, age: identity.ageKey.recipient,
+            id: identity.device, name: identity.name, age: identity.ageKey.recipient,
             hybrid: identity.hybridKey.recipient, relay: relay, address: address,
-            accounts: accounts, issued: issued, record: record)
+            owner: identity.owner, accounts: accounts, issued: issued, record: record)
     }
 
     private init(
         id: KeyID, name: String, age: AgeX25519Recipient, hybrid: AgeHybridRecipient?,
-        relay: String?, address: KeyID?, accounts: JSONObject, issued: Timestamp?,
-        record: JSONObject?
+        relay: String?, address: KeyID?, owner: KeyID? = nil, accounts: JSONObject,
+        issued: Timestamp?, record: JSONObject?
     ) {
         self.id = id
         self.name = name
@@ -68,6 +71,7 @@ public struct Card: Sendable, Hashable {
         self.hybrid = hybrid
         self.relay = relay
         self.address = address
+        self.owner = owner
         self.accounts = accounts
         self.issued = issued
         self.record = record
@@ -91,12 +95,15 @@ public struct Card: Sendable, Hashable {
         let address = try fields["address"].optional?.keyID()
         // Nobody can log in to a mailbox whose id is no key.
         if let address, !isEd25519Key(address.publicKey) { throw .member("address") }
+        let id = try fields["id"].keyID()
+        let owner = try fields["owner"].optional?.keyID()
+        guard owner != id else { throw .member("owner") }
         self.init(
-            id: try fields["id"].keyID(), name: try fields["name"].optional?.text() ?? "",
+            id: id, name: try fields["name"].optional?.text() ?? "",
             age: try fields["age"].text { AgeX25519Recipient($0) },
             hybrid: try fields["pq"].optional?.text { AgeHybridRecipient($0) },
             relay: try fields["relay"].optional?.text(),
-            address: address,
+            address: address, owner: owner,
             accounts: try fields["profiles"].optional?.object() ?? JSONObject(),
             issued: try fields["issued"].optional?.time(), record: record)
     }

@@ -210,7 +210,7 @@ extension Recipients {
         let upload =
             readers.isEmpty
             ? nil : try job.upload(fromOwner: relay, &body) ?? uploadAgain(of: body)
-        let blob = upload?.record(to: transaction.owner.id)
+        let blob = upload?.record(to: transaction.owner.device)
         var lines: [JSONObject] = blob.map { [$0.record] } ?? []
         var sealedNames: [String] = []
         var failed: Set<KeyID> = []

@@ -132,7 +132,7 @@ package struct Recipients {
         let blobs = store == nil ? nil : try BlobFolder(directory: .standard())
         self.blobs = blobs
         groupFiles = blobs.flatMap { blobs in
-            identity.relay.map { GroupFileUploads(blobs, to: $0, of: identity.id) }
+            identity.relay.map { GroupFileUploads(blobs, to: $0, of: identity.device) }
         }
     }
 

@@ -22,13 +22,13 @@ struct Backup {
         let identity = history.store.owner
         let signed = try SignedStreamWriter(
             by: identity.signingKey,
-            audience: SignedStream.backupAudience(of: identity.id.description),
+            audience: SignedStream.backupAudience(of: identity.device.description),
             to: AgeFile.backupWriter(of: identity, passphrase: passphrase, to: output))
         let lines = Lines(signed)
         let store = history.store
         try lines.write([
             "v": .integer(1), "type": .string("history-backup"),
-            "id": .string(identity.id.description),
+            "id": .string(identity.device.description),
             "time": .string(Timestamp.now().description),
         ])
         for contact in try store.contacts() { try lines.write(contact.record) }

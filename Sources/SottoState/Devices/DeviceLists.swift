@@ -1,0 +1,87 @@
+public import Sotto
+import SottoDatabase
+
+/// The last list of devices of each person, and that of the owner.
+extension StateTransaction {
+    /// What became of a list of devices that arrived.
+    public enum TakenDevices: Sendable, Equatable {
+        /// The list is kept. `before` is the one that it replaced.
+        case kept(before: DeviceList?)
+        /// The list was known.
+        case known
+        /// A later list is known.
+        case older
+        /// Another list with the same number is known, which stays. Somebody else has the person's identity.
+        case fork
+    }
+
+    /// Returns the last list of devices of a person or of the owner; `nil` if none is known.
+    public func devices(of person: KeyID) throws(StateError) -> DeviceList? {
+        guard try hasDevices() else { return nil }
+        if let known = deviceLists[person] { return known }
+        let mark = store.mark(person)
+        let found = try connection.first("SELECT sealed FROM device_list WHERE peer = ?", mark) {
+            row throws(StateError) in
+            try deviceList(row.bytes(0), mark)
+        }
+        deviceLists[person] = .some(found)
+        return found
+    }
+
+    /// Returns the person of whom a device is that is not the first one; `nil` if no list names the device.
+    public func person(ofDevice device: KeyID) throws(StateError) -> KeyID? {
+        guard try hasDevices() else { return nil }
+        return try connection.first(
+            """
+            SELECT l.sealed, l.peer FROM device d JOIN device_list l ON l.peer = d.peer
+            WHERE d.mark = ?
+            """, store.mark(device)
+        ) { row throws(StateError) in
+            try deviceList(row.bytes(0), row.bytes(1)).owner
+        }
+    }
+
+    /// Keeps a list of devices, unless a later one is known.
+    @discardableResult
+    public func keep(_ list: DeviceList) throws(StateError) -> TakenDevices {
+        let known = try devices(of: list.owner)
+        guard list.supersedes(known) else {
+            guard let known else { return .older }
+            if list.isFork(of: known) { return .fork }
+            return list.seq == known.seq ? .known : .older
+        }
+        let mark = store.mark(list.owner)
+        try connection.run(
+            """
+            INSERT INTO device_list (peer, sealed) VALUES (?, ?)
+            ON CONFLICT (peer) DO UPDATE SET sealed = excluded.sealed
+            """, mark, store.seal(list.record.serialized(), .deviceList(peer: mark)))
+        try connection.run("DELETE FROM device WHERE peer = ?", mark)
+        for device in list.devices {
+            // A device can have been of another person before.
+            try connection.run(
+                "INSERT OR REPLACE INTO device (mark, peer) VALUES (?, ?)", store.mark(device.id),
+                mark)
+        }
+        deviceLists[list.owner] = .some(list)
+        hasDeviceLists = true
+        return .kept(before: known)
+    }
+
+    /// Whether a list is stored: without one, nothing about devices is read.
+    private func hasDevices() throws(StateError) -> Bool {
+        if let hasDeviceLists { return hasDeviceLists }
+        let found = try connection.exists("SELECT 1 FROM device_list LIMIT 1")
+        hasDeviceLists = found
+        return found
+    }
+
+    private func deviceList(_ sealed: [UInt8], _ mark: [UInt8]) throws(StateError) -> DeviceList {
+        guard
+            let record = try? JSON.object(
+                parsing: try store.unseal(sealed, .deviceList(peer: mark))),
+            let list = try? DeviceList(stored: record)
+        else { throw .unsealable(path: store.database.path) }
+        return list
+    }
+}
