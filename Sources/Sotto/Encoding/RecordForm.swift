@@ -58,8 +58,9 @@ public enum RecordForm: Sendable, CaseIterable {
     /// The most bytes: of the canonical form if the record is signed, else on one line.
     public var bytes: Int {
         switch self {
-        case .card, .loginKey: 16 << 10
-        case .change, .devices: 24 << 10
+        case .loginKey: 16 << 10
+        // A card with the cards of 7 devices, of 2.4 KiB each.
+        case .card, .change, .devices: 24 << 10
         case .room, .preKeys, .bundle, .envelope: 64 << 10
         case .roomContent: 44 << 10
         // A padded frame of 32,768 bytes, so that the envelope is below the relay's limit of 64 KiB.

@@ -29,6 +29,8 @@ public struct Card: Sendable, Hashable {
     public let address: KeyID?
     /// The person whose device has this card, or `nil` if the card is a person's. See ``DeviceList``.
     public let owner: KeyID?
+    /// The owner's devices beside the first one, or `nil` if the card names none.
+    public let devices: DeviceList?
     /// The owner's accounts in other messengers, as the member `profiles` of the signed record. The core interprets only
     /// their ids, see ``accountNames``, and **does not verify that the accounts belong to the owner**.
     public let accounts: JSONObject
@@ -39,7 +41,7 @@ public struct Card: Sendable, Hashable {
 
     static func signed(
         by identity: Identity, relay: String?, accounts: JSONObject, address: KeyID? = nil,
-        issued: Timestamp? = nil
+        issued: Timestamp? = nil, devices: DeviceList? = nil
     ) -> Card {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("contact")),
@@ -52,18 +54,20 @@ public struct Card: Sendable, Hashable {
             ("address", address.map { .string($0.description) }),
             ("profiles", accounts.members.isEmpty ? nil : .object(accounts)),
             ("issued", issued.map { .string($0.description) }),
+            ("devices", devices.map { .object($0.record) }),
         ])
         SignedRecord.sign(&record, with: identity.signingKey)
         return Card(
             id: identity.device, name: identity.name, age: identity.ageKey.recipient,
             hybrid: identity.hybridKey.recipient, relay: relay, address: address,
-            owner: identity.owner, accounts: accounts, issued: issued, record: record)
+            owner: identity.owner, devices: devices, accounts: accounts, issued: issued,
+            record: record)
     }
 
     private init(
         id: KeyID, name: String, age: AgeX25519Recipient, hybrid: AgeHybridRecipient?,
-        relay: String?, address: KeyID?, owner: KeyID? = nil, accounts: JSONObject,
-        issued: Timestamp?, record: JSONObject?
+        relay: String?, address: KeyID?, owner: KeyID? = nil,
+        devices: DeviceList? = nil, accounts: JSONObject, issued: Timestamp?, record: JSONObject?
     ) {
         self.id = id
         self.name = name
@@ -72,6 +76,7 @@ public struct Card: Sendable, Hashable {
         self.relay = relay
         self.address = address
         self.owner = owner
+        self.devices = devices
         self.accounts = accounts
         self.issued = issued
         self.record = record
@@ -84,12 +89,16 @@ public struct Card: Sendable, Hashable {
         } catch {
             throw .form(error)
         }
-        try self.init(stored: record)
+        try self.init(record, isVerified: false)
         guard SignedRecord.verify(record, by: id.publicKey) else { throw .signature }
     }
 
     /// Reads a contact record whose signature was verified before it was stored.
     package init(stored record: JSONObject) throws(CardError) {
+        try self.init(record, isVerified: true)
+    }
+
+    private init(_ record: JSONObject, isVerified: Bool) throws(CardError) {
         let fields = Fields<CardError>(record)
         try fields.header("contact")
         let address = try fields["address"].optional?.keyID()
@@ -98,12 +107,21 @@ public struct Card: Sendable, Hashable {
         let id = try fields["id"].keyID()
         let owner = try fields["owner"].optional?.keyID()
         guard owner != id else { throw .member("owner") }
+        let devices = try fields["devices"].optional?.value {
+            $0.object.flatMap {
+                try? isVerified ? DeviceList(stored: $0) : DeviceList(record: $0)
+            }
+        }
+        // A device has no devices, and a list is its owner's.
+        guard devices == nil || devices?.owner == id && owner == nil else {
+            throw .member("devices")
+        }
         self.init(
             id: id, name: try fields["name"].optional?.text() ?? "",
             age: try fields["age"].text { AgeX25519Recipient($0) },
             hybrid: try fields["pq"].optional?.text { AgeHybridRecipient($0) },
             relay: try fields["relay"].optional?.text(),
-            address: address, owner: owner,
+            address: address, owner: owner, devices: devices,
             accounts: try fields["profiles"].optional?.object() ?? JSONObject(),
             issued: try fields["issued"].optional?.time(), record: record)
     }

@@ -205,13 +205,14 @@ public final class Identity: Sendable {
     }
 
     /// Returns the signed public card, with `address` for the card's only holder. The default for `relay` is the
-    /// identity's relay. `accounts` are the owner's accounts in other messengers, with their proofs.
+    /// identity's relay. `accounts` are the owner's accounts in other messengers, with their proofs. The card of a device is not that
+    /// of the person.
     public func card(
         relay: String? = nil, address: SendAddress? = nil, accounts: JSONObject = JSONObject(),
-        issued: Timestamp? = nil
+        issued: Timestamp? = nil, devices: DeviceList? = nil
     ) -> Card {
         Card.signed(
             by: self, relay: relay ?? self.relay, accounts: accounts,
-            address: address?.id(of: self), issued: issued)
+            address: address?.id(of: self), issued: issued, devices: devices)
     }
 }

@@ -55,7 +55,9 @@ extension StateTransaction {
             """
             INSERT INTO device_list (peer, sealed) VALUES (?, ?)
             ON CONFLICT (peer) DO UPDATE SET sealed = excluded.sealed
-            """, mark, store.seal(list.record.serialized(), .deviceList(peer: mark)))
+            """, mark,
+            store.seal(
+                JSONObject([("list", .object(list.record))]).serialized(), .deviceList(peer: mark)))
         try connection.run("DELETE FROM device WHERE peer = ?", mark)
         for device in list.devices {
             // A device can have been of another person before.
@@ -68,6 +70,53 @@ extension StateTransaction {
         return .kept(before: known)
     }
 
+    /// Keeps the card of the person whose device this is, unless a later one is known. Returns `false` if it is not kept.
+    @discardableResult
+    public func keep(ownersCard card: Card) throws(StateError) -> Bool {
+        guard owner.owner == card.id, let record = card.record, let list = card.devices,
+            let issued = card.issued
+        else { return false }
+        if let known = try ownersCard()?.issued, known.seconds >= issued.seconds { return false }
+        switch try keep(list) {
+        case .older, .fork: return false
+        case .kept, .known: break
+        }
+        let mark = store.mark(card.id)
+        let own = JSONObject([("list", .object(list.record)), ("card", .object(record))])
+        try connection.run(
+            "UPDATE device_list SET sealed = ? WHERE peer = ?",
+            store.seal(own.serialized(), .deviceList(peer: mark)), mark)
+        return true
+    }
+
+    /// Returns the card of the person whose device this is; `nil` on the first device.
+    private func ownersCard() throws(StateError) -> Card? {
+        guard let owner = owner.owner, try hasDevices() else { return nil }
+        let mark = store.mark(owner)
+        return try connection.first("SELECT sealed FROM device_list WHERE peer = ?", mark) {
+            row throws(StateError) -> Card? in
+            try stored(row.bytes(0), mark)["card"]?.object.flatMap { try? Card(stored: $0) }
+        } ?? nil
+    }
+
+    /// Returns the card that others get of the owner, with the list of devices. `address` is the address of its only holder, who
+    /// learns of no devices: their mailboxes would link the holder's card with others.
+    ///
+    /// Another device than the first one has only the last card that it got.
+    public func ownCard(
+        address: SendAddress? = nil, issued: Timestamp? = nil
+    ) throws(StateError) -> Card {
+        if owner.owner != nil {
+            guard let card = try ownersCard() else {
+                throw .unsealable(path: store.database.path)
+            }
+            return card
+        }
+        return owner.card(
+            address: address, issued: issued,
+            devices: address == nil ? try devices(of: owner.id) : nil)
+    }
+
     /// Whether a list is stored: without one, nothing about devices is read.
     private func hasDevices() throws(StateError) -> Bool {
         if let hasDeviceLists { return hasDeviceLists }
@@ -77,11 +126,17 @@ extension StateTransaction {
     }
 
     private func deviceList(_ sealed: [UInt8], _ mark: [UInt8]) throws(StateError) -> DeviceList {
-        guard
-            let record = try? JSON.object(
-                parsing: try store.unseal(sealed, .deviceList(peer: mark))),
+        guard let record = try stored(sealed, mark)["list"]?.object,
             let list = try? DeviceList(stored: record)
         else { throw .unsealable(path: store.database.path) }
         return list
+    }
+
+    private func stored(_ sealed: [UInt8], _ mark: [UInt8]) throws(StateError) -> JSONObject {
+        let bytes = try store.unseal(sealed, .deviceList(peer: mark))
+        guard let record = try? JSON.object(parsing: bytes) else {
+            throw .unsealable(path: store.database.path)
+        }
+        return record
     }
 }
