@@ -24,6 +24,14 @@ public final class StateTransaction {
     var deviceLists: [KeyID: DeviceList?] = [:]
     /// Whether a list of devices is stored, after it was looked up.
     var hasDeviceLists: Bool?
+    /// The people of devices that were looked up.
+    var devicePeople: [KeyID: KeyID?] = [:]
+    /// Whether an item of another own device is taken, so that its changes are told no device.
+    var isTakingSync = false
+    /// Whether a read mark or a deletion of another own device waits for its message, after it was looked up.
+    var hasSyncAhead: Bool?
+    /// Whether the envelope of a copy for this device was opened before, after it was looked up.
+    var hasArrivedCopies: Bool?
     /// The contacts by the addresses on their cards, after they were read.
     var cardAddresses: [KeyID: KeyID]?
     /// The peers to whom no further message of this transaction carries the owner's card.

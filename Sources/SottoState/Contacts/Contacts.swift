@@ -142,6 +142,16 @@ extension StateTransaction {
             if let holder, !own.contains(holder) { throw ContactError.nameTaken(contact.name) }
         }
         if let formerID, formerID != contact.id { try remove(id: formerID) }
+        let isShared = try hasOtherDevices()
+        let before =
+            isShared || contact.card?.devices != nil ? try readableContact(id: contact.id) : nil
+        if let list = contact.card?.devices, contact.card?.record != before?.card?.record {
+            switch try keep(list) {
+            case .kept, .known: break
+            case .older: throw ContactError.olderDevices(contact.name)
+            case .fork: throw ContactError.forkedDevices(contact.name)
+            }
+        }
         try noteForwarding(to: contact)
         // The sender of an opened message waits no more.
         if !contact.name.isEmpty { try forgetCard(of: contact.id) }
@@ -157,10 +167,14 @@ extension StateTransaction {
             store.seal(contact.record.serialized(), .contact))
         contacts[contact.id] = contact
         hasAnyContact = nil
+        if isShared { try tellDevices(contact, before: before) }
     }
 
     /// Removes a contact with its profile. Its opened messages and its sessions stay.
     public func remove(id: KeyID) throws(StateError) {
+        if try hasOtherDevices(), try readableContact(id: id) != nil {
+            try tellDevices(.contact(id, .removed))
+        }
         try connection.run("DELETE FROM contact WHERE peer = ?", store.mark(id))
         try removeProfile(of: id)
         contacts[id] = .some(nil)
@@ -185,6 +199,10 @@ extension StateTransaction {
 public enum ContactError: Error, Sendable, Equatable {
     /// Another contact has this name.
     case nameTaken(String)
+    /// The card of the contact with this name has a list of devices before the known one.
+    case olderDevices(String)
+    /// The card of the contact with this name has another list of devices with the number of the known one.
+    case forkedDevices(String)
 }
 
 extension ContactError: FailureError {
@@ -197,6 +215,16 @@ extension ContactError: FailureError {
                 hint:
                     "rename the other contact first: sotto contact rename \(shellWord(name)) \(shellWord(name + "-2"))"
             )
+        case .olderDevices(let name):
+            Failure(
+                .untrusted,
+                "the card of \(name) has a list of devices that is older than the known one",
+                hint: "ask \(name) for a new card")
+        case .forkedDevices(let name):
+            Failure(
+                .untrusted,
+                "two lists of the devices of \(name) have one number: somebody else may have the keys of \(name)",
+                hint: "ask \(name) in another way, and compare the safety numbers")
         }
     }
 }

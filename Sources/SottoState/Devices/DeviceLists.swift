@@ -31,15 +31,32 @@ extension StateTransaction {
     /// Returns the person of whom a device is that is not the first one; `nil` if no list names the device.
     public func person(ofDevice device: KeyID) throws(StateError) -> KeyID? {
         guard try hasDevices() else { return nil }
-        return try connection.first(
+        if let known = devicePeople[device] { return known }
+        let found = try person(ofDevice: device, isRemoved: false)
+        devicePeople[device] = .some(found)
+        return found
+    }
+
+    /// Returns the person who removed a device from the list; `nil` for another one.
+    public func person(ofRemovedDevice device: KeyID) throws(StateError) -> KeyID? {
+        try hasDevices() ? person(ofDevice: device, isRemoved: true) : nil
+    }
+
+    private func person(
+        ofDevice device: KeyID, isRemoved: Bool
+    ) throws(StateError) -> KeyID? {
+        try connection.first(
             """
             SELECT l.sealed, l.peer FROM device d JOIN device_list l ON l.peer = d.peer
-            WHERE d.mark = ?
-            """, store.mark(device)
+            WHERE d.mark = ? AND d.removed = ?
+            """, store.mark(device), isRemoved
         ) { row throws(StateError) in
             try deviceList(row.bytes(0), row.bytes(1)).owner
         }
     }
+
+    /// The most removed devices of a person that are known.
+    private static let removedDevices: Int64 = 256
 
     /// Keeps a list of devices, unless a later one is known.
     @discardableResult
@@ -58,15 +75,26 @@ extension StateTransaction {
             """, mark,
             store.seal(
                 JSONObject([("list", .object(list.record))]).serialized(), .deviceList(peer: mark)))
-        try connection.run("DELETE FROM device WHERE peer = ?", mark)
+        try connection.run("UPDATE device SET removed = 1 WHERE peer = ?", mark)
         for device in list.devices {
             // A device can have been of another person before.
             try connection.run(
-                "INSERT OR REPLACE INTO device (mark, peer) VALUES (?, ?)", store.mark(device.id),
-                mark)
+                "INSERT OR REPLACE INTO device (mark, peer, removed) VALUES (?, ?, 0)",
+                store.mark(device.id), mark)
+        }
+        let removed = try connection.integer(
+            "SELECT count(*) FROM device WHERE peer = ? AND removed = 1", mark)
+        if removed > Self.removedDevices {
+            try connection.run(
+                """
+                DELETE FROM device WHERE mark IN
+                    (SELECT mark FROM device WHERE peer = ? AND removed = 1 LIMIT ?)
+                """, mark, removed - Self.removedDevices)
         }
         deviceLists[list.owner] = .some(list)
+        devicePeople = [:]
         hasDeviceLists = true
+        if list.owner == owner.id { try noteOwnDevices(list) }
         return .kept(before: known)
     }
 
@@ -118,7 +146,7 @@ extension StateTransaction {
     }
 
     /// Whether a list is stored: without one, nothing about devices is read.
-    private func hasDevices() throws(StateError) -> Bool {
+    func hasDevices() throws(StateError) -> Bool {
         if let hasDeviceLists { return hasDeviceLists }
         let found = try connection.exists("SELECT 1 FROM device_list LIMIT 1")
         hasDeviceLists = found
