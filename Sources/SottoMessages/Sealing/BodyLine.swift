@@ -42,11 +42,24 @@ extension MessageBody {
         case .system("unverified"): "[the key of this contact is no longer verified]"
         case .system("call"): "[\(CallWords.of(record))]"
         case .system("profile"): "[this contact changed the profile: \(profileChanges)]"
+        case .system("devices"): "[\(deviceChanges)]"
         case .system(let event): "[\(event)]"
         case .unknown(let type):
             "[unsupported message of type \(Self.shown(type: type))]"
                 + (extra["text"]?.string.map { " " + $0 } ?? "")
         }
+    }
+
+    /// The new and the removed devices that the event `devices` names. Their owner chose the names.
+    private var deviceChanges: String {
+        let added = (extra["added"]?.array ?? []).compactMap(\.object).map { device in
+            "uses a new device, \(Self.shown(name: device["name"]?.string ?? "?")), since \(device["since"]?.string ?? "?")"
+        }
+        let removed = (extra["removed"]?.array ?? []).compactMap(\.string).map {
+            "removed the device \(Self.shown(name: $0))"
+        }
+        let all = (added + removed).joined(separator: "; ")
+        return all.isEmpty ? "the list of devices changed" : "this contact \(all)"
     }
 
     /// The parts of a profile that the event `profile` names.

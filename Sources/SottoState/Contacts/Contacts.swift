@@ -147,7 +147,10 @@ extension StateTransaction {
             isShared || contact.card?.devices != nil ? try readableContact(id: contact.id) : nil
         if let list = contact.card?.devices, contact.card?.record != before?.card?.record {
             switch try keep(list) {
-            case .kept, .known: break
+            case .known: break
+            case .kept(let known):
+                // The first list of a new contact is no news.
+                if before != nil { try recordDevices(list, before: known) }
             case .older: throw ContactError.olderDevices(contact.name)
             case .fork: throw ContactError.forkedDevices(contact.name)
             }

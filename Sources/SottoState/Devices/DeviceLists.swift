@@ -118,7 +118,7 @@ extension StateTransaction {
     }
 
     /// Returns the card of the person whose device this is; `nil` on the first device.
-    private func ownersCard() throws(StateError) -> Card? {
+    func ownersCard() throws(StateError) -> Card? {
         guard let owner = owner.owner, try hasDevices() else { return nil }
         let mark = store.mark(owner)
         return try connection.first("SELECT sealed FROM device_list WHERE peer = ?", mark) {

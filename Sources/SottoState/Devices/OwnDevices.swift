@@ -33,8 +33,8 @@ extension StateTransaction {
         var others = list.devices.filter { $0.id != owner.device }.map {
             OwnDevice(card: $0.card, name: $0.name, state: $0.state)
         }
-        if owner.owner != nil {
-            others.insert(OwnDevice(card: try ownCard(), name: nil, state: .full), at: 0)
+        if owner.owner != nil, let card = try ownersCard() {
+            others.insert(OwnDevice(card: card, name: nil, state: .full), at: 0)
         }
         return others
     }
@@ -87,10 +87,17 @@ extension StateTransaction {
         try queue("message \(number)", reference, isForNew: true)
     }
 
-    /// Passes a received message on to the other devices. Only the first device does so.
-    package func passOn(message number: Int64) throws(StateError) {
-        guard owner.owner == nil else { return }
-        try tellDevices(message: number)
+    /// Passes a received message on to the other devices, if its sender did not know their present list. Only the first device does
+    /// so. `number` is that of the message.
+    package func passOn(_ message: Message, number: Int64) throws(StateError) {
+        guard owner.owner == nil, message.authenticated, message.group == nil,
+            let from = message.from, from != owner.id, Envelope.isID(message.id),
+            try hasOtherDevices(), message.list != (try devices(of: owner.id)?.seq)
+        else { return }
+        switch MessageBody(local: message.body)?.kind {
+        case .system, .other, .history, .typing, .presence, .call, nil: return
+        default: try tellDevices(message: number)
+        }
     }
 
     private func nextCounter() throws(StateError) -> Int64 {
