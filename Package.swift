@@ -335,7 +335,8 @@ let package = Package(
             name: "programs",
             dependencies: [
                 "bridge", "chat", "compose", "contact", "decrypt", "device", "encrypt",
-                "fingerprint", "group", "history", "keygen", "pad", "qr", "qr-scan", "recv", "relay", "send",
+                "fingerprint", "group", "history", "keygen", "pad", "qr", "qr-scan", "recv",
+                "relay", "send",
                 "sotto",
             ], swiftSettings: strict),
         .target(
