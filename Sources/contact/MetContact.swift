@@ -160,12 +160,3 @@ extension Contact {
     /// The name in messages, or the beginning of the id of one who is only blocked.
     fileprivate var shownName: String { name.isEmpty ? id.short + "…" : name }
 }
-
-extension RelayURL {
-    /// `HOST` or `HOST:PORT` for the long form of a code, or `nil` for a relay behind a web server, which needs more.
-    fileprivate var meetingAddress: String? {
-        guard path == "/" else { return nil }
-        let port = ":7667"
-        return name.hasSuffix(port) ? String(name.dropLast(port.count)) : name
-    }
-}

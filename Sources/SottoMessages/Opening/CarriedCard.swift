@@ -64,9 +64,10 @@ extension StateTransaction {
             let isSame =
                 stored.record != nil && card.relay == stored.relay
                 && card.address == stored.address && card.name == stored.name
+                && (card.devices == nil || card.devices?.seq == stored.devices?.seq)
             if isSame { return }
         }
-        guard try addressFailure(of: card) == nil else { return }
+        guard try refusal(of: card) == nil else { return }
         contact.keep(card)
         try save(contact)
     }

@@ -157,6 +157,7 @@ extension StateTransaction {
             store.seal(contact.record.serialized(), .contact))
         contacts[contact.id] = contact
         hasAnyContact = nil
+        if let list = contact.card?.devices { try take(devices: list) }
     }
 
     /// Removes a contact with its profile. Its opened messages and its sessions stay.

@@ -14,6 +14,12 @@ extension StateTransaction {
         case unverified
         /// The contact sent another profile.
         case profile
+        /// The contact uses another device.
+        case deviceAdded = "device-added"
+        /// The contact removed a device.
+        case deviceRemoved = "device-removed"
+        /// The contact's key signed two lists of devices with one number.
+        case deviceFork = "device-fork"
     }
 
     /// Adds a message about the contact `peer` to the conversation with it.
