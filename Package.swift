@@ -311,7 +311,8 @@ let package = Package(
         program(
             "group", ["SottoState", "SottoContacts", "SottoMessages", "SottoWire"],
             link: fullyStatic),
-        program("device", ["SottoState", "SottoContacts", "SottoMessages"], link: fullyStatic),
+        program(
+            "device", ["SottoState", "SottoContacts", "SottoMessages", "SottoWire"], link: fullyStatic),
         program(
             "fingerprint", ["SottoState", "SottoContacts", "SottoMessages"], link: fullyStatic),
         program(

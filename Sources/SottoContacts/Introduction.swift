@@ -69,13 +69,15 @@ extension StateTransaction {
     /// Returns the failure for a card that no contact can have, or `nil`: one for which ``addressFailure(of:)`` or
     /// ``deviceFailure(of:)`` has a reason.
     package func refusal(of card: Card?) throws(StateError) -> Failure? {
-        try addressFailure(of: card) ?? deviceFailure(of: card)
+        if let failure = try addressFailure(of: card) { return failure }
+        return try deviceFailure(of: card)
     }
 
     /// Returns the failure for the card of a device, and for a card whose list of devices is older than the known one or contradicts it.
     package func deviceFailure(of card: Card?) throws(StateError) -> Failure? {
         guard let card else { return nil }
-        if let person = try card.owner ?? self.person(ofDevice: card.id) {
+        let known = try card.owner == nil ? person(ofDevice: card.id) : card.owner
+        if let person = known {
             let contact = try readableContact(id: person)
             let whose = person == owner.id ? "yours" : contact?.argument ?? person.short + "…"
             return Failure(
@@ -85,14 +87,14 @@ extension StateTransaction {
                     : "get the card of the person: \(cardLookupCommand(person, relay: card.relay))"
             )
         }
-        guard let list = card.devices, let known = try devices(of: list.owner) else { return nil }
-        if list.isFork(of: known) {
+        guard let list = card.devices, let before = try devices(of: list.owner) else { return nil }
+        if list.isFork(of: before) {
             return Failure(
                 .untrusted,
                 "the card names other devices than the known card, under the same number: somebody else can have the key of \(card.id.short)…",
                 hint: "ask its owner on another channel; nothing was changed")
         }
-        guard list.seq < known.seq else { return nil }
+        guard list.seq < before.seq else { return nil }
         return Failure(
             .untrusted, "the card has an earlier list of devices than the known card",
             hint: "get the present card: \(cardLookupCommand(card.id, relay: card.relay))")

@@ -1,6 +1,6 @@
 import Glibc
 package import Sotto
-package import SottoTool
+import SottoTool
 package import SottoWire
 
 /// A code that the other person said.
@@ -101,6 +101,9 @@ package final class MeetingTable {
         try output.writeLine(
             MeetingRecord(number: number, relay: relay.text, .message(message)).record)
     }
+
+    /// Prints a record for `send` that is no message of the meeting.
+    package func send(record: JSONObject) throws { try output.writeRecord(record) }
 
     /// Returns the result of `body`. If it fails, the meeting is ended on both sides.
     package func endingIfFailed<T: ~Copyable>(_ body: () throws -> T) throws -> T {

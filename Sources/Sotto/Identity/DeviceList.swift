@@ -155,11 +155,19 @@ extension DeviceList.Device {
         self.init(card: card, name: name, added: added, state: state)
     }
 
-    /// Whether a text can be the name of a device: 1 to ``DeviceList/nameBytes`` bytes without control characters, and without
+    /// The kinds of characters that a name cannot have: they are invisible, or change the direction or the line.
+    private static let refused: Set<Unicode.GeneralCategory> = [
+        .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned,
+    ]
+
+    /// Whether a text can be the name of a device: 1 to ``DeviceList/nameBytes`` bytes of characters that can be seen, and no
     /// spaces at its ends.
     public static func isName(_ text: String) -> Bool {
         (1...DeviceList.nameBytes).contains(text.utf8.count)
-            && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+            && text.unicodeScalars.allSatisfy {
+                !refused.contains($0.properties.generalCategory)
+                    && !$0.properties.isDefaultIgnorableCodePoint
+            }
             && text.first?.isWhitespace == false && text.last?.isWhitespace == false
     }
 }

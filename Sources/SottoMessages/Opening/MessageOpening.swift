@@ -342,6 +342,14 @@ final class MessageOpening<Input: MessageInput> {
                 repair: message, isAccepted: verdict == .accepted, (repeatID, attempt.digest),
                 transaction)
         }
+        if message.isAboutDevices {
+            if !isPreview, verdict == .accepted, let step { try transaction.keep(step) }
+            if !isPreview { try transaction.forgetRequest(id: attempt.id) }
+            guard verdict == .accepted, message.authenticated, message.group == nil else {
+                return .dropped
+            }
+            return try take(devices: message, id: attempt.id, transaction)
+        }
         if let body, verdict == .accepted {
             return try take(
                 body, message, isAdmitted: isAdmitted, step,

@@ -13,8 +13,10 @@ extension RecipientDirectory {
         for destination: Destination, with body: JSONObject,
         _ extra: [(name: String, value: JSON)], _ transaction: StateTransaction
     ) throws -> JSONObject? {
-        guard let person = destination.recipient, destination.takesCard, person.id != own,
-            try transaction.lacksCard(person.id), (try? MessageBody(body))?.isContent == true,
+        let isAnnouncement = body["type"]?.string == DeviceBody.type
+        guard let person = destination.recipient, destination.takesCard,
+            try isAnnouncement || person.id != own && transaction.lacksCard(person.id)
+                && (try? MessageBody(body))?.isContent == true,
             let card = try ownCard(for: person.id, transaction)
         else { return nil }
         let length = card.serialized().count
@@ -41,7 +43,7 @@ extension RecipientDirectory {
             throw error
         }
         if let made = ownCards[address] { return made }
-        let card = try book.identity().card(address: address, issued: .now())
+        let card = try transaction.ownCard(address: address, issued: .now())
         ownCards[address] = card.record
         return card.record
     }
