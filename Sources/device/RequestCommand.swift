@@ -57,12 +57,9 @@ struct RequestCommand: Program {
     }
 
     func execute() throws {
-        var saving = SavingOptions()
-        saving.output = try output ?? IdentityFile.defaultPath()
-        saving.protect = true
-        saving.passphrase = passphrase
-        saving.quiet = quiet
-        let destination = try saving.open(tool: DeviceTool.toolName)
+        let destination = try SavingOptions.open(
+            output ?? IdentityFile.defaultPath(), protect: true, passphrase: passphrase,
+            tool: DeviceTool.toolName, quiet: quiet)
         let seed = SecretBytes(randomCount: 32)
         try readyDescriptor.map { try MeetingTable.sayReady(nil, to: $0) }
         let table = try MeetingTable(holdsInterrupt: readyDescriptor != nil)
@@ -79,7 +76,7 @@ struct RequestCommand: Program {
         guard try store.transaction({ try $0.keep(ownersCard: card) }) else {
             throw Failure(.bug, "the card of the owner was not kept")
         }
-        try saving.save(device, to: destination)
+        try destination.save(device)
         guard !quiet else { return }
         let who = card.name.isEmpty ? card.id.short + "…" : card.name
         Terminal.note("this machine is now \(name), a device of \(who)")

@@ -94,6 +94,10 @@ public struct DeviceList: Sendable, Hashable {
 
     /// Reads a list and verifies its signature and those of the devices' cards.
     public init(record: JSONObject) throws(DeviceListError) {
+        // The limit is named before the length of the record.
+        guard record["devices"]?.array?.count ?? 0 <= Self.mostDevices else {
+            throw .tooMany(limit: Self.mostDevices)
+        }
         do throws(RecordFormError) {
             try RecordForm.devices.canonical(record)
         } catch {
@@ -115,7 +119,6 @@ public struct DeviceList: Sendable, Hashable {
         seq = try fields["seq"].integer(in: 1...JSON.largestSafeInteger)
         issued = try fields["issued"].time()
         let count = record["devices"]?.array?.count ?? 0
-        guard count <= Self.mostDevices else { throw .tooMany(limit: Self.mostDevices) }
         devices = try fields["devices"].list { (field) throws(DeviceListError) in
             try field.value { Device($0, of: owner, isVerified: isVerified) }
         }
