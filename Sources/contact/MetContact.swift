@@ -24,7 +24,7 @@ struct MetContact {
         guard let answer = try table.next() else { throw Failure(.alone) }
         if answer == .end { throw Failure(.byOther) }
         let keys = try table.endingIfFailed { try initiator.keys(answer) }
-        try table.send(keys.seal(ownCard))
+        try table.send(keys.seal(ownCard()))
         guard let last = try table.next() else { throw Failure(.halfway(byOther: false)) }
         if last == .end { throw Failure(.halfway(byOther: true)) }
         let card = try table.endingIfFailed { try keys.open(last) }
@@ -53,10 +53,13 @@ struct MetContact {
             table.releaseInterrupt()
             try store(card)
         }
-        try table.send(keys.seal(ownCard))
+        try table.send(keys.seal(ownCard()))
     }
 
-    private var ownCard: Card { open.identity.card(issued: .now()) }
+    private func ownCard() throws -> Card {
+        try open.book.store()?.preview { try $0.ownCard(issued: .now()) }
+            ?? open.identity.card(issued: .now())
+    }
 
     private func show(_ code: borrowing MeetingCode, _ relay: RelayURL) throws {
         try Terminal.tell("Say this code to the other person:")
