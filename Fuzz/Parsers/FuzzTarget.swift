@@ -23,7 +23,7 @@ package struct FuzzTarget: Sendable {
         senderKey, messageFlow, whisper2, whisper2URL, whisper2Attachment, mercurio, mercurioKey,
         keptSession, ownFile, tampered, ageHeader, stanza, sshKey, minisign, codePart, picture,
         codeText, scanRecord, profiles, chat, chatScreen, frame, lines, relayURL, directory,
-        groupChange, groupBody, groupCopy, groupChain, room, meeting,
+        groupChange, groupBody, groupCopy, groupChain, room, meeting, devices,
     ]
 
     /// The recipient of the inputs. Its words are those of sixteen zero bytes and are public.

@@ -56,12 +56,7 @@ extension StateTransaction {
         guard !contact.name.isEmpty, let card = Card.carried(record, by: contact.id),
             contact.hasKeys(of: card), card.supersedes(contact.card)
         else { return }
-        // A message can be on its way for longer than a list of devices is the last one.
-        if let list = card.devices, let known = try devices(of: card.id), list != known,
-            !list.supersedes(known)
-        {
-            return
-        }
+        if let list = card.devices { try take(devices: list) }
         if let stored = contact.card {
             guard stored.accounts.members.isEmpty, card.relay != nil || stored.relay == nil else {
                 return
@@ -70,10 +65,10 @@ extension StateTransaction {
             let isSame =
                 stored.record != nil && card.relay == stored.relay
                 && card.address == stored.address && card.name == stored.name
-                && card.devices?.seq == stored.devices?.seq
+                && (card.devices == nil || card.devices?.seq == stored.devices?.seq)
             if isSame { return }
         }
-        guard try addressFailure(of: card) == nil else { return }
+        guard try refusal(of: card) == nil else { return }
         contact.keep(card)
         try save(contact)
     }

@@ -1,156 +1,221 @@
-import Sotto
+package import Sotto
 import SottoContacts
-import SottoState
+package import SottoState
 import SottoTool
 
-/// Messages of devices: of those of other people, and of the owner's own.
+/// Takes lists of devices, the decisions of own devices, and the contacts for a new own device.
 extension MessageOpening {
-    /// Puts the person in place of the device that sent a message, as a list of devices says: a known one, or the one on the card of
-    /// the person that the message carries. A device that is on no list stays what it is.
-    ///
-    /// Throws a failure with status 12 for a device that was removed, and for a list that is older than the known one.
-    func takeDevice(
-        of message: inout Message, _ transaction: StateTransaction
-    ) throws {
-        guard message.authenticated, message.legacy == nil, let sender = message.from else {
-            return
-        }
-        let owner = transaction.owner
-        if message.to == owner.device { message.to = owner.id }
-        guard sender != owner.id else { return }
-        let known = try sender == owner.device ? owner.id : transaction.person(ofDevice: sender)
-        if let known {
-            message.device = sender
-            message.from = known
-            return
-        }
-        let card = message.card.flatMap { try? Card(record: $0) }
-        guard let card, card.id != sender, let list = card.devices, list.device(sender) != nil else {
-            guard try transaction.person(ofRemovedDevice: sender) == nil else {
-                throw Failure.removedDevice
-            }
-            return
-        }
-        guard list.supersedes(try transaction.devices(of: card.id)) else {
-            throw Failure.removedDevice
-        }
-        if card.id == owner.id {
-            // Only the first device signs lists, and the others get them from it or with its card.
-            guard try transaction.keep(ownersCard: card) else { throw Failure.foreignList }
-        }
-        message.device = sender
-        message.from = card.id
-    }
-
-    /// Keeps the owner's card that another device of the owner sent.
-    func takeOwnersCard(of message: Message, _ transaction: StateTransaction) throws(StateError) {
-        guard message.from == transaction.owner.id,
-            let card = message.card.flatMap({ try? Card(record: $0) })
-        else { return }
-        try transaction.keep(ownersCard: card)
-    }
-
-    /// Takes the items in a body `sync`. Returns `nil` for another message. That of anybody but another device of the owner is
-    /// refused (12).
-    func open(
-        syncIn message: Message, _ step: StateTransaction.Step?,
-        _ envelope: (id: String, digest: [UInt8]), _ transaction: StateTransaction
-    ) throws -> OpenedLine? {
-        guard message.body["type"]?.string == SyncBody.type else { return nil }
-        let owner = transaction.owner
-        let sender = message.device ?? owner.id
-        guard message.authenticated, message.from == owner.id, message.legacy == nil,
-            sender != owner.device
-        else { return .failed(.foreignSync, id: envelope.id, isFinal: true) }
-        if isPreview {
-            if let step { try transaction.preview(step) }
-            return .dropped
-        }
-        if let step { try transaction.keep(step) }
-        try transaction.forgetRequest(id: envelope.id)
-        try transaction.noteArrival(ofCopy: envelope.id, envelope.digest, of: 0)
-        try takeOwnersCard(of: message, transaction)
-        if let time = message.time { try transaction.noteAnswer(of: sender, sent: time) }
-        let state =
-            sender == owner.id
-            ? DeviceList.State.full
-            : try transaction.devices(of: owner.id)?.device(sender)?.state ?? .new
-        var lines: [OpenedLine] = []
-        for item in try SyncBody.items(of: message.body) {
-            let line = try caught(envelope.id, item.mapError { $0.failure }, transaction) { item in
-                // A later version can have more kinds.
-                guard let item else { return .dropped }
-                return try take(item, from: sender, state, transaction)
-            }
-            if case .dropped = line { continue }
-            lines.append(line)
-        }
-        guard let first = lines.first else { return .dropped }
-        repeated += lines.dropFirst()
-        return first
-    }
-
-    private func take(
-        _ item: SyncItem, from sender: KeyID, _ state: DeviceList.State,
-        _ transaction: StateTransaction
-    ) throws -> OpenedLine {
-        if case .contact(_, .name(let name)) = item.change, !name.isEmpty {
-            guard try ContactName.checked(name) == name else { throw SyncError.member("name").failure }
-        }
-        switch try transaction.take(item, from: sender, state) {
-        case .taken: return .dropped
-        case .received(let message, let number):
-            let (known, verdict) = try senderPolicy.recall(message.record, transaction)
-            return verdict == .blocked ? .dropped : .message(known, number: number, seen: false)
-        case .different: throw Failure.differentOnDevices
-        case .refused: throw SyncError.member("items").failure
-        }
-    }
-
-    /// Takes the announcement of a changed list of devices, whose session step is kept. Its card is kept. Returns the line with the
-    /// change in words.
+    /// Returns the line of a body `devices` or `welcome`. What is known is dropped, so that a repeated message changes and prints
+    /// nothing.
     func take(
-        devicesOf message: Message, isAccepted: Bool,
-        _ envelope: (id: String, digest: [UInt8]), _ transaction: StateTransaction
+        devices message: Message, id: String, _ transaction: StateTransaction
     ) throws -> OpenedLine {
-        guard isAccepted, message.authenticated, message.group == nil, let person = message.from
-        else { return .dropped }
-        let before = try transaction.devices(of: person)
-        let carried = message.card.flatMap { try? Card(record: $0) }?.devices
-        guard !isPreview else { return .dropped }
-        try takeOwnersCard(of: message, transaction)
-        try transaction.take(answer: message)
-        try transaction.noteArrival(ofCopy: envelope.id, envelope.digest, of: 0)
-        guard let after = try transaction.devices(of: person) else { return .dropped }
-        if let carried, carried.isFork(of: after) { throw Failure.forkedList }
-        guard after != before else { return .dropped }
-        var shown = message
-        shown.body = StateTransaction.body(of: after, before: before)
-        return .message(shown, number: nil, seen: false)
+        let isOwn = message.from == transaction.owner.id
+        do throws(Failure) {
+            guard isOwn else { return try take(contactsDevices: message, transaction) }
+            return transaction.owner.owner == nil
+                ? try take(decision: message, transaction)
+                : try take(ownDevices: message, transaction)
+        } catch where error.status == .untrusted {
+            // It stays untrusted: another attempt cannot change it.
+            return .failed(error, id: id, isFinal: true)
+        }
+    }
+
+    /// The list of a contact.
+    private func take(
+        contactsDevices message: Message, _ transaction: StateTransaction
+    ) throws(Failure) -> OpenedLine {
+        try state { () throws -> OpenedLine in
+            guard let sender = message.from, let card = message.carriedCard, let list = card.devices,
+                message.body["type"]?.string == DeviceBody.type,
+                let contact = try transaction.contact(id: sender), !contact.name.isEmpty,
+                contact.hasKeys(of: card)
+            else { return .dropped }
+            let refusal = try transaction.deviceFailure(of: card)
+            let before = try transaction.devices(of: sender)
+            if !isPreview {
+                try transaction.take(devices: list)
+                try transaction.take(answer: message)
+            }
+            if let refusal { throw refusal }
+            return line(of: message, list, before)
+        }
+    }
+
+    /// A decision of an own device, at the first device.
+    private func take(
+        decision message: Message, _ transaction: StateTransaction
+    ) throws(Failure) -> OpenedLine {
+        try state { () throws -> OpenedLine in
+            let decision = [StateTransaction.DeviceDecision.confirms, .objects].lazy.compactMap {
+                decision in
+                message.body[decision.rawValue]?.string.flatMap { KeyID($0) }.map { (decision, $0) }
+            }.first
+            guard let (decision, device) = decision, message.body["type"]?.string == DeviceBody.type,
+                let author = message.sendingDevice
+            else { return .dropped }
+            guard !isPreview else { return .message(message, number: nil, seen: false) }
+            guard try transaction.take(decision, about: device, by: author) else { return .dropped }
+            _ = try transaction.settleDevices()
+            return .message(message, number: nil, seen: false)
+        }
+    }
+
+    /// The owner's list, or the owner's contacts, at another device.
+    private func take(
+        ownDevices message: Message, _ transaction: StateTransaction
+    ) throws(Failure) -> OpenedLine {
+        try state { () throws -> OpenedLine in
+            let owner = transaction.owner
+            var before = try transaction.devices(of: owner.id)
+            if let record = message.card, let card = try? Card(record: record),
+                card.id == owner.id, let list = card.devices
+            {
+                if let before, list.isFork(of: before) {
+                    throw Failure(
+                        .untrusted,
+                        "your key signed two different lists of devices with one number: somebody else can have your words",
+                        hint: "compare the lists on your machines: sotto device list")
+                }
+                if !isPreview { try transaction.keep(ownersCard: card) }
+                if message.body["type"]?.string == DeviceBody.type {
+                    return line(of: message, list, before)
+                }
+                before = list
+            }
+            guard message.body["type"]?.string == WelcomeBody.type, message.sendingDevice == nil,
+                let device = before?.device(owner.device)
+            else { return .dropped }
+            guard !isPreview else { return .message(message, number: nil, seen: false) }
+            let added = try WelcomeBody.take(
+                message.body, isFull: device.state == .full, transaction)
+            var message = message
+            message.body = JSONObject([
+                ("type", .string(WelcomeBody.type)), ("added", .integer(Int64(added))),
+            ])
+            return .message(message, number: nil, seen: false)
+        }
+    }
+
+    /// The message with what a list changed, or a dropped line.
+    private func line(
+        of message: Message, _ list: DeviceList, _ before: DeviceList?
+    ) -> OpenedLine {
+        guard list.supersedes(before) else { return .dropped }
+        func names(_ devices: [DeviceList.Device], notIn other: DeviceList?) -> JSON? {
+            let names = devices.filter { other?.device($0.id) == nil }.map { JSON.string($0.name) }
+            return names.isEmpty ? nil : .array(names)
+        }
+        var message = message
+        message.body = JSONObject([
+            ("type", .string(DeviceBody.type)), ("added", names(list.devices, notIn: before)),
+            ("removed", names(before?.devices ?? [], notIn: list)),
+        ])
+        return .message(message, number: nil, seen: false)
+    }
+
+    /// Returns the result of `body`, with every error as the failure to report.
+    private func state<T>(_ body: () throws -> T) throws(Failure) -> T {
+        do {
+            return try body()
+        } catch {
+            throw (error as? Failure) ?? (error as? StateError)?.failure ?? Failure(core: error)
+                ?? Failure(.bug, "unexpected error in a list of devices")
+        }
     }
 }
 
-extension Failure {
-    fileprivate static let removedDevice = Failure(
-        .untrusted, "the message is from a device that its owner has removed")
-    fileprivate static let foreignList = Failure(
-        .untrusted,
-        "the message is from a device on a list that was signed with your identity on another machine")
-    fileprivate static let forkedList = Failure(
-        .untrusted,
-        "two lists of the sender's devices have one number: somebody else may have the sender's keys",
-        hint: "ask the sender in another way, and compare the safety numbers")
-    fileprivate static let foreignSync = Failure(
-        .untrusted, "the message is for the sender's own devices, and is not from one of yours")
-    fileprivate static let differentOnDevices = Failure(
-        .mismatch, "another device of yours has a message with the same id and other content")
+/// The body `devices`: the announcement of a list, which the message's card has, or a decision about a device.
+package enum DeviceBody {
+    /// The type of the body.
+    package static let type = MessageBody.Other.devices.rawValue
+
+    /// The announcement.
+    package static var announcement: MessageBody { MessageBody(.other(.devices)) }
+
+    /// A decision about an own device, for machine one.
+    package static func body(
+        _ decision: StateTransaction.DeviceDecision, _ device: KeyID
+    ) -> MessageBody {
+        MessageBody(
+            .other(.devices), extra: [decision.rawValue: .string(device.description)])
+    }
 }
 
-extension SyncError {
-    fileprivate var failure: Failure {
-        switch self {
-        case .member(let name):
-            Failure(.malformed, "a change of another device has a malformed member \(name)")
+/// The body `welcome`: contacts for a new own device, `cards` and `names`; with `trust` if the device is full.
+package enum WelcomeBody {
+    /// The type of the body.
+    package static let type = MessageBody.Other.welcome.rawValue
+    /// The most bytes of the cards in one message.
+    private static let bytes = 24 << 10
+
+    /// Returns the bodies for the contacts. Each can be taken without the others. Contacts without a signed card are left out.
+    package static func bodies(_ contacts: [Contact], isFull: Bool) -> [JSONObject] {
+        var bodies: [JSONObject] = []
+        var (cards, names, trust, length) = ([JSON](), [JSON](), [JSON](), 0)
+        func body() -> JSONObject {
+            JSONObject([
+                ("type", .string(type)), ("cards", .array(cards)), ("names", .array(names)),
+                ("trust", isFull ? .array(trust) : nil),
+            ])
         }
+        for contact in contacts where !contact.name.isEmpty {
+            guard let record = contact.card?.record else { continue }
+            let bytes = record.serialized().count + contact.name.utf8.count
+            if length > 0, length + bytes > Self.bytes {
+                bodies.append(body())
+                (cards, names, trust, length) = ([], [], [], 0)
+            }
+            cards.append(.object(record))
+            names.append(.string(contact.name))
+            trust.append(.string(contact.isBlocked ? "blocked" : contact.trust.rawValue))
+            length += bytes
+        }
+        if !cards.isEmpty { bodies.append(body()) }
+        return bodies
+    }
+
+    /// Adds the contacts of a body. Returns how many are new. One that cannot be added is left out.
+    static func take(
+        _ body: JSONObject, isFull: Bool, _ transaction: StateTransaction
+    ) throws -> Int {
+        let (cards, names) = (body["cards"]?.array ?? [], body["names"]?.array ?? [])
+        let trust = isFull ? body["trust"]?.array ?? [] : []
+        let reader = ContactImport(isOurs: true, accounts: OpaqueAccounts())
+        var added = 0
+        for (place, value) in cards.enumerated() {
+            guard let record = value.object, let card = try? Card(record: record),
+                names.indices.contains(place), let name = names[place].string,
+                (try? ContactName.checked(name)) == name
+            else { continue }
+            let word = trust.indices.contains(place) ? trust[place].string : nil
+            var contact = Contact(name: name, id: card.id, card: card)
+            if word == Message.Trust.verified.rawValue { contact.trust = .verified }
+            contact.isBlocked = word == "blocked"
+            if case .added = try reader.take(contact, transaction) {
+                added += 1
+                continue
+            }
+            // A device that became full learns the trust in contacts that it had.
+            guard word != nil, var known = try transaction.contact(id: card.id),
+                known.hasKeys(of: card), known.trust == .trusted
+            else { continue }
+            (known.trust, known.isBlocked) = (contact.trust, contact.isBlocked)
+            try transaction.save(known)
+        }
+        return added
+    }
+}
+
+extension Message {
+    /// Whether the message is about devices: a list, a decision, or the contacts for a new device.
+    var isAboutDevices: Bool {
+        [DeviceBody.type, WelcomeBody.type].contains(body["type"]?.string)
+    }
+
+    /// The device of the sender that wrote the message; `nil` for the first one.
+    fileprivate var sendingDevice: KeyID? {
+        record["device"]?.string.flatMap { KeyID($0) }
     }
 }

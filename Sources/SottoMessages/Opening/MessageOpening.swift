@@ -344,13 +344,6 @@ final class MessageOpening<Input: MessageInput> {
             }
             return .failed(failure, id: attempt.id, isFinal: true)
         }
-        if message.body["type"]?.string == MessageBody.Other.devices.rawValue {
-            if !isPreview, verdict == .accepted, let step { try transaction.keep(step) }
-            if !isPreview { try transaction.forgetRequest(id: attempt.id) }
-            return try take(
-                devicesOf: message, isAccepted: verdict == .accepted,
-                (attempt.id, attempt.digest), transaction)
-        }
         if verdict == .accepted,
             let line = try open(copyIn: &message, step, attempt, transaction)
         {
@@ -365,6 +358,14 @@ final class MessageOpening<Input: MessageInput> {
             return try take(
                 repair: message, isAccepted: verdict == .accepted, (repeatID, attempt.digest),
                 transaction)
+        }
+        if message.isAboutDevices {
+            if !isPreview, verdict == .accepted, let step { try transaction.keep(step) }
+            if !isPreview { try transaction.forgetRequest(id: attempt.id) }
+            guard verdict == .accepted, message.authenticated, message.group == nil else {
+                return .dropped
+            }
+            return try take(devices: message, id: attempt.id, transaction)
         }
         if let body, verdict == .accepted {
             return try take(

@@ -13,12 +13,10 @@ extension RecipientDirectory {
         for destination: Destination, with body: JSONObject,
         _ extra: [(name: String, value: JSON)], _ transaction: StateTransaction
     ) throws -> JSONObject? {
-        if body["type"]?.string == MessageBody.Other.devices.rawValue {
-            guard let person = destination.recipient, destination.takesCard else { return nil }
-            return try announcedCard(for: person.id, transaction)
-        }
-        guard let person = destination.recipient, destination.takesCard, person.id != own,
-            try transaction.lacksCard(person.id), (try? MessageBody(body))?.isContent == true,
+        let isAnnouncement = body["type"]?.string == DeviceBody.type
+        guard let person = destination.recipient, destination.takesCard,
+            try isAnnouncement || person.id != own && transaction.lacksCard(person.id)
+                && (try? MessageBody(body))?.isContent == true,
             let card = try ownCard(for: person.id, transaction)
         else { return nil }
         let length = card.serialized().count
@@ -27,21 +25,6 @@ extension RecipientDirectory {
             length + others.serialized().count + Self.otherMembers <= Sealed.recordLimit
         else { return nil }
         try transaction.countCard(for: person.id)
-        return card
-    }
-
-    /// Returns the owner's card with the list of devices. Throws a failure without a list, and for a contact who was given a card with
-    /// a separate address, which has none.
-    private func announcedCard(
-        for person: KeyID, _ transaction: StateTransaction
-    ) throws -> JSONObject {
-        guard let card = try ownCard(for: person, transaction), card["devices"] != nil else {
-            throw Failure(
-                .usage,
-                try transaction.devices(of: own) == nil
-                    ? "there is no list of devices to announce"
-                    : "this contact has a card with a separate address, which names no devices")
-        }
         return card
     }
 

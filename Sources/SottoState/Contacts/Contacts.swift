@@ -143,18 +143,7 @@ extension StateTransaction {
         }
         if let formerID, formerID != contact.id { try remove(id: formerID) }
         let isShared = try hasOtherDevices()
-        let before =
-            isShared || contact.card?.devices != nil ? try readableContact(id: contact.id) : nil
-        if let list = contact.card?.devices, contact.card?.record != before?.card?.record {
-            switch try keep(list) {
-            case .known: break
-            case .kept(let known):
-                // The first list of a new contact is no news.
-                if before != nil { try recordDevices(list, before: known) }
-            case .older: throw ContactError.olderDevices(contact.name)
-            case .fork: throw ContactError.forkedDevices(contact.name)
-            }
-        }
+        let before = isShared ? try readableContact(id: contact.id) : nil
         try noteForwarding(to: contact)
         // The sender of an opened message waits no more.
         if !contact.name.isEmpty { try forgetCard(of: contact.id) }
@@ -170,6 +159,7 @@ extension StateTransaction {
             store.seal(contact.record.serialized(), .contact))
         contacts[contact.id] = contact
         hasAnyContact = nil
+        if let list = contact.card?.devices { try take(devices: list) }
         if isShared { try tellDevices(contact, before: before) }
     }
 
@@ -202,10 +192,6 @@ extension StateTransaction {
 public enum ContactError: Error, Sendable, Equatable {
     /// Another contact has this name.
     case nameTaken(String)
-    /// The card of the contact with this name has a list of devices before the known one.
-    case olderDevices(String)
-    /// The card of the contact with this name has another list of devices with the number of the known one.
-    case forkedDevices(String)
 }
 
 extension ContactError: FailureError {
@@ -218,16 +204,6 @@ extension ContactError: FailureError {
                 hint:
                     "rename the other contact first: sotto contact rename \(shellWord(name)) \(shellWord(name + "-2"))"
             )
-        case .olderDevices(let name):
-            Failure(
-                .untrusted,
-                "the card of \(name) has a list of devices that is older than the known one",
-                hint: "ask \(name) for a new card")
-        case .forkedDevices(let name):
-            Failure(
-                .untrusted,
-                "two lists of the devices of \(name) have one number: somebody else may have the keys of \(name)",
-                hint: "ask \(name) in another way, and compare the safety numbers")
         }
     }
 }

@@ -29,6 +29,12 @@ extension StateTransaction {
         case repeated
         /// When an envelope that could not be opened last claimed to be from the peer, in seconds.
         case unopened
+        /// When another own device confirmed a device, in seconds.
+        case deviceConfirmed = "device confirmed"
+        /// When another own device objected to a device, in seconds.
+        case deviceObjected = "device objected"
+        /// The number of the last list of devices of which a second one was seen.
+        case deviceFork = "device fork"
     }
 
     private func name(_ note: PeerNote, _ mark: [UInt8]) -> String {

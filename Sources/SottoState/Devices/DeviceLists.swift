@@ -168,3 +168,21 @@ extension StateTransaction {
         return record
     }
 }
+
+extension IdentityStore {
+    /// Returns the card that others get of an identity. The list of devices is that of the identity's state on this machine; without
+    /// a state the card has none.
+    public static func ownCard(
+        of identity: Identity, relay: String? = nil, issued: Timestamp, lockTimeout: Double
+    ) throws -> Card {
+        guard let directory = try StateDirectory.existing(),
+            let store = try existing(
+                in: directory, identity: identity, lockTimeout: lockTimeout)
+        else { return identity.card(relay: relay, issued: issued) }
+        return try store.preview { transaction in
+            guard identity.owner == nil else { return try transaction.ownCard() }
+            return identity.card(
+                relay: relay, issued: issued, devices: try transaction.devices(of: identity.id))
+        }
+    }
+}

@@ -14,44 +14,12 @@ extension StateTransaction {
         case unverified
         /// The contact sent another profile.
         case profile
-        /// The devices of the contact changed.
-        case devices
-    }
-
-    /// Records which devices of a contact are new or removed.
-    func recordDevices(_ list: DeviceList, before: DeviceList?) throws(StateError) {
-        let members = Self.changes(of: list, before: before)
-        guard !members.isEmpty else { return }
-        try recordSystem(.devices, about: list.owner, members: members)
-    }
-
-    /// Returns the body of the event that the devices of a person changed, as a program shows it.
-    package static func body(of list: DeviceList, before: DeviceList?) -> JSONObject {
-        JSONObject(
-            [
-                ("type", .string("system")),
-                ("event", .string(SystemEvent.devices.rawValue)),
-            ] + changes(of: list, before: before))
-    }
-
-    /// Returns the members of the event: the names of the new devices, each with the time at which it was added, and those of the
-    /// removed ones.
-    private static func changes(of list: DeviceList, before: DeviceList?) -> [(String, JSON?)] {
-        let added = list.devices.filter { before?.device($0.id) == nil }
-        let removed = (before?.devices ?? []).filter { list.device($0.id) == nil }
-        var members: [(String, JSON?)] = []
-        if !added.isEmpty {
-            let devices = added.map { device in
-                JSON.object([
-                    "name": .string(device.name), "since": .string(device.added.description),
-                ])
-            }
-            members.append(("added", .array(devices)))
-        }
-        if !removed.isEmpty {
-            members.append(("removed", .array(removed.map { .string($0.name) })))
-        }
-        return members
+        /// The contact uses another device.
+        case deviceAdded = "device-added"
+        /// The contact removed a device.
+        case deviceRemoved = "device-removed"
+        /// The contact's key signed two lists of devices with one number.
+        case deviceFork = "device-fork"
     }
 
     /// Adds a message about the contact `peer` to the conversation with it.

@@ -94,6 +94,10 @@ public struct DeviceList: Sendable, Hashable {
 
     /// Reads a list and verifies its signature and those of the devices' cards.
     public init(record: JSONObject) throws(DeviceListError) {
+        // The limit is named before the length of the record.
+        guard record["devices"]?.array?.count ?? 0 <= Self.mostDevices else {
+            throw .tooMany(limit: Self.mostDevices)
+        }
         do throws(RecordFormError) {
             try RecordForm.devices.canonical(record)
         } catch {
@@ -115,7 +119,6 @@ public struct DeviceList: Sendable, Hashable {
         seq = try fields["seq"].integer(in: 1...JSON.largestSafeInteger)
         issued = try fields["issued"].time()
         let count = record["devices"]?.array?.count ?? 0
-        guard count <= Self.mostDevices else { throw .tooMany(limit: Self.mostDevices) }
         devices = try fields["devices"].list { (field) throws(DeviceListError) in
             try field.value { Device($0, of: owner, isVerified: isVerified) }
         }
@@ -155,11 +158,19 @@ extension DeviceList.Device {
         self.init(card: card, name: name, added: added, state: state)
     }
 
-    /// Whether a text can be the name of a device: 1 to ``DeviceList/nameBytes`` bytes without control characters, and without
+    /// The kinds of characters that a name cannot have: they are invisible, or change the direction or the line.
+    private static let refused: Set<Unicode.GeneralCategory> = [
+        .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned,
+    ]
+
+    /// Whether a text can be the name of a device: 1 to ``DeviceList/nameBytes`` bytes of characters that can be seen, and no
     /// spaces at its ends.
     public static func isName(_ text: String) -> Bool {
         (1...DeviceList.nameBytes).contains(text.utf8.count)
-            && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+            && text.unicodeScalars.allSatisfy {
+                !refused.contains($0.properties.generalCategory)
+                    && !$0.properties.isDefaultIgnorableCodePoint
+            }
             && text.first?.isWhitespace == false && text.last?.isWhitespace == false
     }
 }

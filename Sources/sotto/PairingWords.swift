@@ -1,0 +1,34 @@
+/// The words of `device request` and `device add`: the code and the relay are also for `recv`.
+struct PairingWords {
+    /// `request` or `add`.
+    let command: String
+    /// The code or the URI, as it was given; `nil` for a new code.
+    private(set) var code: String?
+    /// The relay of the meeting, or `nil`.
+    private(set) var relay: String?
+    /// The options for the tool.
+    private(set) var options: [String] = []
+    /// The options of the identity among them.
+    private(set) var identity: [String] = []
+
+    init(_ arguments: [String]) {
+        command = arguments.first ?? ""
+        var words = arguments.dropFirst()
+        while let word = words.popFirst() {
+            switch word {
+            case "--relay": relay = words.popFirst()
+            case _ where word.hasPrefix("--relay="): relay = String(word.dropFirst(8))
+            case "-i", "--identity", "--identity-passphrase":
+                let pair = [word] + words.prefix(1)
+                words = words.dropFirst()
+                options += pair
+                identity += pair
+            case "--name", "-o", "--output", "--passphrase", "--lock-timeout":
+                options += [word] + words.prefix(1)
+                words = words.dropFirst()
+            case _ where command == "add" && code == nil && !word.hasPrefix("-"): code = word
+            default: options.append(word)
+            }
+        }
+    }
+}
