@@ -14,6 +14,7 @@ struct DeviceTool: CoreProgram {
             sotto device rename DEVICE NAME | remove DEVICE
             sotto device confirm [--now] DEVICE | object DEVICE
             sotto device announce [DEVICE]
+            sotto device sync
             """,
         discussion: """
             A device is another machine of yours, with keys of its own. Your contacts see one person, and what they write \
@@ -30,6 +31,7 @@ struct DeviceTool: CoreProgram {
         subcommands: [
             RequestCommand.self, AddCommand.self, ListCommand.self, RenameCommand.self,
             RemoveCommand.self, ConfirmCommand.self, ObjectCommand.self, AnnounceCommand.self,
+            SyncCommand.self,
         ])
 
     func execute() throws {

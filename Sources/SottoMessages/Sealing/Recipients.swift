@@ -304,6 +304,16 @@ package struct Recipients {
             job.isForOwnDevice = true
             return job
         }
+        if message.isAboutDevices, let to = message.to, try directory.person(named: to).isOwn {
+            let devices = try transaction?.otherDevices() ?? []
+            var job = job(
+                message, ttl: ttl,
+                to: try devices.map {
+                    try directory.device($0.card, suite: nil, isShort: false, transaction)
+                })
+            job.isForOwnDevice = true
+            return job
+        }
         // A recipient who lost a session opens it too, and so does one who has lost nothing.
         let isShort = ttl.isShortTTL || message.body["type"]?.string == RepairBody.type
         let destinations: [Destination]

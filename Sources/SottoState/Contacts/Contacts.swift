@@ -165,8 +165,9 @@ extension StateTransaction {
 
     /// Removes a contact with its profile. Its opened messages and its sessions stay.
     public func remove(id: KeyID) throws(StateError) {
-        if try hasOtherDevices(), try readableContact(id: id) != nil {
+        if try hasOtherDevices(), let contact = try readableContact(id: id) {
             try tellDevices(.contact(id, .removed))
+            if contact.isBlocked { try tellDevices(.contact(id, .blocked(false))) }
         }
         try connection.run("DELETE FROM contact WHERE peer = ?", store.mark(id))
         try removeProfile(of: id)

@@ -86,6 +86,12 @@ import Testing
             name: "foreign_chain", columns: "source, chain",
             context: { .foreignChain(source: $0.bytes(1), chain: $0.bytes(2)) }, needed: []),
         Table(name: "wake", columns: "mark", context: { .wake(mark: $0.bytes(1)) }, needed: []),
+        Table(
+            name: "sync_item", columns: "mark", context: { .syncItem(mark: $0.bytes(1)) },
+            needed: []),
+        Table(
+            name: "sync_value", columns: "mark", context: { .syncValue(mark: $0.bytes(1)) },
+            needed: []),
     ]
 
     /// The commands that name a group, or that tell with their status that one is left out.
@@ -163,6 +169,13 @@ import Testing
                 "INSERT INTO skipped (peer, chain, place, day, sealed) VALUES (?, ?, 0, ?, ?)",
                 store.mark(mallory.id), chain, IdentityStore.today,
                 store.seal(randomBytes(64), .skipped(chain: chain, place: 0)))
+            let mark = randomBytes(16)
+            try transaction.connection.run(
+                "INSERT INTO sync_item (mark, level, sealed) VALUES (?, 0, ?)", mark,
+                store.seal(Array("{}".utf8), .syncItem(mark: mark)))
+            try transaction.connection.run(
+                "INSERT INTO sync_value (mark, sealed) VALUES (?, ?)", mark,
+                store.seal(Array("{}".utf8), .syncValue(mark: mark)))
         }
     }
 
