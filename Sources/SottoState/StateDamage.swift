@@ -147,7 +147,8 @@ extension StateDamage.Kind {
             ("the pointer to a file of a group", "pointers to files of groups")
         case .chat: ("the keys of a chat", "keys of chats")
         case .syncItem: ("a change for an own device", "changes for own devices")
-        case .syncValue: ("a change that own devices agreed on", "changes that own devices agreed on")
+        case .syncValue:
+            ("a change that own devices agreed on", "changes that own devices agreed on")
         case .foreignChain:
             ("a key chain of another messenger's group", "key chains of other messengers' groups")
         case .wake: ("a registration for wake-ups", "registrations for wake-ups")

@@ -25,7 +25,8 @@ extension MessageOpening {
             return
         }
         let card = message.card.flatMap { try? Card(record: $0) }
-        guard let card, card.id != sender, let list = card.devices, list.device(sender) != nil else {
+        guard let card, card.id != sender, let list = card.devices, list.device(sender) != nil
+        else {
             guard try transaction.person(ofRemovedDevice: sender) == nil else {
                 throw Failure.removedDevice
             }
@@ -95,7 +96,9 @@ extension MessageOpening {
         _ transaction: StateTransaction
     ) throws -> OpenedLine {
         if case .contact(_, .name(let name)) = item.change, !name.isEmpty {
-            guard try ContactName.checked(name) == name else { throw SyncError.member("name").failure }
+            guard try ContactName.checked(name) == name else {
+                throw SyncError.member("name").failure
+            }
         }
         switch try transaction.take(item, from: sender, state) {
         case .taken: return .dropped
@@ -113,7 +116,8 @@ extension Failure {
         .untrusted, "the message is from a device that its owner has removed")
     fileprivate static let foreignList = Failure(
         .untrusted,
-        "the message is from a device on a list that was signed with your identity on another machine")
+        "the message is from a device on a list that was signed with your identity on another machine"
+    )
     fileprivate static let foreignSync = Failure(
         .untrusted, "the message is for the sender's own devices, and is not from one of yours")
     fileprivate static let differentOnDevices = Failure(

@@ -4,8 +4,8 @@ import SottoDatabase
 /// The copies of a message for the other devices of its recipient. The history has the message once: with the id of the envelope
 /// for the first device, which the copies name.
 extension StateTransaction {
-    /// Records the envelopes with the copies of an own message. It is stored when all of them have an outcome and a relay has
-    /// stored one.
+    /// Records the envelopes with the copies of an own message. It is stored when a relay has stored one of its envelopes, and has
+    /// failed when all have.
     package func noteCopies(_ envelopes: [String], of message: String) throws(StateError) {
         guard !envelopes.isEmpty else { return }
         let mark = store.mark(sent: message)
@@ -27,8 +27,8 @@ extension StateTransaction {
             """, mark)
     }
 
-    /// Takes the outcome of an envelope. Returns the state of its message, and the keyed hash of the message's id, if the outcomes
-    /// of all its envelopes are known; `nil` otherwise. Without copies the envelope is the message.
+    /// Takes the outcome of an envelope. Returns the state of its message and the keyed hash of the message's id; `nil` while no relay
+    /// has it and other envelopes wait, and for items of own devices. Without copies the envelope is the message.
     func settled(
         _ envelope: Int64, isStored: Bool
     ) throws(StateError) -> (state: HistoryEntry.State, message: Int64)? {
@@ -46,8 +46,20 @@ extension StateTransaction {
             WHERE message = ?
             """, message
         ) { (open: $0.integer(0), stored: $0.integer(1)) }
-        guard let counts, counts.open == 0 else { return nil }
+        guard let counts, counts.stored > 0 || counts.open == 0 else { return nil }
         return (counts.stored > 0 ? .stored : .failed, message)
+    }
+
+    /// Whether a copy of an own message for a device is among envelopes that wait, and the number of those with an outcome.
+    func copies(
+        of message: String, among waiting: () -> [String]
+    ) throws(StateError) -> (isWaiting: Bool, settled: Int) {
+        let copies = try connection.rows(
+            "SELECT envelope, stored FROM device_copy WHERE message = ?", store.mark(sent: message)
+        ) { (envelope: $0.integer(0), isOpen: $0.isNull(1)) }
+        let open = Set(copies.filter(\.isOpen).map(\.envelope))
+        let isWaiting = !open.isEmpty && waiting().contains { open.contains(store.mark(sent: $0)) }
+        return (isWaiting, copies.count - open.count)
     }
 
     /// Forgets the copies whose outcomes come no more.

@@ -181,9 +181,10 @@ extension StateTransaction {
         var items: [JSONObject] = []
         var (bytes, told) = (0, Int64(0))
         for row in rows {
-            let item = try store.readable(.syncItem, row.mark) { () throws(StateError) in
-                try self.item(sealed: row.sealed, row.mark)
-            } ?? nil
+            let item =
+                try store.readable(.syncItem, row.mark) { () throws(StateError) in
+                    try self.item(sealed: row.sealed, row.mark)
+                } ?? nil
             if let item {
                 let count = item.serialized().count
                 guard items.isEmpty || bytes + count <= Self.bodyBytes else { break }

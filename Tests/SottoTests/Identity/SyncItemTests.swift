@@ -82,7 +82,8 @@ struct SyncItemTests {
             .contact(Self.contact, .name("")), .contact(Self.contact, .removed),
             .contact(Self.contact, .trust(.verified, key: "age1x")),
             .contact(Self.contact, .trust(.trusted, key: nil)),
-            .contact(Self.contact, .blocked(true)), .contact(Self.contact, .card(card.record ?? [:])),
+            .contact(Self.contact, .blocked(true)),
+            .contact(Self.contact, .card(card.record ?? [:])),
         ]
         for change in changes {
             let item = SyncItem(counter: 5, device: Self.devices[0], change)

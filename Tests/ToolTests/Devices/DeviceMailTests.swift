@@ -258,7 +258,8 @@ import Testing
         var random = Generator(seed: 5)
         let (alice, bob) = (try world.device("alice"), try world.device("bob"))
         let item = SyncItem(
-            counter: 9, device: bob.identity.device, .contact(bob.identity.id, .trust(.verified, key: nil)))
+            counter: 9, device: bob.identity.device,
+            .contact(bob.identity.id, .trust(.verified, key: nil)))
         let body = SyncBody.body([item.record])
         for device in ["alice", "alice-0"] {
             let reader = try world.device(device)
@@ -279,9 +280,11 @@ import Testing
         var random = Generator(seed: 6)
         let alice = try world.device("alice")
         try world.store(alice).transaction { transaction in
-            try transaction.connection.run("DELETE FROM device_list WHERE peer = ?",
+            try transaction.connection.run(
+                "DELETE FROM device_list WHERE peer = ?",
                 transaction.store.mark(try world.device("bob").identity.id))
-            try transaction.connection.run("DELETE FROM device WHERE peer = ?",
+            try transaction.connection.run(
+                "DELETE FROM device WHERE peer = ?",
                 transaction.store.mark(try world.device("bob").identity.id))
         }
         try world.send("bob-0", "hello", ["--to", "alice"])

@@ -313,7 +313,7 @@ struct SyncTests {
         #expect(try due() == 2)
     }
 
-    @Test func aMessageIsStoredWhenAllItsCopiesHaveOutcomes() throws {
+    @Test func aMessageIsStoredWithOneEnvelopeAndFailsWithAll() throws {
         let machines = try Machines()
         let store = machines.all[0].store
         let sent = message(from: People.alice, to: People.bob)
@@ -330,10 +330,15 @@ struct SyncTests {
             }
         }
         #expect(try settle(copies[0], false) == nil)
-        #expect(try settle(sent.id, true) == nil)
-        #expect(try settle(copies[1], false) == .stored)
-        // The copy that failed was sent again.
+        #expect(try settle(sent.id, false) == nil)
+        let waiting = try store.preview { transaction in
+            try transaction.copies(of: sent.id) { copies }
+        }
+        #expect(waiting == (true, 2))
+        #expect(try settle(copies[1], false) == .failed)
+        // A copy that failed was sent again.
         #expect(try settle(copies[0], true) == .stored)
+        #expect(try settle(copies[1], false) == .stored)
         #expect(try store.preview { try $0.isForDevice(copies[0]) })
     }
 
