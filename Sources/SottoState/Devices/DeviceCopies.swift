@@ -51,7 +51,7 @@ extension StateTransaction {
     }
 
     /// Whether a copy of an own message for a device is among envelopes that wait, and the number of those with an outcome.
-    func copies(
+    func deviceCopies(
         of message: String, among waiting: () -> [String]
     ) throws(StateError) -> (isWaiting: Bool, settled: Int) {
         let copies = try connection.rows(

@@ -132,7 +132,7 @@ extension StateTransaction {
         let ids = try envelopeIDs(of: entry, &people)
         if ids.contains(where: { reached[$0] == .waiting }) { return .queued }
         if entry.conversation.group == nil, let id = entry.id {
-            let copies = try copies(of: id) {
+            let copies = try deviceCopies(of: id) {
                 reached.filter { $0.value == .waiting }.map(\.key)
             }
             if copies.isWaiting { return .queued }

@@ -1,4 +1,5 @@
 import Sotto
+import SottoDatabase
 import SottoMessages
 import TestSupport
 import Testing
@@ -229,7 +230,7 @@ import Testing
         let list = try DeviceList([], after: world.lists["bob"]?.seq ?? 0, by: bob.identity)
         try world.store(bob).transaction { _ = try $0.keep(list) }
         try world.store(alice).transaction { transaction in
-            try transaction.take(devices: list)
+            _ = try transaction.take(devices: list)
         }
         let later = try (0..<3).flatMap { number in
             try world.send("alice", "later \(number)", ["--to", "bob"])

@@ -1,5 +1,6 @@
 import Sotto
 import SottoContacts
+import SottoDatabase
 import TestSupport
 import Testing
 
@@ -66,7 +67,7 @@ struct SyncTests {
                         card: identity.card(), name: String(identity.device.description.prefix(8)),
                         added: now, state: state)
                 }, after: 0, by: People.alice)
-            let directory = StateDirectory(path: files("state"))
+            let directory = try StateDirectory(path: files("state"))
             all = try ([People.alice] + others).map { try Machine($0, directory) }
             let card = People.alice.card(issued: now, devices: list)
             for machine in all {
@@ -332,7 +333,7 @@ struct SyncTests {
         #expect(try settle(copies[0], false) == nil)
         #expect(try settle(sent.id, false) == nil)
         let waiting = try store.preview { transaction in
-            try transaction.copies(of: sent.id) { copies }
+            try transaction.deviceCopies(of: sent.id) { copies }
         }
         #expect(waiting.isWaiting && waiting.settled == 2)
         #expect(try settle(copies[1], false) == .failed)
