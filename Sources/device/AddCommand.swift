@@ -148,11 +148,12 @@ struct AddCommand: Program {
 
 /// Returns the envelopes that bring the owner's contacts to a device.
 func welcome(_ device: DeviceList.Device, _ store: IdentityStore) throws -> [JSONObject] {
-    try WelcomeBody.bodies(store.contacts(), isFull: device.state == .full).map { body in
-        var record = try Sealed.seal(
-            body: body, from: store.owner, to: device.card, time: .now()
-        ).record
-        record["relay"] = device.card.relay.map { .string($0) }
-        return record
-    }
+    let card = try store.preview { try $0.ownCard(issued: .now()) }
+    let extra = card.record.map { [(name: "card", value: JSON.object($0))] } ?? []
+    let contacts = try WelcomeBody.bodies(store.contacts(), isFull: device.state == .full)
+    // The card may be as long as a body: it goes by itself, and first.
+    return [
+        try Announcement.line(
+            DeviceBody.announcement.record, extra: extra, from: store.owner, to: device.card)
+    ] + (try contacts.map { try Announcement.line($0, from: store.owner, to: device.card) })
 }

@@ -30,7 +30,7 @@ struct ChangeOptions: ArgumentGroup {
             return found
         }
         let announcement = Announcement(store: store)
-        try announcement.print(try announcement.records())
+        try announcement.print(try announcement.lines())
         return found
     }
 }
@@ -102,7 +102,7 @@ struct ConfirmCommand: Program {
             return device
         }
         options.device.options.note(
-            "\(confirmed.name) is full; to send it your contacts with their trust: sotto device announce \(shellWord(confirmed.name)) | sotto send"
+            "\(confirmed.name) is full; to send it your contacts with their trust: sotto device announce \(shellWord(confirmed.name)) --send"
         )
     }
 }
@@ -145,21 +145,22 @@ private func decide(
         return device
     }
     let announcement = Announcement(store: store)
-    try announcement.print([ComposedMessage(to: owner.id, DeviceBody.body(decision, device.id)).record])
+    try announcement.print(announcement.ownLines(DeviceBody.body(decision, device.id)))
 }
 
 struct AnnounceCommand: Program {
     static let configuration = CommandConfiguration(
         name: "announce",
-        abstract: "Print the records that tell contacts and own devices the list, or the contacts for a device.",
+        abstract:
+            "Print the records that tell contacts and own devices the list, or the contacts for a device.",
         usage: """
             sotto device announce [--json] [--send]
-            sotto device announce DEVICE [--json] | sotto send
+            sotto device announce DEVICE [--json] [--send]
             """,
         discussion: """
             Without DEVICE it prints messages for encrypt: each contact gets your card with the list. A contact with an \
-            address of its own gets none. With DEVICE it prints envelopes for send, which bring your contacts to the \
-            device.
+            address of its own gets none. With DEVICE it prints the envelopes that bring your contacts to the device; encrypt \
+            passes envelopes on.
             """)
 
     @OptionGroup var records: RecordOutput
@@ -180,10 +181,10 @@ struct AnnounceCommand: Program {
                 hint: options.quiet ? nil : "show how to add one: sotto device add --help")
         }
         let announcement = Announcement(store: store)
-        guard let device else { return try announcement.print(announcement.records()) }
+        guard let device else { return try announcement.print(announcement.lines()) }
         guard try book.identity().owner == nil else {
             throw Failure(.usage, "only machine one sends its contacts to a device")
         }
-        try announcement.print(welcome(DeviceArgument.find(device, in: list), store))
+        try announcement.print(welcome(DeviceList.device(named: device, in: list), store))
     }
 }

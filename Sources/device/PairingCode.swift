@@ -32,7 +32,7 @@ struct PairingCode {
             return try Terminal.tell("")
         }
         let uri = scheme + code.text(address: address)
-        let drawing = ToolRun("qr", ["-t", "utf8"], input: Array(uri.utf8))
+        let drawing = ToolRun("qr", ["-t", "terminal"], input: Array(uri.utf8))
         for line in String(decoding: try drawing.output(), as: UTF8.self).split(separator: "\n") {
             try Terminal.tell(String(line))
         }
@@ -79,7 +79,8 @@ extension Failure {
             isHalfway
                 ? "the other machine did not finish; this machine is no device"
                 : "the pairing was ended: the codes differ, another person tried, or the other side refused",
-            hint: "begin again with a new code on the new machine: sotto device request --name NAME --send"
+            hint:
+                "begin again with a new code on the new machine: sotto device request --name NAME --send"
         )
     }
 }

@@ -16,7 +16,7 @@ extension MessageOpening {
             return transaction.owner.owner == nil
                 ? try take(decision: message, transaction)
                 : try take(ownDevices: message, transaction)
-        } catch where error.status == .untrusted {
+        } catch  where error.status == .untrusted {
             // It stays untrusted: another attempt cannot change it.
             return .failed(error, id: id, isFinal: true)
         }
@@ -27,7 +27,8 @@ extension MessageOpening {
         contactsDevices message: Message, _ transaction: StateTransaction
     ) throws(Failure) -> OpenedLine {
         try state { () throws -> OpenedLine in
-            guard let sender = message.from, let card = message.carriedCard, let list = card.devices,
+            guard let sender = message.from, let card = message.carriedCard,
+                let list = card.devices,
                 message.body["type"]?.string == DeviceBody.type,
                 let contact = try transaction.contact(id: sender), !contact.name.isEmpty,
                 contact.hasKeys(of: card)
@@ -52,7 +53,8 @@ extension MessageOpening {
                 decision in
                 message.body[decision.rawValue]?.string.flatMap { KeyID($0) }.map { (decision, $0) }
             }.first
-            guard let (decision, device) = decision, message.body["type"]?.string == DeviceBody.type,
+            guard let (decision, device) = decision,
+                message.body["type"]?.string == DeviceBody.type,
                 let author = message.sendingDevice
             else { return .dropped }
             guard !isPreview else { return .message(message, number: nil, seen: false) }
@@ -83,6 +85,9 @@ extension MessageOpening {
                     return line(of: message, list, before)
                 }
                 before = list
+            }
+            if message.body["confirms"] != nil || message.body["objects"] != nil {
+                return .message(message, number: nil, seen: false)
             }
             guard message.body["type"]?.string == WelcomeBody.type, message.sendingDevice == nil,
                 let device = before?.device(owner.device)

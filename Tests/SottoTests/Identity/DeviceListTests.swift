@@ -119,7 +119,8 @@ struct DeviceListTests {
     }
 
     @Test(arguments: [
-        "", " laptop", "laptop ", "lap\ntop", "lap\u{1B}[2Jtop", "laptop\u{202E}", "\u{200B}", "a\u{2066}b",
+        "", " laptop", "laptop ", "lap\ntop", "lap\u{1B}[2Jtop", "laptop\u{202E}", "\u{200B}",
+        "a\u{2066}b",
         "\u{E0041}", "lap\u{00AD}top", String(repeating: "x", count: 65),
         String(repeating: "ü", count: 33),
     ]) func aNameThatCannotBeShownIsRefused(_ name: String) {
@@ -142,9 +143,12 @@ struct DeviceListTests {
             (.member("devices"), { $0["devices"] = .array([.string("laptop")]) }),
             (.member("id"), { $0["id"] = .string("05") }),
             (.version(2), { $0["v"] = .integer(2) }),
-            (.form(.tooLong(limit: 24 << 10)), {
-                $0["x"] = .string(String(repeating: "x", count: 24 << 10))
-            }),
+            (
+                .form(.tooLong(limit: 24 << 10)),
+                {
+                    $0["x"] = .string(String(repeating: "x", count: 24 << 10))
+                }
+            ),
         ]
         for (error, change) in changes {
             #expect(failure(Self.record(list, change)) == error)

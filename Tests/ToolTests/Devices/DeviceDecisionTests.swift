@@ -83,14 +83,14 @@ struct DeviceDecisionTests {
             _ = try transaction.sign(devices: [desktop, laptop, stranger], at: now)
             // Itself, another new one, and one that is on no list.
             for author in [laptop.id, stranger.id, People.bob.id] {
-                #expect(try !transaction.take(.confirms, about: laptop.id, by: author))
+                #expect(try transaction.take(.confirms, about: laptop.id, by: author) == false)
             }
             #expect(try transaction.settleDevices(at: later(60)).isEmpty)
             #expect(try transaction.take(.confirms, about: laptop.id, by: desktop.id))
             #expect(try transaction.settleDevices(at: later(60)).map(\.id) == [laptop.id])
             // It is full already, and a device on no list is none.
-            #expect(try !transaction.take(.objects, about: laptop.id, by: desktop.id))
-            #expect(try !transaction.take(.objects, about: People.bob.id, by: desktop.id))
+            #expect(try transaction.take(.objects, about: laptop.id, by: desktop.id) == false)
+            #expect(try transaction.take(.objects, about: People.bob.id, by: desktop.id) == false)
         }
         #expect(try states(store) == [.full, .full, .new])
     }
@@ -104,7 +104,7 @@ struct DeviceDecisionTests {
             _ = try transaction.sign(devices: [desktop], at: now)
             #expect(try transaction.person(ofDevice: laptop.id) == nil)
             _ = try transaction.sign(devices: [desktop, laptop], at: now)
-            #expect(try !transaction.hasObjection(to: laptop.id))
+            #expect(try transaction.hasObjection(to: laptop.id) == false)
             #expect(try transaction.devices(of: People.alice.id)?.seq == now.seconds + 2)
         }
     }
@@ -136,7 +136,8 @@ struct DeviceDecisionTests {
             failure {
                 try store.transaction {
                     _ = try $0.introduce(
-                        device("laptop", of: People.bob).card, as: "bob", accounts: OpaqueAccounts())
+                        device("laptop", of: People.bob).card, as: "bob", accounts: OpaqueAccounts()
+                    )
                 }
             })
         #expect(refused.status == .usage && refused.message.contains("a device of"))
@@ -157,7 +158,9 @@ struct DeviceDecisionTests {
 
     @Test func anEarlierListAndAForkAreRefused() throws {
         let store = try store()
-        let (first, second) = (try card(["laptop"]), try card(["laptop", "desktop"], after: 1_800_000_000))
+        let (first, second) = (
+            try card(["laptop"]), try card(["laptop", "desktop"], after: 1_800_000_000)
+        )
         let fork = try card(["tablet"], after: 1_800_000_000)
         func introduce(_ card: Card) throws {
             try store.transaction {
@@ -175,8 +178,9 @@ struct DeviceDecisionTests {
         #expect(try store.contact(id: People.bob.id)?.card?.devices == second.devices)
         // A group's card of a member does not lower the number either.
         try store.transaction { transaction in
-            #expect(try transaction.take(devices: #require(first.devices)) == .older)
-            #expect(try transaction.take(devices: #require(fork.devices)) == .fork)
+            let lists = try [first, fork].map { try #require($0.devices) }
+            #expect(try transaction.take(devices: lists[0]) == .older)
+            #expect(try transaction.take(devices: lists[1]) == .fork)
         }
         #expect(try store.preview { try $0.devices(of: People.bob.id) } == second.devices)
     }
