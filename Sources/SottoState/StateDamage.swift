@@ -11,6 +11,7 @@ public struct StateDamage: Sendable, Hashable {
         case session, skippedKey, preKey, bundle
         case group, waitingChange, member, ownChain, chain, heldMessage, room, file, wake
         case chat, foreignChain
+        case deviceList
     }
 
     /// The kind of the rows.
@@ -27,7 +28,7 @@ extension StateDamage.Kind {
         switch self {
         case .waitingChange, .member, .chain, .heldMessage, .file, .bundle, .skippedKey: true
         case .contact, .profile, .conversation, .message, .reader, .request, .session, .preKey,
-            .group, .ownChain, .room, .chat, .foreignChain, .wake:
+            .group, .ownChain, .room, .chat, .foreignChain, .wake, .deviceList:
             false
         }
     }
@@ -146,6 +147,7 @@ extension StateDamage.Kind {
         case .chat: ("the keys of a chat", "keys of chats")
         case .foreignChain:
             ("a key chain of another messenger's group", "key chains of other messengers' groups")
+        case .deviceList: ("a list of devices", "lists of devices")
         case .wake: ("a registration for wake-ups", "registrations for wake-ups")
         }
     }

@@ -21,24 +21,34 @@ extension StateTransaction {
         if let known = deviceLists[person] { return known }
         let mark = store.mark(person)
         let found = try connection.first("SELECT sealed FROM device_list WHERE peer = ?", mark) {
-            row throws(StateError) in
-            try deviceList(row.bytes(0), mark)
+            row throws(StateError) -> DeviceList? in
+            let sealed = row.bytes(0)
+            // Without the owner's own list, the next one would leave devices out.
+            guard person != owner.id else { return try deviceList(sealed, mark) }
+            return try store.readable(.deviceList, mark) { () throws(StateError) in
+                try deviceList(sealed, mark)
+            }
         }
-        deviceLists[person] = .some(found)
-        return found
+        let list = found ?? nil
+        deviceLists[person] = .some(list)
+        return list
     }
 
     /// Returns the person of whom a device is that is not the first one; `nil` if no list names the device.
     public func person(ofDevice device: KeyID) throws(StateError) -> KeyID? {
         guard try hasDevices() else { return nil }
-        return try connection.first(
+        let found = try connection.first(
             """
             SELECT l.sealed, l.peer FROM device d JOIN device_list l ON l.peer = d.peer
             WHERE d.mark = ?
             """, store.mark(device)
-        ) { row throws(StateError) in
-            try deviceList(row.bytes(0), row.bytes(1)).owner
+        ) { row throws(StateError) -> KeyID? in
+            let (sealed, mark) = (row.bytes(0), row.bytes(1))
+            return try store.readable(.deviceList, mark) { () throws(StateError) in
+                try deviceList(sealed, mark).owner
+            }
         }
+        return found ?? nil
     }
 
     /// Keeps a list of devices, unless a later one is known.
