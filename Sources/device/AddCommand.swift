@@ -12,8 +12,7 @@ struct AddCommand: Program {
         name: "add",
         abstract: "On machine one: take a new machine as a device.",
         usage: """
-            sotto device add [--name NAME] [--now] CODE --send
-            sotto recv --meeting NUMBER | sotto device add [--name NAME] [--now] --code SOURCE | sotto send
+            sotto device add [--name NAME] [--now] CODE | --code SOURCE
             """,
         discussion: """
             CODE is what device request shows on the new machine: a code to type, or its URI. Reads the records of recv \
@@ -21,6 +20,10 @@ struct AddCommand: Program {
             machines show a number, and nothing is signed before you confirm that it is the same. The device is new: it gets \
             new mail and the names of your contacts. It becomes full after a day, when another device confirms it, or at \
             once with --now. Other users of this machine can see an argument while the program runs.
+
+            EXAMPLES
+              sotto device add 417-orbit-velvet-sunset --send
+              sotto recv --meeting 417 | sotto device add --code @FILE:code | sotto send
             """)
 
     @Option(

@@ -38,7 +38,7 @@ struct ChangeOptions: ArgumentGroup {
 struct RenameCommand: Program {
     static let configuration = CommandConfiguration(
         name: "rename", abstract: "Rename a device, and print the records that tell it.",
-        usage: "sotto device rename DEVICE NAME [--json] [--send]")
+        usage: "sotto device rename DEVICE NAME [--json]")
 
     @OptionGroup var options: ChangeOptions
 
@@ -62,7 +62,7 @@ struct RenameCommand: Program {
 struct RemoveCommand: Program {
     static let configuration = CommandConfiguration(
         name: "remove", abstract: "Remove a device, and print the records that tell it.",
-        usage: "sotto device remove DEVICE [--json] [--send]",
+        usage: "sotto device remove DEVICE [--json]",
         discussion: """
             The sessions with the device end, and contacts write to it no more after they got the new list. It keeps what it \
             has. Send the records at once.
@@ -82,10 +82,10 @@ struct ConfirmCommand: Program {
     static let configuration = CommandConfiguration(
         name: "confirm",
         abstract: "Say that a new device is yours, so that it becomes full.",
-        usage: "sotto device confirm [--now] DEVICE [--json] [--send]",
+        usage: "sotto device confirm [--now] DEVICE [--json]",
         discussion: """
             On another device it tells machine one, which makes the device full. On machine one it needs --now, and makes the \
-            device full at once, also after an objection; the records bring it your contacts with their trust.
+            device full at once, also after an objection; the records tell your contacts and machines.
             """)
 
     @Flag("--now", help: "On machine one: make the device full at once.")
@@ -110,7 +110,7 @@ struct ConfirmCommand: Program {
 struct ObjectCommand: Program {
     static let configuration = CommandConfiguration(
         name: "object", abstract: "Say that a new device shall stay new.",
-        usage: "sotto device object DEVICE [--json] [--send]",
+        usage: "sotto device object DEVICE [--json]",
         discussion: """
             Tells machine one and the other devices. The device stays new until machine one confirms it with --now. It is not \
             removed: only machine one removes a device.
@@ -154,8 +154,8 @@ struct AnnounceCommand: Program {
         abstract:
             "Print the records that tell contacts and own devices the list, or the contacts for a device.",
         usage: """
-            sotto device announce [--json] [--send]
-            sotto device announce DEVICE [--json] [--send]
+            sotto device announce [--json]
+            sotto device announce DEVICE [--json]
             """,
         discussion: """
             Without DEVICE it prints messages for encrypt: each contact gets your card with the list. A contact with an \

@@ -16,8 +16,13 @@ struct PairingWords {
         var words = arguments.dropFirst()
         while let word = words.popFirst() {
             switch word {
-            case "--relay": relay = words.popFirst()
-            case _ where word.hasPrefix("--relay="): relay = String(word.dropFirst(8))
+            case "--relay":
+                relay = words.first
+                options += [word] + words.prefix(1)
+                words = words.dropFirst()
+            case _ where word.hasPrefix("--relay="):
+                relay = String(word.dropFirst("--relay=".count))
+                options.append(word)
             case "-i", "--identity", "--identity-passphrase":
                 let pair = [word] + words.prefix(1)
                 words = words.dropFirst()
