@@ -154,7 +154,7 @@ func welcome(_ device: DeviceList.Device, _ store: IdentityStore) throws -> [JSO
     let card = try store.preview { try $0.ownCard(issued: .now()) }
     let extra = card.record.map { [(name: "card", value: JSON.object($0))] } ?? []
     let contacts = try WelcomeBody.bodies(store.contacts(), isFull: device.state == .full)
-    // The card may be as long as a body: it goes by itself, and first.
+    // The card may be as long as a body, so the first envelope has only the card.
     return [
         try Announcement.line(
             DeviceBody.announcement.record, extra: extra, from: store.owner, to: device.card)

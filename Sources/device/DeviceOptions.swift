@@ -25,7 +25,7 @@ struct DeviceOptions: ArgumentGroup {
     /// Returns the address book of machine one, which may sign lists.
     ///
     /// Throws a failure with status 64 on another device, and 78 for an identity file without a passphrase: with a copy of it,
-    /// anybody could add devices.
+    /// a thief could add devices.
     func signingBook() throws -> AddressBook {
         let path = try identity.identities.first ?? IdentityFile.defaultPath()
         if case .none = try IdentityFile.protection(of: path) {

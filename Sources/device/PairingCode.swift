@@ -3,7 +3,7 @@ import SottoContacts
 import SottoTool
 import SottoWire
 
-/// The code of a pairing: spoken, or in a URI whose reader can be anybody who saw the screen.
+/// The code of a pairing: typed, or in a URI that an attacker can photograph.
 struct PairingCode {
     /// The beginning of the URI. The code follows.
     static let scheme = "sotto:device?"
@@ -45,7 +45,7 @@ struct PairingCode {
 struct Comparison {
     let owner: KeyID
     let device: KeyID
-    /// What the user is asked to compare.
+    /// The question to the user.
     let question: String
 
     /// The 60 digits.

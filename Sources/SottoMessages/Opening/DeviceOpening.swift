@@ -77,7 +77,7 @@ extension MessageOpening {
                 if let before, list.isFork(of: before) {
                     throw Failure(
                         .untrusted,
-                        "your key signed two different lists of devices with one number: somebody else can have your words",
+                        "your key signed two different lists of devices with one number: an attacker can have your words",
                         hint: "compare the lists on your machines: sotto device list")
                 }
                 if !isPreview { try transaction.keep(ownersCard: card) }

@@ -3,7 +3,7 @@ import SottoDatabase
 
 /// The last list of devices of each person, and that of the owner.
 extension StateTransaction {
-    /// What became of a list of devices that arrived.
+    /// The result of a list of devices that arrived.
     public enum TakenDevices: Sendable, Equatable {
         /// The list is kept. `before` is the one that it replaced.
         case kept(before: DeviceList?)
@@ -11,7 +11,7 @@ extension StateTransaction {
         case known
         /// A later list is known.
         case older
-        /// Another list with the same number is known, which stays. Somebody else has the person's identity.
+        /// Another list with the same number is known and stays. An attacker has the person's identity.
         case fork
     }
 
@@ -153,7 +153,7 @@ extension StateTransaction {
 
 extension IdentityStore {
     /// Returns the card that others get of an identity. The list of devices is that of the identity's state on this machine; without
-    /// a state the card has none.
+    /// a state the card is without a list.
     public static func ownCard(
         of identity: Identity, relay: String? = nil, issued: Timestamp, lockTimeout: Double
     ) throws -> Card {

@@ -95,7 +95,7 @@ struct DeviceListTests {
             }
             #expect(failure(record) == .member("devices"), "\(card.name)")
         }
-        // Somebody else signs the list of Alice.
+        // Bob signs the list of Alice.
         #expect(failure(Self.record(list, by: People.bob) { _ in }) == .signature)
     }
 
@@ -160,7 +160,7 @@ struct DeviceListTests {
         #expect(failure(unsigned) == .signature)
     }
 
-    /// A card has the list of its own person, and the card of a device has none.
+    /// The list on a card must be of the same person, and the card of a device is without a list.
     @Test func aCardRefusesAnotherPersonsList() throws {
         let list = try Self.list(["laptop"])
         func card(_ card: Card, by identity: Identity) -> JSONObject {

@@ -5,7 +5,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// The lists of devices in the state, and what own devices decide about each other.
+/// The lists of devices in the state, and the decisions of own devices about each other.
 struct DeviceDecisionTests {
     private let files = TemporaryDirectory()
     private let now = Timestamp(seconds: 1_800_000_000)
@@ -141,7 +141,7 @@ struct DeviceDecisionTests {
                 }
             })
         #expect(refused.status == .usage && refused.message.contains("a device of"))
-        // Nor is its URI, which does not name its owner, once the list is known.
+        // Its URI does not name its owner. The known list does.
         let known = try card(["laptop"])
         try store.transaction {
             _ = try $0.introduce(known, as: "bob", accounts: OpaqueAccounts())

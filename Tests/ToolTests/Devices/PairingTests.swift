@@ -194,7 +194,7 @@ import Testing
         #expect(try machines.devices(machines.second, "laptop").count == 2)
     }
 
-    /// Somebody who photographed the code is the first with it, and wants the new machine as a device of theirs.
+    /// A thief photographed the code, uses it first, and wants the new machine as a device.
     @Test func aPhotographedCodeFailsAtTheNewMachine() throws {
         let machines = try Machines()
         let thief = Home()
