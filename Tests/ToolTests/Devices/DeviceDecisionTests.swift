@@ -117,8 +117,10 @@ struct DeviceDecisionTests {
         let store = try store(of: identity)
         let list = try DeviceList([device("laptop")], after: 0, by: People.alice, at: now)
         try store.transaction { transaction in
-            #expect(try transaction.keep(list) == .kept(before: nil))
-            #expect(try transaction.settleDevices(at: later(10 * 86_400)).isEmpty)
+            let taken = try transaction.keep(list)
+            #expect(taken == .kept(before: nil))
+            let settled = try transaction.settleDevices(at: later(10 * 86_400))
+            #expect(settled.isEmpty)
         }
     }
 
