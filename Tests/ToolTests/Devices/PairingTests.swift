@@ -125,6 +125,79 @@ import Testing
         #expect(try machines.devices(machines.first, "alice").count == 2)
     }
 
+    /// Pairs both machines with a spoken code.
+    private func pair(_ machines: Machines) throws {
+        let (request, code) = try machines.request()
+        let added = try machines.addCommand(code).run()
+        try #require(added.status == 0, "\(added.stderr)")
+        let made = try #require(try request.finish().first)
+        try #require(made.status == 0, "\(made.stderr)")
+    }
+
+    /// Makes Bob in a home of his own. He and Alice are contacts, and Alice has written to him.
+    private func bob(_ machines: Machines) throws -> Home {
+        let home = Home()
+        try machines.make("bob", in: home)
+        for (from, name, to, other) in [
+            (machines.first, "alice", home, "bob"), (home, "bob", machines.first, "alice"),
+        ] {
+            let card = try from.output("keygen", ["public"] + machines.identity(name))
+            to.files.write("\(name).card", card)
+            _ = try to.output("contact", ["add", "\(name).card"] + machines.identity(other))
+        }
+        let envelope = try machines.first.output(
+            "encrypt", ["--to", "bob"] + machines.identity("alice"), stdin: Array("hello".utf8))
+        _ = try machines.first.output("send", ["-q"], stdin: envelope)
+        #expect(try machines.read(home, "bob").map { $0["text"]?.string } == ["hello"])
+        return home
+    }
+
+    @Test func contactsAreToldInWords() throws {
+        let machines = try Machines()
+        let bob = try bob(machines)
+        try pair(machines)
+        let told = try machines.read(bob, "bob")
+        #expect(told.contains { $0["added"] == .array([.string("laptop")]) }, "\(told)")
+        let shown = try bob.run("history", ["alice", "--text"] + machines.identity("bob"))
+        #expect(shown.text.contains("uses a new device, laptop, since"), "\(shown.text)")
+        let removed = try machines.first.run(
+            "sotto", ["device", "remove", "laptop"] + machines.identity("alice") + ["--send"])
+        #expect(removed.status == 0, "\(removed.stderr)")
+        let news = try machines.read(bob, "bob")
+        #expect(news.contains { $0["removed"] == .array([.string("laptop")]) }, "\(news)")
+        let after = try bob.run("history", ["alice", "--text"] + machines.identity("bob"))
+        #expect(after.text.contains("removed the device laptop"), "\(after.text)")
+        // The card of the device is no contact.
+        let devices = try machines.devices(machines.second, "laptop")
+        #expect(devices.count == 2)
+    }
+
+    @Test func aFullDeviceGetsTheHistory() throws {
+        let machines = try Machines()
+        _ = try bob(machines)
+        try pair(machines)
+        let export = ["export", "--backup", "--device", "laptop", "-o", "laptop.age"]
+        let early = try machines.first.run("history", export + machines.identity("alice"))
+        #expect(early.status == 12 && early.stderr.contains("is new"), "\(early.stderr)")
+        let confirmed = try machines.first.run(
+            "device", ["confirm", "--now", "laptop"] + machines.identity("alice"))
+        #expect(confirmed.status == 0, "\(confirmed.stderr)")
+        let made = try machines.first.run("history", export + machines.identity("alice"))
+        #expect(made.status == 0, "\(made.stderr)")
+        let file = try machines.first.files.read("laptop.age")
+        machines.second.files.write("laptop.age", file)
+        let read = try machines.second.run(
+            "history", ["import", "laptop.age"] + machines.identity("laptop"))
+        #expect(read.status == 0, "\(read.stderr)")
+        let shown = try machines.second.run(
+            "history", ["bob", "--text"] + machines.identity("laptop"))
+        #expect(shown.text.contains("hello"), "\(shown.text)\(shown.stderr)")
+        // Machine one itself does not open it: it is for the key of the device.
+        let own = try machines.first.run(
+            "history", ["import", "laptop.age"] + machines.identity("alice"))
+        #expect(own.status == 10, "\(own.stderr)")
+    }
+
     @Test func aWrongCodeAddsNothing() throws {
         let machines = try Machines()
         let (request, code) = try machines.request()
