@@ -11,7 +11,7 @@ public struct StateDamage: Sendable, Hashable {
         case session, skippedKey, preKey, bundle
         case group, waitingChange, member, ownChain, chain, heldMessage, room, file, wake
         case chat, foreignChain
-        case syncItem, syncValue
+        case syncItem, syncValue, deviceList
     }
 
     /// The kind of the rows.
@@ -29,7 +29,7 @@ extension StateDamage.Kind {
         case .waitingChange, .member, .chain, .heldMessage, .file, .bundle, .skippedKey, .syncItem:
             true
         case .contact, .profile, .conversation, .message, .reader, .request, .session, .preKey,
-            .group, .ownChain, .room, .chat, .foreignChain, .wake, .syncValue:
+            .group, .ownChain, .room, .chat, .foreignChain, .wake, .syncValue, .deviceList:
             false
         }
     }
@@ -151,6 +151,7 @@ extension StateDamage.Kind {
             ("a change that own devices agreed on", "changes that own devices agreed on")
         case .foreignChain:
             ("a key chain of another messenger's group", "key chains of other messengers' groups")
+        case .deviceList: ("a list of devices", "lists of devices")
         case .wake: ("a registration for wake-ups", "registrations for wake-ups")
         }
     }

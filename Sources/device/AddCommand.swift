@@ -12,8 +12,7 @@ struct AddCommand: Program {
         name: "add",
         abstract: "On machine one: take a new machine as a device.",
         usage: """
-            sotto device add [--name NAME] [--now] CODE --send
-            sotto recv --meeting NUMBER | sotto device add [--name NAME] [--now] --code SOURCE | sotto send
+            sotto device add [--name NAME] [--now] CODE | --code SOURCE
             """,
         discussion: """
             CODE is what device request shows on the new machine: a code to type, or its URI. Reads the records of recv \
@@ -21,6 +20,10 @@ struct AddCommand: Program {
             machines show a number, and nothing is signed before you confirm that it is the same. The device is new: it gets \
             new mail and the names of your contacts. It becomes full after a day, when another device confirms it, or at \
             once with --now. Other users of this machine can see an argument while the program runs.
+
+            EXAMPLES
+              sotto device add 417-orbit-velvet-sunset --send
+              sotto recv --meeting 417 | sotto device add --code @FILE:code | sotto send
             """)
 
     @Option(
@@ -148,11 +151,12 @@ struct AddCommand: Program {
 
 /// Returns the envelopes that bring the owner's contacts to a device.
 func welcome(_ device: DeviceList.Device, _ store: IdentityStore) throws -> [JSONObject] {
-    try WelcomeBody.bodies(store.contacts(), isFull: device.state == .full).map { body in
-        var record = try Sealed.seal(
-            body: body, from: store.owner, to: device.card, time: .now()
-        ).record
-        record["relay"] = device.card.relay.map { .string($0) }
-        return record
-    }
+    let card = try store.preview { try $0.ownCard(issued: .now()) }
+    let extra = card.record.map { [(name: "card", value: JSON.object($0))] } ?? []
+    let contacts = try WelcomeBody.bodies(store.contacts(), isFull: device.state == .full)
+    // The card may be as long as a body, so the first envelope has only the card.
+    return [
+        try Announcement.line(
+            DeviceBody.announcement.record, extra: extra, from: store.owner, to: device.card)
+    ] + (try contacts.map { try Announcement.line($0, from: store.owner, to: device.card) })
 }

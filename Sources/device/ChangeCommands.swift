@@ -30,7 +30,7 @@ struct ChangeOptions: ArgumentGroup {
             return found
         }
         let announcement = Announcement(store: store)
-        try announcement.print(try announcement.records())
+        try announcement.print(try announcement.lines())
         return found
     }
 }
@@ -38,7 +38,7 @@ struct ChangeOptions: ArgumentGroup {
 struct RenameCommand: Program {
     static let configuration = CommandConfiguration(
         name: "rename", abstract: "Rename a device, and print the records that tell it.",
-        usage: "sotto device rename DEVICE NAME [--json] [--send]")
+        usage: "sotto device rename DEVICE NAME [--json]")
 
     @OptionGroup var options: ChangeOptions
 
@@ -62,7 +62,7 @@ struct RenameCommand: Program {
 struct RemoveCommand: Program {
     static let configuration = CommandConfiguration(
         name: "remove", abstract: "Remove a device, and print the records that tell it.",
-        usage: "sotto device remove DEVICE [--json] [--send]",
+        usage: "sotto device remove DEVICE [--json]",
         discussion: """
             The sessions with the device end, and contacts write to it no more after they got the new list. It keeps what it \
             has. Send the records at once.
@@ -82,10 +82,10 @@ struct ConfirmCommand: Program {
     static let configuration = CommandConfiguration(
         name: "confirm",
         abstract: "Say that a new device is yours, so that it becomes full.",
-        usage: "sotto device confirm [--now] DEVICE [--json] [--send]",
+        usage: "sotto device confirm [--now] DEVICE [--json]",
         discussion: """
             On another device it tells machine one, which makes the device full. On machine one it needs --now, and makes the \
-            device full at once, also after an objection; the records bring it your contacts with their trust.
+            device full at once, also after an objection; the records tell your contacts and machines.
             """)
 
     @Flag("--now", help: "On machine one: make the device full at once.")
@@ -102,7 +102,7 @@ struct ConfirmCommand: Program {
             return device
         }
         options.device.options.note(
-            "\(confirmed.name) is full; to send it your contacts with their trust: sotto device announce \(shellWord(confirmed.name)) | sotto send"
+            "\(confirmed.name) is full; to send it your contacts with their trust: sotto device announce \(shellWord(confirmed.name)) --send"
         )
     }
 }
@@ -110,7 +110,7 @@ struct ConfirmCommand: Program {
 struct ObjectCommand: Program {
     static let configuration = CommandConfiguration(
         name: "object", abstract: "Say that a new device shall stay new.",
-        usage: "sotto device object DEVICE [--json] [--send]",
+        usage: "sotto device object DEVICE [--json]",
         discussion: """
             Tells machine one and the other devices. The device stays new until machine one confirms it with --now. It is not \
             removed: only machine one removes a device.
@@ -145,21 +145,22 @@ private func decide(
         return device
     }
     let announcement = Announcement(store: store)
-    try announcement.print([ComposedMessage(to: owner.id, DeviceBody.body(decision, device.id)).record])
+    try announcement.print(announcement.ownLines(DeviceBody.body(decision, device.id)))
 }
 
 struct AnnounceCommand: Program {
     static let configuration = CommandConfiguration(
         name: "announce",
-        abstract: "Print the records that tell contacts and own devices the list, or the contacts for a device.",
+        abstract:
+            "Print the records that tell contacts and own devices the list, or the contacts for a device.",
         usage: """
-            sotto device announce [--json] [--send]
-            sotto device announce DEVICE [--json] | sotto send
+            sotto device announce [--json]
+            sotto device announce DEVICE [--json]
             """,
         discussion: """
             Without DEVICE it prints messages for encrypt: each contact gets your card with the list. A contact with an \
-            address of its own gets none. With DEVICE it prints envelopes for send, which bring your contacts to the \
-            device.
+            address of its own gets none. With DEVICE it prints the envelopes that bring your contacts to the device; encrypt \
+            passes envelopes on.
             """)
 
     @OptionGroup var records: RecordOutput
@@ -180,10 +181,10 @@ struct AnnounceCommand: Program {
                 hint: options.quiet ? nil : "show how to add one: sotto device add --help")
         }
         let announcement = Announcement(store: store)
-        guard let device else { return try announcement.print(announcement.records()) }
+        guard let device else { return try announcement.print(announcement.lines()) }
         guard try book.identity().owner == nil else {
             throw Failure(.usage, "only machine one sends its contacts to a device")
         }
-        try announcement.print(welcome(DeviceArgument.find(device, in: list), store))
+        try announcement.print(welcome(DeviceList.device(named: device, in: list), store))
     }
 }

@@ -25,7 +25,7 @@ struct DeviceOptions: ArgumentGroup {
     /// Returns the address book of machine one, which may sign lists.
     ///
     /// Throws a failure with status 64 on another device, and 78 for an identity file without a passphrase: with a copy of it,
-    /// anybody could add devices.
+    /// a thief could add devices.
     func signingBook() throws -> AddressBook {
         let path = try identity.identities.first ?? IdentityFile.defaultPath()
         if case .none = try IdentityFile.protection(of: path) {
@@ -51,26 +51,8 @@ struct DeviceArgument: ArgumentGroup {
     var name: String
 
     /// Returns the device on the owner's list. Throws a failure with status 66 if none is meant.
-    func find(in list: DeviceList?) throws -> DeviceList.Device { try Self.find(name, in: list) }
-
-    /// Returns the device that a text means.
-    static func find(_ name: String, in list: DeviceList?) throws -> DeviceList.Device {
-        let text = Pasted.text(name)
-        let devices = list?.devices ?? []
-        if let named = devices.first(where: { $0.name == text }) { return named }
-        let matching = devices.filter {
-            text.utf8.count >= KeyID.shortLength && $0.id.description.hasPrefix(text.lowercased())
-                || $0.name.lowercased() == text.lowercased()
-        }
-        guard matching.count == 1, let device = matching.first else {
-            throw Failure(
-                .noInput,
-                matching.isEmpty
-                    ? "no device has the name \(RecipientArgument.shown(name))"
-                    : "\(RecipientArgument.shown(name)) means several devices",
-                hint: "list the devices: sotto device list")
-        }
-        return device
+    func find(in list: DeviceList?) throws -> DeviceList.Device {
+        try DeviceList.device(named: name, in: list)
     }
 }
 
@@ -94,23 +76,47 @@ func checkDeviceName(_ name: String) throws {
     }
 }
 
-/// The records that tell contacts and own devices a changed list.
+/// The lines that tell contacts and own devices a changed list, or own devices something else.
 struct Announcement {
     let store: IdentityStore
 
-    /// Returns a record for each contact who has a card and writes to the main mailbox, and one for the own devices.
-    func records() throws -> [JSONObject] {
-        let owner = store.owner.id
+    /// Returns a message for each contact who has a card and writes to the main mailbox, and an envelope for each own device.
+    func lines() throws -> [JSONObject] {
         let contacts = try store.contacts().filter { contact in
             !contact.name.isEmpty && !contact.isBlocked && contact.card != nil
                 && contact.changed == nil && contact.address == nil && contact.id.isKey
         }
-        return (contacts.map(\.id) + [owner]).map { id in
-            ComposedMessage(to: id, DeviceBody.announcement).record
+        return contacts.map { ComposedMessage(to: $0.id, DeviceBody.announcement).record }
+            + (try ownLines(DeviceBody.announcement, withCard: true))
+    }
+
+    /// Returns an envelope for each other machine of the owner.
+    func ownLines(_ body: MessageBody, withCard: Bool = false) throws -> [JSONObject] {
+        let owner = store.owner
+        let (list, card) = try store.preview { transaction in
+            (try transaction.devices(of: owner.id), try transaction.ownCard(issued: .now()))
+        }
+        let others = (list?.devices ?? []).filter { $0.id != owner.device }.map(\.card)
+        let first = owner.owner == nil ? [] : [card]
+        let extra = withCard ? card.record.map { [(name: "card", value: JSON.object($0))] } : nil
+        return try (first + others).map { other in
+            try Self.line(body.record, extra: extra ?? [], from: owner, to: other)
         }
     }
 
-    /// Prints the records.
+    /// Returns an envelope with the relay for `send`.
+    static func line(
+        _ body: JSONObject, extra: [(name: String, value: JSON)] = [], from owner: Identity,
+        to card: Card
+    ) throws -> JSONObject {
+        var record = try Sealed.seal(
+            body: body, extra: extra, from: owner, to: card, time: .now()
+        ).record
+        record["relay"] = card.relay.map { .string($0) }
+        return record
+    }
+
+    /// Prints lines.
     func print(_ records: [JSONObject]) throws {
         let output = try Output(path: "-", content: .text)
         for record in records { try output.writeRecord(record) }

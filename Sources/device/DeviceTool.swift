@@ -8,8 +8,8 @@ struct DeviceTool: CoreProgram {
         name: "device",
         abstract: "Several machines of one person: add, list and remove devices.",
         usage: """
-            sotto device request --name NAME [--uri] --send
-            sotto device add [--name NAME] [--now] CODE --send
+            sotto device request --name NAME [--relay URL] [--uri] [-o FILE]
+            sotto device add [--name NAME] [--now] CODE | --code SOURCE
             sotto device list [--text | --json]
             sotto device rename DEVICE NAME | remove DEVICE
             sotto device confirm [--now] DEVICE | object DEVICE

@@ -3,7 +3,7 @@ import SottoContacts
 import SottoTool
 import SottoWire
 
-/// The code of a pairing: spoken, or in a URI whose reader can be anybody who saw the screen.
+/// The code of a pairing: typed, or in a URI that an attacker can photograph.
 struct PairingCode {
     /// The beginning of the URI. The code follows.
     static let scheme = "sotto:device?"
@@ -32,7 +32,7 @@ struct PairingCode {
             return try Terminal.tell("")
         }
         let uri = scheme + code.text(address: address)
-        let drawing = ToolRun("qr", ["-t", "utf8"], input: Array(uri.utf8))
+        let drawing = ToolRun("qr", ["-t", "terminal"], input: Array(uri.utf8))
         for line in String(decoding: try drawing.output(), as: UTF8.self).split(separator: "\n") {
             try Terminal.tell(String(line))
         }
@@ -45,7 +45,7 @@ struct PairingCode {
 struct Comparison {
     let owner: KeyID
     let device: KeyID
-    /// What the user is asked to compare.
+    /// The question to the user.
     let question: String
 
     /// The 60 digits.
@@ -79,7 +79,8 @@ extension Failure {
             isHalfway
                 ? "the other machine did not finish; this machine is no device"
                 : "the pairing was ended: the codes differ, another person tried, or the other side refused",
-            hint: "begin again with a new code on the new machine: sotto device request --name NAME --send"
+            hint:
+                "begin again with a new code on the new machine: sotto device request --name NAME --send"
         )
     }
 }

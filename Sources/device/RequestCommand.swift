@@ -11,8 +11,7 @@ struct RequestCommand: Program {
         name: "request",
         abstract: "On the new machine: show a code, and become a device.",
         usage: """
-            sotto device request --name NAME [--uri] [-o FILE] --send
-            sotto recv --meeting new | sotto device request --name NAME | sotto send
+            sotto device request --name NAME [--relay URL] [--uri] [-o FILE]
             """,
         discussion: """
             Reads the records of recv --meeting and prints records for send; --send runs the whole pipe. The code is good once, \
@@ -20,6 +19,10 @@ struct RequestCommand: Program {
             somebody else can photograph: both machines then show a number, and go on after both were told that it is the \
             same. The identity of the device is written to the default identity file, with a passphrase, when machine one \
             has signed it; before that nothing is written.
+
+            EXAMPLES
+              sotto device request --name laptop --send
+              sotto recv --meeting new | sotto device request --name laptop | sotto send
             """)
 
     @Option("--name", value: "name", help: "The name of the new device, such as laptop.")
@@ -29,6 +32,13 @@ struct RequestCommand: Program {
         "--uri",
         help: "Show a URI and its QR code instead of a code to type, and compare a number.")
     var uri = false
+
+    @Option(
+        "--relay", value: "url",
+        help:
+            "The relay where the device fetches its mail, and with --send that of the meeting. Default: the one on the owner's card."
+    )
+    var relay: String?
 
     @Option(
         "-o", "--output", value: "file",
@@ -57,6 +67,7 @@ struct RequestCommand: Program {
     }
 
     func execute() throws {
+        let address = try relay.map { try RelayURL(argument: $0) }
         let destination = try SavingOptions.open(
             output ?? IdentityFile.defaultPath(), protect: true, passphrase: passphrase,
             tool: DeviceTool.toolName, quiet: quiet)
@@ -68,7 +79,7 @@ struct RequestCommand: Program {
                 .usage, "the new machine makes the code, and this place has one",
                 hint: "use a new place: sotto device request --name NAME --send")
         }
-        let (device, card) = try pair(seed, at: table)
+        let (device, card) = try pair(seed, address, at: table)
         // The state is complete before other programs can use the identity.
         let store = try IdentityStore(
             directory: .standard(), identity: device, lockTimeout: lock.timeout,
@@ -85,7 +96,7 @@ struct RequestCommand: Program {
 
     /// Meets machine one. Returns the identity of this machine, and the owner's card whose list has it.
     private func pair(
-        _ seed: borrowing SecretBytes, at table: MeetingTable
+        _ seed: borrowing SecretBytes, _ address: RelayURL?, at table: MeetingTable
     ) throws -> (device: Identity, card: Card) {
         let code = MeetingCode(randomFor: table.number)
         let initiator = MeetingInitiator(code, relay: table.relay.name, for: .device)
@@ -98,7 +109,7 @@ struct RequestCommand: Program {
         let owner = try table.endingIfFailed { try Self.checked(keys.open(answer)) }
         table.releaseInterrupt()
         // Its card has the name of the device, and its file that of the person.
-        let relay = owner.relay ?? table.relay.text
+        let relay = address?.text ?? owner.relay ?? table.relay.text
         let shown = Identity(seed: seed, name: name, relay: relay, owner: owner.id)
         if uri {
             try table.endingIfFailed {

@@ -60,7 +60,7 @@ struct SentCommand {
             // Other commands can have nothing to send.
             try pipe.run(needsRecipient: tool == .compose)
         case .meeting:
-            let pairing = PairingWords(arguments)
+            let pairing = try PairingWords(arguments)
             let run = try MeetingRun(tool, pairing.command, code: pairing.code)
             try run.meet(pairing.options, relay: pairing.relay)
             guard pairing.command == "add" else { return }

@@ -25,8 +25,8 @@ struct SottoDispatcher: Program {
             the manual page sotto(7) shows a complete example.
 
             With --send, what a command prints is sent: `sotto group sync --send` runs group sync | encrypt | send, and \
-            `sotto encrypt --to bob --send` runs encrypt --to bob | send. This works with encrypt, with compose, with group where \
-            it changes something, and with history read, history repeat, contact repair, keygen public, keygen prekeys, keygen set and bridge card.
+            `sotto encrypt --to bob --send` runs encrypt --to bob | send. This works with encrypt, with compose, with group and device where \
+            they change something, and with history read, history repeat, contact repair, keygen public, keygen prekeys, keygen set and bridge card.
             """,
         version: sottoVersion,
         subcommands: [

@@ -11,91 +11,90 @@ extension MessageOpening {
         devices message: Message, id: String, _ transaction: StateTransaction
     ) throws -> OpenedLine {
         let isOwn = message.from == transaction.owner.id
-        do throws(Failure) {
+        do {
             guard isOwn else { return try take(contactsDevices: message, transaction) }
             return transaction.owner.owner == nil
                 ? try take(decision: message, transaction)
                 : try take(ownDevices: message, transaction)
-        } catch where error.status == .untrusted {
+        } catch let failure as Failure where failure.status == .untrusted {
             // It stays untrusted: another attempt cannot change it.
-            return .failed(error, id: id, isFinal: true)
+            return .failed(failure, id: id, isFinal: true)
         }
     }
 
     /// The list of a contact.
     private func take(
         contactsDevices message: Message, _ transaction: StateTransaction
-    ) throws(Failure) -> OpenedLine {
-        try state { () throws -> OpenedLine in
-            guard let sender = message.from, let card = message.carriedCard, let list = card.devices,
-                message.body["type"]?.string == DeviceBody.type,
-                let contact = try transaction.contact(id: sender), !contact.name.isEmpty,
-                contact.hasKeys(of: card)
-            else { return .dropped }
-            let refusal = try transaction.deviceFailure(of: card)
-            let before = try transaction.devices(of: sender)
-            if !isPreview {
-                try transaction.take(devices: list)
-                try transaction.take(answer: message)
-            }
-            if let refusal { throw refusal }
-            return line(of: message, list, before)
+    ) throws -> OpenedLine {
+        guard let sender = message.from, let card = message.carriedCard,
+            let list = card.devices,
+            message.body["type"]?.string == DeviceBody.type,
+            let contact = try transaction.contact(id: sender), !contact.name.isEmpty,
+            contact.hasKeys(of: card)
+        else { return .dropped }
+        let refusal = try transaction.deviceFailure(of: card)
+        let before = try transaction.devices(of: sender)
+        if !isPreview {
+            try transaction.take(devices: list)
+            try transaction.take(answer: message)
         }
+        if let refusal { throw refusal }
+        return line(of: message, list, before)
     }
 
     /// A decision of an own device, at the first device.
     private func take(
         decision message: Message, _ transaction: StateTransaction
-    ) throws(Failure) -> OpenedLine {
-        try state { () throws -> OpenedLine in
-            let decision = [StateTransaction.DeviceDecision.confirms, .objects].lazy.compactMap {
-                decision in
-                message.body[decision.rawValue]?.string.flatMap { KeyID($0) }.map { (decision, $0) }
-            }.first
-            guard let (decision, device) = decision, message.body["type"]?.string == DeviceBody.type,
-                let author = message.sendingDevice
-            else { return .dropped }
-            guard !isPreview else { return .message(message, number: nil, seen: false) }
-            guard try transaction.take(decision, about: device, by: author) else { return .dropped }
-            _ = try transaction.settleDevices()
-            return .message(message, number: nil, seen: false)
-        }
+    ) throws -> OpenedLine {
+        let decision = [StateTransaction.DeviceDecision.confirms, .objects].lazy.compactMap {
+            decision in
+            message.body[decision.rawValue]?.string.flatMap { KeyID($0) }.map { (decision, $0) }
+        }.first
+        guard let (decision, device) = decision,
+            message.body["type"]?.string == DeviceBody.type,
+            let author = message.sendingDevice
+        else { return .dropped }
+        guard !isPreview else { return .message(message, number: nil, seen: false) }
+        guard try transaction.take(decision, about: device, by: author) else { return .dropped }
+        _ = try transaction.settleDevices()
+        return .message(message, number: nil, seen: false)
     }
 
     /// The owner's list, or the owner's contacts, at another device.
     private func take(
         ownDevices message: Message, _ transaction: StateTransaction
-    ) throws(Failure) -> OpenedLine {
-        try state { () throws -> OpenedLine in
-            let owner = transaction.owner
-            var before = try transaction.devices(of: owner.id)
-            if let record = message.card, let card = try? Card(record: record),
-                card.id == owner.id, let list = card.devices
-            {
-                if let before, list.isFork(of: before) {
-                    throw Failure(
-                        .untrusted,
-                        "your key signed two different lists of devices with one number: somebody else can have your words",
-                        hint: "compare the lists on your machines: sotto device list")
-                }
-                if !isPreview { try transaction.keep(ownersCard: card) }
-                if message.body["type"]?.string == DeviceBody.type {
-                    return line(of: message, list, before)
-                }
-                before = list
+    ) throws -> OpenedLine {
+        let owner = transaction.owner
+        var before = try transaction.devices(of: owner.id)
+        if let record = message.card, let card = try? Card(record: record),
+            card.id == owner.id, let list = card.devices
+        {
+            if let before, list.isFork(of: before) {
+                throw Failure(
+                    .untrusted,
+                    "your key signed two different lists of devices with one number: an attacker can have your words",
+                    hint: "compare the lists on your machines: sotto device list")
             }
-            guard message.body["type"]?.string == WelcomeBody.type, message.sendingDevice == nil,
-                let device = before?.device(owner.device)
-            else { return .dropped }
-            guard !isPreview else { return .message(message, number: nil, seen: false) }
-            let added = try WelcomeBody.take(
-                message.body, isFull: device.state == .full, transaction)
-            var message = message
-            message.body = JSONObject([
-                ("type", .string(WelcomeBody.type)), ("added", .integer(Int64(added))),
-            ])
+            if !isPreview { try transaction.keep(ownersCard: card) }
+            if message.body["type"]?.string == DeviceBody.type {
+                return line(of: message, list, before)
+            }
+            if list.supersedes(before) { before = list }
+        }
+        if message.body["confirms"] != nil || message.body["objects"] != nil {
             return .message(message, number: nil, seen: false)
         }
+        guard message.body["type"]?.string == WelcomeBody.type, message.sendingDevice == nil,
+            let device = before?.device(owner.device)
+        else { return .dropped }
+        guard !isPreview else { return .message(message, number: nil, seen: false) }
+        let added = try WelcomeBody.take(
+            message.body, isFull: device.state == .full, transaction)
+        var message = message
+        message.body = JSONObject([
+            ("type", .string(WelcomeBody.type)), ("added", .integer(Int64(added))),
+        ])
+        return .message(message, number: nil, seen: false)
     }
 
     /// The message with what a list changed, or a dropped line.
@@ -113,16 +112,6 @@ extension MessageOpening {
             ("removed", names(before?.devices ?? [], notIn: list)),
         ])
         return .message(message, number: nil, seen: false)
-    }
-
-    /// Returns the result of `body`, with every error as the failure to report.
-    private func state<T>(_ body: () throws -> T) throws(Failure) -> T {
-        do {
-            return try body()
-        } catch {
-            throw (error as? Failure) ?? (error as? StateError)?.failure ?? Failure(core: error)
-                ?? Failure(.bug, "unexpected error in a list of devices")
-        }
     }
 }
 

@@ -42,6 +42,8 @@ extension RecipientDirectory {
         } catch {
             throw error
         }
+        // Another device than the first one cannot sign the card with the address.
+        guard address == nil || transaction.owner.owner == nil else { return nil }
         if let made = ownCards[address] { return made }
         let card = try transaction.ownCard(address: address, issued: .now())
         ownCards[address] = card.record

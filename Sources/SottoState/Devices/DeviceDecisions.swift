@@ -92,7 +92,7 @@ extension StateTransaction {
 /// The lists of other people.
 extension StateTransaction {
     /// Keeps the list of devices of a contact like ``keep(_:)``, and says in the conversation what changed. The sessions with removed
-    /// devices end. A second list with one number is said once.
+    /// devices end. A second list with one number gives one event.
     @discardableResult
     public func take(devices list: DeviceList) throws(StateError) -> TakenDevices {
         let taken = try keep(list)

@@ -3,7 +3,7 @@ import SottoDatabase
 
 /// The last list of devices of each person, and that of the owner.
 extension StateTransaction {
-    /// What became of a list of devices that arrived.
+    /// The result of a list of devices that arrived.
     public enum TakenDevices: Sendable, Equatable {
         /// The list is kept. `before` is the one that it replaced.
         case kept(before: DeviceList?)
@@ -11,7 +11,7 @@ extension StateTransaction {
         case known
         /// A later list is known.
         case older
-        /// Another list with the same number is known, which stays. Somebody else has the person's identity.
+        /// Another list with the same number is known and stays. An attacker has the person's identity.
         case fork
     }
 
@@ -21,11 +21,17 @@ extension StateTransaction {
         if let known = deviceLists[person] { return known }
         let mark = store.mark(person)
         let found = try connection.first("SELECT sealed FROM device_list WHERE peer = ?", mark) {
-            row throws(StateError) in
-            try deviceList(row.bytes(0), mark)
+            row throws(StateError) -> DeviceList? in
+            let sealed = row.bytes(0)
+            // Without the owner's own list, the next one would leave devices out.
+            guard person != owner.id else { return try deviceList(sealed, mark) }
+            return try store.readable(.deviceList, mark) { () throws(StateError) in
+                try deviceList(sealed, mark)
+            }
         }
-        deviceLists[person] = .some(found)
-        return found
+        let list = found ?? nil
+        deviceLists[person] = .some(list)
+        return list
     }
 
     /// Returns the person of whom a device is that is not the first one; `nil` if no list names the device.
@@ -45,14 +51,18 @@ extension StateTransaction {
     private func person(
         ofDevice device: KeyID, isRemoved: Bool
     ) throws(StateError) -> KeyID? {
-        try connection.first(
+        let found = try connection.first(
             """
             SELECT l.sealed, l.peer FROM device d JOIN device_list l ON l.peer = d.peer
             WHERE d.mark = ? AND d.removed = ?
             """, store.mark(device), isRemoved
-        ) { row throws(StateError) in
-            try deviceList(row.bytes(0), row.bytes(1)).owner
+        ) { row throws(StateError) -> KeyID? in
+            let (sealed, mark) = (row.bytes(0), row.bytes(1))
+            return try store.readable(.deviceList, mark) { () throws(StateError) in
+                try deviceList(sealed, mark).owner
+            }
         }
+        return found ?? nil
     }
 
     /// The most removed devices of a person that are known.
@@ -171,7 +181,7 @@ extension StateTransaction {
 
 extension IdentityStore {
     /// Returns the card that others get of an identity. The list of devices is that of the identity's state on this machine; without
-    /// a state the card has none.
+    /// a state the card is without a list.
     public static func ownCard(
         of identity: Identity, relay: String? = nil, issued: Timestamp, lockTimeout: Double
     ) throws -> Card {

@@ -95,7 +95,7 @@ struct DeviceListTests {
             }
             #expect(failure(record) == .member("devices"), "\(card.name)")
         }
-        // Somebody else signs the list of Alice.
+        // Bob signs the list of Alice.
         #expect(failure(Self.record(list, by: People.bob) { _ in }) == .signature)
     }
 
@@ -119,7 +119,8 @@ struct DeviceListTests {
     }
 
     @Test(arguments: [
-        "", " laptop", "laptop ", "lap\ntop", "lap\u{1B}[2Jtop", "laptop\u{202E}", "\u{200B}", "a\u{2066}b",
+        "", " laptop", "laptop ", "lap\ntop", "lap\u{1B}[2Jtop", "laptop\u{202E}", "\u{200B}",
+        "a\u{2066}b",
         "\u{E0041}", "lap\u{00AD}top", String(repeating: "x", count: 65),
         String(repeating: "ü", count: 33),
     ]) func aNameThatCannotBeShownIsRefused(_ name: String) {
@@ -142,9 +143,12 @@ struct DeviceListTests {
             (.member("devices"), { $0["devices"] = .array([.string("laptop")]) }),
             (.member("id"), { $0["id"] = .string("05") }),
             (.version(2), { $0["v"] = .integer(2) }),
-            (.form(.tooLong(limit: 24 << 10)), {
-                $0["x"] = .string(String(repeating: "x", count: 24 << 10))
-            }),
+            (
+                .form(.tooLong(limit: 24 << 10)),
+                {
+                    $0["x"] = .string(String(repeating: "x", count: 24 << 10))
+                }
+            ),
         ]
         for (error, change) in changes {
             #expect(failure(Self.record(list, change)) == error)
@@ -156,7 +160,7 @@ struct DeviceListTests {
         #expect(failure(unsigned) == .signature)
     }
 
-    /// A card has the list of its own person, and the card of a device has none.
+    /// The list on a card must be of the same person, and the card of a device is without a list.
     @Test func aCardRefusesAnotherPersonsList() throws {
         let list = try Self.list(["laptop"])
         func card(_ card: Card, by identity: Identity) -> JSONObject {

@@ -5,7 +5,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// The lists of devices in the state, and what own devices decide about each other.
+/// The lists of devices in the state, and the decisions of own devices about each other.
 struct DeviceDecisionTests {
     private let files = TemporaryDirectory()
     private let now = Timestamp(seconds: 1_800_000_000)
@@ -83,14 +83,14 @@ struct DeviceDecisionTests {
             _ = try transaction.sign(devices: [desktop, laptop, stranger], at: now)
             // Itself, another new one, and one that is on no list.
             for author in [laptop.id, stranger.id, People.bob.id] {
-                #expect(try !transaction.take(.confirms, about: laptop.id, by: author))
+                #expect(try transaction.take(.confirms, about: laptop.id, by: author) == false)
             }
             #expect(try transaction.settleDevices(at: later(60)).isEmpty)
             #expect(try transaction.take(.confirms, about: laptop.id, by: desktop.id))
             #expect(try transaction.settleDevices(at: later(60)).map(\.id) == [laptop.id])
             // It is full already, and a device on no list is none.
-            #expect(try !transaction.take(.objects, about: laptop.id, by: desktop.id))
-            #expect(try !transaction.take(.objects, about: People.bob.id, by: desktop.id))
+            #expect(try transaction.take(.objects, about: laptop.id, by: desktop.id) == false)
+            #expect(try transaction.take(.objects, about: People.bob.id, by: desktop.id) == false)
         }
         #expect(try states(store) == [.full, .full, .new])
     }
@@ -104,7 +104,7 @@ struct DeviceDecisionTests {
             _ = try transaction.sign(devices: [desktop], at: now)
             #expect(try transaction.person(ofDevice: laptop.id) == nil)
             _ = try transaction.sign(devices: [desktop, laptop], at: now)
-            #expect(try !transaction.hasObjection(to: laptop.id))
+            #expect(try transaction.hasObjection(to: laptop.id) == false)
             #expect(try transaction.devices(of: People.alice.id)?.seq == now.seconds + 2)
         }
     }
@@ -117,8 +117,10 @@ struct DeviceDecisionTests {
         let store = try store(of: identity)
         let list = try DeviceList([device("laptop")], after: 0, by: People.alice, at: now)
         try store.transaction { transaction in
-            #expect(try transaction.keep(list) == .kept(before: nil))
-            #expect(try transaction.settleDevices(at: later(10 * 86_400)).isEmpty)
+            let taken = try transaction.keep(list)
+            #expect(taken == .kept(before: nil))
+            let settled = try transaction.settleDevices(at: later(10 * 86_400))
+            #expect(settled.isEmpty)
         }
     }
 
@@ -136,11 +138,12 @@ struct DeviceDecisionTests {
             failure {
                 try store.transaction {
                     _ = try $0.introduce(
-                        device("laptop", of: People.bob).card, as: "bob", accounts: OpaqueAccounts())
+                        device("laptop", of: People.bob).card, as: "bob", accounts: OpaqueAccounts()
+                    )
                 }
             })
         #expect(refused.status == .usage && refused.message.contains("a device of"))
-        // Nor is its URI, which does not name its owner, once the list is known.
+        // Its URI does not name its owner. The known list does.
         let known = try card(["laptop"])
         try store.transaction {
             _ = try $0.introduce(known, as: "bob", accounts: OpaqueAccounts())
@@ -157,7 +160,9 @@ struct DeviceDecisionTests {
 
     @Test func anEarlierListAndAForkAreRefused() throws {
         let store = try store()
-        let (first, second) = (try card(["laptop"]), try card(["laptop", "desktop"], after: 1_800_000_000))
+        let (first, second) = (
+            try card(["laptop"]), try card(["laptop", "desktop"], after: 1_800_000_000)
+        )
         let fork = try card(["tablet"], after: 1_800_000_000)
         func introduce(_ card: Card) throws {
             try store.transaction {
@@ -175,8 +180,9 @@ struct DeviceDecisionTests {
         #expect(try store.contact(id: People.bob.id)?.card?.devices == second.devices)
         // A group's card of a member does not lower the number either.
         try store.transaction { transaction in
-            #expect(try transaction.take(devices: #require(first.devices)) == .older)
-            #expect(try transaction.take(devices: #require(fork.devices)) == .fork)
+            let lists = try [first, fork].map { try #require($0.devices) }
+            #expect(try transaction.take(devices: lists[0]) == .older)
+            #expect(try transaction.take(devices: lists[1]) == .fork)
         }
         #expect(try store.preview { try $0.devices(of: People.bob.id) } == second.devices)
     }

@@ -12,7 +12,9 @@ import Testing
 
         init() throws {
             relay = try #require(RelayProcess(first.files))
-            for home in [first, second] { home.files.write("pass", Array("a long passphrase".utf8)) }
+            for home in [first, second] {
+                home.files.write("pass", Array("a long passphrase".utf8))
+            }
             try make("alice", in: first)
         }
 
@@ -123,6 +125,79 @@ import Testing
         #expect(try machines.devices(machines.first, "alice").count == 2)
     }
 
+    /// Pairs both machines with a spoken code.
+    private func pair(_ machines: Machines) throws {
+        let (request, code) = try machines.request()
+        let added = try machines.addCommand(code).run()
+        try #require(added.status == 0, "\(added.stderr)")
+        let made = try #require(try request.finish().first)
+        try #require(made.status == 0, "\(made.stderr)")
+    }
+
+    /// Makes Bob in a home of his own. He and Alice are contacts, and Alice has written to him.
+    private func bob(_ machines: Machines) throws -> Home {
+        let home = Home()
+        try machines.make("bob", in: home)
+        for (from, name, to, other) in [
+            (machines.first, "alice", home, "bob"), (home, "bob", machines.first, "alice"),
+        ] {
+            let card = try from.output("keygen", ["public"] + machines.identity(name))
+            to.files.write("\(name).card", card)
+            _ = try to.output("contact", ["add", "\(name).card"] + machines.identity(other))
+        }
+        let envelope = try machines.first.output(
+            "encrypt", ["--to", "bob"] + machines.identity("alice"), stdin: Array("hello".utf8))
+        _ = try machines.first.output("send", ["-q"], stdin: envelope)
+        #expect(try machines.read(home, "bob").map { $0["text"]?.string } == ["hello"])
+        return home
+    }
+
+    @Test func contactsAreToldInWords() throws {
+        let machines = try Machines()
+        let bob = try bob(machines)
+        try pair(machines)
+        let told = try machines.read(bob, "bob")
+        #expect(told.contains { $0["added"] == .array([.string("laptop")]) }, "\(told)")
+        let shown = try bob.run("history", ["alice", "--text"] + machines.identity("bob"))
+        #expect(shown.text.contains("uses a new device, laptop, since"), "\(shown.text)")
+        let removed = try machines.first.run(
+            "sotto", ["device", "remove", "laptop"] + machines.identity("alice") + ["--send"])
+        #expect(removed.status == 0, "\(removed.stderr)")
+        let news = try machines.read(bob, "bob")
+        #expect(news.contains { $0["removed"] == .array([.string("laptop")]) }, "\(news)")
+        let after = try bob.run("history", ["alice", "--text"] + machines.identity("bob"))
+        #expect(after.text.contains("removed the device laptop"), "\(after.text)")
+        // The card of the device is no contact.
+        let devices = try machines.devices(machines.second, "laptop")
+        #expect(devices.count == 2)
+    }
+
+    @Test func aFullDeviceGetsTheHistory() throws {
+        let machines = try Machines()
+        _ = try bob(machines)
+        try pair(machines)
+        let export = ["export", "--backup", "--device", "laptop", "-o", "laptop.age"]
+        let early = try machines.first.run("history", export + machines.identity("alice"))
+        #expect(early.status == 12 && early.stderr.contains("is new"), "\(early.stderr)")
+        let confirmed = try machines.first.run(
+            "device", ["confirm", "--now", "laptop"] + machines.identity("alice"))
+        #expect(confirmed.status == 0, "\(confirmed.stderr)")
+        let made = try machines.first.run("history", export + machines.identity("alice"))
+        #expect(made.status == 0, "\(made.stderr)")
+        let file = try machines.first.files.read("laptop.age")
+        machines.second.files.write("laptop.age", file)
+        let read = try machines.second.run(
+            "history", ["import", "laptop.age"] + machines.identity("laptop"))
+        #expect(read.status == 0, "\(read.stderr)")
+        let shown = try machines.second.run(
+            "history", ["bob", "--text"] + machines.identity("laptop"))
+        #expect(shown.text.contains("hello"), "\(shown.text)\(shown.stderr)")
+        // Machine one itself does not open it: it is for the key of the device.
+        let own = try machines.first.run(
+            "history", ["import", "laptop.age"] + machines.identity("alice"))
+        #expect(own.status == 10, "\(own.stderr)")
+    }
+
     @Test func aWrongCodeAddsNothing() throws {
         let machines = try Machines()
         let (request, code) = try machines.request()
@@ -132,9 +207,11 @@ import Testing
         let made = try #require(try request.finish().first)
         #expect(made.status == 14, "\(made.stderr)")
         // The right code comes too late.
-        #expect(try [1, 14].contains(machines.addCommand(code).run().status))
+        let late = try machines.addCommand(code).run()
+        #expect([1, 14].contains(late.status), "\(late.stderr)")
         #expect(try machines.devices(machines.first, "alice").count == 1)
-        #expect(try machines.second.run("device", ["list"] + machines.identity("laptop")).status == 66)
+        #expect(
+            try machines.second.run("device", ["list"] + machines.identity("laptop")).status == 66)
     }
 
     /// The code of a device opens no meeting, and that of a meeting adds no device.
@@ -190,7 +267,7 @@ import Testing
         #expect(try machines.devices(machines.second, "laptop").count == 2)
     }
 
-    /// Somebody who photographed the code is the first with it, and wants the new machine as a device of theirs.
+    /// A thief photographed the code, uses it first, and wants the new machine as a device.
     @Test func aPhotographedCodeFailsAtTheNewMachine() throws {
         let machines = try Machines()
         let thief = Home()
@@ -209,7 +286,8 @@ import Testing
         #expect(try stolen.finish().status == 14, "\(stolen.text)")
         #expect(try machines.devices(machines.first, "alice").count == 1)
         #expect(try machines.devices(thief, "mallory").count == 1)
-        #expect(try machines.second.run("device", ["list"] + machines.identity("laptop")).status == 66)
+        #expect(
+            try machines.second.run("device", ["list"] + machines.identity("laptop")).status == 66)
     }
 
     @Test func machineOneRefusesAnotherNumber() throws {
@@ -224,13 +302,15 @@ import Testing
         #expect(try add.finish().status == 14, "\(add.text)")
         #expect(try request.finish().status == 14, "\(request.text)")
         #expect(try machines.devices(machines.first, "alice").count == 1)
-        #expect(try machines.second.run("device", ["list"] + machines.identity("laptop")).status == 66)
+        #expect(
+            try machines.second.run("device", ["list"] + machines.identity("laptop")).status == 66)
     }
 
     @Test func anUnprotectedIdentitySignsNothing() throws {
         let home = try Home(people: "alice")
-        for command in [["add", "417-orbit-velvet-sunset"], ["remove", "laptop"], ["rename", "a", "b"]]
-        {
+        for command in [
+            ["add", "417-orbit-velvet-sunset"], ["remove", "laptop"], ["rename", "a", "b"],
+        ] {
             let run = try home.run("device", command + ["-i", "alice.key"])
             #expect(run.status == 78 && run.stderr.contains("keygen passwd"), "\(run.stderr)")
         }
@@ -243,7 +323,9 @@ import Testing
         #expect(try machines.addCommand(code).run().status == 0)
         #expect(try request.finish().first?.status == 0)
         let alice = machines.identity("alice")
-        func run(_ words: [String]) throws -> Run { try machines.first.run("device", words + alice) }
+        func run(_ words: [String]) throws -> Run {
+            try machines.first.run("device", words + alice)
+        }
         let renamed = try run(["rename", "laptop", "desk"])
         #expect(renamed.status == 0 && renamed.text.contains("\"devices\""), "\(renamed.stderr)")
         #expect(try machines.devices(machines.first, "alice")[1]["name"]?.string == "desk")

@@ -85,6 +85,9 @@ import Testing
         Table(
             name: "foreign_chain", columns: "source, chain",
             context: { .foreignChain(source: $0.bytes(1), chain: $0.bytes(2)) }, needed: []),
+        Table(
+            name: "device_list", columns: "peer", context: { .deviceList(peer: $0.bytes(1)) },
+            needed: []),
         Table(name: "wake", columns: "mark", context: { .wake(mark: $0.bytes(1)) }, needed: []),
         Table(
             name: "sync_item", columns: "mark", context: { .syncItem(mark: $0.bytes(1)) },
@@ -141,6 +144,7 @@ import Testing
         file.pointer.place = .init(relay: "tcp://relay.example.org:1", id: randomBytes(32))
         try store.transaction { transaction in
             try transaction.keep(bundle)
+            try transaction.keep(DeviceList([], after: 0, by: mallory))
             try transaction.acknowledge(0, by: "reader")
             try transaction.keep(
                 chat: Chat(phrase: SecretBytes(copying: "a phrase".utf8), name: "family").record)
