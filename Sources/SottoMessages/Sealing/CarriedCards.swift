@@ -15,8 +15,9 @@ extension RecipientDirectory {
     ) throws -> JSONObject? {
         let isAnnouncement = body["type"]?.string == DeviceBody.type
         guard let person = destination.recipient, destination.takesCard,
-            try isAnnouncement || person.id != own && transaction.lacksCard(person.id)
-                && (try? MessageBody(body))?.isContent == true,
+            try isAnnouncement
+                || person.id != own && transaction.lacksCard(person.id)
+                    && (try? MessageBody(body))?.isContent == true,
             let card = try ownCard(for: person.id, transaction)
         else { return nil }
         let length = card.serialized().count
