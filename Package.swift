@@ -312,7 +312,8 @@ let package = Package(
             "group", ["SottoState", "SottoContacts", "SottoMessages", "SottoWire"],
             link: fullyStatic),
         program(
-            "device", ["SottoState", "SottoContacts", "SottoMessages", "SottoWire"], link: fullyStatic),
+            "device", ["SottoState", "SottoContacts", "SottoMessages", "SottoWire"],
+            link: fullyStatic),
         program(
             "fingerprint", ["SottoState", "SottoContacts", "SottoMessages"], link: fullyStatic),
         program(

@@ -159,7 +159,8 @@ import Testing
             (.change, [[body, message], [list("changes")], [list("changes"), list("groups")]]),
             (.room, [[frame]]), (.roomContent, [[]]), (.preKeys, [[frame]]),
             (.bundle, [[object("bundle"), list("bundles"), object("payload")]]),
-            (.devices, [[object("devices")]]), (.loginKey, [[frame]]), (.envelope, [[inbox]]), (.message, [[], [list("messages")]]),
+            (.devices, [[object("devices")]]), (.loginKey, [[frame]]), (.envelope, [[inbox]]),
+            (.message, [[], [list("messages")]]),
             (.body, [[message], [object("body"), list("versions"), exported]]),
             (.earlierBody, [[object("body"), list("history"), message]]),
         ]
