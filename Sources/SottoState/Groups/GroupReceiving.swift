@@ -63,7 +63,7 @@ extension StateTransaction {
         guard let group = try group(distribution.group), group.log.names(distribution.device)
         else { return }
         let chain = ReceivedGroupChain(distribution)
-        let tag = store.mark(tag: chain.tag(for: owner.id))
+        let tag = store.mark(tag: chain.tag(for: owner.device))
         let known = try chains(of: distribution.device, in: group)
         guard !known.contains(where: { $0.chain.id == chain.id }) else { return }
         try noteGaps(distribution, known, in: group)
@@ -87,7 +87,7 @@ extension StateTransaction {
     ///
     /// Throws ``GroupWait/chain`` for an unknown chain, and ``GroupChainError``.
     package func place(of envelope: Envelope) throws -> GroupPlace {
-        guard envelope.to == owner.id else { throw SealedError.notForUs }
+        guard envelope.to == owner.device else { throw SealedError.notForUs }
         let copy = try GroupCopy(payload: envelope.payload)
         let tag = store.mark(tag: copy.tag)
         let found = try connection.first(
@@ -96,7 +96,7 @@ extension StateTransaction {
         guard let found, let chain = try readableChain(found, tag: tag),
             let group = try group(chain.group)
         else { throw GroupWait.chain }
-        let address = GroupCopy.Address(id: envelope.id, to: owner.id, time: envelope.time)
+        let address = GroupCopy.Address(id: envelope.id, to: owner.device, time: envelope.time)
         let message = try chain.message(in: copy, for: address)
         return GroupPlace(
             id: GroupContent.messageID(chain: chain.id, iteration: message.iteration),

@@ -230,7 +230,7 @@ extension StateTransaction {
         }
         return OwnGroupChain(
             // A chain that cannot be read is replaced too.
-            chain: GroupChain(group: group.id, device: owner.id),
+            chain: GroupChain(group: group.id, device: owner.device),
             serial: try chainSerial(of: group) + 1,
             made: time.seconds, earlier: own?.all ?? [])
     }

@@ -147,6 +147,8 @@ extension StateTransaction {
             }
         case .copy: if isOver { try erase(number, .expired, at: time) }
         }
+        if message.kind == .content { try applyAhead(number, mark: message.mark, at: now) }
+        try tellDevices(sent: number, message)
         return number
     }
 
