@@ -37,6 +37,10 @@ package struct GroupLog: Sendable {
     private var memberNumbers: [KeyID: Int] = [:]
     /// The devices that signed a change or stand on a list, by their numbers from 1.
     private var deviceNumbers: [KeyID: Int] = [:]
+    /// The last list of devices of each member.
+    private var lists: [KeyID: DeviceList] = [:]
+    /// The members of the devices that stand on any list.
+    private var owners: [KeyID: KeyID] = [:]
     /// For each device and `seq` the changes, usually one.
     private var sequence: [Turn: [Int]] = [:]
     /// The highest `seq` of each device.
@@ -155,6 +159,10 @@ package struct GroupLog: Sendable {
         numbers[change.id] = number
         byteCount += change.bytes.count
         lastSeq[change.device] = max(lastSeq[change.device] ?? 0, change.seq)
+        if case .devices(let list) = change.act {
+            if list.supersedes(lists[change.by]) { lists[change.by] = list }
+            for device in list.devices { owners[device.id] = change.by }
+        }
         if change.act.isEntry { entries[change.by] = number }
         let key = Turn(device: change.device, seq: change.seq)
         if let others = sequence[key], others.count == 1 {
@@ -245,11 +253,10 @@ package struct GroupLog: Sendable {
     }
 
     /// Returns the last list of devices that a member put into the log; `nil` without one.
-    package func devices(of member: KeyID) -> DeviceList? {
-        changes.lazy.filter { $0.by == member }.compactMap {
-            if case .devices(let list) = $0.act { list } else { nil }
-        }.max { $0.seq < $1.seq }
-    }
+    package func devices(of member: KeyID) -> DeviceList? { lists[member] }
+
+    /// Returns the member of whom a device is or was; the id itself if it is on no list.
+    package func member(of device: KeyID) -> KeyID { owners[device] ?? device }
 
     /// Folds the log.
     package func fold() -> GroupState { GroupState(self, GroupFold(rules)) }

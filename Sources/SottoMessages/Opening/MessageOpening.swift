@@ -121,7 +121,9 @@ final class MessageOpening<Input: MessageInput> {
     func arrived(
         _ parsed: ParsedEnvelope, _ transaction: StateTransaction
     ) throws(StateError) -> ParsedEnvelope {
-        guard let identity, let to = parsed.envelope.to, to != identity.device else { return parsed }
+        guard let identity, let to = parsed.envelope.to, to != identity.device else {
+            return parsed
+        }
         if addresses?.read !== transaction.mark {
             let own = try transaction.allContacts().flatMap(\.allAddresses)
             addresses = (transaction.mark, Set(own.map { $0.id(of: identity) }))
