@@ -45,7 +45,7 @@ package struct GroupFold: Sendable {
             if rank == .moderator { findPolicies(log) }
             pass(rank, log)
         }
-        for number in changes.indices {
+        for number in changes.indices where !devices.isVoid.contains(number) {
             if case .set = changes[number].act {
                 isAllowed[number] = power[number] >= demand(on: number, log).edit
             }
