@@ -239,6 +239,7 @@ extension Recipients {
         let blob = upload?.record(to: transaction.owner.device)
         var lines: [JSONObject] = blob.map { [$0.record] } ?? []
         var sealedNames: [String] = []
+        let seats = Dictionary(uniqueKeysWithValues: route.group.seats.map { ($0.device, $0) })
         var failed: Set<KeyID> = []
         // The message is encrypted first: if it is refused, no member is told anything.
         let draft = Draft(
@@ -248,9 +249,11 @@ extension Recipients {
             guard route.reaches(member), let directory else { continue }
             // After a failure the member gets nothing more, so that all of it comes with the next message.
             guard !failed.contains(member) else { continue }
-            let contact = try transaction.readableContact(id: member)
+            guard let seat = seats[member] else { continue }
             let person = Correspondent(
-                id: member, card: contact?.card ?? sending.notes[member]?.card, contact: contact)
+                seat, contact: try transaction.readableContact(id: seat.member),
+                card: sending.notes[seat.member]?.card,
+                isOwn: seat.member == transaction.owner.id)
             let name = person.name
             switch try result({
                 // A message before this one in the batch can have changed who is told something.
@@ -280,8 +283,13 @@ extension Recipients {
             lines.append(line)
         }
         try transaction.recordSent(sealed.message, isHandedOn: isHandedOn)
+        func people(_ devices: [KeyID]) -> Int {
+            Set(devices.map { route.group.log.member(of: $0) }).subtracting([
+                transaction.owner.id
+            ]).count
+        }
         try directory?.noteReached(
-            group, members: readers.count, lacking: lacking.count, transaction)
+            group, members: people(readers), lacking: people(lacking), transaction)
         return lines.map { $0.serialized() }
     }
 }

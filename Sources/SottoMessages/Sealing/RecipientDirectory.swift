@@ -282,11 +282,21 @@ final class RecipientDirectory {
                 .noInput, "the recipient in the record is not a contact",
                 hint: "list the contacts: sotto contact list")
         }
+        if let owner = try book.view({ try $0.person(ofDevice: id) }) ?? nil {
+            let card = try book.view { try $0.devices(of: owner)?.device(id)?.card } ?? nil
+            let contact = try book.lookUp(owner.description, for: .acting)
+            if contact == nil, owner != own,
+                let member = try book.view({ try $0.groupCard(of: owner) }) ?? nil
+            {
+                memberRelays[id] = try relays(of: member.policies)
+            }
+            return Correspondent(
+                id: id, card: card, contact: contact, isOwn: owner == own)
+        }
         guard let member = try book.view({ try $0.groupCard(of: id) }) ?? nil else {
             return Correspondent(id: id, card: nil, contact: nil)
         }
-        let own = [try book.identity().relay].compactMap(\.self)
-        memberRelays[id] = ListedRelays(own + member.policies.flatMap(\.relays))
+        memberRelays[id] = try relays(of: member.policies)
         return Correspondent(id: id, card: member.card, contact: nil)
     }
 
@@ -294,6 +304,12 @@ final class RecipientDirectory {
     func ownDevice(_ id: String) throws -> OwnDevice? {
         guard let id = KeyID(id) else { return nil }
         return try book.view { try $0.otherDevices().first { $0.id == id } } ?? nil
+    }
+
+    /// Returns the relays to which mail of members of groups with some policies may go, and the owner's relay.
+    private func relays(of policies: [GroupPolicy]) throws -> ListedRelays {
+        let own = [try book.identity().relay].compactMap(\.self)
+        return ListedRelays(own + policies.flatMap(\.relays))
     }
 
     /// Reports the sessions that began. Call it after the transaction.

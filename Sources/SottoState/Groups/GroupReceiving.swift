@@ -31,6 +31,8 @@ extension StateTransaction {
         package let digest: [UInt8]
         package let group: StoredGroup
         package let author: KeyID
+        /// The device that wrote the message.
+        package var device: KeyID { chain.device }
         fileprivate let message: GroupMessage
         fileprivate let chain: ReceivedGroupChain
         fileprivate let tag: [UInt8]
@@ -60,7 +62,8 @@ extension StateTransaction {
     /// Stores the distribution of a chain that came from `device`. A second distribution of a known chain is ignored, also
     /// with another wrap secret: the chain is known by its group, device and id.
     package func receive(_ distribution: GroupChainDistribution) throws(StateError) {
-        guard let group = try group(distribution.group), group.log.names(distribution.device)
+        guard let group = try group(distribution.group),
+            group.log.names(group.log.member(of: distribution.device))
         else { return }
         let chain = ReceivedGroupChain(distribution)
         let tag = store.mark(tag: chain.tag(for: owner.device))
@@ -100,7 +103,8 @@ extension StateTransaction {
         let message = try chain.message(in: copy, for: address)
         return GroupPlace(
             id: GroupContent.messageID(chain: chain.id, iteration: message.iteration),
-            digest: sha256(message.bytes), group: group, author: chain.device, message: message,
+            digest: sha256(message.bytes), group: group,
+            author: group.log.member(of: chain.device), message: message,
             chain: chain, tag: tag)
     }
 
@@ -124,7 +128,7 @@ extension StateTransaction {
         let (rank, isLate) =
             wait == nil
             ? group.log.rank(
-                of: place.author, at: content.heads, chain: chain.id,
+                of: place.author, device: chain.device, at: content.heads, chain: chain.id,
                 iteration: place.message.iteration, in: group.state)
             : (group.state.ranks[place.author] ?? .nobody, false)
         let body = try? MessageBody(content.body)
