@@ -23,11 +23,14 @@ struct CardRequest {
         var records: [JSONObject] = []
         do throws(ClientError) {
             records = [try CardLookup(id).run(at: relay).record].compactMap(\.self)
-        } catch .revoked(let revocation) {
-            records = [revocation.record]
-        } catch .noCard(let name) {
-            records = try SuccessionLookup(id).run(at: relay).map(\.record)
-            guard !records.isEmpty else { throw ClientError.noCard(relay: name) }
+        } catch {
+            // A switch over the error in place of patterns: the compiler of 6.3.1 ends with those.
+            switch error {
+            case .revoked(let revocation): records = [revocation.record]
+            case .noCard: records = try SuccessionLookup(id).run(at: relay).map(\.record)
+            default: break
+            }
+            guard !records.isEmpty else { throw error }
         }
         if records.first?["type"]?.string == "contact" {
             // A relay that does not answer could also withhold them.
