@@ -170,9 +170,7 @@ final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandler, @unc
         let head = HTTPRequestHead(
             version: .http1_1, method: .GET,
             uri: relay.form == .flow ? FlowWire.path(at: relay) : relay.path,
-            headers: [
-                "host": relay.hostHeader, "content-length": "0",
-            ])
+            headers: ["host": relay.hostHeader])
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         context.fireChannelActive()

@@ -99,6 +99,8 @@ final class MessengerInput: MessageInput {
     }
 
     private func content(of record: JSONObject) throws -> Content {
+        // The refusal of a server has the type of an error record too.
+        if case .session = form, record["success"] != nil { throw Self.emptyAnswer }
         if let failure = Failure(errorRecord: record) { throw failure }
         switch form {
         case .messenger(let messenger, _, _):
@@ -121,12 +123,14 @@ final class MessengerInput: MessageInput {
             return .payload(try MessageFlowContent(file: record))
         case nil where record["chainId"] != nil:
             return .group(try SenderKeyMessage(payload: record))
-        case nil where record["success"] != nil:
-            throw Failure(.malformed, "the answer of the server has no messages")
         case nil: return .flow(try MessageFlowMessage(record: record))
         case "envelope": throw Self.envelopeFailure(format.rawValue)
         default: throw Failure(.malformed, "the record is not of \(format.rawValue)")
         }
+    }
+
+    private static var emptyAnswer: Failure {
+        Failure(.malformed, "the answer of the server has no messages")
     }
 
     private static func envelopeFailure(_ format: String) -> Failure {

@@ -433,4 +433,15 @@ struct NewcomerTests {
             #expect(help.contains(words), "\(words)")
         }
     }
+
+    @Test func aLostStateIsSaidWithTheCommand() {
+        let stage = ChatStage.withBob(
+            columns: 100,
+            [
+                ChatStage.message(
+                    1, body: #"{"type":"repair","name":"bob","unread":3}"#)
+            ])
+        #expect(stage.screen.contains("lost the messages of a machine"))
+        #expect(stage.screen.contains("sotto history repeat bob --send"), "\(stage.screen)")
+    }
 }

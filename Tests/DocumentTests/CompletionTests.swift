@@ -140,7 +140,8 @@ struct CompletionTests {
             .map { "group " + $0 }.contains(command)
         default:
             [
-                "encrypt", "keygen public", "keygen prekeys", "keygen set", "history read",
+                "encrypt", "keygen public", "keygen prekeys", "keygen set", "keygen rotate",
+                "history read",
                 "history repeat", "bridge card", "contact profile", "contact repair",
                 "device request", "device add", "device rename", "device remove", "device confirm",
                 "device object", "device announce",

@@ -108,7 +108,7 @@ struct MessageFlowTests {
             (["type": .string("nack")], "type"), ([:], "messageId"),
             (["messageId": .string("")], "status"),
             (["messageId": .string(""), "status": .string("failed")], "messageId"),
-            (["messageId": .string("m"), "status": .string("read")], "status"),
+            (["messageId": .string("m"), "status": .string("seen")], "status"),
         ]
         for (record, name) in bad {
             #expect(throws: MessageFlowError.member(name)) { try MessageFlowAck(record: record) }

@@ -189,6 +189,7 @@ struct ChatMessage: Sendable, Hashable {
         case "system":
             content = .note(Self.systemWords(body))
             (name, isLocal) = ("*", true)
+        case "repair": content = .note(Self.repairWords(body))
         default:
             content = .note(
                 "a message of the type \(Cells.line(type, limit: 30)); this version cannot show it")
@@ -222,6 +223,17 @@ struct ChatMessage: Sendable, Hashable {
         thumbnail = (try? Fields<FieldError>(body)["thumbnail"].bytes()).flatMap { file in
             file.count <= MediaFacts.maximumThumbnail ? file : nil
         }
+    }
+
+    /// The news that the contact lost a state, with the command for a shell that sends again what may be unread.
+    private static func repairWords(_ body: JSONObject) -> String {
+        let lost = "lost the messages of a machine"
+        guard let unread = body["unread"]?.integer, unread > 0, let name = body.line("name") else {
+            return lost
+        }
+        let what = unread == 1 ? "1 message" : "\(unread) messages"
+        return "\(lost); \(what) of yours may be unread, to send them again in a shell: "
+            + "sotto history repeat \(shellWord(name)) --send"
     }
 
     private static func systemWords(_ body: JSONObject) -> String {

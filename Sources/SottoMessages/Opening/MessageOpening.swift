@@ -87,6 +87,7 @@ final class MessageOpening<Input: MessageInput> {
         // This early envelope was already printed after the message that it waited for.
         if !openedLate.isEmpty, openedLate.remove(sha256(line.bytes)) != nil { return .dropped }
         var id: String?
+        var foreign: Envelope?
         let result = try caught(line, transaction) { content in
             let attempt: Attempt
             switch content {
@@ -98,6 +99,7 @@ final class MessageOpening<Input: MessageInput> {
                 return .record(news.record)
             case .foreign(let foreign): attempt = Attempt(foreign)
             case .envelope(let parsed, let waiting):
+                if waiting != nil { foreign = parsed.envelope }
                 attempt = Attempt(try arrived(parsed, transaction), ahead) {
                     waiting ?? parsed.envelope.record
                 }
@@ -106,7 +108,7 @@ final class MessageOpening<Input: MessageInput> {
             return try open(attempt, line, transaction)
         }
         if isPreview, case .message = result { previewed[hash] = result }
-        return try marked(result, id, line.bytes, transaction, &printed)
+        return try marked(result, id, line.bytes, foreign, transaction, &printed)
     }
 
     /// Begins a batch of a preview.
@@ -115,13 +117,19 @@ final class MessageOpening<Input: MessageInput> {
         earlierPreview = transaction
     }
 
+    /// Marks the envelope of a line in the inbox. `foreign` is the envelope of a line that another messenger's server has in its own form.
     private func marked(
-        _ result: OpenedLine, _ id: String?, _ bytes: [UInt8], _ transaction: StateTransaction,
-        _ printed: inout [String]
+        _ result: OpenedLine, _ id: String?, _ bytes: [UInt8], _ foreign: Envelope?,
+        _ transaction: StateTransaction, _ printed: inout [String]
     ) throws(StateError) -> OpenedLine {
-        guard !isPreview, let id, result.isFinal,
-            try transaction.markOpened(id: id, envelope: bytes)
-        else { return result }
+        guard !isPreview, let id, result.isFinal else { return result }
+        let isMarked: Bool
+        if let foreign {
+            isMarked = try transaction.markOpened(foreign)
+        } else {
+            isMarked = try transaction.markOpened(id: id, envelope: bytes)
+        }
+        guard isMarked else { return result }
         printed.append(id)
         return result
     }
@@ -162,7 +170,7 @@ final class MessageOpening<Input: MessageInput> {
                 let result = try caught(id, line.content, transaction) { parsed in
                     try open(Attempt(parsed) { parsed.envelope.record }, line, transaction)
                 }
-                let last = try marked(result, id, bytes, transaction, &printed)
+                let last = try marked(result, id, bytes, nil, transaction, &printed)
                 if case .failed = last { continue }
                 openedLate.insert(sha256(bytes))
                 opened.append(last)
@@ -294,6 +302,11 @@ final class MessageOpening<Input: MessageInput> {
         }
         var repeatID = attempt.repeatID
         var earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
+        // The message of another messenger's group stands in the conversation of the group here.
+        if attempt.foreign != nil, case .new = earlier {
+            earlier = try transaction.opened(
+                id: repeatID, digest: attempt.digest, isOfGroup: true)
+        }
         if let line = try repeated(earlier, attempt.id, transaction) { return line }
         if let sender = attempt.unknownSender {
             return try keep(attempt, from: sender, transaction)

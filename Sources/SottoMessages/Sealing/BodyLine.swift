@@ -36,7 +36,8 @@ extension MessageBody {
         case .other(.devices): "[\(deviceWords)]"
         case .other(.welcome): "[contacts for a new device]"
         case .other(.sync): "[data for an own device]"
-        case .other(.repair): repairLine().text
+        case .other(.repair):
+            [repairLine().text, repairLine().command].compactMap(\.self).joined(separator: " ")
         case .system("key-accepted"):
             "[a new key of this contact was accepted; the id before: \(extra["former"]?.string ?? "?")]"
         case .system("keys_updated"):

@@ -36,7 +36,7 @@ public enum Membership {
             for invitation in try store.invitations() {
                 guard let owner = invitation.owner else { continue }
                 // One of the operator counts before one of a member.
-                if used[owner]?.inviter ?? invitation.inviter == nil { used[owner] = invitation }
+                if used[owner] == nil || invitation.inviter == nil { used[owner] = invitation }
             }
             return try store.members().map { member in
                 Member(

@@ -300,4 +300,16 @@ extension StateTransaction {
             envelope)
         return connection.changes > 0
     }
+
+    /// Marks a printed envelope like ``markOpened(id:envelope:)``, if it was printed in the form of another messenger: it has the
+    /// digest of the one in the inbox.
+    package func markOpened(_ envelope: Envelope) throws(StateError) -> Bool {
+        let bytes = try connection.first(
+            "SELECT envelope FROM inbox WHERE id = ? AND envelope IS NOT NULL", envelope.id
+        ) { $0.bytes(0) }
+        guard let bytes, let record = try? JSON.object(parsing: bytes),
+            let stored = try? Envelope(record: record), stored.digest == envelope.digest
+        else { return false }
+        return try markOpened(id: envelope.id, envelope: bytes)
+    }
 }

@@ -118,7 +118,12 @@ extension StateTransaction {
             try canProve(signedID: bundle.signedPreKey.id, at: time),
             let made = bundle.signedPreKey.date?.time
         else { return false }
-        return try takeProof(of: made, at: time)
+        guard try takeProof(of: made, at: time) else { return false }
+        // The relay takes only higher numbers, and two prekeys of one second have the same one.
+        for kind in [SecretPreKey.Kind.signed, .postQuantum] {
+            try raise(kind, to: bundle.signedPreKey.id)
+        }
+        return true
     }
 
     /// Lets the next publication have new signed prekeys, whatever the age of the present ones: the user says that the relay can

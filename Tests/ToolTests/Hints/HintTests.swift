@@ -314,6 +314,13 @@ struct HintTests {
         "to copy the contacts: sotto contact export -i … | sotto contact import -i …":
             "RotationTests copy the contacts",
         "to replace it: sotto keygen rotate -o FILE": "has a name to fill in",
+        "this is the small picture; to save the whole one: sotto save …":
+            "needs a picture at a relay; ProfilePictureTests save it",
+        "the whole one, … bytes: sotto save …":
+            "needs a picture at a relay; ProfilePictureTests save it",
+        "the whole picture is not here any more, so new contacts get only the small one; to give it again: sotto contact profile set --avatar FILE":
+            "has a name to fill in",
+        "sotto history repeat … --send": "printed in the chat; LostStateTests run it",
         "encrypt a file or pipe, or messages": "a line of the list of tools",
         "send a message to a contact or a group": "a line of the list of tools",
         "decrypt a file or messages; print only authentic data": "a line of the list of tools",

@@ -107,6 +107,8 @@ import Testing
             run.text.contains(
                 "[bob lost the messages of a machine; 3 messages of yours may be unread]"))
         #expect(run.text.contains("sotto history repeat bob --send"))
+        let shown = try alice.run("history", ["bob", "--text"])
+        #expect(shown.text.contains("sotto history repeat bob --send"), "\(shown.text)")
         // Nothing is sent by itself. The next message is not of the old session.
         #expect(try write("three").map(suite) == ["sealed"])
         clock.set(5)

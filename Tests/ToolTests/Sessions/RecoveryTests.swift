@@ -54,7 +54,7 @@ import Testing
     private func loseMachine() throws -> String {
         try shell("alice", "recv -q --bundle bob > bundle; encrypt -q --to bob | send -q", "one")
         #expect(try read("bob").messages.map(\.text) == ["one"])
-        try shell("bob", "history export -q --backup -o state.age")
+        try shell("bob", "env history export -q --backup -o state.age")
         try shell("alice", "encrypt -q --to bob | send -q", "two")
         #expect(try read("bob").messages.map(\.text) == ["two"])
         let words = try shell("bob", "keygen words").text
@@ -70,7 +70,7 @@ import Testing
         #expect(told.text.contains("sotto history repeat bob --send"), "\(told.text)")
         clock.set(100)
         try shell(
-            "alice", "contact set bob repair=auto; history repeat -q bob | encrypt -q | send -q")
+            "alice", "contact set bob repair=auto; env history repeat -q bob | encrypt -q | send -q")
         _ = try read("bob")
         return try people["bob"]!.history("alice").compactMap { $0.body["text"]?.string }.sorted()
     }
