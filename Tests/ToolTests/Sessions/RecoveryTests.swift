@@ -70,7 +70,8 @@ import Testing
         #expect(told.text.contains("sotto history repeat bob --send"), "\(told.text)")
         clock.set(100)
         try shell(
-            "alice", "contact set bob repair=auto; env history repeat -q bob | encrypt -q | send -q")
+            "alice", "contact set bob repair=auto; env history repeat -q bob | encrypt -q | send -q"
+        )
         _ = try read("bob")
         return try people["bob"]!.history("alice").compactMap { $0.body["text"]?.string }.sorted()
     }
