@@ -52,6 +52,11 @@ import Testing
 
     /// Alice writes in a session; Bob saves a backup and reads on; then his machine is lost, with mail on its way. Returns his words.
     private func loseMachine() throws -> String {
+        try shell("alice", "keygen public --relay $SOTTO_RELAY > alice.new")
+        try shell("bob", "contact add -q alice.new")
+        // The numbers of prekeys begin at the time: those of one minute could be the same ones.
+        clock.set(-1_000)
+        defer { clock.set(0) }
         try shell("alice", "recv -q --bundle bob > bundle; encrypt -q --to bob | send -q", "one")
         #expect(try read("bob").messages.map(\.text) == ["one"])
         try shell("bob", "env history export -q --backup -o state.age")
@@ -70,7 +75,8 @@ import Testing
         #expect(told.text.contains("sotto history repeat bob --send"), "\(told.text)")
         clock.set(100)
         try shell(
-            "alice", "contact set bob repair=auto; env history repeat -q bob | encrypt -q | send -q")
+            "alice", "contact set bob repair=auto; env history repeat -q bob | encrypt -q | send -q"
+        )
         _ = try read("bob")
         return try people["bob"]!.history("alice").compactMap { $0.body["text"]?.string }.sorted()
     }
@@ -90,11 +96,12 @@ import Testing
         #expect(try people["bob"]!.store().preview { try $0.newState()?.cause } == .made)
         // The relay has the prekeys of the new state, and says nothing of another machine but the lost one.
         let lost = try read("bob")
-        #expect(lost.status == 10 && lost.stderr.contains("claims to be from alice"))
+        #expect(lost.status == 10 && lost.stderr.contains("claims to be from alice"), "\(lost)")
         try shell("bob", "contact repair -q --json | encrypt -q | send -q")
         #expect(try repeatAll() == ["one", "three", "two"])
         try shell("alice", "recv -q --bundle bob > bundle; encrypt -q --to bob | send -q", "four")
-        #expect(try read("bob").messages.map(\.text) == ["four"])
+        let last = try read("bob")
+        #expect(try last.messages.map(\.text) == ["four"], "\(last)")
     }
 
     /// On a terminal the words and the relay are typed, and contacts are told after a question.

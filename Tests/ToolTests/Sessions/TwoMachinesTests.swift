@@ -93,7 +93,8 @@ import Testing
         #expect(told.text.contains("sotto history repeat bob --send"), "\(told.text)")
         clock.set(100)
         try shell(
-            "alice", "contact set bob repair=auto; env history repeat -q bob | encrypt -q | send -q")
+            "alice", "contact set bob repair=auto; env history repeat -q bob | encrypt -q | send -q"
+        )
         _ = try read(name)
         // The reception after the repair publishes new prekeys.
         try shell("alice", "recv -q --bundle bob > bundle")
