@@ -2,8 +2,7 @@ import Dispatch
 import Synchronization
 
 /// The work of `recv` at the relays of other people: claims of bundles, fetches of files of groups, and questions about
-/// revocations. It runs on threads of
-/// its own, so that no relay of another person delays the reading of a mailbox.
+/// revocations. It runs on threads of its own, so that no relay of another person delays the reading of a mailbox.
 public final class AheadWork: Sendable {
     private struct State {
         var isRunning = false

@@ -10,7 +10,7 @@ import Synchronization
 /// state. The user decides about a new key.
 ///
 /// Each id is asked about at the relay on its card, alone, so that a request tells no other contact. A relay can withhold an answer;
-/// the next question is a week later.
+/// the next question is a week later, and a day later if the relay gave none.
 public final class NewsFetch: Sendable {
     /// The time limit in seconds for the questions on one connection.
     public static let relaySeconds = 5.0
@@ -60,10 +60,11 @@ public final class NewsFetch: Sendable {
         _ ids: [KeyID], at address: String, on group: MultiThreadedEventLoopGroup,
         within seconds: Double
     ) throws {
-        guard let relay = try? RelayAddress.read(address, authorities: authorities) else {
-            // An address that cannot be used is no reason to try again tomorrow.
-            return try note(ids)
-        }
+        let relay = try? RelayAddress.read(address, authorities: authorities)
+        // The question first, so that a relay that does not answer delays only one `recv` a day. An address that cannot be used is no
+        // reason to try again tomorrow.
+        try note(ids, areAnswered: relay == nil)
+        guard let relay else { return }
         let deadline = Monotonic.seconds() + seconds
         let events = EventQueue<RelayLink.Event>()
         guard
@@ -85,7 +86,7 @@ public final class NewsFetch: Sendable {
                 if case .error(let refusal) = response, refusal != Refusal(.noCard) { return }
                 found += response.news(of: id)
             }
-            try note([id])
+            try note([id], areAnswered: true)
             guard !found.isEmpty else { continue }
             let outcomes = try store.transaction { state in
                 try found.map { try state.take($0) }
@@ -94,8 +95,8 @@ public final class NewsFetch: Sendable {
         }
     }
 
-    private func note(_ ids: [KeyID]) throws {
-        try store.transaction { state in for id in ids { try state.noteNewsQuestion(id) } }
+    private func note(_ ids: [KeyID], areAnswered: Bool) throws {
+        try store.transaction { try $0.noteNewsQuestions(ids, areAnswered: areAnswered) }
     }
 }
 

@@ -20,7 +20,7 @@ public struct Login: Sendable, Equatable {
     public let proof: Proof
     /// The proof of an invitation to redeem, or `nil`.
     public let invitation: InvitationProof?
-    /// The mark of the client's state at this relay and mailbox, 16 bytes, or `nil`. It is not a part of what is signed: the
+    /// The mark of the client's state at this relay and mailbox, 16 bytes, or `nil`. It is not signed: the
     /// relay's answer to it is a hint.
     public let instance: [UInt8]?
 

@@ -33,8 +33,8 @@ public enum Request: Sendable, Equatable {
     /// Makes 1 to ``WireLimits/claimCount`` claims of different owners at once. Answered by `bundles`.
     case claims([Claim])
 
-    /// Publishes a card, a login key record, a succession, a revocation or the record of a room in the directory; needs no login, because the record
-    /// is signed. Answered by `stored`, even if it is older than the stored one.
+    /// Publishes a card, a login key record, a succession, a revocation or the record of a room in the directory; needs no
+    /// login, because the record is signed. Answered by `stored`, even if it is older than the stored one.
     case record(OwnersRecord)
     /// Looks up the card of an id. Answered by `card`.
     case lookup(KeyID)

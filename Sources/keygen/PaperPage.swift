@@ -28,7 +28,7 @@ struct PaperCode {
 /// A printable page, an SVG picture in A4 size; units are millimeters.
 struct PaperPage {
     private var lines: [String] = []
-    /// Where the next paragraph begins.
+    /// The beginning of the next paragraph.
     private var (x, y) = (20, 20)
 
     /// Returns the title of a page with the name of an identity. A name that would not fit is truncated.

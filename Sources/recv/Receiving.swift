@@ -81,7 +81,7 @@ struct Receiving {
         }
     }
 
-    /// What to do after another instance was seen.
+    /// The note after another instance was seen.
     private static func other(on day: Int64) -> String {
         let date = Timestamp(seconds: day * 86_400).description.prefix(10)
         return

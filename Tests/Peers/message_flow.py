@@ -167,10 +167,10 @@ def hostile(address, token):
         # An unknown id is acknowledged, and nothing answers it.
         stream.send('{"type":"ack","messageId":"%s","status":"failed"}' % known)
         stream.send('{"type":"ping","request_id":"after"}')
-        assert json.loads(stream.recv(timeout=20))["request_id"] == "after"
+        assert answered(stream)["request_id"] == "after"
         try:
             stream.send("x" * (4 << 20))
-            stream.recv(timeout=20)
+            answered(stream)
             raise AssertionError("a huge message is taken")
         except websockets.exceptions.ConnectionClosed as closed:
             assert closed.rcvd is None or closed.rcvd.code == 1009, closed

@@ -60,7 +60,7 @@ import Testing
         let read = newcomer("sotto read < /dev/null", at: url)
         #expect(Correspondence.texts(read.lines) == ["Welcome"])
         #expect(newcomer("history unread", at: url).status == 1)
-        // What is announced later arrives too.
+        // Later announcements arrive too.
         try world.expect("alice", "echo Later | encrypt -q --group News | send -q")
         #expect(
             Correspondence.texts(newcomer("recv -q | decrypt -q", at: url).lines) == ["Later"])

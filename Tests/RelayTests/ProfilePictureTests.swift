@@ -75,7 +75,7 @@ import Testing
         let number = try #require(row.split(separator: " ").last)
         try world.expect("bob", "sotto save -q -o whole \(number)")
         #expect(try world.scratch.read("whole") == second)
-        // Without a picture nothing of it is told.
+        // Without a picture none is named.
         try world.expect(
             "alice", "contact profile set --avatar '' --name Al | encrypt -q | send -q")
         try world.expect("bob", "recv -q | decrypt -q > /dev/null")

@@ -214,6 +214,19 @@ extension RunningRelay {
         #expect(try store.preview { try $0.newsQuestions() } == [])
     }
 
+    /// It would delay each `recv` until it answers.
+    @Test func aRelayThatDoesNotAnswerIsAskedOnceADay() throws {
+        let relay = HostileRelay(.silent)
+        try add(try relay.url("tcp"), added: Timestamp(seconds: 1_000))
+        try NewsFetch(store, authorities: nil) { _ in Issue.record("an answer") }.run(within: 1)
+        let now = Timestamp.now().seconds
+        func questions(_ seconds: Int64) throws -> Int {
+            try store.preview { try $0.newsQuestions(at: Timestamp(seconds: now + seconds)).count }
+        }
+        #expect(try questions(0) == 0)
+        #expect(try questions(86_410) == 1)
+    }
+
     @Test func aSuccessionOfAContactIsOfferedAndTheNextQuestionIsAWeekLater() throws {
         let running = try RunningRelay()
         let succession = Succession(of: bob, by: Sample.identity(), issued: .now())

@@ -46,7 +46,7 @@ import Testing
         world.scratch.write("bob.key", alice.record.serialized())
         try must("recv", ["--card", world.bob.id.description], output: "after")
         #expect(lines("after").map { $0["type"]?.string } == ["revocation"])
-        // What the hint of a revoked bundle says.
+        // The command in the hint of a revoked bundle.
         #expect(world.run("recv", ["--bundle", world.bob.id.description]) == 12)
         #expect(world.errors.contains("is revoked by its owner"))
         try must("contact", ["add"], input: "after")

@@ -1,4 +1,4 @@
-/// A record that changes what an id stands for: its owner replaced it or ended it.
+/// A record with which the owner of an id replaced or ended it.
 public enum IdentityNews: Sendable, Hashable {
     /// Another identity replaces the id.
     case succession(Succession)

@@ -14,7 +14,7 @@ extension Message {
         card?["type"]?.string == Succession.type ? card?["card"]?.object : card
     }
 
-    /// The succession that the message carries in place of a card, if its sender is the old or the new identity; else `nil`.
+    /// The succession that the message carries in place of a card, or `nil` if its sender is neither the old nor the new identity.
     var carriedSuccession: Succession? {
         guard authenticated, let from, let card, card["type"]?.string == Succession.type,
             let succession = try? Succession(record: card),

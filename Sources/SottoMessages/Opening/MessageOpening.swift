@@ -299,7 +299,7 @@ final class MessageOpening<Input: MessageInput> {
         }
         var repeatID = attempt.repeatID
         var earlier = try transaction.opened(id: repeatID, digest: attempt.digest)
-        // The message of another messenger's group stands in the conversation of the group here.
+        // The message of another messenger's group is in the conversation of the group here.
         if attempt.foreign != nil, case .new = earlier {
             earlier = try transaction.opened(
                 id: repeatID, digest: attempt.digest, isOfGroup: true)

@@ -162,7 +162,7 @@ enum Change: Sendable {
                 .update(record.id, .loginKey(key ?? [], issued: record.issued.seconds))
             case .revocation: .update(record.id, .revocation(record.bytes))
             case .succession(let next):
-                // A row of its own for each successor. Its key is a hash, so no client can own it.
+                // A separate row for each successor. Its key is a hash, so no client can own it.
                 .update(
                     KeyID(
                         publicKey: sha256(

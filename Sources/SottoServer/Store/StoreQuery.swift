@@ -25,7 +25,7 @@ enum StoreQuery: Sendable {
     case wake(KeyID, WakeRegistration, to: String?)
     /// The account of a member who makes an invitation, and the number of the member's invitations.
     case invitations(StoredInvitation, of: KeyID, to: String?)
-    /// What the answer to a login tells its owner, who gave an instance or `nil`.
+    /// The data for the answer to a login, with the instance that the owner gave or `nil`.
     case session(KeyID, instance: [UInt8]?, token: String, to: String?)
     /// Envelopes to push to the subscriber of a mailbox.
     case push(KeyID, after: Int64, limit: Int)
@@ -136,7 +136,7 @@ enum StoreQuery: Sendable {
                     change, of: owner, nil, isKnown: room != nil, space: space, to: requestID)
             }
             let account = try store.account(of: owner)
-            // A succession has a row of its own, so each one counts as a new id.
+            // A succession has a separate row, so each one counts as a new id.
             if case .update(let key, _) = change, key != owner {
                 let row = try store.account(of: key)
                 return .publish(

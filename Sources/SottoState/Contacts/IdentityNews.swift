@@ -236,8 +236,8 @@ extension StateTransaction {
         public let relay: String
     }
 
-    /// Returns the contacts that were added a week ago, and about whom their relays were not asked for a week: not blocked, not revoked, with a relay on the
-    /// card. The owner's own id is one of them, so that the owner learns what a thief published.
+    /// Returns the contacts that were added a week ago, and about whom their relays were not asked for a week: not blocked, not
+    /// revoked, with a relay on the card. The owner's own id is one of them, so that the owner learns what a thief published.
     public func newsQuestions(at time: Timestamp = .now()) throws(StateError) -> [NewsQuestion] {
         var questions: [NewsQuestion] = []
         func add(_ id: KeyID, _ relay: String?, since start: Int64) throws(StateError) {
@@ -258,10 +258,11 @@ extension StateTransaction {
         return questions
     }
 
-    /// Notes that a relay is asked about an id.
-    public func noteNewsQuestion(
-        _ id: KeyID, at time: Timestamp = .now()
+    /// Notes that a relay is asked about ids. Until it has answered, the next question is a day later.
+    public func noteNewsQuestions(
+        _ ids: [KeyID], areAnswered: Bool, at time: Timestamp = .now()
     ) throws(StateError) {
-        try setNote(.newsAsked, mark: store.mark(id), to: time.seconds)
+        let asked = areAnswered ? time.seconds : time.seconds - IdentityStore.newsPause + Self.day
+        for id in ids { try setNote(.newsAsked, mark: store.mark(id), to: asked) }
     }
 }

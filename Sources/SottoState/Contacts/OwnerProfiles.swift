@@ -26,8 +26,8 @@ extension IdentityStore {
         } ?? nil
     }
 
-    /// Returns the number of the message that brought the picture of a contact's profile, or `nil` if there is none, or its blob is
-    /// nowhere.
+    /// Returns the number of the message that brought the picture of a contact's profile, or `nil` without a picture, or if its
+    /// blob is nowhere.
     package func message(ofPictureOf id: KeyID) throws(StateError) -> Int64? {
         try use { connection throws(StateError) in
             guard let picture = try profile(of: id, connection)?.picture, picture.blob.place != nil,

@@ -3,7 +3,7 @@ import Glibc
 package import Sotto
 import SottoDatabase
 
-// These signs show that a state is another one than the last time; some copies have none:
+// These signs show that a state is another one than the last time. Some copies do not have them:
 //
 // | what happened                                       | inode     | made   | machine-id | known here                        |
 // |-----------------------------------------------------|-----------|--------|------------|-----------------------------------|

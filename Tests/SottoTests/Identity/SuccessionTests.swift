@@ -70,7 +70,7 @@ import Testing
         #expect(throws: Revocation.Invalid.signature) { try Revocation(record: revocation) }
     }
 
-    /// The signature of one record is none of another: each has a label of its own.
+    /// The signature of one record is none of another: each has another label.
     @Test func aSignatureBelongsToOneStatement() throws {
         let other = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "other")
         var moved = Succession(of: old, by: new, issued: time).record

@@ -47,7 +47,7 @@ import Testing
             #expect(message.body["text"] == .string("hello"))
             #expect(message["from"] == .string(circle["alice"].identity.id.description))
             #expect(message.at("details", "group") == id)
-            // It stands in the conversation of the group.
+            // It is in the conversation of the group.
             #expect(message["group"] == id && message["role"] == .string("owner"))
             #expect(try circle[name].history("team").last?.at("body", "text") == .string("hello"))
         }

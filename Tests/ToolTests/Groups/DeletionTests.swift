@@ -45,7 +45,7 @@ struct DeletionTests {
         }
         // The invitation is void.
         #expect(try circle["dave"].run("group", ["accept", "team"]).status == 12)
-        // What was written stays, and the event is in the history.
+        // The messages stay, and the event is in the history.
         let raw = try circle.must("bob", "history", ["--raw"]).text
         #expect(raw.contains("before") && raw.contains("conversation_deleted"))
         #expect(try circle.must("alice", "group", ["sync"]).stdout.isEmpty)

@@ -27,21 +27,12 @@ import Testing
     deinit { relay.end() }
 
     private func run(_ name: String, _ line: String, _ text: String = "") throws -> Run {
-        let environment = home.environment.merging(people[name]!.environment) { $1 }.merging([
-            "PATH": Programs.path("").dropLast() + ":/usr/bin:/bin",
-            "SOTTO_RELAY": "tcp://\(relay.address)", "LC_ALL": "C.UTF-8",
-        ]) { $1 }
-        return try Command(
-            path: Peer.bash.path, ["-o", "pipefail", "-c", line],
-            environment: environment, directory: home.files.path
-        ).run(stdin: .whole(Array(text.utf8)))
+        try people[name]!.run(line: line, at: relay, text)
     }
 
     @discardableResult
     private func shell(_ name: String, _ line: String, _ text: String = "") throws -> Run {
-        let run = try run(name, line, text)
-        guard run.status == 0 else { throw Unexpected(run) }
-        return run
+        try people[name]!.shell(line, at: relay, text)
     }
 
     /// Receives mail, and then opens it. A file that it names is fetched by the next `recv`.

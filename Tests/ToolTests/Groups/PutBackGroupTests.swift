@@ -16,14 +16,7 @@ import Testing
     }
 
     private func cause(_ who: String) throws -> NewState.Cause? {
-        try circle[who].store().preview { try $0.newState()?.cause }
-    }
-
-    /// Makes the state of a person old.
-    private func age(_ who: String) throws {
-        try circle[who].state { connection throws(StateError) in
-            try connection.run("UPDATE number SET value = 1 WHERE name = 'made'")
-        }
+        try circle[who].causeOfNewState()
     }
 
     /// Bob writes, Alice asks for what she lacks, and he answers. Returns the run in which she reads the answer.
@@ -37,7 +30,7 @@ import Testing
     }
 
     @Test func aChangeThatTheStateDidNotMakeIsAProof() throws {
-        try age("alice")
+        try circle["alice"].ageState()
         let snapshot = try StateSnapshot(of: circle["alice"])
         try circle.group("alice", "rename", "team", "crew")
         try circle.say("alice", "lost", to: "crew")
@@ -90,8 +83,8 @@ import Testing
 
     /// Other people's changes, and those of a group that is new here, prove nothing.
     @Test func theChangesOfOthersAreNoProof() throws {
-        try age("alice")
-        try age("bob")
+        try circle["alice"].ageState()
+        try circle["bob"].ageState()
         try circle.group("alice", "role", "team", "bob", "admin")
         try circle.settle()
         try circle.group("bob", "rename", "team", "crew")

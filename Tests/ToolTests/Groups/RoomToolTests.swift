@@ -26,25 +26,17 @@ import Testing
     private func party(_ name: String) -> Party { people[name]! }
 
     private func command(_ name: String, _ line: String) -> Command {
-        let environment = home.environment.merging(party(name).environment) { $1 }.merging([
-            "PATH": Programs.path("").dropLast() + ":/usr/bin:/bin",
-            "SOTTO_RELAY": "tcp://\(relay.address)", "LC_ALL": "C.UTF-8",
-        ]) { $1 }
-        return Command(
-            path: Peer.bash.path, ["-o", "pipefail", "-c", line],
-            environment: environment, directory: home.files.path)
+        party(name).command(line: line, at: relay)
     }
 
     private func run(_ name: String, _ line: String, _ text: String = "") throws -> Run {
-        try command(name, line).run(stdin: .whole(Array(text.utf8)))
+        try party(name).run(line: line, at: relay, text)
     }
 
     /// Runs a line of shell, which must succeed.
     @discardableResult
     private func shell(_ name: String, _ line: String, _ text: String = "") throws -> Run {
-        let run = try run(name, line, text)
-        guard run.status == 0 else { throw Unexpected(run) }
-        return run
+        try party(name).shell(line, at: relay, text)
     }
 
     /// Opens the waiting mail of a person. Returns the records.

@@ -274,9 +274,7 @@ import Testing
 
     /// Makes the state old, which only a test can do.
     private func age(_ party: Party) throws {
-        try party.state { connection throws(StateError) in
-            try connection.run("UPDATE number SET value = 1 WHERE name = 'made'")
-        }
+        try party.ageState()
         #expect(try newState(party) == nil)
     }
 

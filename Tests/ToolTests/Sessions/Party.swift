@@ -45,6 +45,44 @@ struct Party: Sendable {
         try command(tool, arguments).run(stdin: .whole(stdin))
     }
 
+    /// Makes the state old, so that it is no new one.
+    func ageState() throws {
+        try state { connection throws(StateError) in
+            try connection.run("UPDATE number SET value = 1 WHERE name = 'made'")
+        }
+    }
+
+    /// The reason for which the state is a new one, or `nil`.
+    func causeOfNewState() throws -> NewState.Cause? {
+        try store().preview { try $0.newState()?.cause }
+    }
+
+    // MARK: Shell
+
+    /// Returns a line of shell in the folder of the home, with the programs by their names and a relay.
+    func command(line: String, at relay: RelayProcess) -> Command {
+        let environment = home.environment.merging(self.environment) { $1 }.merging([
+            "PATH": Programs.path("").dropLast() + ":/usr/bin:/bin",
+            "SOTTO_RELAY": "tcp://\(relay.address)", "LC_ALL": "C.UTF-8",
+        ]) { $1 }
+        return Command(
+            path: Peer.bash.path, ["-o", "pipefail", "-c", line], environment: environment,
+            directory: home.files.path)
+    }
+
+    /// Runs a line of shell with a text on its standard input.
+    func run(line: String, at relay: RelayProcess, _ text: String = "") throws -> Run {
+        try command(line: line, at: relay).run(stdin: .whole(Array(text.utf8)))
+    }
+
+    /// Runs a line of shell, which must succeed.
+    @discardableResult
+    func shell(_ line: String, at relay: RelayProcess, _ text: String = "") throws -> Run {
+        let run = try run(line: line, at: relay, text)
+        guard run.status == 0 else { throw Unexpected(run) }
+        return run
+    }
+
     // MARK: Messages
 
     /// Encrypts one message with `encrypt --to`.

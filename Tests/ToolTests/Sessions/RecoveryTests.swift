@@ -19,31 +19,27 @@ import Testing
             people[name] = try Party(name, in: home)
             people[name]?.clock = clock
         }
-        try shell("alice", "contact add -q bob.card; keygen prekeys | send -q")
-        try shell("bob", "contact add -q alice.card; keygen prekeys | send -q")
+        try shell(
+            "alice", "contact add -q bob.card; keygen public --relay $SOTTO_RELAY > alice.new")
+        try shell("bob", "contact add -q alice.new")
+        // The numbers of prekeys begin at the time in seconds: those of the lost state would reach into the next ones.
+        clock.set(-1_000)
+        for name in ["alice", "bob"] { try shell(name, "keygen prekeys | send -q") }
     }
 
     deinit { relay.end() }
 
     private func command(_ name: String, _ line: String) -> Command {
-        let environment = home.environment.merging(people[name]!.environment) { $1 }.merging([
-            "PATH": Programs.path("").dropLast() + ":/usr/bin:/bin",
-            "SOTTO_RELAY": "tcp://\(relay.address)", "LC_ALL": "C.UTF-8",
-        ]) { $1 }
-        return Command(
-            path: Peer.bash.path, ["-o", "pipefail", "-c", line], environment: environment,
-            directory: home.files.path)
+        people[name]!.command(line: line, at: relay)
     }
 
     private func run(_ name: String, _ line: String, _ text: String = "") throws -> Run {
-        try command(name, line).run(stdin: .whole(Array(text.utf8)))
+        try people[name]!.run(line: line, at: relay, text)
     }
 
     @discardableResult
     private func shell(_ name: String, _ line: String, _ text: String = "") throws -> Run {
-        let run = try run(name, line, text)
-        guard run.status == 0 else { throw Unexpected(run) }
-        return run
+        try people[name]!.shell(line, at: relay, text)
     }
 
     private func read(_ name: String) throws -> Run {
@@ -52,10 +48,6 @@ import Testing
 
     /// Alice writes in a session; Bob saves a backup and reads on; then his machine is lost, with mail on its way. Returns his words.
     private func loseMachine() throws -> String {
-        try shell("alice", "keygen public --relay $SOTTO_RELAY > alice.new")
-        try shell("bob", "contact add -q alice.new")
-        // The numbers of prekeys begin at the time: those of one minute could be the same ones.
-        clock.set(-1_000)
         defer { clock.set(0) }
         try shell("alice", "recv -q --bundle bob > bundle; encrypt -q --to bob | send -q", "one")
         #expect(try read("bob").messages.map(\.text) == ["one"])

@@ -30,21 +30,12 @@ import Testing
     private var bob: Party { people["bob"]! }
 
     private func run(_ name: String, _ line: String, _ text: String = "") throws -> Run {
-        let environment = home.environment.merging(people[name]!.environment) { $1 }.merging([
-            "PATH": Programs.path("").dropLast() + ":/usr/bin:/bin",
-            "SOTTO_RELAY": "tcp://\(relay.address)", "LC_ALL": "C.UTF-8",
-        ]) { $1 }
-        return try Command(
-            path: Peer.bash.path, ["-o", "pipefail", "-c", line],
-            environment: environment, directory: home.files.path
-        ).run(stdin: .whole(Array(text.utf8)))
+        try people[name]!.run(line: line, at: relay, text)
     }
 
     @discardableResult
     private func shell(_ name: String, _ line: String, _ text: String = "") throws -> Run {
-        let run = try run(name, line, text)
-        guard run.status == 0 else { throw Unexpected(run) }
-        return run
+        try people[name]!.shell(line, at: relay, text)
     }
 
     private func say(_ name: String, _ text: String, to peer: String) throws {
@@ -66,7 +57,7 @@ import Testing
     }
 
     private func cause(_ name: String) throws -> NewState.Cause? {
-        try people[name]!.store().preview { try $0.newState()?.cause }
+        try people[name]!.causeOfNewState()
     }
 
     /// Makes Bob's state old.
@@ -140,7 +131,7 @@ import Testing
 
     @Test func aCopiedStateGoesOn() throws {
         try beginSession()
-        try age()
+        try bob.ageState()
         try shell("bob", "cp -a state-bob state-laptop")
         try say("alice", "one", to: "bob")
         let (texts, notes) = try read("laptop")
@@ -157,7 +148,7 @@ import Testing
     /// The folder is copied back after more messages.
     @Test func aFolderThatIsCopiedBackGoesOn() throws {
         try beginSession()
-        try age()
+        try bob.ageState()
         try shell("bob", "cp -a state-bob backup")
         try say("alice", "one", to: "bob")
         #expect(try read("bob").texts == ["one"])
@@ -183,7 +174,7 @@ import Testing
     /// and prove it.
     @Test func aStateThatWasPutBackIsProvenByItsPrekeysAndGoesOn() throws {
         try beginSession()
-        try age()
+        try bob.ageState()
         let snapshot = try StateSnapshot(of: bob)
         try bob.state { connection throws(StateError) in
             try connection.run("INSERT INTO number (name, value) VALUES ('prekeys wanted', 1)")

@@ -4,7 +4,7 @@ import SottoState
 import TestSupport
 import Testing
 
-/// `keygen rotate` and `keygen revoke`, and what contacts do with their records, with the built programs.
+/// `keygen rotate` and `keygen revoke`, and their records at contacts, with the built programs.
 @Suite struct RotationTests {
     let home: Home
 
