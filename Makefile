@@ -19,7 +19,7 @@ COMPLETIONS = $(if $(PROGRAM_PREFIX),sotto*,*)
 
 ZSH_NAMES = $(if $(PROGRAM_PREFIX),1s/^\(.compdef sotto-[a-z]*\) .*/\1/)
 
-TOOLS := keygen contact group chat compose encrypt decrypt history bridge fingerprint qr pad send recv relay
+TOOLS := keygen contact device group chat compose encrypt decrypt history bridge fingerprint qr pad send recv relay
 # Started by tools and not by users, so never on the path: qr, encrypt and chat start qr-scan.
 HELPERS := qr-scan
 USER_UNITS := sotto-recv.service sotto-reader.service

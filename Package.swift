@@ -313,6 +313,9 @@ let package = Package(
             "group", ["SottoState", "SottoContacts", "SottoMessages", "SottoWire"],
             link: fullyStatic),
         program(
+            "device", ["SottoState", "SottoContacts", "SottoMessages", "SottoWire"],
+            link: fullyStatic),
+        program(
             "fingerprint", ["SottoState", "SottoContacts", "SottoMessages"], link: fullyStatic),
         program(
             "history", ["SottoContacts", "SottoDatabase", "SottoMessages", "SottoState"],
@@ -334,8 +337,9 @@ let package = Package(
         .target(
             name: "programs",
             dependencies: [
-                "bridge", "chat", "compose", "contact", "decrypt", "encrypt", "fingerprint",
-                "group", "history", "keygen", "pad", "qr", "qr-scan", "recv", "relay", "send",
+                "bridge", "chat", "compose", "contact", "decrypt", "device", "encrypt",
+                "fingerprint", "group", "history", "keygen", "pad", "qr", "qr-scan", "recv",
+                "relay", "send",
                 "sotto",
             ], swiftSettings: strict),
         .target(
@@ -396,8 +400,8 @@ let package = Package(
                 "Sotto", "SottoDatabase", "SottoState", "SottoWire", "SottoClient", "SottoServer",
                 "SottoNetwork", "SottoProgram", "TestSupport",
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                "relay", "send", "recv", "keygen", "bridge", "contact", "compose", "encrypt",
-                "decrypt",
+                "relay", "send", "recv", "keygen", "bridge", "contact", "compose", "device",
+                "encrypt", "decrypt",
                 "history", "sotto", "relay-load", "relay-faults",
             ], swiftSettings: strict),
         // The code that the tests and `relay-faults` share: programs, files, clients, samples, servers. TestSupport
@@ -443,7 +447,8 @@ let package = Package(
                 "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoMessages",
                 "SottoProgram",
                 "SottoState", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
-                "chat", "compose", "fingerprint", "group", "history", "pad", "qr", "qr-scan",
+                "chat", "compose", "device", "fingerprint", "group", "history", "pad", "qr",
+                "qr-scan",
                 "recv",
                 "sotto",
                 "send",
@@ -460,7 +465,8 @@ let package = Package(
             name: "DocumentTests",
             dependencies: [
                 "SottoTool", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
-                "chat", "compose", "fingerprint", "group", "history", "pad", "qr", "send", "recv",
+                "chat", "compose", "device", "fingerprint", "group", "history", "pad", "qr", "send",
+                "recv",
                 "relay",
                 "sotto",
             ],

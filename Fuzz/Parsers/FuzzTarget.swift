@@ -24,7 +24,7 @@ package struct FuzzTarget: Sendable {
         keptSession, ownFile, tampered, ageHeader, stanza, sshKey, minisign, codePart, picture,
         codeText, scanRecord, profiles, chat, chatScreen, frame, flowWire, lines, relayURL,
         directory,
-        groupChange, groupBody, groupCopy, groupChain, room, meeting,
+        groupChange, groupBody, groupCopy, groupChain, room, meeting, devices,
     ]
 
     /// The recipient of the inputs. Its words are those of sixteen zero bytes and are public.

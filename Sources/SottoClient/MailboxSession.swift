@@ -12,7 +12,7 @@ package enum MailboxOwner: Sendable {
     /// The id of the owner and of the mailbox.
     public var id: KeyID {
         switch self {
-        case .identity(let identity): identity.id
+        case .identity(let identity): identity.device
         case .loginKey(_, let id): id
         }
     }

@@ -60,7 +60,7 @@ public struct OwnersRequests {
         let code = InvitationCode()
         try with(nil) { session, requests throws(ClientError) in
             let response = try session.ask(
-                .invite(tag: code.tag, key: code.publicKey, label: label), of: identity.id,
+                .invite(tag: code.tag, key: code.publicKey, label: label), of: identity.device,
                 &requests)
             guard case .stored = response else { throw ClientError(response, relay) }
         }

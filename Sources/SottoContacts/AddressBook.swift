@@ -253,7 +253,7 @@ public final class AddressBook {
 
     private func own(_ argument: String) throws -> Correspondent {
         let card = try ownCard(argument)
-        return Correspondent(id: card.id, card: card, contact: nil, isOwn: true)
+        return Correspondent(id: try identity().id, card: card, contact: nil, isOwn: true)
     }
 
     /// Returns the contact that a name or an id means, as ``NameRule`` says, or `nil`. Throws a failure with status 64 for a part

@@ -16,7 +16,7 @@ public enum ContactBackup {
         let lines = contacts.flatMap { $0.record.serialized() + [UInt8(ascii: "\n")] }
         var header = JSONObject([
             ("v", .integer(1)), ("type", .string("contact-backup")),
-            ("id", .string(identity.id.description)),
+            ("id", .string(identity.device.description)),
             ("time", .string(Timestamp.now().description)),
             ("contacts", .integer(Int64(contacts.count))),
             ("sha256", .base64(sha256(lines))),
@@ -34,10 +34,10 @@ public enum ContactBackup {
         let end = content.firstIndex(of: UInt8(ascii: "\n")) ?? content.endIndex
         guard let header = try? JSON.object(parsing: Array(content[..<end])),
             header["type"]?.string == "contact-backup",
-            header["id"]?.string == identity.id.description
+            header["id"]?.string == identity.device.description
         else { return false }
         let lines = Array(content[min(end + 1, content.endIndex)...])
-        guard SignedRecord.verify(header, by: identity.id.publicKey),
+        guard SignedRecord.verify(header, by: identity.device.publicKey),
             let digest = try? Fields<FieldError>(header)["sha256"].bytes(),
             constantTimeEqual(digest, sha256(lines))
         else {

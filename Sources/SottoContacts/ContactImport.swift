@@ -85,7 +85,7 @@ package struct ContactImport {
         guard contact.id != transaction.owner.id else {
             return .failed(Failure(.usage, "this is your own id"))
         }
-        if let failure = try transaction.addressFailure(of: contact.card) {
+        if let failure = try transaction.refusal(of: contact.card) {
             return .failed(failure)
         }
         if let known = try transaction.contact(id: contact.id) {

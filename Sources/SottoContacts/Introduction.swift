@@ -32,7 +32,7 @@ extension StateTransaction {
                 hint: "give it to others: sotto keygen public --json")
         }
         try accounts.verify(card)
-        if let failure = try addressFailure(of: card) { throw failure }
+        if let failure = try refusal(of: card) { throw failure }
         guard try !isRevoked(card.id) else { throw ContactError.revoked(card.id) }
         let known = try contact(id: card.id)
         if var known, !known.name.isEmpty {
@@ -65,6 +65,40 @@ extension StateTransaction {
         contact.isBlocked = known?.isBlocked ?? false
         try save(contact)
         return .added(contact)
+    }
+
+    /// Returns the failure for a card that no contact can have, or `nil`: one for which ``addressFailure(of:)`` or
+    /// ``deviceFailure(of:)`` has a reason.
+    package func refusal(of card: Card?) throws(StateError) -> Failure? {
+        if let failure = try addressFailure(of: card) { return failure }
+        return try deviceFailure(of: card)
+    }
+
+    /// Returns the failure for the card of a device, and for a card whose list of devices is older than the known one or contradicts it.
+    package func deviceFailure(of card: Card?) throws(StateError) -> Failure? {
+        guard let card else { return nil }
+        let known = try card.owner == nil ? person(ofDevice: card.id) : card.owner
+        if let person = known {
+            let contact = try readableContact(id: person)
+            let whose = person == owner.id ? "yours" : contact?.argument ?? person.short + "…"
+            return Failure(
+                .usage, "this is the card of a device of \(whose), and not of a person",
+                hint: person == owner.id
+                    ? "list your devices: sotto device list"
+                    : "get the card of the person: \(cardLookupCommand(person, relay: card.relay))"
+            )
+        }
+        guard let list = card.devices, let before = try devices(of: list.owner) else { return nil }
+        if list.isFork(of: before) {
+            return Failure(
+                .untrusted,
+                "the card names other devices than the known card, under the same number: somebody else can have the key of \(card.id.short)…",
+                hint: "ask its owner on another channel; nothing was changed")
+        }
+        guard list.seq < before.seq else { return nil }
+        return Failure(
+            .untrusted, "the card has an earlier list of devices than the known card",
+            hint: "get the present card: \(cardLookupCommand(card.id, relay: card.relay))")
     }
 
     /// Returns the failure for a card whose address is the id of the owner, or the id or the address of another contact: they

@@ -38,12 +38,12 @@ public final class IdentityStore: Sendable {
     ) throws(StateError) {
         owner = identity
         self.follow = follow
-        damage = DamageLog(path: directory.file(identity.id.description + ".db"), report)
+        damage = DamageLog(path: directory.file(identity.device.description + ".db"), report)
         self.directory = directory
         key = identity.derivedKey(info: "state/v1").guarded()
         lookupKey = identity.derivedKey(info: "state/lookup/v1").guarded()
         database = try directory.database(
-            identity.id.description + ".db", kind: Self.fileKind, migrations: Self.migrations,
+            identity.device.description + ".db", kind: Self.fileKind, migrations: Self.migrations,
             lockTimeout: lockTimeout)
         try noteFile()
         try expire()
@@ -58,7 +58,7 @@ public final class IdentityStore: Sendable {
         report: @escaping @Sendable (StateDamage) -> Void = { _ in },
         follow: (@Sendable (_ relay: String, _ queue: String) -> String?)? = nil
     ) throws(StateError) -> IdentityStore? {
-        let path = directory.file(identity.id.description + ".db")
+        let path = directory.file(identity.device.description + ".db")
         guard access(path, F_OK) == 0 else { return nil }
         return try IdentityStore(
             directory: directory, identity: identity, lockTimeout: lockTimeout, report: report,
@@ -88,6 +88,32 @@ public final class IdentityStore: Sendable {
         );
         CREATE TABLE profile (peer BLOB PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID;
         CREATE TABLE news (peer BLOB PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID;
+        CREATE TABLE device_list (peer BLOB PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID;
+        CREATE TABLE device (
+            mark BLOB PRIMARY KEY, peer BLOB NOT NULL, removed INTEGER NOT NULL DEFAULT 0
+        ) WITHOUT ROWID;
+        CREATE INDEX device_peer ON device(peer);
+        CREATE TABLE device_copy (
+            envelope INTEGER PRIMARY KEY, message INTEGER NOT NULL, stored INTEGER,
+            day INTEGER NOT NULL
+        );
+        CREATE INDEX device_copy_message ON device_copy(message);
+        CREATE TABLE arrived_copy (envelope INTEGER PRIMARY KEY, message INTEGER NOT NULL);
+        CREATE TABLE sync_item (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, mark BLOB NOT NULL UNIQUE,
+            level INTEGER NOT NULL, sealed BLOB NOT NULL
+        );
+        CREATE TABLE sync_value (mark BLOB PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID;
+        CREATE TABLE sync_device (
+            mark BLOB PRIMARY KEY, told INTEGER NOT NULL, told_full INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        CREATE TABLE sync_sent (
+            envelope INTEGER PRIMARY KEY, device BLOB NOT NULL, first INTEGER NOT NULL,
+            day INTEGER NOT NULL
+        );
+        CREATE TABLE sync_ahead (
+            mark INTEGER PRIMARY KEY, action INTEGER NOT NULL, time INTEGER NOT NULL
+        );
         CREATE TABLE number (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
         INSERT INTO number (name, value) VALUES ('made', CAST(strftime('%s', 'now') AS INTEGER));
 

@@ -48,6 +48,7 @@ enum PackedRecord {
                 ("details", message.details.map { .object($0) }), ("body", .object(message.body)),
                 ("group", message.group.map { .string($0) }),
                 ("role", message.role.map { .string($0) }),
+                ("device", message.device.map { .string($0.description) }),
             ] + message.extra.map { ($0.name, $0.value) })
         var flags = from | to << 2 | UInt8(trust) << 5
         if message.authenticated { flags |= 0x10 }

@@ -12,6 +12,9 @@ extension IdentityStore {
         case contact
         case profile(peer: [UInt8])
         case news(peer: [UInt8])
+        case deviceList(peer: [UInt8])
+        case syncItem(mark: [UInt8])
+        case syncValue(mark: [UInt8])
         case session(tag: [UInt8])
         case preKey(kind: Int64, id: Int64)
         case bundle(peer: [UInt8])
@@ -57,6 +60,9 @@ extension IdentityStore {
             case .contact: Array("contact".utf8)
             case .profile(let peer): Array("profile".utf8) + peer
             case .news(let peer): Array("news".utf8) + peer
+            case .deviceList(let peer): Array("device list".utf8) + peer
+            case .syncItem(let mark): Array("sync item".utf8) + mark
+            case .syncValue(let mark): Array("sync value".utf8) + mark
             case .session(let tag): Array("session".utf8) + tag
             case .preKey(let kind, let id): Array("prekey \(kind) \(id) ".utf8)
             case .bundle(let peer): Array("bundle".utf8) + peer
@@ -187,6 +193,11 @@ extension IdentityStore {
             keyedHash(Array("conversation group ".utf8) + id.bytes, key: lookupKey)
         case .unknown: keyedHash(Array("conversation unknown".utf8), key: lookupKey)
         }
+    }
+
+    /// Returns the keyed hash of what an item for the owner's devices is about, 16 bytes.
+    func mark(sync subject: String) -> [UInt8] {
+        keyedHash(Array("sync ".utf8) + Array(subject.utf8), key: lookupKey)
     }
 
     /// Returns the keyed hash of a reader's name, 16 bytes.

@@ -11,6 +11,7 @@ public struct StateDamage: Sendable, Hashable {
         case session, skippedKey, preKey, bundle
         case group, waitingChange, member, ownChain, chain, heldMessage, room, file, wake
         case chat, foreignChain
+        case syncItem, syncValue, deviceList
     }
 
     /// The kind of the rows.
@@ -25,9 +26,11 @@ extension StateDamage.Kind {
     /// Whether the rows are deleted: they wait, or a program gets their content again.
     public var isDropped: Bool {
         switch self {
-        case .waitingChange, .member, .chain, .heldMessage, .file, .bundle, .skippedKey: true
+        case .waitingChange, .member, .chain, .heldMessage, .file, .bundle, .skippedKey, .syncItem:
+            true
         case .contact, .profile, .news, .conversation, .message, .reader, .request, .session,
-            .preKey, .group, .ownChain, .room, .chat, .foreignChain, .wake:
+            .preKey,
+            .group, .ownChain, .room, .chat, .foreignChain, .wake, .syncValue, .deviceList:
             false
         }
     }
@@ -146,8 +149,12 @@ extension StateDamage.Kind {
         case .file:
             ("the pointer to a file of a group", "pointers to files of groups")
         case .chat: ("the keys of a chat", "keys of chats")
+        case .syncItem: ("a change for an own device", "changes for own devices")
+        case .syncValue:
+            ("a change that own devices agreed on", "changes that own devices agreed on")
         case .foreignChain:
             ("a key chain of another messenger's group", "key chains of other messengers' groups")
+        case .deviceList: ("a list of devices", "lists of devices")
         case .wake: ("a registration for wake-ups", "registrations for wake-ups")
         }
     }

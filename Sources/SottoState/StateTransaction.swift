@@ -20,6 +20,18 @@ public final class StateTransaction {
     /// The receiving chains from which messages are opened before their turn, by the tags of their sessions.
     var aheadChains: [[UInt8]: AheadChain] = [:]
     var contacts: [KeyID: Contact?] = [:]
+    /// The lists of devices that were read or kept, by their owners.
+    var deviceLists: [KeyID: DeviceList?] = [:]
+    /// Whether a list of devices is stored, after it was looked up.
+    var hasDeviceLists: Bool?
+    /// The people of devices that were looked up.
+    var devicePeople: [KeyID: KeyID?] = [:]
+    /// Whether an item of another own device is taken, so that its changes are told no device.
+    var isTakingSync = false
+    /// Whether a read mark or a deletion of another own device waits for its message, after it was looked up.
+    var hasSyncAhead: Bool?
+    /// Whether the envelope of a copy for this device was opened before, after it was looked up.
+    var hasArrivedCopies: Bool?
     /// The contacts by the addresses on their cards, after they were read.
     var cardAddresses: [KeyID: KeyID]?
     /// The peers to whom no further message of this transaction carries the owner's card.

@@ -32,6 +32,7 @@ extension Failure {
         case let error as GroupChainError: self.init(error)
         case let error as RoomError: self.init(error)
         case let error as MeetingCodeError: self.init(error)
+        case let error as DeviceListError: self.init(error)
         case let error as MeetingError: self.init(error)
         default: self.init(reporting: error)
         }
@@ -152,6 +153,25 @@ extension Failure {
             self.init(.malformed, "the URI's parameter \"\(name)\" occurs twice")
         case .encoding(let name):
             self.init(.malformed, "the URI's parameter \"\(name)\" is malformed")
+        }
+    }
+
+    init(_ error: DeviceListError) {
+        switch error {
+        case .member(let name):
+            self.init(.malformed, "not a list of devices: \"\(name)\" is missing or malformed")
+        case .version(let version):
+            self.init(
+                .malformed, "the list of devices has the unsupported version \(version)",
+                hint: "use a newer sotto; this one reads version 1")
+        case .signature:
+            self.init(
+                .authentication, "the signature of the list of devices does not match its content")
+        case .form(let error): self.init(error, of: "the list of devices")
+        case .tooMany(let limit):
+            self.init(
+                .malformed,
+                "the list has more than \(limit) devices, which with machine one are \(limit + 1)")
         }
     }
 

@@ -53,12 +53,19 @@ public struct SavingOptions: ArgumentGroup {
     /// passphrase, so that no slow step precedes the prompt. `tool` is the name in messages.
     public func open(tool: String) throws -> Destination {
         var path = output
-        let standard = try? IdentityFile.defaultPath()
         if path == nil {
             guard Terminal.isTerminal(1) else { throw Failure.unnamedSecret }
             path = try IdentityFile.defaultPath()
         }
-        if let path, path == standard { try makeDirectory(of: path) }
+        return try Self.open(
+            path, protect: protect, passphrase: passphrase, tool: tool, quiet: quiet)
+    }
+
+    /// Opens a new file like ``open(tool:)``, for a command without these options.
+    public static func open(
+        _ path: String?, protect: Bool, passphrase: SecretSource?, tool: String, quiet: Bool
+    ) throws -> Destination {
+        if let path, path == (try? IdentityFile.defaultPath()) { try makeDirectory(of: path) }
         let output = try Output(path: path, content: .text, replacing: false)
         output.keepPrivate(tool: tool, quiet: quiet)
         return Destination(
@@ -71,9 +78,21 @@ public struct SavingOptions: ArgumentGroup {
     public struct Destination {
         fileprivate let output: Output
         fileprivate let passphrase: Passphrase?
+
+        /// Writes the identity, under the passphrase if one was asked for.
+        public func save(_ identity: Identity) throws {
+            let line = identity.record.serialized() + [UInt8(ascii: "\n")]
+            if let passphrase {
+                let file = try AgeFile.seal(line, for: .passphrase(passphrase), armored: true)
+                try output.write(file)
+            } else {
+                try output.write(line)
+            }
+            try output.finish()
+        }
     }
 
-    private func makeDirectory(of path: String) throws(Failure) {
+    private static func makeDirectory(of path: String) throws(Failure) {
         var made = ""
         for part in path.split(separator: "/", omittingEmptySubsequences: false).dropLast() {
             made += part + "/"
@@ -85,14 +104,7 @@ public struct SavingOptions: ArgumentGroup {
 
     /// Writes the identity, under the passphrase if one was asked for.
     public func save(_ identity: Identity, to destination: Destination) throws {
-        let line = identity.record.serialized() + [UInt8(ascii: "\n")]
-        if let passphrase = destination.passphrase {
-            let file = try AgeFile.seal(line, for: .passphrase(passphrase), armored: true)
-            try destination.output.write(file)
-        } else {
-            try destination.output.write(line)
-        }
-        try destination.output.finish()
+        try destination.save(identity)
     }
 }
 

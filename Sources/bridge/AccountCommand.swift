@@ -27,7 +27,7 @@ struct AccountOptions: ArgumentGroup {
     }
 
     func kecalek(_ identity: Identity) throws -> KecalekQR {
-        try KecalekQR(userID: userID ?? "", identityKey: identity.id.publicKey)
+        try KecalekQR(userID: userID ?? "", identityKey: identity.device.publicKey)
     }
 
     func whisper2(_ identity: Identity) throws -> Whisper2Contact {

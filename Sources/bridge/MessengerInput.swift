@@ -161,11 +161,11 @@ final class MessengerInput: MessageInput {
             guard let identity else { throw SuiteError.refused }
             let sender = try sender(message.from, message.content)
             return .envelope(
-                ParsedEnvelope(message.envelope(to: identity.id, from: sender)),
+                ParsedEnvelope(message.envelope(to: identity.device, from: sender)),
                 waiting: message.record())
         case .payload(let content):
             guard let identity else { throw SuiteError.refused }
-            let envelope = content.envelope(to: identity.id, from: try sender(nil, content))
+            let envelope = content.envelope(to: identity.device, from: try sender(nil, content))
             return .envelope(
                 ParsedEnvelope(envelope, digest: content.digest(of: envelope)),
                 waiting: content.file)

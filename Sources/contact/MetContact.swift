@@ -24,7 +24,7 @@ struct MetContact {
         guard let answer = try table.next() else { throw Failure(.alone) }
         if answer == .end { throw Failure(.byOther) }
         let keys = try table.endingIfFailed { try initiator.keys(answer) }
-        try table.send(keys.seal(ownCard))
+        try table.send(keys.seal(ownCard()))
         guard let last = try table.next() else { throw Failure(.halfway(byOther: false)) }
         if last == .end { throw Failure(.halfway(byOther: true)) }
         let card = try table.endingIfFailed { try keys.open(last) }
@@ -53,10 +53,13 @@ struct MetContact {
             table.releaseInterrupt()
             try store(card)
         }
-        try table.send(keys.seal(ownCard))
+        try table.send(keys.seal(ownCard()))
     }
 
-    private var ownCard: Card { open.identity.card(issued: .now()) }
+    private func ownCard() throws -> Card {
+        try open.book.store()?.preview { try $0.ownCard(issued: .now()) }
+            ?? open.identity.card(issued: .now())
+    }
 
     private func show(_ code: borrowing MeetingCode, _ relay: RelayURL) throws {
         try Terminal.tell("Say this code to the other person:")
@@ -159,13 +162,4 @@ struct MetContact {
 extension Contact {
     /// The name in messages, or the beginning of the id of one who is only blocked.
     fileprivate var shownName: String { name.isEmpty ? id.short + "…" : name }
-}
-
-extension RelayURL {
-    /// `HOST` or `HOST:PORT` for the long form of a code, or `nil` for a relay behind a web server, which needs more.
-    fileprivate var meetingAddress: String? {
-        guard path == "/" else { return nil }
-        let port = ":7667"
-        return name.hasSuffix(port) ? String(name.dropLast(port.count)) : name
-    }
 }

@@ -52,6 +52,7 @@ struct HistoryImport {
         case retention(IdentityStore.Retention)
         case reader(IdentityStore.Reader)
         case group(GroupBackup)
+        case devices(DeviceList)
         case header
     }
 
@@ -125,6 +126,7 @@ struct HistoryImport {
         case "chat":
             _ = try Chat(record: record)
             return .chat(record)
+        case DeviceList.type: return .devices(try DeviceList(record: record))
         case "contact-entry": return .contact(try contacts.read(record))
         case "contact-profile": return .profile(try ProfileRecord(record))
         case "conversation-settings":
@@ -200,6 +202,11 @@ struct HistoryImport {
         case .retention(let retention): try transaction.restore(retention)
         case .reader(let reader): readers.add(reader)
         case .group(let group): return try restore(group, transaction)
+        case .devices(let list):
+            guard list.owner == transaction.owner.id else {
+                return Failure(.untrusted, "the list of devices is of somebody else")
+            }
+            try transaction.keep(list)
         case .header: break
         }
         return nil

@@ -70,8 +70,10 @@ struct ImportCommand: Program {
             return (file, false)
         }
         let reader = try SignedStreamReader(file)
-        guard reader.signer == identity.id.publicKey,
-            reader.audience == SignedStream.backupAudience(of: identity.id.description)
+        // Another device than machine one reads what machine one wrote for it, and its own backups.
+        let signers = [identity.device, identity.id].map(\.publicKey)
+        guard signers.contains(reader.signer),
+            reader.audience == SignedStream.backupAudience(of: identity.device.description)
         else {
             throw Failure(
                 .untrusted, "this is not a backup of this identity",

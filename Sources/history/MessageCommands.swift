@@ -95,9 +95,7 @@ struct DeleteCommand: Program {
             count = try history.store.transaction { try $0.deleteAll(of: conversation) }
         } else {
             let entries = try ids.map { try history.message($0) }
-            count = try history.store.transaction { transaction in
-                try entries.count { try transaction.delete($0) }
-            }
+            count = try history.store.transaction { try $0.deleteByOwner(entries) }
         }
         try history.store.compact()
         guard count > 0 else { throw history.nothing("nothing was deleted") }

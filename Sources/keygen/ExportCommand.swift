@@ -74,8 +74,8 @@ struct ExportCommand: Program {
             // The program age does not encrypt one file to post-quantum and classic recipients.
             (classic ? identity.ageKey.recipient.text : identity.hybridKey.recipient.text) + "\n"
         case .ssh:
-            "\(OpenSSHPublicKey(publicKey: identity.id.publicKey).text) \(comment(identity))\n"
-        case .minisign: MinisignKey.publicFile(identity.id.publicKey)
+            "\(OpenSSHPublicKey(publicKey: identity.device.publicKey).text) \(comment(identity))\n"
+        case .minisign: MinisignKey.publicFile(identity.device.publicKey)
         }
     }
 

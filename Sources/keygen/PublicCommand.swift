@@ -1,5 +1,6 @@
 import Arguments
 import Sotto
+import SottoState
 import SottoTool
 import SottoWire
 
@@ -38,7 +39,9 @@ struct Public: Program {
         if !uri { try records.check() }
         let address = try relay.map { try RelayURL(argument: $0) }
         let identity = try identity.load(argument: file)
-        let card = identity.card(relay: address?.text, issued: .now())
+        let card = try IdentityStore.ownCard(
+            of: identity, relay: address?.text, issued: .now(),
+            lockTimeout: LockOptions.standardTimeout)
         let output = try Output(path: "-", content: .text)
         if uri {
             try output.writeText(card.uri.text + "\n")

@@ -1,5 +1,6 @@
 import Arguments
 import Sotto
+import SottoState
 import SottoTool
 import SottoWire
 
@@ -62,7 +63,9 @@ struct SetCommand: Program {
                 record["relay"] = address.map { .string($0.text) }
             }
             if let name { record["name"] = name.isEmpty ? nil : .string(name) }
-            card = try Identity(record: record).card(issued: .now())
+            card = try IdentityStore.ownCard(
+                of: Identity(record: record), issued: .now(),
+                lockTimeout: LockOptions.standardTimeout)
         }
         let isPrinted = records.isForced || !Terminal.isTerminal(1)
         if !quiet { describe(path, address, from: former, isPrinted: isPrinted) }

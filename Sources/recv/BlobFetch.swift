@@ -71,7 +71,7 @@ struct BlobFetch {
         if let given, given.replaces(asked) { return given }
         let addresses =
             try [book.identity().relay] + contacts(book).map { $0.card?.relay }
-            + listed(in: group, book)
+            + listed(in: group, book) + ownDevices(book)
         let known = addresses.compactMap(\.self).compactMap { try? choice.relay(noted: $0) }
         guard let relay = asked.known(among: known) else { throw untrusted(noted) }
         return relay
@@ -79,6 +79,11 @@ struct BlobFetch {
 
     private func contacts(_ book: AddressBook) throws -> [Contact] {
         try book.store()?.contacts().filter { !$0.isBlocked } ?? []
+    }
+
+    /// Returns the relays of the user's other devices: a file for all of them is at that of the first one.
+    private func ownDevices(_ book: AddressBook) throws -> [String?] {
+        try book.store()?.preview { try $0.otherDevices().map(\.card.relay) } ?? []
     }
 
     /// Returns the relays that the rules of a group list. The user must be a member.

@@ -26,6 +26,7 @@ struct MailReception {
         var reception = Reception(identity: identity, relay: relay, store: inbox?.store)
         reception.invitation = try invitation.map { try Self.code($0) }
         if let inbox, !receiving.isOfDead, receiving.command == nil { try noteUnfinished(inbox) }
+        if let inbox, !receiving.isOfDead { try settleDevices(inbox) }
         var unpublished: (any Error)?
         if invitation != nil {
             reception.joined = {
@@ -61,7 +62,7 @@ struct MailReception {
 
         init(of identity: Identity, lockTimeout: Double) throws {
             let directory = try StateDirectory.standard()
-            lock = try FileLock(path: directory.file(identity.id.description + ".recv-lock"))
+            lock = try FileLock(path: directory.file(identity.device.description + ".recv-lock"))
             guard lock.lock(timeout: lockTimeout) else {
                 throw Failure(
                     .tryAgain, "another recv is running for this identity",
@@ -82,7 +83,12 @@ struct MailReception {
     ) throws {
         if !receiving.quiet { Terminal.say("recv: note: \(relay) accepted the invitation") }
         let preKeys = try store?.transaction { try $0.publication() }
-        let records = [identity.card(issued: .now()).record, preKeys?.record].compactMap(\.self)
+        // The mailbox of a device has the card of the device.
+        let card =
+            identity.owner == nil
+            ? try store?.preview { try $0.ownCard(issued: .now()) } : nil
+        let records = [(card ?? identity.card(issued: .now())).record, preKeys?.record]
+            .compactMap(\.self)
         let authorities = self.relay.authorities.map { ["--ca", $0] } ?? []
         let status = try ToolRun(
             "send", ["--relay", relay.text, "-q"] + authorities,
@@ -123,6 +129,20 @@ struct MailReception {
         ].compactMap(\.self)
         guard !left.isEmpty, !receiving.quiet else { return }
         Terminal.say("recv: note: " + left.joined(separator: "; "))
+    }
+
+    /// Makes the devices full that are due, and says it.
+    private func settleDevices(_ inbox: Inbox) throws {
+        let store = inbox.store
+        guard try store.preview({ try $0.devices(of: $0.owner.id) }) != nil else { return }
+        let settled = try store.transaction { try $0.settleDevices() }
+        guard !receiving.quiet else { return }
+        let option = identity.identityOption
+        for device in settled {
+            Terminal.say(
+                "recv: note: \(device.name) is a full device now; to tell your contacts and machines: sotto device announce\(option) --send"
+            )
+        }
     }
 
     private func noteUnfinished(_ inbox: Inbox) throws {

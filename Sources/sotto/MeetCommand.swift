@@ -40,7 +40,7 @@ struct MeetCommand: Program {
 
     func execute() throws {
         let code = try code ?? askForCode()
-        let run = try MeetingRun(code: code.isEmpty ? nil : code)
+        let run = try MeetingRun(.contact, "meet", code: code.isEmpty ? nil : code)
         try run.meet((name.map { ["--name", $0] } ?? []) + identity.words, relay: relay)
     }
 
@@ -52,14 +52,17 @@ struct MeetCommand: Program {
 }
 
 /// The three programs of a meeting and the pipes between them.
-private struct MeetingRun {
+struct MeetingRun {
+    /// The tool whose command meets the other side.
+    private let tool: Tool
+    private let command: String
     private let code: String?
     private let received: PipeEnds
     private let sent: PipeEnds
     private let ready: PipeEnds
 
-    init(code: String?) throws(Failure) {
-        self.code = code
+    init(_ tool: Tool, _ command: String, code: String?) throws(Failure) {
+        (self.tool, self.command, self.code) = (tool, command, code)
         received = try PipeEnds()
         sent = try PipeEnds()
         ready = try PipeEnds()
@@ -69,7 +72,7 @@ private struct MeetingRun {
     func meet(_ options: [String], relay: String?) throws(Failure) {
         // The code is checked and the identity is open before anything is sent.
         let contact = try startContact(options)
-        guard let own = readyRelay() else { throw Failure.ended(contact.wait(), "contact") }
+        guard let own = readyRelay() else { throw Failure.ended(contact.wait(), tool.rawValue) }
         // Control-C ends recv. contact notices it and ends the meeting on both sides, and send sends that.
         signal(SIGINT, SIG_IGN)
         let receiver = try startReceiver(relay, own: own)
@@ -86,7 +89,7 @@ private struct MeetingRun {
         if ends[contact] != 0, ![0, 128 + SIGPIPE, 128 + SIGTERM].contains(ends[receiver]) {
             throw Failure.ended(ends[receiver], "recv")
         }
-        if ends[contact] != 0 { throw Failure.ended(ends[contact], "contact") }
+        if ends[contact] != 0 { throw Failure.ended(ends[contact], tool.rawValue) }
         if ends[sender] != 0 { throw Failure.ended(ends[sender], "send") }
     }
 
@@ -124,20 +127,20 @@ private struct MeetingRun {
     }
 
     private func startContact(_ options: [String]) throws(Failure) -> Child {
-        var arguments = ["meet", "--ready-fd", "\(ready.writing)"] + options
+        var arguments = [command, "--ready-fd", "\(ready.writing)"] + options
         var secret: PassedSecret?
         if let code {
             guard code.utf8.count < 4096 else { throw Failure(.malformed, "the code is too long") }
             secret = PassedSecret(SecretBytes(copying: Array(code.utf8)))
             arguments += ["--code", ToolRun.secretSource]
         }
-        var starting = ProgramStart(tool: "contact", arguments)
+        var starting = ProgramStart(tool: tool.rawValue, arguments)
         // A descriptor that keeps its number is inherited.
         starting.descriptors = [
             (0, .descriptor(received.reading)), (1, .descriptor(sent.writing)),
             (ready.writing, .descriptor(ready.writing)),
         ]
-        let child = Child(id: try starting.startTool("contact", secret: secret))
+        let child = Child(id: try starting.startTool(tool.rawValue, secret: secret))
         ready.closeWriting()
         return child
     }

@@ -4,6 +4,8 @@ enum SendRoute {
     case messages
     /// The command prints what `send` takes: envelopes, a card, or prekeys.
     case envelopes
+    /// The command is one side of a meeting between `recv --meeting` and `send`.
+    case meeting
 
     /// The commands of `group` that print no records for the members.
     private static let groupQueries: Set<String> = [
@@ -15,6 +17,10 @@ enum SendRoute {
         switch (tool, word ?? "") {
         case (.encrypt, _): self = .envelopes
         case (.compose, _): self = .messages
+        case (.device, "request"), (.device, "add"): self = .meeting
+        case (.device, "rename"), (.device, "remove"), (.device, "confirm"), (.device, "object"),
+            (.device, "announce"), (.device, "sync"):
+            self = .messages
         case (.group, let word) where !Self.groupQueries.contains(word): self = .messages
         case (.history, "read"), (.history, "repeat"), (.contact, "profile"), (.contact, "repair"):
             self = .messages

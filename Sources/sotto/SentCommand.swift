@@ -59,6 +59,15 @@ struct SentCommand {
                 first(words.arguments(identity)), of: identity, quiet: words.isQuiet)
             // Other commands can have nothing to send.
             try pipe.run(needsRecipient: tool == .compose)
+        case .meeting:
+            let pairing = try PairingWords(arguments)
+            let run = try MeetingRun(tool, pairing.command, code: pairing.code)
+            try run.meet(pairing.options, relay: pairing.relay)
+            guard pairing.command == "add" else { return }
+            let told = IdentityWords(["announce"] + pairing.identity)
+            let identity = try SharedIdentity(path: told.path, source: told.source)
+            let announce = PipeRun.Stage(tool.rawValue, told.arguments(identity))
+            try Delivery(announce, of: identity, quiet: words.isQuiet).run(needsRecipient: false)
         case .envelopes:
             // One stage opens the identity, and asks itself.
             let send = PipeRun.Stage("send", words.isQuiet ? ["-q"] : [])

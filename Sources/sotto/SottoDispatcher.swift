@@ -20,13 +20,13 @@ struct SottoDispatcher: Program {
             sotto TOOL [ARGUMENT ...] [--send]
             """,
         discussion: """
-            The tools are keygen, fingerprint, qr, contact, group, chat, compose, encrypt, decrypt, history, bridge, pad, \
+            The tools are keygen, fingerprint, qr, contact, device, group, chat, compose, encrypt, decrypt, history, bridge, pad, \
             send, recv and relay. `sotto send` runs `sotto-send`. `sotto help` lists the tools, `sotto TOOL --help` explains one, and \
             the manual page sotto(7) shows a complete example.
 
             With --send, what a command prints is sent: `sotto group sync --send` runs group sync | encrypt | send, and \
-            `sotto encrypt --to bob --send` runs encrypt --to bob | send. This works with encrypt, with compose, with group where \
-            it changes something, and with history read, history repeat, contact repair, keygen public, keygen prekeys, keygen set, keygen rotate and bridge card.
+            `sotto encrypt --to bob --send` runs encrypt --to bob | send. This works with encrypt, with compose, with group and device where \
+            they change something, and with history read, history repeat, contact repair, keygen public, keygen prekeys, keygen set, keygen rotate and bridge card.
             """,
         version: sottoVersion,
         subcommands: [
@@ -103,8 +103,8 @@ extension SottoDispatcher {
 
 /// The tools of this version, in the usual order of use.
 enum Tool: String, CaseIterable {
-    case keygen, fingerprint, qr, contact, group, chat, compose, encrypt, decrypt, history, bridge,
-        pad,
+    case keygen, fingerprint, qr, contact, device, group, chat, compose, encrypt, decrypt, history,
+        bridge, pad,
         send, recv
     case relay
 
@@ -114,6 +114,7 @@ enum Tool: String, CaseIterable {
         case .fingerprint: "show and compare safety numbers of keys"
         case .qr: "encode bytes in a QR code, and read it back to exactly these bytes"
         case .contact: "the address book and its trust: add, verify, block, accept"
+        case .device: "several machines of one person: add, list and remove devices"
         case .group: "create groups, invite, remove, and change the rules"
         case .chat: "talk to people and groups in the terminal"
         case .compose: "write replies, reactions, edits, receipts and other messages for encrypt"

@@ -143,6 +143,8 @@ struct CompletionTests {
                 "encrypt", "keygen public", "keygen prekeys", "keygen set", "keygen rotate",
                 "history read",
                 "history repeat", "bridge card", "contact profile", "contact repair",
+                "device request", "device add", "device rename", "device remove", "device confirm",
+                "device object", "device announce",
             ].contains(command)
         }
     }

@@ -28,7 +28,8 @@ enum Repository {
 
     /// The tools with flags: all except the dispatcher.
     static let tools = [
-        "bridge", "chat", "compose", "contact", "decrypt", "encrypt", "fingerprint", "group",
+        "bridge", "chat", "compose", "contact", "decrypt", "device", "encrypt", "fingerprint",
+        "group",
         "history",
         "keygen",
         "pad", "qr", "recv", "relay", "send",

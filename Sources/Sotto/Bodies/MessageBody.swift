@@ -30,7 +30,7 @@ public struct MessageBody: Sendable, Hashable {
         case call(CallSignal)
         /// Messages that their author sends again.
         case history(RepeatedMessages)
-        /// A change of a group, a list of devices, data for an own device, or the news that its author lost a state. Its members are in ``MessageBody/extra``.
+        /// A change of a group, a list of devices, data for an own device, the contacts for a new own device, or the news that its author lost a state. Its members are in ``MessageBody/extra``.
         case other(Other)
         /// An event that a program made on this machine, such as a changed key. Its other members are in
         /// ``MessageBody/extra``.
@@ -44,7 +44,7 @@ public struct MessageBody: Sendable, Hashable {
     /// Whether the other side uses the conversation.
     public enum Presence: String, Sendable { case online, offline }
     /// The types whose members this version does not read.
-    public enum Other: String, Sendable { case group, devices, sync, repair }
+    public enum Other: String, Sendable { case group, devices, sync, repair, welcome }
 
     /// Creates a body.
     public init(

@@ -30,6 +30,8 @@ public enum RecordForm: Sendable, CaseIterable {
     case preKeys
     /// A bundle of prekeys, type `bundle`.
     case bundle
+    /// A list of devices, type `devices`.
+    case devices
     /// A login key, type `login-key`.
     case loginKey
     /// The replacement of an identity, type `succession`.
@@ -48,7 +50,9 @@ public enum RecordForm: Sendable, CaseIterable {
     /// The deepest nesting of arrays and objects; the record itself is 1.
     public var depth: Int {
         switch self {
-        case .card, .change, .room, .preKeys, .bundle, .loginKey, .revocation, .earlierBody: 6
+        case .card, .change, .room, .preKeys, .bundle, .devices, .loginKey, .revocation,
+            .earlierBody:
+            6
         // The object around a card.
         case .succession: 7
         // An object, an array and a change or a card.
@@ -62,10 +66,11 @@ public enum RecordForm: Sendable, CaseIterable {
     /// The most bytes: of the canonical form if the record is signed, else on one line.
     public var bytes: Int {
         switch self {
-        case .card, .loginKey, .succession: 16 << 10
+        case .loginKey: 16 << 10
         // For a QR code.
         case .revocation: 2 << 10
-        case .change: 24 << 10
+        // A card with the cards of 7 devices, of 2.4 KiB each.
+        case .card, .succession, .change, .devices: 24 << 10
         case .room, .preKeys, .bundle, .envelope: 64 << 10
         case .roomContent: 44 << 10
         // A padded frame of 32,768 bytes, so that the envelope is below the relay's limit of 64 KiB.
@@ -76,7 +81,7 @@ public enum RecordForm: Sendable, CaseIterable {
     /// Whether a signature covers the canonical form (RFC 8785), so that all numbers are integers within ±(2⁵³ − 1).
     public var isSigned: Bool {
         switch self {
-        case .card, .change, .room, .preKeys, .loginKey, .succession, .revocation: true
+        case .card, .change, .room, .preKeys, .devices, .loginKey, .succession, .revocation: true
         case .roomContent, .bundle, .envelope, .message, .body, .earlierBody: false
         }
     }

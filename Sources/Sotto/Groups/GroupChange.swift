@@ -131,6 +131,8 @@ package struct GroupChange: Sendable {
         case role(KeyID, GroupRank)
         case policy(GroupPolicy)
         case set(Value)
+        /// The author's list of devices.
+        case devices(DeviceList)
         /// Has no effect, but unites heads.
         case merge
     }
@@ -166,16 +168,18 @@ package struct GroupChange: Sendable {
     /// The value of the member `type`.
     package static let type = "group-change"
 
-    /// Creates and signs a change. `group` is `nil` for `create`.
+    /// Creates and signs a change. `group` is `nil` for `create`. `author` is the member whose device has the key; `nil` if the key
+    /// is the member's own.
     package init(
-        _ act: Act, in group: GroupID?, by key: SigningKey, seq: Int64, parents: [GroupID],
-        time: Timestamp = .now()
+        _ act: Act, in group: GroupID?, by key: SigningKey, of author: KeyID? = nil, seq: Int64,
+        parents: [GroupID], time: Timestamp = .now()
     ) throws(GroupChangeError) {
-        let author = KeyID(publicKey: key.publicKey)
+        let device = KeyID(publicKey: key.publicKey)
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string(Self.type)),
             ("group", group.map { .string($0.description) }),
-            ("by", .string(author.description)), ("device", .string(author.description)),
+            ("by", .string((author ?? device).description)),
+            ("device", .string(device.description)),
             ("seq", .integer(seq)),
             ("parents", .array(parents.map { .string($0.description) })),
             ("act", .string(act.name)), ("time", .string(time.description)),
@@ -216,14 +220,15 @@ package struct GroupChange: Sendable {
         id = GroupID(sha256(bytes))
         by = try fields["by"].keyID()
         device = try fields["device"].keyID()
-        // Until a member can have more devices, it is the identity.
-        guard device == by else { throw .member("device") }
         seq = try fields["seq"].integer(in: 1...JSON.largestSafeInteger)
         time = try fields["time"].text { Timestamp($0) }
         parents = try fields["parents"].list(most: Self.mostParents) {
             $0.string.flatMap { GroupID($0) }
         }
-        act = try Act(fields)
+        act = try Act(fields, isVerified: isVerified)
+        // The identity itself enters groups, lists devices and gives ownership away.
+        guard device == by || !act.needsIdentity else { throw .member("device") }
+        if case .devices(let list) = act, list.owner != by { throw .member("list") }
         if case .create = act {
             guard record["group"] == nil else { throw .member("group") }
             guard parents.isEmpty else { throw .member("parents") }
@@ -266,6 +271,14 @@ extension GroupChange.Act {
 
     /// Whether the author enters by a door with it.
     package var isDoorJoin: Bool { if case .doorJoin = self { true } else { false } }
+
+    /// Whether only the member's own key may sign it, and that of no other device.
+    package var needsIdentity: Bool {
+        switch self {
+        case .devices, .role(_, .owner): true
+        default: isEntry
+        }
+    }
 
     /// Whether it only unites heads.
     package var isMerge: Bool { if case .merge = self { true } else { false } }
@@ -330,8 +343,8 @@ extension GroupChange.Act {
     /// The door of a `door-join`, 32 bytes.
     package var door: [UInt8]? { if case .doorJoin(_, let door, _) = self { door } else { nil } }
 
-    /// The same as the rules see it. `number` returns the number of a member.
-    func rule(_ number: (KeyID) -> Int) -> GroupRules.Act {
+    /// The same as the rules see it. `number` returns the number of a member, and `device` that of a device.
+    func rule(_ number: (KeyID) -> Int, device: (KeyID) -> Int) -> GroupRules.Act {
         switch self {
         case .create(_, let policy, _): .create(policy.rules)
         case .invite(let ids, let rank): .invite(ids.map(number), rank)
@@ -342,6 +355,11 @@ extension GroupChange.Act {
         case .ban(let ids, _): .ban(ids.map(number))
         case .role(let id, let rank): .role(number(id), rank)
         case .policy(let policy): .policy(policy.rules)
+        case .devices(let list):
+            .devices(
+                seq: list.seq,
+                Dictionary(
+                    uniqueKeysWithValues: list.devices.map { (device($0.id), $0.state) }))
         case .set(.nickname): .other
         case .set: .set
         case .merge: .other

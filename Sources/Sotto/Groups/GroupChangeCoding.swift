@@ -39,6 +39,7 @@ extension GroupChange.Act {
         case .role: "role"
         case .policy: "policy"
         case .set: "set"
+        case .devices: DeviceList.type
         case .merge: "merge"
         }
     }
@@ -66,11 +67,12 @@ extension GroupChange.Act {
             return ["who": .string(id.description), "rank": .string(rank.name)]
         case .policy(let policy): return ["policy": .object(policy.object)]
         case .set(let value): return [value.key: value.json]
+        case .devices(let list): return ["list": .object(list.record)]
         case .merge: return [:]
         }
     }
 
-    init(_ fields: Fields<GroupChangeError>) throws(GroupChangeError) {
+    init(_ fields: Fields<GroupChangeError>, isVerified: Bool) throws(GroupChangeError) {
         func who() throws(GroupChangeError) -> [KeyID] {
             let ids = try fields["who"].list(most: GroupChange.mostMembers) {
                 $0.string.flatMap { KeyID($0) }
@@ -108,6 +110,13 @@ extension GroupChange.Act {
                 try fields["who"].keyID(), try fields["rank"].text { GroupRank(name: $0) })
         case "policy": self = .policy(try GroupPolicy(try fields["policy"].object()))
         case "set": self = .set(try GroupChange.Value(fields))
+        case DeviceList.type:
+            self = .devices(
+                try fields["list"].value {
+                    $0.object.flatMap {
+                        try? isVerified ? DeviceList(stored: $0) : DeviceList(record: $0)
+                    }
+                })
         case "merge": self = .merge
         default: throw .member("act")
         }

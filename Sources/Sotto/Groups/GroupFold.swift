@@ -13,6 +13,8 @@ package struct GroupFold: Sendable {
     /// The policy at the end of the log: the highest ranks of ``policies``, and their door if it is the same.
     package private(set) var policy = GroupRules.Policy(add: .owner, edit: .owner)
 
+    /// The devices that the changes of the log are by.
+    let devices: GroupDevices
     private let memberCount: Int
     private var members: [GroupMemberChanges]
     /// For each rank the grants that give it, in order.
@@ -26,6 +28,7 @@ package struct GroupFold: Sendable {
     /// Folds a log.
     package init(_ log: GroupRules) {
         let changes = log.changes
+        devices = GroupDevices(log)
         memberCount = log.memberCount
         power = Array(repeating: .nobody, count: changes.count)
         ranks = Array(repeating: .nobody, count: memberCount)
@@ -33,14 +36,16 @@ package struct GroupFold: Sendable {
         grants = Array(repeating: [], count: GroupRank.allCases.count)
         isAllowed = Array(repeating: nil, count: changes.count)
         standing = Array(repeating: [], count: memberCount)
-        for (number, change) in changes.enumerated() { index(number, change) }
+        for (number, change) in changes.enumerated() where !devices.isVoid.contains(number) {
+            index(number, change)
+        }
         // A pass needs only what higher passes and earlier changes decided.
         for rank in GroupRank.allCases.reversed() where rank > .nobody {
             // Only owners and admins change policies.
             if rank == .moderator { findPolicies(log) }
             pass(rank, log)
         }
-        for number in changes.indices {
+        for number in changes.indices where !devices.isVoid.contains(number) {
             if case .set = changes[number].act {
                 isAllowed[number] = power[number] >= demand(on: number, log).edit
             }
@@ -87,7 +92,7 @@ package struct GroupFold: Sendable {
             grant(member, rank, isRole: true)
             cut(member, rank, isLasting: rank <= .reader)
             if rank == .owner { members[author].ownershipGifts.append(number) }
-        case .policy, .set, .other: break
+        case .policy, .set, .other, .devices: break
         }
     }
 
@@ -105,12 +110,12 @@ package struct GroupFold: Sendable {
         }
         var next = 0
         for (number, change) in log.changes.enumerated() {
-            if power[number] == .nobody,
+            if power[number] == .nobody, !devices.isVoid.contains(number),
                 candidates[change.author]?.count(
                     for: number, isGift: change.act.givesOwnership, last: last[number],
                     in: log.graph) ?? false
             {
-                power[number] = rank
+                power[number] = devices.isNew.contains(number) ? min(rank, .member) : rank
             }
             if rank == .member, change.admits { isAllowed[number] = admits(number, log) }
             while next < granted.count, granted[next].grant.change == number {
@@ -150,7 +155,7 @@ package struct GroupFold: Sendable {
         case .role(_, let rank):
             return power >= .moderator && power > rank || power == .owner && rank == .owner
         case .policy: return power >= .admin
-        case .create, .join, .leave, .remove, .ban, .other: return true
+        case .create, .join, .leave, .remove, .ban, .other, .devices: return true
         }
     }
 

@@ -35,6 +35,12 @@ package struct GroupLog: Sendable {
     /// The members and all whom a change named, by their numbers.
     package private(set) var members: [KeyID] = []
     private var memberNumbers: [KeyID: Int] = [:]
+    /// The devices that signed a change or stand on a list, by their numbers from 1.
+    private var deviceNumbers: [KeyID: Int] = [:]
+    /// The last list of devices of each member.
+    private var lists: [KeyID: DeviceList] = [:]
+    /// The members of the devices that stand on any list.
+    private var owners: [KeyID: KeyID] = [:]
     /// For each device and `seq` the changes, usually one.
     private var sequence: [Turn: [Int]] = [:]
     /// The highest `seq` of each device.
@@ -142,8 +148,10 @@ package struct GroupLog: Sendable {
         case .failure(let obstacle): return obstacle.outcome
         }
         let author = number(of: change.by)
-        let act = change.act.rule { number(of: $0) }
-        let rule = GroupRules.Change(author: author, act: act)
+        let act = change.act.rule({ number(of: $0) }, device: { number(ofDevice: $0) })
+        let rule = GroupRules.Change(
+            author: author, act: act,
+            device: change.device == change.by ? 0 : number(ofDevice: change.device))
         guard let number = rules.add(rule, parents: place.parents, past: place.past) else {
             return .refused
         }
@@ -151,6 +159,10 @@ package struct GroupLog: Sendable {
         numbers[change.id] = number
         byteCount += change.bytes.count
         lastSeq[change.device] = max(lastSeq[change.device] ?? 0, change.seq)
+        if case .devices(let list) = change.act {
+            if list.supersedes(lists[change.by]) { lists[change.by] = list }
+            for device in list.devices { owners[device.id] = change.by }
+        }
         if change.act.isEntry { entries[change.by] = number }
         let key = Turn(device: change.device, seq: change.seq)
         if let others = sequence[key], others.count == 1 {
@@ -169,9 +181,10 @@ package struct GroupLog: Sendable {
     /// removes only members below its author.
     package func isEffective(_ change: GroupChange, in state: GroupState) -> Bool {
         guard let number = numbers[change.id] else { return false }
+        guard !state.fold.devices.isVoid.contains(number) else { return false }
         let power = state.fold.power[number]
         switch change.act {
-        case .create, .join, .leave, .merge, .set(.nickname): return true
+        case .create, .join, .leave, .merge, .devices, .set(.nickname): return true
         case .invite, .doorJoin, .set: return state.fold.isEffective(number)
         case .role(_, let rank):
             return power >= .moderator && power > rank || power == .owner && rank == .owner
@@ -233,6 +246,18 @@ package struct GroupLog: Sendable {
         return members.count - 1
     }
 
+    private mutating func number(ofDevice device: KeyID) -> Int {
+        if let number = deviceNumbers[device] { return number }
+        deviceNumbers[device] = deviceNumbers.count + 1
+        return deviceNumbers.count
+    }
+
+    /// Returns the last list of devices that a member put into the log; `nil` without one.
+    package func devices(of member: KeyID) -> DeviceList? { lists[member] }
+
+    /// Returns the member of whom a device is or was; the id itself if it is on no list.
+    package func member(of device: KeyID) -> KeyID { owners[device] ?? device }
+
     /// Folds the log.
     package func fold() -> GroupState { GroupState(self, GroupFold(rules)) }
 
@@ -246,24 +271,32 @@ package struct GroupLog: Sendable {
     /// membership that ended. sotto-formats(5), GROUPS.
     ///
     /// The message is judged as a change with its heads as parents. A message of a former member counts if each change
-    /// that removed them keeps it: `chain` and `iteration` are its place. The log must have the heads. `state` is that of the
-    /// log.
+    /// that removed them keeps it: `chain` and `iteration` are its place. That of a device counts as a change of the device does:
+    /// `device` wrote the chain. The log must have the heads. `state` is that of the log.
     package func rank(
-        of member: KeyID, at heads: [GroupID], chain: [UInt8], iteration: UInt32,
+        of member: KeyID, device: KeyID, at heads: [GroupID], chain: [UInt8], iteration: UInt32,
         in state: GroupState
     ) -> (rank: GroupRank, isLate: Bool) {
         guard let author = memberNumbers[member], let parents = places(heads) else {
             return (.nobody, false)
         }
         let past = rules.graph.past(of: parents)
+        var most = GroupRank.owner
+        if device != member {
+            let found = deviceNumbers[device].flatMap {
+                state.fold.devices.state(of: $0, of: author, after: past)
+            }
+            guard let found else { return (.nobody, false) }
+            if found == .new { most = .member }
+        }
         let rank = state.fold.power(of: author, after: past, in: rules.graph)
-        guard rank == .nobody else { return (rank, false) }
+        guard rank == .nobody else { return (min(rank, most), false) }
         let former = Self.power(of: author, with: rules.past(of: parents))
         // The rank at the heads has the removals before them. Those that could not take it have no effect.
         let limits = state.fold.removals(of: author, from: former, in: rules).filter {
             !past.contains($0)
         }.map { number in
-            changes[number].act.limits.first { $0.device == member && $0.chain == chain }?.iteration
+            changes[number].act.limits.first { $0.device == device && $0.chain == chain }?.iteration
         }
         guard !limits.isEmpty, limits.allSatisfy({ $0.map { iteration <= $0 } ?? false }) else {
             return (.nobody, false)
@@ -378,7 +411,8 @@ package struct GroupState: Sendable {
                 }) ?? GroupPolicy()
         var setters: [String: [Int]] = [:]
         var named: [KeyID: [(number: Int, name: String)]] = [:]
-        for (number, change) in log.changes.enumerated() {
+        for (number, change) in log.changes.enumerated()
+        where !fold.devices.isVoid.contains(number) {
             switch change.act {
             case .set(.nickname(let name)): named[change.by, default: []].append((number, name))
             case .set(let value) where fold.isEffective(number):

@@ -29,6 +29,8 @@ package struct GroupRules: Sendable {
         case set
         /// Sets a value of its author alone, or has no effect.
         case other
+        /// The author's list of devices, with their numbers. The identity itself is on none.
+        case devices(seq: Int64, [Int: DeviceList.State])
     }
 
     /// A change of the log.
@@ -36,8 +38,12 @@ package struct GroupRules: Sendable {
         /// The member's number.
         package var author: Int
         package var act: Act
+        /// The number of the device that signed it, from 1, or 0 for the author's identity.
+        package var device: Int
 
-        package init(author: Int, act: Act) { (self.author, self.act) = (author, act) }
+        package init(author: Int, act: Act, device: Int = 0) {
+            (self.author, self.act, self.device) = (author, act, device)
+        }
 
         var admits: Bool {
             switch act {
@@ -83,7 +89,7 @@ package struct GroupRules: Sendable {
         case .doorJoin: name(change.author, number)
         case .remove(let members), .ban(let members):
             memberCount = max(memberCount, (members.max() ?? -1) + 1)
-        case .join, .leave, .set, .other: break
+        case .join, .leave, .set, .other, .devices: break
         }
         while namedBy.count < memberCount { namedBy.append([]) }
         return number

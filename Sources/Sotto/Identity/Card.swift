@@ -27,6 +27,10 @@ public struct Card: Sendable, Hashable {
     public let relay: String?
     /// The mailbox to which the holder of this card sends mail, in place of the id: see ``SendAddress``.
     public let address: KeyID?
+    /// The person whose device has this card, or `nil` if the card is a person's. See ``DeviceList``.
+    public let owner: KeyID?
+    /// The owner's devices beside the first one, or `nil` if the card names none.
+    public let devices: DeviceList?
     /// The owner's accounts in other messengers, as the member `profiles` of the signed record. The core interprets only
     /// their ids, see ``accountNames``, and **does not verify that the accounts belong to the owner**.
     public let accounts: JSONObject
@@ -37,30 +41,33 @@ public struct Card: Sendable, Hashable {
 
     static func signed(
         by identity: Identity, relay: String?, accounts: JSONObject, address: KeyID? = nil,
-        issued: Timestamp? = nil
+        issued: Timestamp? = nil, devices: DeviceList? = nil
     ) -> Card {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("contact")),
             ("name", identity.name.isEmpty ? nil : .string(identity.name)),
-            ("id", .string(identity.id.description)),
+            ("id", .string(identity.device.description)),
+            ("owner", identity.owner.map { .string($0.description) }),
             ("age", .string(identity.ageKey.recipient.text)),
             ("pq", .string(identity.hybridKey.recipient.text)),
             ("relay", relay.map { .string($0) }),
             ("address", address.map { .string($0.description) }),
             ("profiles", accounts.members.isEmpty ? nil : .object(accounts)),
             ("issued", issued.map { .string($0.description) }),
+            ("devices", devices.map { .object($0.record) }),
         ])
         SignedRecord.sign(&record, with: identity.signingKey)
         return Card(
-            id: identity.id, name: identity.name, age: identity.ageKey.recipient,
+            id: identity.device, name: identity.name, age: identity.ageKey.recipient,
             hybrid: identity.hybridKey.recipient, relay: relay, address: address,
-            accounts: accounts, issued: issued, record: record)
+            owner: identity.owner, devices: devices, accounts: accounts, issued: issued,
+            record: record)
     }
 
     private init(
         id: KeyID, name: String, age: AgeX25519Recipient, hybrid: AgeHybridRecipient?,
-        relay: String?, address: KeyID?, accounts: JSONObject, issued: Timestamp?,
-        record: JSONObject?
+        relay: String?, address: KeyID?, owner: KeyID? = nil,
+        devices: DeviceList? = nil, accounts: JSONObject, issued: Timestamp?, record: JSONObject?
     ) {
         self.id = id
         self.name = name
@@ -68,6 +75,8 @@ public struct Card: Sendable, Hashable {
         self.hybrid = hybrid
         self.relay = relay
         self.address = address
+        self.owner = owner
+        self.devices = devices
         self.accounts = accounts
         self.issued = issued
         self.record = record
@@ -80,23 +89,39 @@ public struct Card: Sendable, Hashable {
         } catch {
             throw .form(error)
         }
-        try self.init(stored: record)
+        try self.init(record, isVerified: false)
         guard SignedRecord.verify(record, by: id.publicKey) else { throw .signature }
     }
 
     /// Reads a contact record whose signature was verified before it was stored.
     package init(stored record: JSONObject) throws(CardError) {
+        try self.init(record, isVerified: true)
+    }
+
+    private init(_ record: JSONObject, isVerified: Bool) throws(CardError) {
         let fields = Fields<CardError>(record)
         try fields.header("contact")
         let address = try fields["address"].optional?.keyID()
         // Nobody can log in to a mailbox whose id is no key.
         if let address, !isEd25519Key(address.publicKey) { throw .member("address") }
+        let id = try fields["id"].keyID()
+        let owner = try fields["owner"].optional?.keyID()
+        guard owner != id else { throw .member("owner") }
+        let devices = try fields["devices"].optional?.value {
+            $0.object.flatMap {
+                try? isVerified ? DeviceList(stored: $0) : DeviceList(record: $0)
+            }
+        }
+        // A device has no devices, and a list is its owner's.
+        guard devices == nil || devices?.owner == id && owner == nil else {
+            throw .member("devices")
+        }
         self.init(
-            id: try fields["id"].keyID(), name: try fields["name"].optional?.text() ?? "",
+            id: id, name: try fields["name"].optional?.text() ?? "",
             age: try fields["age"].text { AgeX25519Recipient($0) },
             hybrid: try fields["pq"].optional?.text { AgeHybridRecipient($0) },
             relay: try fields["relay"].optional?.text(),
-            address: address,
+            address: address, owner: owner, devices: devices,
             accounts: try fields["profiles"].optional?.object() ?? JSONObject(),
             issued: try fields["issued"].optional?.time(), record: record)
     }

@@ -35,8 +35,14 @@ public final class Identity: Sendable {
     /// The post-quantum age identity.
     public let hybridKey: AgeHybridIdentity
 
-    /// The id: `05` and the hexadecimal signing public key.
-    public let id: KeyID
+    /// The id of this device, which is its mailbox: `05` and the hexadecimal signing public key.
+    public let device: KeyID
+    /// The person whose device this is, if it is not the first one. See ``DeviceList``.
+    public let owner: KeyID?
+
+    /// The id of the person: that of the owner, or of the device if there is no other owner. It is what others know, and what their
+    /// programs show.
+    public var id: KeyID { owner ?? device }
 
     /// Creates the identity of a sentence. `passphrase` is BIP 39's, in NFKD; ASCII always is. `others` are further
     /// members of the record, which the words do not restore.
@@ -54,12 +60,16 @@ public final class Identity: Sendable {
         signingKey = SigningKey(seed: Self.key(seed, "sign"), isGuarded: true)
         ageKey = AgeX25519Identity(secret: Self.key(seed, "age-x25519"))
         hybridKey = AgeHybridIdentity(seed: Self.key(seed, "age-pq"))
-        id = KeyID(publicKey: signingKey.publicKey)
+        device = KeyID(publicKey: signingKey.publicKey)
+        owner = nil
     }
 
     /// Creates an identity from the 32-byte seed of a signing key, such as a key file has. The age keys are derived
-    /// from this seed too, so they differ from those of the words that the signing key was derived from.
-    public init(seed: borrowing SecretBytes, name: String, relay: String? = nil) {
+    /// from this seed too, so they differ from those of the words that the signing key was derived from. With `owner` it is that of a
+    /// device.
+    public init(
+        seed: borrowing SecretBytes, name: String, relay: String? = nil, owner: KeyID? = nil
+    ) {
         precondition(seed.count == 32)
         self.name = name
         self.relay = relay
@@ -70,7 +80,8 @@ public final class Identity: Sendable {
         signingKey = SigningKey(seed: seed, isGuarded: true)
         ageKey = AgeX25519Identity(secret: Self.key(seed, "age-x25519"))
         hybridKey = AgeHybridIdentity(seed: Self.key(seed, "age-pq"))
-        id = KeyID(publicKey: signingKey.publicKey)
+        device = KeyID(publicKey: signingKey.publicKey)
+        self.owner = owner
     }
 
     private static func secret(_ members: JSONObject) -> SecretBytes {
@@ -97,7 +108,8 @@ public final class Identity: Sendable {
     public var record: JSONObject {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("identity")),
-            ("name", name.isEmpty ? nil : .string(name)), ("id", .string(id.description)),
+            ("name", name.isEmpty ? nil : .string(name)), ("id", .string(device.description)),
+            ("owner", owner.map { .string($0.description) }),
             ("words", Self.text(words)),
             ("language", hasWords ? .string(wordlist.rawValue) : nil),
             ("wordsPassphrase", Self.text(passphrase)),
@@ -110,7 +122,8 @@ public final class Identity: Sendable {
     }
 
     private static let ownMembers: Set<String> = [
-        "v", "type", "name", "id", "words", "language", "wordsPassphrase", "sign", "age", "pq",
+        "v", "type", "name", "id", "owner", "words", "language", "wordsPassphrase", "sign", "age",
+        "pq",
         "relay",
     ]
 
@@ -158,8 +171,11 @@ public final class Identity: Sendable {
         for name in Self.ownMembers { others[name] = nil }
         self.others = Self.secret(others)
         relay = try fields["relay"].optional?.text()
-        id = KeyID(publicKey: signingKey.publicKey)
-        guard KeyID(try fields["id"].text()) == id else { throw .inconsistent }
+        device = KeyID(publicKey: signingKey.publicKey)
+        owner = try fields["owner"].optional?.keyID()
+        guard KeyID(try fields["id"].text()) == device, owner != device else {
+            throw .inconsistent
+        }
     }
 
     /// Returns the words that restore the keys. They are parsed on demand, because looking them up in their list takes
@@ -197,18 +213,19 @@ public final class Identity: Sendable {
         } else {
             other = Identity(seed: signingSeed(), name: name)
         }
-        return other.id == id && other.ageKey.recipient == ageKey.recipient
+        return other.device == device && other.ageKey.recipient == ageKey.recipient
             && other.hybridKey.recipient == hybridKey.recipient
     }
 
     /// Returns the signed public card, with `address` for the card's only holder. The default for `relay` is the
-    /// identity's relay. `accounts` are the owner's accounts in other messengers, with their proofs.
+    /// identity's relay. `accounts` are the owner's accounts in other messengers, with their proofs. The card of a device is not that
+    /// of the person.
     public func card(
         relay: String? = nil, address: SendAddress? = nil, accounts: JSONObject = JSONObject(),
-        issued: Timestamp? = nil
+        issued: Timestamp? = nil, devices: DeviceList? = nil
     ) -> Card {
         Card.signed(
             by: self, relay: relay ?? self.relay, accounts: accounts,
-            address: address?.id(of: self), issued: issued)
+            address: address?.id(of: self), issued: issued, devices: devices)
     }
 }

@@ -10,27 +10,48 @@ public enum MeetingError: Error, Sendable, Equatable {
     case card(CardError)
 }
 
+/// What a meeting is for. The codes of the two do not open each other.
+public enum MeetingPurpose: Sendable {
+    /// Two people become contacts.
+    case contact
+    /// A machine becomes a device of a person: the initiator is the new machine.
+    case device
+
+    /// ADa and ADb.
+    var version: [UInt8] {
+        switch self {
+        case .contact: Array("sotto/meeting/v1".utf8)
+        case .device: Array("sotto/meeting/device/v1".utf8)
+        }
+    }
+}
+
 /// The initiator of a meeting before the answer. It made the code.
 public struct MeetingInitiator: ~Copyable {
     private let scalar: SecretBytes
     private let session: [UInt8]
     private let own: CPace.Message
+    private let purpose: MeetingPurpose
 
     /// Begins a meeting. `relay` is the relay's name as a login uses it, `host:port`.
-    public init(_ code: borrowing MeetingCode, relay: String) {
+    public init(
+        _ code: borrowing MeetingCode, relay: String, for purpose: MeetingPurpose = .contact
+    ) {
         self.init(
-            code, relay: relay, session: randomBytes(CPace.sessionBytes),
+            code, relay: relay, for: purpose, session: randomBytes(CPace.sessionBytes),
             scalar: CPace.randomScalar())
     }
 
     init(
-        _ code: borrowing MeetingCode, relay: String, session: [UInt8],
-        scalar: consuming SecretBytes
+        _ code: borrowing MeetingCode, relay: String, for purpose: MeetingPurpose = .contact,
+        session: [UInt8], scalar: consuming SecretBytes
     ) {
         let generator = CPace.generator(
-            password: code.password, channel: MeetingKeys.channel(relay), session: session)
+            password: code.password, channel: MeetingKeys.channel(relay, purpose),
+            session: session)
         own = CPace.Message(
-            share: CPace.share(of: scalar, generator: generator), data: MeetingKeys.version)
+            share: CPace.share(of: scalar, generator: generator), data: purpose.version)
+        self.purpose = purpose
         self.session = session
         self.scalar = scalar
     }
@@ -40,12 +61,18 @@ public struct MeetingInitiator: ~Copyable {
 
     /// Verifies that the responder has the key. Returns the keys for both cards.
     public borrowing func keys(_ message: MeetingMessage) throws(MeetingError) -> MeetingKeys {
-        guard case .answer(let share, let proof) = message else { throw .order }
+        let (share, card, proof): ([UInt8], [UInt8], [UInt8])
+        switch (purpose, message) {
+        case (.contact, .answer(let theirs, let given)): (share, card, proof) = (theirs, [], given)
+        case (.device, .deviceAnswer(let theirs, let box, let given)):
+            (share, card, proof) = (theirs, box, given)
+        default: throw .order
+        }
         guard let shared = CPace.sharedElement(scalar, with: share) else { throw .share }
         let keys = MeetingKeys(
             isInitiator: true, shared: shared, session: session, initiator: own,
-            responder: CPace.Message(share: share, data: MeetingKeys.version))
-        guard keys.proof(.answer, over: []).matches(proof) else { throw .proof }
+            responder: CPace.Message(share: share, data: purpose.version))
+        guard keys.proof(.answer, over: card).matches(proof) else { throw .proof }
         return keys
     }
 }
@@ -62,36 +89,35 @@ public struct MeetingKeys: ~Copyable {
     /// Both messages, lv(sid) ‖ lv(Ya) ‖ lv(ADa) ‖ lv(Yb) ‖ lv(ADb).
     private let transcript: [UInt8]
 
-    /// ADa and ADb.
-    static let version = Array("sotto/meeting/v1".utf8)
-
     /// Returns CI of a meeting at a relay with this name.
-    static func channel(_ relay: String) -> [UInt8] {
-        [version, Array("initiator".utf8), Array("responder".utf8), Array(relay.utf8)]
+    static func channel(_ relay: String, _ purpose: MeetingPurpose = .contact) -> [UInt8] {
+        [purpose.version, Array("initiator".utf8), Array("responder".utf8), Array(relay.utf8)]
             .flatMap(CPace.lengthValue)
     }
 
     /// Joins a meeting as the responder. `message` is the initiator's offer, and `relay` the relay's name as a login uses
     /// it, `host:port`.
     public init(
-        joining message: MeetingMessage, _ code: borrowing MeetingCode, relay: String
+        joining message: MeetingMessage, _ code: borrowing MeetingCode, relay: String,
+        for purpose: MeetingPurpose = .contact
     ) throws(MeetingError) {
-        try self.init(joining: message, code, relay: relay, scalar: CPace.randomScalar())
+        try self.init(
+            joining: message, code, relay: relay, for: purpose, scalar: CPace.randomScalar())
     }
 
     init(
         joining message: MeetingMessage, _ code: borrowing MeetingCode, relay: String,
-        scalar: consuming SecretBytes
+        for purpose: MeetingPurpose = .contact, scalar: consuming SecretBytes
     ) throws(MeetingError) {
         guard case .offer(let session, let share) = message else { throw .order }
         guard let shared = CPace.sharedElement(scalar, with: share) else { throw .share }
         let generator = CPace.generator(
-            password: code.password, channel: Self.channel(relay), session: session)
+            password: code.password, channel: Self.channel(relay, purpose), session: session)
         self.init(
             isInitiator: false, shared: shared, session: session,
-            initiator: CPace.Message(share: share, data: Self.version),
+            initiator: CPace.Message(share: share, data: purpose.version),
             responder: CPace.Message(
-                share: CPace.share(of: scalar, generator: generator), data: Self.version))
+                share: CPace.share(of: scalar, generator: generator), data: purpose.version))
     }
 
     fileprivate init(
@@ -111,6 +137,12 @@ public struct MeetingKeys: ~Copyable {
         .answer(share: responder.share, proof: proof(.answer, over: []).bytes)
     }
 
+    /// Returns the responder's message with the owner's card, in a meeting that adds a device.
+    public borrowing func answer(with card: Card) throws(MeetingError) -> MeetingMessage {
+        let sealed = try sealed(card, .answer)
+        return .deviceAnswer(share: responder.share, card: sealed.box, proof: sealed.proof)
+    }
+
     /// What a proof or a card belongs to. Each has its own keys.
     fileprivate enum Use: String {
         case answer
@@ -120,22 +152,29 @@ public struct MeetingKeys: ~Copyable {
 
     /// Returns the message with this side's own card. Throws ``MeetingError/card(_:)`` for a card without a signature.
     public borrowing func seal(_ card: Card) throws(MeetingError) -> MeetingMessage {
+        isInitiator
+            ? .firstCard(try sealed(card, .firstCard)) : .secondCard(try sealed(card, .secondCard))
+    }
+
+    private borrowing func sealed(
+        _ card: Card, _ use: Use
+    ) throws(MeetingError) -> MeetingMessage.SealedCard {
         guard let record = card.record else { throw .card(.signature) }
-        let use: Use = isInitiator ? .firstCard : .secondCard
         let text = JSON.object(record).canonical()
         let box = sealingKey(use).withPointer {
             XChaChaPoly.seal(text, authenticating: transcript, key: $0)
         }
-        let sealed = MeetingMessage.SealedCard(box: box, proof: proof(use, over: box).bytes)
-        return isInitiator ? .firstCard(sealed) : .secondCard(sealed)
+        return MeetingMessage.SealedCard(box: box, proof: proof(use, over: box).bytes)
     }
 
-    /// Verifies the message with the other side's card, and returns the card.
+    /// Verifies a message with the other side's card, and returns the card.
     public borrowing func open(_ message: MeetingMessage) throws(MeetingError) -> Card {
         let (use, sealed): (Use, MeetingMessage.SealedCard)
         switch (isInitiator, message) {
         case (false, .firstCard(let card)): (use, sealed) = (.firstCard, card)
         case (true, .secondCard(let card)): (use, sealed) = (.secondCard, card)
+        case (true, .deviceAnswer(_, let box, let proof)):
+            (use, sealed) = (.answer, MeetingMessage.SealedCard(box: box, proof: proof))
         default: throw .order
         }
         guard proof(use, over: sealed.box).matches(sealed.proof),

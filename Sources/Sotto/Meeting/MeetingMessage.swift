@@ -4,6 +4,9 @@ public enum MeetingMessage: Sendable, Equatable {
     case offer(session: [UInt8], share: [UInt8])
     /// The responder's share, 32 bytes, and proof of the key, 32 bytes.
     case answer(share: [UInt8], proof: [UInt8])
+    /// The responder's share, 32 bytes, the owner's card encrypted like that of a ``SealedCard``, and a proof over both shares and the
+    /// card's digest, 32 bytes: the answer in a meeting that adds a device.
+    case deviceAnswer(share: [UInt8], card: [UInt8], proof: [UInt8])
     /// The initiator's card.
     case firstCard(SealedCard)
     /// The responder's card.
@@ -23,15 +26,15 @@ public enum MeetingMessage: Sendable, Equatable {
     public var step: Int {
         switch self {
         case .offer: 1
-        case .answer: 2
+        case .answer, .deviceAnswer: 2
         case .firstCard: 3
         case .secondCard: 4
         case .end: 0
         }
     }
 
-    /// The most bytes of a message as it is stored.
-    public static let limit = 24 << 10
+    /// The most bytes of a message as it is stored: a card of ``RecordForm/card`` in Base64, and the other members.
+    public static let limit = 36 << 10
     /// The bytes of a proof.
     static let proofBytes = 32
 
@@ -54,6 +57,9 @@ public enum MeetingMessage: Sendable, Equatable {
                 session: try fields["session"].bytes(count: CPace.sessionBytes),
                 share: try share())
         case "answer": self = .answer(share: try share(), proof: try proof())
+        case "device-answer":
+            let sealed = try card()
+            self = .deviceAnswer(share: try share(), card: sealed.box, proof: sealed.proof)
         case "first-card": self = .firstCard(try card())
         case "second-card": self = .secondCard(try card())
         case "end": self = .end
@@ -85,6 +91,11 @@ public enum MeetingMessage: Sendable, Equatable {
             ]
         case .answer(let share, let proof):
             [("part", .string("answer")), ("share", .base64(share)), ("proof", .base64(proof))]
+        case .deviceAnswer(let share, let card, let proof):
+            [
+                ("part", .string("device-answer")), ("share", .base64(share)),
+                ("card", .base64(card)), ("proof", .base64(proof)),
+            ]
         case .firstCard(let card): Self.members("first-card", card)
         case .secondCard(let card): Self.members("second-card", card)
         case .end: [("part", .string("end"))]

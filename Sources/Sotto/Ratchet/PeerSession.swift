@@ -129,7 +129,7 @@ public struct PeerSession: Sendable {
             throw .tooLong(limit: MessageContent.limit)
         }
         return Prepared(
-            id: id, time: time, to: peer, from: identity.id, ttl: ttl, frame: frame,
+            id: id, time: time, to: peer, from: identity.device, ttl: ttl, frame: frame,
             place: try session.nextPlace(), preKeyHeader: preKeyHeader)
     }
 

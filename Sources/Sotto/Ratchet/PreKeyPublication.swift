@@ -30,7 +30,7 @@ public struct PreKeyPublication: Sendable, Equatable {
         pqSignedPreKey: PreKeyBundle.SignedPreKey?, oneTimePreKeys: [PreKeyBundle.PreKey],
         oneTimeFrom: UInt32 = 0
     ) {
-        owner = identity.id
+        owner = identity.device
         self.signedPreKey = signedPreKey
         self.pqSignedPreKey = pqSignedPreKey
         pairSignature = PreKeyBundle.PairSignature(

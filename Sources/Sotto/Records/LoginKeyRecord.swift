@@ -27,12 +27,12 @@ package struct LoginKeyRecord: Sendable, Equatable {
     package init(_ key: RSALoginPublicKey?, of identity: Identity, issued: Timestamp) {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string("login-key")),
-            ("id", .string(identity.id.description)),
+            ("id", .string(identity.device.description)),
             ("key", key.map { .base64($0.der) }),
             ("issued", .string(issued.description)),
         ])
         SignedRecord.sign(&record, with: identity.signingKey)
-        self.init(id: identity.id, key: key?.der, issued: issued, record: record)
+        self.init(id: identity.device, key: key?.der, issued: issued, record: record)
     }
 
     /// Reads a record and verifies its form and its signature.

@@ -18,15 +18,17 @@ public struct Message: Sendable, Hashable {
         "direction", "received", "status", "unread", "deleted", "damaged", "expired", "expires",
         "edited", "versions", "reactions", "pinned", "dropped", "receipts", "imported",
         "digest", "quotation", "group", "role", "place", "card", "fileExpired",
-        "ringing",
+        "ringing", "device", "original", "list",
     ]
 
-    /// The envelope's id.
-    public let id: String
+    /// The id of the message: that of its envelope, or of the envelope for the first device if this is a copy for another one.
+    public package(set) var id: String
     /// The sender, or `nil` if they are not authenticated.
-    public let from: KeyID?
+    public package(set) var from: KeyID?
+    /// The sender's device, if it is not the first one; see ``DeviceList``.
+    public package(set) var device: KeyID?
     /// The mailbox that the message was sent to, if it is known.
-    public let to: KeyID?
+    public package(set) var to: KeyID?
     /// The sender's name, from a card that was given.
     public var name: String?
     /// The time of creation, or `nil` if it is not authenticated.
@@ -52,6 +54,12 @@ public struct Message: Sendable, Hashable {
     public var role: String?
     /// The card that the message carries for its reader, not verified; `nil` without one. It is not part of the record.
     public let card: JSONObject?
+    /// The id of the message of which the envelope has a copy for a device, as its sender says; `nil` in another envelope. It is
+    /// not part of the record.
+    public let original: String?
+    /// The number of the recipient's list of devices to which the sender wrote copies; `nil` if the sender knew none. It is not part
+    /// of the record.
+    public let list: Int64?
     /// The members that this version does not know.
     public let extra: [(name: String, value: JSON)]
 
@@ -68,6 +76,7 @@ public struct Message: Sendable, Hashable {
             ("trust", .string(trust.rawValue)),
             ("details", details.map { .object($0) }), ("body", .object(body)),
             ("group", group.map { .string($0) }), ("role", role.map { .string($0) }),
+            ("device", device.map { .string($0.description) }),
         ])
         for (name, value) in extra { record[name] = value }
         return record
@@ -93,6 +102,8 @@ public struct Message: Sendable, Hashable {
         self.details = details
         self.body = body
         card = members["card"]?.object
+        original = members["original"]?.string
+        list = members["list"]?.integer
         extra = Self.extra(of: members)
     }
 
@@ -115,6 +126,7 @@ public struct Message: Sendable, Hashable {
         }
         group = record["group"]?.string
         role = record["role"]?.string
+        device = record["device"]?.string.flatMap { KeyID($0) }
     }
 
     /// Returns the members of a record that are passed through unchanged.

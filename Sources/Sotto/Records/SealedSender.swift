@@ -14,7 +14,7 @@ extension Envelope {
 
     /// Returns the envelope as its suite made it, if it came to one of the owner's send addresses.
     public func arrived(for identity: Identity) -> Envelope {
-        guard let to, to != identity.id else { return self }
+        guard let to, to != identity.device else { return self }
         var payload = payload
         var from = from
         if from == nil,
@@ -25,7 +25,7 @@ extension Envelope {
             payload["sender"] = nil
         }
         var envelope = Envelope(
-            id: id, suite: suite, to: identity.id, from: from, time: time, ttl: ttl,
+            id: id, suite: suite, to: identity.device, from: from, time: time, ttl: ttl,
             payload: payload)
         envelope.decoder = decoder
         return envelope

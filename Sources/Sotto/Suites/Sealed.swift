@@ -62,7 +62,7 @@ public enum Sealed {
         _ envelope: Envelope, with identity: Identity
     ) throws(SealedError) -> Message {
         let file = try Fields<SealedError>(envelope.payload)["age"].bytes()
-        guard envelope.to == identity.id else { throw .notForUs }
+        guard envelope.to == identity.device else { throw .notForUs }
         let (signer, bytes) = try openFile(file, with: identity)
         guard let content = envelope.content(of: bytes) else { throw .authentication }
         let from = KeyID(publicKey: signer)

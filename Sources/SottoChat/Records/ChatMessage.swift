@@ -246,6 +246,11 @@ struct ChatMessage: Sendable, Hashable {
         case "keys-doubtful": "the key counts no more; compare the safety number: /verify"
         case "revoked": "the owner revoked the key"
         case "call": CallWords.of(body)
+        case "device-added":
+            "a new device: “\(body.line("name", limit: 32) ?? "?")”"
+        case "device-removed":
+            "removed the device “\(body.line("name", limit: 32) ?? "?")”"
+        case "device-fork": "the key signed two different lists of devices; ask on another channel"
         case "profile":
             "the contact changed the profile"
                 + (body.line("name", limit: 32).map { ": “\($0)”" } ?? "") + "; see /info"

@@ -98,6 +98,12 @@ extension MessageOpening {
                     repeated, of: message, in: place.group.id, (place.id, place.digest),
                     transaction)
             }
+            if message.from == transaction.owner.id {
+                // Another device of the owner wrote it.
+                guard try !transaction.hasSent(message.id) else { return .dropped }
+                let number = try transaction.recordSent(message, isHandedOn: true)
+                return .message(message, number: number, seen: false)
+            }
             let number = try transaction.recordOpened(
                 id: place.id, digest: place.digest, message)
             return transaction.deletedOnArrival.contains(number)

@@ -31,7 +31,7 @@ final class AheadLine: Sendable {
         var message = opened.message
         let decision = try? policy.decide(
             &message, contact: plan.contact, hasContacts: plan.hasContacts)
-        guard isPlain, decision == .accepted,
+        guard isPlain, decision == .accepted, opened.message.original == nil,
             let row = store.row(
                 ofOpened: message, id: envelope.repeatID, digest: plan.digest,
                 in: plan.conversation, at: plan.time)
@@ -108,9 +108,11 @@ extension MessageOpening {
         } catch {
             throw error
         }
-        guard let arrival = arrived.arrival, let place = try transaction.ahead(arrival) else {
-            return nil
-        }
+        // The person of a device is known in the turn of the line.
+        guard let arrival = arrived.arrival, transaction.owner.owner == nil,
+            try transaction.person(ofDevice: arrival.peer) == nil,
+            let place = try transaction.ahead(arrival)
+        else { return nil }
         return AheadPlan(
             place: place, digest: arrived.digest,
             contact: contact,

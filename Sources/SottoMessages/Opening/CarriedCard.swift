@@ -72,6 +72,7 @@ extension StateTransaction {
         guard !contact.name.isEmpty, let card = Card.carried(record, by: contact.id),
             contact.hasKeys(of: card), card.supersedes(contact.card)
         else { return }
+        if let list = card.devices { try take(devices: list) }
         if let stored = contact.card {
             guard stored.accounts.members.isEmpty, card.relay != nil || stored.relay == nil else {
                 return
@@ -80,9 +81,10 @@ extension StateTransaction {
             let isSame =
                 stored.record != nil && card.relay == stored.relay
                 && card.address == stored.address && card.name == stored.name
+                && (card.devices == nil || card.devices?.seq == stored.devices?.seq)
             if isSame { return }
         }
-        guard try addressFailure(of: card) == nil else { return }
+        guard try refusal(of: card) == nil else { return }
         contact.keep(card)
         try save(contact)
     }

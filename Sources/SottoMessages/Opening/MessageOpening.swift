@@ -138,7 +138,9 @@ final class MessageOpening<Input: MessageInput> {
     func arrived(
         _ parsed: ParsedEnvelope, _ transaction: StateTransaction
     ) throws(StateError) -> ParsedEnvelope {
-        guard let identity, let to = parsed.envelope.to, to != identity.id else { return parsed }
+        guard let identity, let to = parsed.envelope.to, to != identity.device else {
+            return parsed
+        }
         if addresses?.read !== transaction.mark {
             let own = try transaction.allContacts().flatMap(\.allAddresses)
             addresses = (transaction.mark, Set(own.map { $0.id(of: identity) }))
@@ -281,8 +283,9 @@ final class MessageOpening<Input: MessageInput> {
         } catch let error as RatchetError where error.isEarly {
             guard let envelope = attempt.envelope, let sender = envelope.from else { throw error }
             // A refused message is read with the messages before it, which the policy refused too.
+            let person = try transaction.person(ofDevice: sender) ?? sender
             try senderPolicy.check(
-                sender, contact: try transaction.contact(id: sender),
+                person, contact: try transaction.contact(id: person),
                 hasContacts: try transaction.hasContacts())
             return try early(envelope, from: sender, error, line.bytes, line.id, transaction)
         }
@@ -314,6 +317,17 @@ final class MessageOpening<Input: MessageInput> {
         let ahead = step?.isOpenedAhead == true ? attempt.ahead : nil
         guard var message = try step?.message ?? attempt.foreign?.open() else {
             throw Failure(.bug, "a message was not opened")
+        }
+        do {
+            try takeDevice(of: &message, transaction)
+        } catch let failure as Failure where failure.status == .untrusted {
+            // Its device is on no list any more.
+            return .failed(failure, id: attempt.id, isFinal: true)
+        }
+        if let line = try open(
+            syncIn: message, step, (attempt.id, attempt.digest), transaction)
+        {
+            return line
         }
         if message.isUnproven, case .new = earlier {
             // An attacker who removes the signature must not block the signed message.
@@ -354,6 +368,11 @@ final class MessageOpening<Input: MessageInput> {
             }
             return .failed(failure, id: attempt.id, isFinal: true)
         }
+        if verdict == .accepted,
+            let line = try open(copyIn: &message, step, attempt, transaction)
+        {
+            return line
+        }
         if let line = try open(callOf: message, verdict, step, attempt, transaction) {
             return line
         }
@@ -363,6 +382,14 @@ final class MessageOpening<Input: MessageInput> {
             return try take(
                 repair: message, isAccepted: verdict == .accepted, (repeatID, attempt.digest),
                 transaction)
+        }
+        if message.isAboutDevices {
+            if !isPreview, verdict == .accepted, let step { try transaction.keep(step) }
+            if !isPreview { try transaction.forgetRequest(id: attempt.id) }
+            guard verdict == .accepted, message.authenticated, message.group == nil else {
+                return .dropped
+            }
+            return try take(devices: message, id: attempt.id, transaction)
         }
         if let body, verdict == .accepted {
             return try take(
@@ -405,10 +432,14 @@ final class MessageOpening<Input: MessageInput> {
         let number: Int64
         if rings != false, let row = ahead?.row(of: message) {
             number = try transaction.record(row)
+        } else if message.id != attempt.id, attempt.envelope != nil, message.original != nil {
+            number = try transaction.recordRepeated(message)
+            try transaction.noteArrival(ofCopy: attempt.id, attempt.digest, of: number)
         } else {
             number = try transaction.recordOpened(
                 id: repeatID, digest: attempt.digest, message, kind: kind)
         }
+        try transaction.passOn(message, number: number)
         try transaction.forgetRequest(id: attempt.id)
         if message.card != nil {
             try transaction.keepCard(of: message, id: attempt.id)
@@ -428,6 +459,41 @@ final class MessageOpening<Input: MessageInput> {
         let outcome = try transaction.take(.succession(succession))
         if case .unknown = outcome { return nil }
         return outcome.failure.map { .failed($0, id: nil, isFinal: true) }
+    }
+
+    /// Puts the id of the message in place of that of its copy for this device. Returns the line of a message that is here already, or
+    /// was; `nil` for one that is new, and for an envelope that has no copy.
+    private func open(
+        copyIn message: inout Message, _ step: StateTransaction.Step?, _ attempt: Attempt,
+        _ transaction: StateTransaction
+    ) throws -> OpenedLine? {
+        guard let original = message.original, message.authenticated, message.group == nil,
+            attempt.envelope != nil
+        else { return nil }
+        guard Envelope.isID(original), original != attempt.id else {
+            return .failed(
+                Failure(.malformed, "the member original is not the id of another envelope"),
+                id: attempt.id, isFinal: true)
+        }
+        message.id = original
+        let known = try transaction.known(message)
+        if case .new = known { return nil }
+        if case .different = known { throw Failure.differentContent }
+        var line = OpenedLine.dropped
+        var number: Int64 = 0
+        if case .same(let found, let record) = known {
+            number = found
+            let (known, verdict) = try senderPolicy.recall(record, transaction)
+            if verdict != .blocked { line = .message(known, number: found, seen: true) }
+        }
+        guard !isPreview else { return line }
+        if let step {
+            try transaction.keep(step)
+            try transaction.take(answer: message)
+        }
+        try transaction.forgetRequest(id: attempt.id)
+        try transaction.noteArrival(ofCopy: attempt.id, attempt.digest, of: number)
+        return line
     }
 
     /// Keeps a message as a request until the user decides about its sender.
@@ -470,6 +536,7 @@ final class MessageOpening<Input: MessageInput> {
         signal envelope: Envelope, _ transaction: StateTransaction
     ) throws -> OpenedLine {
         var message = try transaction.open(envelope, with: keys).message
+        try takeDevice(of: &message, transaction)
         if !isPreview { try signals.take(envelope) } else { try SignalWindow.check(envelope) }
         let verdict = try senderPolicy.decide(
             &message, contact: transaction.contact(of: message),

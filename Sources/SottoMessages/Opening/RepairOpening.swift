@@ -14,7 +14,8 @@ extension MessageOpening {
         guard isAccepted, message.authenticated, message.group == nil, let sender = message.from,
             sender != transaction.owner.id, let contact = try transaction.contact(id: sender),
             !contact.name.isEmpty, contact.changed == nil, let written = message.time,
-            let body = try transaction.takeRepair(from: contact, written: written)
+            let body = try transaction.takeRepair(
+                from: contact, device: message.device ?? sender, written: written)
         else { return .dropped }
         var message = message
         message.body = body
@@ -28,7 +29,8 @@ extension MessageOpening {
     func lost(
         _ error: SessionError, _ transaction: StateTransaction?
     ) throws -> (failure: Failure, claimed: KeyID)? {
-        guard let claimed = error.claimedSender else { return nil }
+        guard var claimed = error.claimedSender else { return nil }
+        if let person = try transaction?.person(ofDevice: claimed) { claimed = person }
         guard let transaction, let contact = try transaction.contact(id: claimed),
             !contact.name.isEmpty
         else { return (error.failure, claimed) }

@@ -33,7 +33,8 @@ extension MessageBody {
             "[messages that were sent again: \(max(repeated.messages.count, repeated.ids.count))]"
         case .other(.group):
             groupLine()
-        case .other(.devices): "[list of devices]"
+        case .other(.devices): "[\(deviceWords)]"
+        case .other(.welcome): "[contacts for a new device]"
         case .other(.sync): "[data for an own device]"
         case .other(.repair):
             [repairLine().text, repairLine().command].compactMap(\.self).joined(separator: " ")
@@ -48,12 +49,33 @@ extension MessageBody {
         case .system("unverified"): "[the key of this contact is no longer verified]"
         case .system("call"): "[\(CallWords.of(record))]"
         case .system("profile"): "[this contact changed the profile: \(profileChanges)]"
+        case .system("device-added"):
+            "[this contact uses a new device, \(Self.shown(name: extra["name"]?.string ?? "?")), since \(extra["since"]?.string ?? "?")]"
+        case .system("device-removed"):
+            "[this contact removed the device \(Self.shown(name: extra["name"]?.string ?? "?"))]"
+        case .system("device-fork"):
+            "[this contact's key signed two different lists of devices; ask on another channel]"
         case .system(let event): "[\(event)]"
         case .unknown("sender_key"): "[sent the key of a group]"
         case .unknown(let type):
             "[unsupported message of type \(Self.shown(type: type))]"
                 + (extra["text"]?.string.map { " " + $0 } ?? "")
         }
+    }
+
+    /// What changed in the sender's list of devices, in words. The sender chose the names.
+    private var deviceWords: String {
+        func names(_ member: String) -> String? {
+            let names = (extra[member]?.array ?? []).compactMap { $0.string.map(Self.shown(name:)) }
+            return names.isEmpty ? nil : names.joined(separator: ", ")
+        }
+        let words = [
+            names("added").map { "uses a new device: \($0)" },
+            names("removed").map { "removed the device: \($0)" },
+            extra["confirms"].map { _ in "confirmed a device" },
+            extra["objects"].map { _ in "objects to a device" },
+        ].compactMap(\.self)
+        return words.isEmpty ? "list of devices" : words.joined(separator: "; ")
     }
 
     /// The parts of a profile that the event `profile` names.

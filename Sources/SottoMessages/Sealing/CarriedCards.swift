@@ -13,8 +13,11 @@ extension RecipientDirectory {
         for destination: Destination, with body: JSONObject,
         _ extra: [(name: String, value: JSON)], _ transaction: StateTransaction
     ) throws -> JSONObject? {
-        guard let person = destination.recipient, destination.takesCard, person.id != own,
-            try transaction.lacksCard(person.id), (try? MessageBody(body))?.isContent == true,
+        let isAnnouncement = body["type"]?.string == DeviceBody.type
+        guard let person = destination.recipient, destination.takesCard,
+            try isAnnouncement
+                || person.id != own && transaction.lacksCard(person.id)
+                    && (try? MessageBody(body))?.isContent == true,
             let card = try ownCard(for: person.id, transaction)
         else { return nil }
         let length = card.serialized().count
@@ -41,13 +44,15 @@ extension RecipientDirectory {
         } catch {
             throw error
         }
+        // Another device than the first one cannot sign the card with the address.
+        guard address == nil || transaction.owner.owner == nil else { return nil }
         if let made = ownCards[address] { return made }
         // A new identity tells whom it replaces, and an old one who replaces it. A separate address goes before.
         if address == nil, let succession = try book.identity().succession {
             ownCards[address] = succession.record
             return succession.record
         }
-        let card = try book.identity().card(address: address, issued: .now())
+        let card = try transaction.ownCard(address: address, issued: .now())
         ownCards[address] = card.record
         return card.record
     }

@@ -7,9 +7,9 @@ import SottoTool
 struct GroupRoute {
     /// The group.
     let group: StoredGroup
-    /// The members with a route, without the owner.
+    /// The devices of members with a route, without this one.
     let destinations: [KeyID: Destination]
-    /// The mailboxes of further members. They get copies, which need no session.
+    /// The mailboxes of further devices. They get copies, which need no session.
     let mailboxes: [KeyID: MemberMailbox]
     /// The members whom the owner blocked.
     let blocked: Set<KeyID>
@@ -18,17 +18,28 @@ struct GroupRoute {
 
     var id: GroupID { group.id }
 
-    /// Returns whether a member gets messages.
+    /// Returns whether a device gets messages.
     func reaches(_ member: KeyID) -> Bool {
         destinations[member] != nil || mailboxes[member] != nil
     }
 
-    /// Returns whether a member gets no messages although the owner wants it.
-    func misses(_ member: KeyID) -> Bool { !reaches(member) && !blocked.contains(member) }
+    /// Returns whether a device gets no messages although the owner wants it.
+    func misses(_ device: KeyID) -> Bool {
+        !reaches(device) && !blocked.contains(group.log.member(of: device))
+    }
 
     /// Returns a copy's line.
     func line(_ copy: Envelope, to member: KeyID) -> JSONObject? {
         destinations[member]?.line(copy) ?? mailboxes[member]?.line(copy)
+    }
+}
+
+extension Correspondent {
+    /// Creates the correspondent of a device of a member of a group. `card` is the member's, for a member who is no contact.
+    init(_ seat: GroupSeat, contact: Contact?, card: Card?, isOwn: Bool) {
+        self.init(
+            id: seat.device, card: seat.card ?? contact?.card ?? card, contact: contact,
+            isOwn: isOwn)
     }
 }
 
@@ -103,30 +114,32 @@ extension RecipientDirectory {
         let blocked = Set(contacts.values.filter(\.isBlocked).map(\.id))
         var destinations: [KeyID: Destination] = [:]
         var mailboxes: [KeyID: MemberMailbox] = [:]
-        for member in group.members.map(\.id) where member != own {
-            let contact = contacts[member]
-            let note = sending.notes[member]
-            if contact == nil, !told.contains(member), admitsMembers, let note {
-                let mailbox = MemberMailbox(card: note.cardBytes, relays: relays)
+        for seat in sending.group.seats {
+            let contact = contacts[seat.member]
+            let card = seat.card?.record?.serialized() ?? sending.notes[seat.member]?.cardBytes
+            if contact == nil, !told.contains(seat.device), admitsMembers, let card {
+                let mailbox = MemberMailbox(card: card, relays: relays)
                 if mailbox.isUnlisted {
-                    unlisted.append(member)
+                    unlisted.append(seat.member)
                 } else {
-                    mailboxes[member] = mailbox
+                    mailboxes[seat.device] = mailbox
                 }
                 continue
             }
             let person = Correspondent(
-                id: member, card: contact?.card ?? note?.card, contact: contact)
+                seat, contact: contact, card: sending.notes[seat.member]?.card,
+                isOwn: seat.member == own)
             switch try result({ try self.member(person, relays, transaction) }) {
-            case .success(let destination) where destination.isUnlisted: unlisted.append(member)
-            case .success(let destination): destinations[member] = destination
+            case .success(let destination) where destination.isUnlisted:
+                unlisted.append(seat.member)
+            case .success(let destination): destinations[seat.device] = destination
             case .failure(let failure):
                 warn("\(person.name) does not get the message: \(failure.message)")
             }
         }
         try noteUnlisted(unlisted, of: group, transaction)
         let route = GroupRoute(
-            group: group, destinations: destinations, mailboxes: mailboxes,
+            group: sending.group, destinations: destinations, mailboxes: mailboxes,
             blocked: blocked, relays: relays)
         groups?.routes[name] = route
         // The messages of --group name it by its id.

@@ -53,6 +53,9 @@ package struct MessageText: Sendable {
         if let secret = SecretContent(beginning: bytes) { throw .secret(secret, in: nil) }
     }
 
+    /// Whether the message is about the devices of its author.
+    var isAboutDevices: Bool { body["type"]?.string == DeviceBody.type }
+
     /// Whether the message is a signal of a call.
     var isOfCall: Bool { body["type"]?.string == CallSignal.type }
 

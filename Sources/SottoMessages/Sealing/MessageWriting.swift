@@ -14,7 +14,7 @@ package struct MessageWriting<Sealed> {
     /// The bytes of the input.
     private let source: any ByteSource
     private let output: Output
-    /// Whether records of rooms are printed as they are.
+    /// Whether records of rooms, and envelopes, are printed as they are.
     private let passesRooms: Bool
     /// Whether a message may be a secret key or recovery words.
     private let allowsSecrets: Bool
@@ -126,7 +126,7 @@ package struct MessageWriting<Sealed> {
     /// A line of the input.
     private enum Line {
         case message(MessageText)
-        /// The record of a room, or of the blob that it needs, for `send`.
+        /// The record of a room, or of the blob that it needs, or an envelope for an own device: it is for `send`.
         case room(JSONObject)
     }
 
@@ -142,7 +142,8 @@ package struct MessageWriting<Sealed> {
             return content
         }
         if passesRooms, case .failure = content, let record = try? JSON.object(parsing: bytes),
-            let type = record["type"]?.string, [RoomRecord.type, BlobRecord.type].contains(type)
+            let type = record["type"]?.string,
+            [RoomRecord.type, BlobRecord.type, "envelope"].contains(type)
         {
             return .success(.room(record))
         }

@@ -87,6 +87,11 @@ extension Recipients {
         _ encrypted: EncryptedMessage, _ transaction: StateTransaction?
     ) throws(StateError) -> [[UInt8]] {
         for row in encrypted.rows { try transaction?.record(row) }
+        if !encrypted.rows.isEmpty {
+            for (message, copies) in encrypted.copies {
+                try transaction?.noteCopies(copies, of: message)
+            }
+        }
         for destination in encrypted.reached { directory?.noteReached(destination) }
         for (name, failure) in encrypted.failures { directory?.noteFailed(name, failure) }
         return encrypted.lines
@@ -130,18 +135,39 @@ extension Recipients {
         let uploads = try job.destinations.indices.map {
             try job.upload(to: job.destinations[$0], &bodies[$0]) ?? again
         }
+        var deviceCopies: [[PlannedMessage.DeviceCopy]] = []
         let copies = try zip(job.destinations, bodies).map { destination, body in
-            try result {
+            let routes = try directory?.devices(
+                of: destination, isShort: job.isShort, transaction)
+            var devices: [PlannedMessage.DeviceCopy] = []
+            defer { deviceCopies.append(devices) }
+            return try result {
                 var extra = job.message.extra
-                if let transaction, job.isRecorded,
+                if let transaction, job.isRecorded || job.isForOwnDevice,
                     let card = try directory?.card(
                         for: destination, with: body, extra, transaction)
                 {
                     extra.append(("card", .object(card)))
                 }
                 let draft = Draft(
-                    body: body, extra: extra, milliseconds: milliseconds, ttl: job.ttl)
-                return try plan(draft, destination.route, transaction)
+                    body: body,
+                    extra: extra + (routes.map { [("list", .integer($0.list))] } ?? []),
+                    milliseconds: milliseconds, ttl: job.ttl)
+                let copy = try plan(draft, destination.route, transaction)
+                devices = try (routes?.devices ?? []).map { device in
+                    let destination = device.destination
+                    return PlannedMessage.DeviceCopy(
+                        name: device.name, destination: try? destination.get(),
+                        copy: try result {
+                            try plan(
+                                Draft(
+                                    body: body,
+                                    extra: extra + [("original", .string(draft.id))],
+                                    milliseconds: milliseconds, ttl: job.ttl),
+                                destination.get().route, transaction)
+                        })
+                }
+                return copy
             }
         }
         var places: [ConversationPlace?]?
@@ -153,7 +179,7 @@ extension Recipients {
         return PlannedMessage(
             message: job.message, time: Timestamp(seconds: milliseconds / 1000),
             destinations: job.destinations, bodies: bodies, uploads: uploads, copies: copies,
-            places: places, isHandedOn: isHandedOn)
+            deviceCopies: deviceCopies, places: places, isHandedOn: isHandedOn)
     }
 
     /// Returns the upload of the file of a message that is sent again, if its ciphertext is still here.
@@ -175,7 +201,7 @@ extension Recipients {
         return .peer(destination.id ?? owner)
     }
 
-    private func plan(
+    func plan(
         _ draft: Draft, _ route: Destination.Route, _ transaction: StateTransaction?
     ) throws -> PlannedMessage.Copy {
         switch route {
@@ -210,9 +236,10 @@ extension Recipients {
         let upload =
             readers.isEmpty
             ? nil : try job.upload(fromOwner: relay, &body) ?? uploadAgain(of: body)
-        let blob = upload?.record(to: transaction.owner.id)
+        let blob = upload?.record(to: transaction.owner.device)
         var lines: [JSONObject] = blob.map { [$0.record] } ?? []
         var sealedNames: [String] = []
+        let seats = Dictionary(uniqueKeysWithValues: route.group.seats.map { ($0.device, $0) })
         var failed: Set<KeyID> = []
         // The message is encrypted first: if it is refused, no member is told anything.
         let draft = Draft(
@@ -222,9 +249,11 @@ extension Recipients {
             guard route.reaches(member), let directory else { continue }
             // After a failure the member gets nothing more, so that all of it comes with the next message.
             guard !failed.contains(member) else { continue }
-            let contact = try transaction.readableContact(id: member)
+            guard let seat = seats[member] else { continue }
             let person = Correspondent(
-                id: member, card: contact?.card ?? sending.notes[member]?.card, contact: contact)
+                seat, contact: try transaction.readableContact(id: seat.member),
+                card: sending.notes[seat.member]?.card,
+                isOwn: seat.member == transaction.owner.id)
             let name = person.name
             switch try result({
                 // A message before this one in the batch can have changed who is told something.
@@ -254,8 +283,13 @@ extension Recipients {
             lines.append(line)
         }
         try transaction.recordSent(sealed.message, isHandedOn: isHandedOn)
+        func people(_ devices: [KeyID]) -> Int {
+            Set(devices.map { route.group.log.member(of: $0) }).subtracting([
+                transaction.owner.id
+            ]).count
+        }
         try directory?.noteReached(
-            group, members: readers.count, lacking: lacking.count, transaction)
+            group, members: people(readers), lacking: people(lacking), transaction)
         return lines.map { $0.serialized() }
     }
 }
@@ -263,6 +297,12 @@ extension Recipients {
 extension Recipients.Job {
     /// Whether the message is about a group, for one member.
     fileprivate var isAboutGroup: Bool { message.body["type"]?.string == GroupBody.type }
+
+    /// Whether the message takes no step of a session: one with a short time to live, and one for a recipient who may have lost
+    /// the session.
+    fileprivate var isShort: Bool {
+        ttl.isShortTTL || message.body["type"]?.string == RepairBody.type
+    }
 
     /// A job without a message, for what a member is told before a message to the group.
     fileprivate static let empty = Recipients.Job(
@@ -277,7 +317,7 @@ extension Recipients.Job {
 }
 
 /// A message that has its places in the sessions, before its encryption.
-private struct PlannedMessage: Sendable {
+struct PlannedMessage: Sendable {
     /// A copy of the message for one recipient.
     enum Copy: Sendable {
         case suite(any MessageSuite.Type, Recipient, Draft)
@@ -292,6 +332,15 @@ private struct PlannedMessage: Sendable {
         }
     }
 
+    /// A copy of the message for another device of a recipient.
+    struct DeviceCopy: Sendable {
+        /// The name of the recipient with that of the device.
+        let name: String
+        /// The device; `nil` if the copy has failed.
+        let destination: Destination?
+        let copy: Result<Copy, Failure>
+    }
+
     let message: MessageText
     let time: Timestamp
     let destinations: [Destination]
@@ -299,6 +348,8 @@ private struct PlannedMessage: Sendable {
     let uploads: [Destination.Upload?]
     /// The copies for the recipients. One that fails does not keep the message from the others.
     let copies: [Result<Copy, Failure>]
+    /// The copies for the other devices of each recipient. One that fails does not keep the message from the others.
+    let deviceCopies: [[DeviceCopy]]
     /// The places of the conversations with the recipients; `nil` for a message that is not recorded.
     let places: [ConversationPlace?]?
     /// Whether the envelopes do not go to `send` in this home.
@@ -319,11 +370,29 @@ private struct PlannedMessage: Sendable {
             }
         }
         if failures.count == copies.count, let first = failures.first { throw first.failure }
-        let lines = envelopes.enumerated().flatMap { index, envelope in
-            envelope.map { destinations[index].lines($0, uploads[index]) } ?? []
-        }.map { $0.serialized() }
+        var lines: [JSONObject] = []
+        var messages: [(message: String, copies: [String])] = []
+        for (index, envelope) in envelopes.enumerated() {
+            guard let envelope else { continue }
+            let recipient = destinations[index].lines(envelope, uploads[index])
+            lines += recipient
+            var ids: [String] = []
+            for device in deviceCopies[index] {
+                switch try result({ try device.copy.get().envelope(keys) }) {
+                case .success(let copy):
+                    guard var line = device.destination?.line(copy) else { continue }
+                    // The file is uploaded once, for the first device.
+                    line["blob"] = recipient.last?["blob"]
+                    lines.append(line)
+                    ids.append(copy.id)
+                case .failure(let failure): failures.append((device.name, failure))
+                }
+            }
+            if !ids.isEmpty { messages.append((envelope.id, ids)) }
+        }
         return EncryptedMessage(
-            lines: lines, rows: rows(envelopes, keys, store),
+            lines: lines.map { $0.serialized() }, rows: rows(envelopes, keys, store),
+            copies: messages,
             reached: zip(destinations, envelopes).compactMap { $1 == nil ? nil : $0 },
             failures: failures)
     }
@@ -354,9 +423,11 @@ private struct PlannedMessage: Sendable {
 }
 
 /// An encrypted message: its serialized lines, and its rows for the history.
-private struct EncryptedMessage: Sendable {
+struct EncryptedMessage: Sendable {
     let lines: [[UInt8]]
     let rows: [HistoryRow]
+    /// The messages that were encrypted for other devices too, with the ids of these envelopes.
+    let copies: [(message: String, copies: [String])]
     /// The recipients for whom it was encrypted.
     let reached: [Destination]
     /// The recipients for whom the message could not be encrypted, although it was for others.

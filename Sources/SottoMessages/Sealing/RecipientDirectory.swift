@@ -79,7 +79,7 @@ final class RecipientDirectory {
     let book: AddressBook
     let store: IdentityStore?
     private let sessions: SessionPlan
-    private let plan: RoutePlan
+    let plan: RoutePlan
     let own: KeyID
     /// The groups that were looked up in a transaction.
     var groups: (read: StateTransaction.Mark, routes: [String: GroupRoute])?
@@ -158,6 +158,25 @@ final class RecipientDirectory {
         return destination
     }
 
+    /// Returns the destination of a copy for a device, and begins the session with it if that is possible. The list of its owner
+    /// vouches for the device. `suite` is the setting of the owner.
+    func device(
+        _ card: Card, suite: Suite?, isShort: Bool, _ transaction: StateTransaction?
+    ) throws -> Destination {
+        let key = Key(id: card.id, isShort: isShort)
+        if begun.contains(key), let known = known[key] { return try known.get() }
+        let suite = try plan.suite(ofDevice: card.id, setting: suite, in: book, isShort: isShort)
+        let route: Destination.Route =
+            suite == .ratchet
+            ? .session(card.id) : .suite(Sealed.self, Recipient(id: card.id, card: card))
+        let destination = Destination(
+            recipient: Correspondent(id: card.id, card: card, contact: nil), route: route)
+        try begin(destination, isShort ? nil : transaction)
+        known[key] = .success(destination)
+        begun.insert(key)
+        return destination
+    }
+
     /// Returns the destination of a message to a member of a group. The group vouches for a member who is not a contact, whose
     /// mail goes only to `relays`.
     func member(
@@ -176,6 +195,9 @@ final class RecipientDirectory {
         guard mailboxes.session.isAutomatic else { return false }
         return mailboxes.trust == nil || mailboxes.trust == .any
     }
+
+    /// Whether the messages are for a chat, whose members have no devices.
+    var usesPhrase: Bool { if case .phrase = mailboxes.method { true } else { false } }
 
     /// Reports a recipient who does not get a message that others get.
     func noteFailed(_ name: String, _ failure: Failure) {
@@ -252,17 +274,42 @@ final class RecipientDirectory {
         if let contact = try book.lookUp(to, for: .acting) {
             return Correspondent(id: contact.id, card: contact.card, contact: contact)
         }
+        if let device = try ownDevice(to) {
+            return Correspondent(id: device.id, card: device.card, contact: nil)
+        }
         guard let id = KeyID(to) else {
             throw Failure(
                 .noInput, "the recipient in the record is not a contact",
                 hint: "list the contacts: sotto contact list")
         }
+        if let owner = try book.view({ try $0.person(ofDevice: id) }) ?? nil {
+            let card = try book.view { try $0.devices(of: owner)?.device(id)?.card } ?? nil
+            let contact = try book.lookUp(owner.description, for: .acting)
+            if contact == nil, owner != own,
+                let member = try book.view({ try $0.groupCard(of: owner) }) ?? nil
+            {
+                memberRelays[id] = try relays(of: member.policies)
+            }
+            return Correspondent(
+                id: id, card: card, contact: contact, isOwn: owner == own)
+        }
         guard let member = try book.view({ try $0.groupCard(of: id) }) ?? nil else {
             return Correspondent(id: id, card: nil, contact: nil)
         }
-        let own = [try book.identity().relay].compactMap(\.self)
-        memberRelays[id] = ListedRelays(own + member.policies.flatMap(\.relays))
+        memberRelays[id] = try relays(of: member.policies)
         return Correspondent(id: id, card: member.card, contact: nil)
+    }
+
+    /// Returns the other device of the owner with an id, or `nil`.
+    func ownDevice(_ id: String) throws -> OwnDevice? {
+        guard let id = KeyID(id) else { return nil }
+        return try book.view { try $0.otherDevices().first { $0.id == id } } ?? nil
+    }
+
+    /// Returns the relays to which mail of members of groups with some policies may go, and the owner's relay.
+    private func relays(of policies: [GroupPolicy]) throws -> ListedRelays {
+        let own = [try book.identity().relay].compactMap(\.self)
+        return ListedRelays(own + policies.flatMap(\.relays))
     }
 
     /// Reports the sessions that began. Call it after the transaction.
@@ -289,7 +336,7 @@ final class RecipientDirectory {
     }
 
     /// Begins the session of a route if it does not exist, and reports the suite. Without a transaction nothing begins.
-    private func begin(_ destination: Destination, _ transaction: StateTransaction?) throws {
+    func begin(_ destination: Destination, _ transaction: StateTransaction?) throws {
         guard let person = destination.recipient else { return }
         var isSealed = false
         if case .suite(let type, _) = destination.route { isSealed = type == Sealed.self }

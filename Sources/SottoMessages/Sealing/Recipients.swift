@@ -132,7 +132,7 @@ package struct Recipients {
         let blobs = store == nil ? nil : try BlobFolder(directory: .standard())
         self.blobs = blobs
         groupFiles = blobs.flatMap { blobs in
-            identity.relay.map { GroupFileUploads(blobs, to: $0, of: identity.id) }
+            identity.relay.map { GroupFileUploads(blobs, to: $0, of: identity.device) }
         }
     }
 
@@ -151,7 +151,10 @@ package struct Recipients {
         /// The digest of the blob if `compose file` stored it.
         let composed: [UInt8]?
         /// A message with a time to live of 0 is not recorded, and neither are the candidates of a call.
-        var isRecorded: Bool { ttl != 0 && !message.isTransient }
+        var isRecorded: Bool { ttl != 0 && !message.isTransient && !isForOwnDevice }
+
+        /// Whether the message is for another device of the owner, or asks for what they lack.
+        var isForOwnDevice = false
 
         /// Returns the upload of the message's blob for a recipient, and sets its place in the body; `nil` without one.
         func upload(
@@ -222,7 +225,12 @@ package struct Recipients {
                 let jobs = try messages.map { message in
                     try result { try job(message, transaction) }
                 }
-                return (try seal(jobs, transaction), jobs.compactMap { try? $0.get() })
+                var sealed = try seal(jobs, transaction)
+                let isDone = sealed.lastIndex { (try? $0.get()) != nil }
+                if let last = isDone, case .success(let lines) = sealed[last] {
+                    sealed[last] = .success(lines + (try dueLines(transaction)))
+                }
+                return (sealed, jobs.compactMap { try? $0.get() })
             }
         }
         directory?.reportBegunSessions()
@@ -290,6 +298,22 @@ package struct Recipients {
             job.group = try directory.group(name, transaction)
             return job
         }
+        if message.body["type"]?.string == SyncBody.type {
+            // What the devices lack is added to the output of the run.
+            var job = job(message, ttl: ttl, to: [])
+            job.isForOwnDevice = true
+            return job
+        }
+        if message.isAboutDevices, let to = message.to, try directory.person(named: to).isOwn {
+            let devices = try transaction?.otherDevices() ?? []
+            var job = job(
+                message, ttl: ttl,
+                to: try devices.map {
+                    try directory.device($0.card, suite: nil, isShort: false, transaction)
+                })
+            job.isForOwnDevice = true
+            return job
+        }
         // A recipient who lost a session opens it too, and so does one who has lost nothing.
         let isShort = ttl.isShortTTL || message.body["type"]?.string == RepairBody.type
         let destinations: [Destination]
@@ -313,6 +337,11 @@ package struct Recipients {
                     try directory.noteUnlisted([person], of: group, transaction)
                 }
                 return job(message, ttl: ttl, to: [])
+            }
+            if destination.id != directory.own, try directory.ownDevice(to) != nil {
+                var job = job(message, ttl: ttl, to: [destination])
+                job.isForOwnDevice = true
+                return job
             }
             destinations = [destination]
         case (_, nil):

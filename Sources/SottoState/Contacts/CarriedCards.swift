@@ -6,7 +6,7 @@ extension StateTransaction {
     public static let carriedCardsPerDay: Int64 = 20
 
     /// Returns whether a message to a peer has to carry the owner's card: no authentic message of the peer arrived after a
-    /// message carried the card with the present relay and address, and fewer than ``carriedCardsPerDay`` messages
+    /// message carried the card with the present relay, address and list of devices, and fewer than ``carriedCardsPerDay`` messages
     /// of the day carry it.
     public func lacksCard(_ peer: KeyID, at time: Timestamp = .now()) throws(StateError) -> Bool {
         guard !withCard.contains(peer) else { return false }
@@ -52,13 +52,14 @@ extension StateTransaction {
         try note(.card, mark: store.mark(peer)).map { CardDelivery(number: $0) }
     }
 
-    /// Returns the first 21 bits of a hash of the relay and the address on the card for a peer.
+    /// Returns the first 21 bits of a hash of the relay, the address and the number of the list of devices on the card for a peer.
     private func ownRoute(for peer: KeyID) throws(StateError) -> Int64 {
         let address = try readableContact(id: peer)?.address
         // The contacts of an identity that was replaced get the succession, although they have its card.
         let succession = owner.succession.map { "\n" + $0.next.description } ?? ""
-        let text =
+        var text =
             (owner.relay ?? "") + "\n" + (address.map { hex($0.salt) } ?? "") + succession
+        if address == nil, let list = try devices(of: owner.id) { text += "\n\(list.seq)" }
         return Int64((UInt32(bigEndianBytes: sha256(Array(text.utf8))[..<4]) ?? 0) >> 11)
     }
 }

@@ -145,6 +145,8 @@ extension StateTransaction {
             throw ContactError.revoked(contact.id)
         }
         if let formerID, formerID != contact.id { try remove(id: formerID) }
+        let isShared = try hasOtherDevices()
+        let before = isShared ? try readableContact(id: contact.id) : nil
         try noteForwarding(to: contact)
         // The sender of an opened message waits no more.
         if !contact.name.isEmpty { try forgetCard(of: contact.id) }
@@ -160,10 +162,16 @@ extension StateTransaction {
             store.seal(contact.record.serialized(), .contact))
         contacts[contact.id] = contact
         hasAnyContact = nil
+        if let list = contact.card?.devices { try take(devices: list) }
+        if isShared { try tellDevices(contact, before: before) }
     }
 
     /// Removes a contact with its profile. Its opened messages and its sessions stay.
     public func remove(id: KeyID) throws(StateError) {
+        if try hasOtherDevices(), let contact = try readableContact(id: id) {
+            try tellDevices(.contact(id, .removed))
+            if contact.isBlocked { try tellDevices(.contact(id, .blocked(false))) }
+        }
         try connection.run("DELETE FROM contact WHERE peer = ?", store.mark(id))
         try removeProfile(of: id)
         contacts[id] = .some(nil)

@@ -31,6 +31,12 @@ extension StateTransaction {
         case unopened
         /// When a relay was last asked for the revocation and the successions of the peer, in seconds.
         case newsAsked = "news asked"
+        /// When another own device confirmed a device, in seconds.
+        case deviceConfirmed = "device confirmed"
+        /// When another own device objected to a device, in seconds.
+        case deviceObjected = "device objected"
+        /// The number of the last list of devices of which a second one was seen.
+        case deviceFork = "device fork"
     }
 
     private func name(_ note: PeerNote, _ mark: [UInt8]) -> String {

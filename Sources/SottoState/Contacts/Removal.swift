@@ -24,7 +24,7 @@ extension IdentityStore {
         where file == name || file.hasPrefix(name + "-") {
             unlink(directory + "/" + file)
         }
-        unlink("\(directory)/\(owner.id).recv-lock")
+        unlink("\(directory)/\(owner.device).recv-lock")
         guard access(database.path, F_OK) != 0 else {
             throw .database(.cannotOpen(path: database.path, code: EACCES))
         }

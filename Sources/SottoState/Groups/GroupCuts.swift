@@ -34,7 +34,9 @@ extension StoredGroup {
                     && heads.count <= Self.mostHeadsOfCut
         else { return nil }
         // A former member can have given the owner the rank.
-        let power = log.rank(of: owner, at: heads, chain: [], iteration: 0, in: state).rank
+        let power = log.rank(
+            of: owner, device: device, at: heads, chain: [], iteration: 0, in: state
+        ).rank
         return power >= rank ? heads : nil
     }
 }

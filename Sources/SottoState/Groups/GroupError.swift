@@ -18,6 +18,8 @@ package enum GroupError: Error, Sendable, Equatable {
     case closed
     /// The owner's rank is too low to write messages.
     case mayNotPost
+    /// Only the first device, which has the identity, can do it.
+    case firstDevice
     /// The group was restored from a backup, and no member has confirmed it.
     case doubtful(id: String)
 }
@@ -45,6 +47,10 @@ extension GroupError: FailureError {
                 hint: "ask a member for an invitation or for the new phrase")
         case .mayNotPost:
             Failure(.untrusted, "your rank in the group does not permit messages")
+        case .firstDevice:
+            Failure(
+                .untrusted, "only your first device, which has the identity, can do this",
+                hint: "run the command there")
         case .doubtful(let id):
             Failure(
                 .tryAgain,

@@ -69,7 +69,7 @@ extension GroupChange {
         case .policy(let policy): [GroupEvent.changed(policy, from: former, by: by)]
         case .set(.name(let name)): [GroupEvent.renamed(name, by: by)]
         case .set(let value): [GroupEvent.changed(value.key, by: by)]
-        case .create, .invite, .merge: []
+        case .create, .invite, .devices, .merge: []
         }
     }
 
@@ -77,7 +77,7 @@ extension GroupChange {
     var newPolicy: GroupPolicy? {
         switch act {
         case .create(_, let policy, _), .policy(let policy): policy
-        case .invite, .join, .doorJoin, .leave, .remove, .ban, .role, .set, .merge: nil
+        case .invite, .join, .doorJoin, .leave, .remove, .ban, .role, .set, .devices, .merge: nil
         }
     }
 }

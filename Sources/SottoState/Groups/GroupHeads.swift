@@ -11,7 +11,7 @@ extension StateTransaction {
         var note = try note(of: sender, in: group)
         if let question = body.headsRequest, note.ask(forHeads: question, at: time) {
             let known = group.log.past(of: body.heads.filter { group.log.contains($0) })
-            if group.state.ranks[sender] != nil {
+            if group.state.ranks[group.log.member(of: sender)] != nil {
                 note.told = group.place(knownTo: sender, known)
                 note.needsLog = note.told < group.lastPlace(withoutThoseOf: sender)
             }
@@ -22,8 +22,8 @@ extension StateTransaction {
             try write(note, of: group)
         }
         guard let question = body.headsAnswer, question == group.question,
-            group.state.ranks[sender] != nil, !body.heads.isEmpty,
-            !group.isNewcomer || group.drawn.contains(sender)
+            group.state.ranks[group.log.member(of: sender)] != nil, !body.heads.isEmpty,
+            !group.isNewcomer || group.drawn.contains(group.log.member(of: sender))
         else { return }
         note.answeredHeads = body.heads
         try write(note, of: group)
@@ -35,19 +35,20 @@ extension StateTransaction {
 extension StoredGroup {
     /// Returns the heads for a person who asks: all, or for a person who is no member those that the person may know.
     func heads(for person: KeyID) -> [GroupID] {
-        let heads = state.ranks[person] == nil ? log.knownHeads(of: person) : log.heads
+        let heads =
+            state.ranks[log.member(of: person)] == nil ? log.knownHeads(of: person) : log.heads
         return Array(heads.suffix(GroupBody.most))
     }
 
     /// Returns the place of the last change before the first one that is neither `known` nor by a person.
     func place(knownTo person: KeyID, _ known: Set<GroupID>) -> Int64 {
-        let first = log.changes.prefix { known.contains($0.id) || $0.by == person }
+        let first = log.changes.prefix { known.contains($0.id) || $0.device == person }
         return first.last.flatMap { places[$0.id] } ?? 0
     }
 
     /// Returns the place of the last change that is not by a person.
     func lastPlace(withoutThoseOf person: KeyID) -> Int64 {
-        log.changes.last { $0.by != person }.flatMap { places[$0.id] } ?? 0
+        log.changes.last { $0.device != person }.flatMap { places[$0.id] } ?? 0
     }
 }
 
@@ -57,10 +58,10 @@ extension GroupLog {
     func changes(
         of person: KeyID, after known: Set<GroupID>, in state: GroupState
     ) -> [GroupID] {
-        let isMember = state.ranks[person] != nil
+        let isMember = state.ranks[member(of: person)] != nil
         let past = isMember ? [] : past(of: knownHeads(of: person))
         return changes.filter {
-            !known.contains($0.id) && (isMember ? $0.by == person : past.contains($0.id))
+            !known.contains($0.id) && (isMember ? $0.device == person : past.contains($0.id))
         }.map(\.id)
     }
 }

@@ -23,22 +23,23 @@ extension StateTransaction {
     /// `file` has the changes and cards of a file in place of those of the body.
     package func take(
         _ body: GroupBody, file: (changes: [GroupChange], cards: [Card])? = nil,
-        from sender: KeyID, at time: Timestamp = .now()
+        from device: KeyID, at time: Timestamp = .now()
     ) throws -> GroupNews? {
         var before = try group(body.group)
         let changes = file?.changes ?? body.changes.compactMap { try? GroupChange($0) }
         let begins = changes.contains { $0.id == body.group }
         // The invitation was taken back, and the new one is in the file of a member.
         if let old = before, begins, body.file != nil, old.isInvitationTakenBack,
-            old.state.ranks[sender] != nil
+            old.state.ranks[old.log.member(of: device)] != nil
         {
             try forget(old)
             before = nil
         }
         guard before != nil || begins else { return nil }
-        if before == nil { try makeSpace(forGroupOf: sender) }
-        let received = try receive(changes, of: body.group, from: sender, at: time)
+        if before == nil { try makeSpace(forGroupOf: device) }
+        let received = try receive(changes, of: body.group, from: device, at: time)
         guard var group = try group(body.group) else { return nil }
+        let sender = group.log.member(of: device)
         if group.isDeclined, received.stored.contains(where: { $0.act.invites(owner.id) }) {
             try decline(group, false)
             group.isDeclined = false
@@ -54,7 +55,7 @@ extension StateTransaction {
             try keep(keys, of: group)
         }
         if let chain = body.chain,
-            let distribution = try? GroupChainDistribution(chain, from: sender),
+            let distribution = try? GroupChainDistribution(chain, from: device),
             distribution.group == group.id
         {
             try receive(distribution)
@@ -66,15 +67,15 @@ extension StateTransaction {
         if isSenderNamed, !received.missing.isEmpty || !body.request.isEmpty {
             try note(
                 wanted: group.log.answers(to: body.request, known: body.heads),
-                missing: received.missing, of: sender, in: group, at: time)
+                missing: received.missing, of: device, in: group, at: time)
         }
-        try note(body, asks: sender, in: group, at: time)
+        try note(body, asks: device, in: group, at: time)
         if !changes.isEmpty || body.chain != nil || body.headsAnswer != nil
             || !body.history.isEmpty
         {
-            try noteAnswer(of: sender, in: group)
+            try noteAnswer(of: device, in: group)
         }
-        if isSenderNamed { try noteHeads(body, of: sender, in: group, at: time) }
+        if isSenderNamed { try noteHeads(body, of: device, in: group, at: time) }
         let isConfirmed = try confirmation(of: &group)
         // A message can name a change that waits, which is then stored.
         if !received.stored.isEmpty || !changes.isEmpty && group.state.ranks[sender] != nil {
@@ -83,7 +84,7 @@ extension StateTransaction {
         var events =
             try events(before, group, from: sender).map { try called($0, group) }
             + takeForks().map(Self.event)
-        if let event = try show(body.history, of: sender, in: group, at: time) {
+        if let event = try show(body.history, of: sender, device, in: group, at: time) {
             events.insert(event, at: 0)
         }
         if isConfirmed {
@@ -129,15 +130,16 @@ extension StateTransaction {
 
     /// Stores earlier messages that their author shows the owner. Returns the event, or `nil` if none is new here.
     private func show(
-        _ messages: [JSONObject], of author: KeyID, in group: StoredGroup, at time: Timestamp
+        _ messages: [JSONObject], of author: KeyID, _ device: KeyID, in group: StoredGroup,
+        at time: Timestamp
     ) throws(StateError) -> JSONObject? {
         guard !messages.isEmpty, author != owner.id,
             try takesMessages(shownBy: author, in: group)
         else { return nil }
-        let wanted = Set(try messageRequests(of: author, in: group))
+        let wanted = Set(try messageRequests(of: device, in: group))
         var count: Int64 = 0
         for message in messages {
-            if try add(message, of: author, to: group, wanted, at: time) { count += 1 }
+            if try add(message, of: author, device, to: group, wanted, at: time) { count += 1 }
         }
         guard count > 0 else { return nil }
         return [
@@ -151,11 +153,11 @@ extension StateTransaction {
     /// Its author is the sender of the body: the id is that of a place in a chain of the sender. It changes no message that is
     /// here. A message that is not one of the `wanted` ones must be a content, and visible to members who joined after it.
     private func add(
-        _ message: JSONObject, of author: KeyID, to group: StoredGroup,
+        _ message: JSONObject, of author: KeyID, _ device: KeyID, to group: StoredGroup,
         _ wanted: Set<String>, at time: Timestamp
     ) throws(StateError) -> Bool {
         guard let rank = group.state.ranks[author], let message = try? EarlierMessage(message),
-            let id = message.id(in: group.id, of: author), let body = try? MessageBody(message.body)
+            let id = message.id(in: group.id, of: device), let body = try? MessageBody(message.body)
         else { return false }
         let written = message.time
         if wanted.contains(id) {
@@ -333,7 +335,8 @@ extension StoredGroup {
             case .remove(let people, _), .ban(let people, _):
                 people.contains(person) && !before.log.contains(change.id)
                     && log.power(of: change, in: state) > rank
-            case .create, .invite, .join, .doorJoin, .leave, .role, .policy, .set, .merge: false
+            case .create, .invite, .join, .doorJoin, .leave, .role, .policy, .set, .devices, .merge:
+                false
             }
         }?.by
     }

@@ -31,6 +31,8 @@ extension StateTransaction {
         package let digest: [UInt8]
         package let group: StoredGroup
         package let author: KeyID
+        /// The device that wrote the message.
+        package var device: KeyID { chain.device }
         fileprivate let message: GroupMessage
         fileprivate let chain: ReceivedGroupChain
         fileprivate let tag: [UInt8]
@@ -60,10 +62,11 @@ extension StateTransaction {
     /// Stores the distribution of a chain that came from `device`. A second distribution of a known chain is ignored, also
     /// with another wrap secret: the chain is known by its group, device and id.
     package func receive(_ distribution: GroupChainDistribution) throws(StateError) {
-        guard let group = try group(distribution.group), group.log.names(distribution.device)
+        guard let group = try group(distribution.group),
+            group.log.names(group.log.member(of: distribution.device))
         else { return }
         let chain = ReceivedGroupChain(distribution)
-        let tag = store.mark(tag: chain.tag(for: owner.id))
+        let tag = store.mark(tag: chain.tag(for: owner.device))
         let known = try chains(of: distribution.device, in: group)
         guard !known.contains(where: { $0.chain.id == chain.id }) else { return }
         try noteGaps(distribution, known, in: group)
@@ -87,7 +90,7 @@ extension StateTransaction {
     ///
     /// Throws ``GroupWait/chain`` for an unknown chain, and ``GroupChainError``.
     package func place(of envelope: Envelope) throws -> GroupPlace {
-        guard envelope.to == owner.id else { throw SealedError.notForUs }
+        guard envelope.to == owner.device else { throw SealedError.notForUs }
         let copy = try GroupCopy(payload: envelope.payload)
         let tag = store.mark(tag: copy.tag)
         let found = try connection.first(
@@ -96,11 +99,12 @@ extension StateTransaction {
         guard let found, let chain = try readableChain(found, tag: tag),
             let group = try group(chain.group)
         else { throw GroupWait.chain }
-        let address = GroupCopy.Address(id: envelope.id, to: owner.id, time: envelope.time)
+        let address = GroupCopy.Address(id: envelope.id, to: owner.device, time: envelope.time)
         let message = try chain.message(in: copy, for: address)
         return GroupPlace(
             id: GroupContent.messageID(chain: chain.id, iteration: message.iteration),
-            digest: sha256(message.bytes), group: group, author: chain.device, message: message,
+            digest: sha256(message.bytes), group: group,
+            author: group.log.member(of: chain.device), message: message,
             chain: chain, tag: tag)
     }
 
@@ -124,7 +128,7 @@ extension StateTransaction {
         let (rank, isLate) =
             wait == nil
             ? group.log.rank(
-                of: place.author, at: content.heads, chain: chain.id,
+                of: place.author, device: chain.device, at: content.heads, chain: chain.id,
                 iteration: place.message.iteration, in: group.state)
             : (group.state.ranks[place.author] ?? .nobody, false)
         let body = try? MessageBody(content.body)

@@ -10,11 +10,19 @@ extension StateTransaction {
         if member == owner.id {
             let own = try ownChain(of: group)?.all ?? []
             return own.filter { $0.count > 0 }.map {
-                GroupChange.Limit(device: member, chain: $0.chain, iteration: $0.count - 1)
+                GroupChange.Limit(device: owner.device, chain: $0.chain, iteration: $0.count - 1)
             }
         }
-        return try chains(of: member, in: group).map(\.chain).filter { $0.iteration > 0 }
-            .map { GroupChange.Limit(device: member, chain: $0.id, iteration: $0.iteration - 1) }
+        var limits: [GroupChange.Limit] = []
+        for seat in group.seats(of: member) {
+            limits += try chains(of: seat.device, in: group).map(\.chain).filter {
+                $0.iteration > 0
+            }.map {
+                GroupChange.Limit(
+                    device: seat.device, chain: $0.id, iteration: $0.iteration - 1)
+            }
+        }
+        return limits
     }
 
     /// Removes or bans members with one change, or with several if their limits need more space than one has. Each

@@ -152,7 +152,7 @@ extension StateTransaction {
         let digest = file.pointer.digest
         guard isNew || room.file?.pointer.digest != digest else { return nil }
         let blob = BlobRecord(
-            id: randomBytes(32), to: owner.id, size: file.pointer.size, digest: digest,
+            id: randomBytes(32), to: owner.device, size: file.pointer.size, digest: digest,
             relay: room.keys.relay)
         try store.blobs.name(composed: digest, [blob.id])
         file.pointer.place = .init(relay: room.keys.relay, id: blob.id)

@@ -60,13 +60,13 @@ extension OwnGroupChain {
 
 /// A message to a group before encryption, with its readers and with the bodies that members get before it.
 package struct GroupSending {
-    let group: StoredGroup
+    package let group: StoredGroup
     let own: OwnGroupChain
     /// The notes about members.
     package let notes: [KeyID: GroupMemberNote]
     /// The notes about people who could read an earlier message, and cannot read this one.
     let former: [GroupMemberNote]
-    /// The members who read the message, without the owner.
+    /// The devices that read the message, without this one.
     package let readers: [KeyID]
     /// The chain, and the changes that members lack.
     package let bodies: [(to: KeyID, body: GroupBody)]
@@ -81,21 +81,25 @@ extension StateTransaction {
     package func prepareMessage(
         to group: StoredGroup, at time: Timestamp
     ) throws -> GroupSending {
+        let group = try writeDevices(in: group, at: time)
         // The envelopes of an earlier message can still be on their way.
         let dues = try dues(in: group, olderThan: Departure.recent, at: time)
         try Self.checkWriting(to: group, dues.notes)
         let readers = try entitled(group, dues.notes)
         let own = try currentChain(of: group, readers, dues.notes, at: time)
+        let isReader = Set(readers)
         var bodies: [(to: KeyID, body: GroupBody)] = []
-        for reader in readers {
-            var parts = try due(to: reader, in: dues)
-            let note = dues.note(of: reader)
+        for seat in group.seats where isReader.contains(seat.device) {
+            let reader = seat.device
+            var parts = try due(to: seat, in: dues)
+            let note = dues.note(of: seat)
             if note.holds != own.serial || note.wantsChain {
                 own.add(to: &parts, since: try firstChain(of: note, in: own))
             }
             bodies += parts.map { (to: reader, body: $0) }
         }
-        let present = try Set(readers).union(suspended(in: group))
+        let suspended = try suspended(in: group).flatMap { group.seats(of: $0).map(\.device) }
+        let present = Set(readers).union(suspended)
         // A doubt takes the messages from a member, but not the right to them.
         let former = dues.notes.values.filter {
             !group.isDoubtful && $0.unreadUntil != nil && !present.contains($0.id)
@@ -105,7 +109,7 @@ extension StateTransaction {
             bodies: bodies)
     }
 
-    /// Returns the members who may read what the owner writes, without the owner.
+    /// Returns the devices that may read what the owner writes, without this one.
     ///
     /// Throws ``GroupError/notMember``, ``GroupError/doubtful(id:)`` or ``GroupError/mayNotPost``.
     package func readers(of group: StoredGroup) throws -> [KeyID] {
@@ -155,19 +159,20 @@ extension StateTransaction {
         guard group.rank >= group.state.policy.post else { throw .mayNotPost }
     }
 
-    /// Returns the members who may read what the owner writes, without the owner. In a restored group, the first member who
+    /// Returns the devices that may read what the owner writes, without this one. In a restored group, the first member who
     /// confirms it and the members from after the backup are left out: they can have been removed, and can have brought in
     /// others.
     func entitled(
         _ group: StoredGroup, _ notes: [KeyID: GroupMemberNote]
     ) throws(StateError) -> [KeyID] {
         let suspended = try suspended(in: group)
-        let readers = group.members.map(\.id).filter {
-            Self.isEntitled($0, in: group, notes[$0]) && !suspended.contains($0)
+        let readers = group.seats.filter {
+            Self.isEntitled($0.member, in: group, notes[$0.member])
+                && !suspended.contains($0.member)
         }
-        guard group.isDoubtful else { return readers }
+        guard group.isDoubtful else { return readers.map(\.device) }
         let confirmed = group.witnesses.subtracting(group.confirmers(notes.values))
-        return readers.filter { confirmed.contains($0) }
+        return readers.filter { confirmed.contains($0.member) }.map(\.device)
     }
 
     /// Returns the members whom a change removes that waits for others, if its author has the power for it now. The removed
@@ -185,7 +190,9 @@ extension StateTransaction {
     private static func isEntitled(
         _ reader: KeyID, in group: StoredGroup, _ note: GroupMemberNote?
     ) -> Bool {
-        guard reader != group.owner, group.state.ranks[reader] != nil else { return false }
+        guard group.state.ranks[reader] != nil else { return false }
+        // The owner's other devices read all that this one writes.
+        guard reader != group.owner else { return true }
         guard group.state.policy.visibility == .granted else { return true }
         return group.log.joined(reader, before: group.owner) || note?.isGranted == true
     }
@@ -199,6 +206,7 @@ extension StateTransaction {
             let group = try group(body.group)
         else { return false }
         var isLess = false
+        let person = group.log.member(of: person)
         let note = try note(of: person, in: group)
         let isSuspended = try suspended(in: group).contains(person)
         if body.chain != nil || !body.history.isEmpty,
@@ -230,7 +238,7 @@ extension StateTransaction {
         }
         return OwnGroupChain(
             // A chain that cannot be read is replaced too.
-            chain: GroupChain(group: group.id, device: owner.id),
+            chain: GroupChain(group: group.id, device: owner.device),
             serial: try chainSerial(of: group) + 1,
             made: time.seconds, earlier: own?.all ?? [])
     }
@@ -244,7 +252,7 @@ extension StateTransaction {
         if last == GroupMemberNote.nothing { return own.first }
         // The chain of the last message before it: the member can have got it later.
         return try store.entries("WHERE mark = ?", store.mark(sent: last), connection: connection)
-            .first?.groupPlace?.chain(own.chain.group, owner.id)
+            .first?.groupPlace?.chain(own.chain.group, owner.device)
     }
 
     /// Encrypts a message to a group for some of its readers. Returns its record and the envelopes, in the order of
@@ -265,7 +273,7 @@ extension StateTransaction {
             body: draft.body, extra: draft.extra)
         let place = GroupContent.Place(next: own.chain)
         let sealed = try own.chain.seal(content.bytes)
-        let id = place.id(group.id, owner.id)
+        let id = place.id(group.id, owner.device)
         let envelopes = readers.map { reader in
             let address = GroupCopy.Address(
                 id: store.copyID(of: id, for: reader), to: reader, time: draft.time)
@@ -287,7 +295,9 @@ extension StateTransaction {
         message.details?["place"] = .object(place.object)
         message.details?["copies"] = .integer(Int64(readers.count))
         if group.state.ranks.count <= GroupReceipts.mostMembers {
-            message.details?["readers"] = .base64(store.readerMarks(readers))
+            let people = Set(readers.map { group.log.member(of: $0) }).subtracting([owner.id])
+            let marks = store.readerMarks(group.members.map(\.id).filter(people.contains))
+            message.details?["readers"] = .base64(marks)
         }
         return (message, envelopes)
     }

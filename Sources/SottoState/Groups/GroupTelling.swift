@@ -15,6 +15,7 @@ extension StateTransaction {
         at time: Timestamp = .now()
     ) throws(StateError) -> GroupDues {
         let notes = try settleTellings(of: group, olderThan: age, isPreview: isPreview, at: time)
+        // What the owner's other devices changed is told by them.
         var invited = group.doorJoins(namedBy: group.log.changes.filter { $0.by == owner.id })
         let told = group.log.changes.filter { change in
             if change.by == owner.id {
@@ -32,7 +33,7 @@ extension StateTransaction {
         var dues = GroupDues(
             group: group, time: time, notes: notes, told: told, toldPlaces: places,
             lastTold: places.max() ?? 0, room: room,
-            ownCard: ownCard, newCard: isLacking ? owner.card(issued: time) : nil)
+            ownCard: ownCard, newCard: isLacking ? try self.ownCard(issued: time) : nil)
         dues.askOthers()
         return dues
     }
@@ -45,6 +46,7 @@ extension StateTransaction {
         of group: StoredGroup, also: [KeyID] = [], asksForKeys: Bool = false,
         at time: Timestamp = .now()
     ) throws(StateError) -> [(to: KeyID, body: GroupBody)] {
+        let group = try writeDevices(in: group, at: time)
         var dues = try dues(in: group, at: time)
         if dues.isMember {
             dues.messageRequests = try messageRequests(in: group, dues.notes)
@@ -53,15 +55,18 @@ extension StateTransaction {
         let readers = Set(try entitled(group, dues.notes))
         let own = dues.isMember && !group.isDoubtful ? try ownChain(of: group) : nil
         var news: [(to: KeyID, body: GroupBody)] = []
-        for member in group.members.map(\.id) where member != owner.id {
-            var bodies = try due(to: member, in: dues)
-            let note = dues.note(of: member)
+        for seat in group.seats {
+            let member = seat.device
+            var bodies = try due(to: seat, in: dues)
+            let note = dues.note(of: seat)
             if let own, note.wantsChain, readers.contains(member) {
                 own.add(to: &bodies, since: try firstChain(of: note, in: own))
             }
             news += bodies.map { (to: member, body: $0) }
         }
-        let others = Set(also).union(dues.notes.keys).filter { group.state.ranks[$0] == nil }
+        let others = Set(also).union(dues.notes.keys).filter {
+            group.state.ranks[$0] == nil && group.log.member(of: $0) == $0
+        }
         for person in others.sorted(by: { $0.description < $1.description }) {
             news += farewell(to: person, in: dues).map { (to: person, body: $0) }
         }
@@ -71,9 +76,9 @@ extension StateTransaction {
     /// Returns the bodies, of limited length, with all that a member did not get yet: changes, those for which the member asked, the cards
     /// of newcomers, the owner's card if it has changed, earlier messages, and a question for changes that the member has.
     func due(
-        to member: KeyID, in dues: GroupDues
+        to seat: GroupSeat, in dues: GroupDues
     ) throws(StateError) -> [GroupBody] {
-        let (group, note) = (dues.group, dues.note(of: member))
+        let (group, note) = (dues.group, dues.note(of: seat))
         let wanted = dues.answers(to: note)
         if group.isDoubtful {
             // The person may be no member any more: nothing but questions and answers.
@@ -83,7 +88,7 @@ extension StateTransaction {
         let backlog = try dues.backlogs.backlog(of: note) { () throws(StateError) in
             try self.backlog(of: note, in: dues)
         }
-        var told = backlog.changes.filter { $0.by != member }
+        var told = backlog.changes.filter { $0.device != seat.device }
         if !wanted.isEmpty {
             let ids = wanted.union(told.map(\.id))
             told = group.log.changes.filter { ids.contains($0.id) }
@@ -93,16 +98,20 @@ extension StateTransaction {
         var cards = dues.cards(ofNewcomersIn: entries).compactMap {
             (try? JSON.object(parsing: $0)).flatMap { try? Card(stored: $0) }
         }
-        if let card = dues.newCard, dues.ownCard.isLacking(note) {
+        if seat.member == owner.id {
+            // The owner's other devices have the card.
+        } else if let card = dues.newCard, dues.ownCard.isLacking(note) {
             cards.append(card)
         } else if changes.contains(where: { $0.by == owner.id && $0.act.isJoin }) {
             // The records of the join were lost, and the card with them.
-            cards.append(owner.card())
+            cards.append(try ownCard())
         }
         var bodies = Self.bodies(of: group.id, changes, cards: cards)
         if let file = backlog.file { bodies.add(to: group.id) { $0.file = file } }
         bodies = dues.asking(note, with: dues.answering(note, with: bodies))
-        if let room = dues.room, !note.hasRoom, group.state.ranks[member] ?? .nobody >= .moderator {
+        if let room = dues.room, !note.hasRoom,
+            group.state.ranks[seat.member] ?? .nobody >= .moderator
+        {
             var body = GroupBody(group.id)
             body.room = room.object
             bodies.append(body)
@@ -110,7 +119,10 @@ extension StateTransaction {
         guard dues.isMember else { return bodies }
         let answers = try answers(to: note, in: group, at: dues.time)
         if !answers.isEmpty { bodies += Self.bodies(of: group.id, history: answers) }
-        guard group.shows(to: note), !note.hasHistory else { return bodies }
+        // The member's other devices have the earlier messages.
+        guard seat.device == seat.member, group.shows(to: note), !note.hasHistory else {
+            return bodies
+        }
         let earlier = try earlierMessages(of: group)
         if earlier[0].history.isEmpty, let last = bodies.indices.last {
             bodies[last].isComplete = true
@@ -291,7 +303,7 @@ extension StateTransaction {
         let told = body.file?.heads.compactMap { group.places[$0] }.max() ?? 0
         note.told = max(note.told, told)
         if note.needsLog {
-            let last = group.log.changes.filter { $0.by != person }.compactMap {
+            let last = group.log.changes.filter { $0.device != person }.compactMap {
                 group.places[$0.id]
             }
             note.needsLog = note.told < last.max() ?? 0
@@ -307,7 +319,7 @@ extension StateTransaction {
         if body.isComplete { note.hasHistory = true }
         let shown = Set(
             body.history.compactMap {
-                $0["place"]?.object.flatMap { GroupContent.Place($0) }?.id(group.id, owner.id)
+                $0["place"]?.object.flatMap { GroupContent.Place($0) }?.id(group.id, owner.device)
             })
         let answeredMessages = note.wantedMessages.filter { shown.contains($0) }
         note.wantedMessages.removeAll { shown.contains($0) }

@@ -161,10 +161,10 @@ extension StateTransaction {
             changes.formUnion(places)
             people += 1
         }
-        for member in group.members.map(\.id) where member != owner.id {
-            add(dues.untoldPlaces(to: dues.note(of: member)))
+        for seat in group.seats { add(dues.untoldPlaces(to: dues.note(of: seat))) }
+        let others = dues.notes.values.filter {
+            group.state.ranks[$0.id] == nil && group.log.member(of: $0.id) == $0.id
         }
-        let others = dues.notes.values.filter { group.state.ranks[$0.id] == nil }
         for other in others {
             add(dues.untoldRemoval(of: other).map { group.places[$0.id] ?? 0 })
         }
@@ -194,10 +194,10 @@ extension GroupDues {
     /// Returns the places of the changes of others than the member that the member did not get.
     func untoldPlaces(to note: GroupMemberNote) -> [Int64] {
         if note.needsLog {
-            return untold(to: note).filter { $0.by != note.id }.map { group.places[$0.id] ?? 0 }
+            return untold(to: note).filter { $0.device != note.id }.map { group.places[$0.id] ?? 0 }
         }
         guard note.told < lastTold else { return [] }
-        return told.indices.filter { toldPlaces[$0] > note.told && told[$0].by != note.id }
+        return told.indices.filter { toldPlaces[$0] > note.told && told[$0].device != note.id }
             .map { toldPlaces[$0] }
     }
 

@@ -8,6 +8,7 @@ extension StateTransaction {
         _ policy: GroupPolicy, _ values: [GroupChange.Value],
         continues group: StoredGroup? = nil, at time: Timestamp = .now()
     ) throws -> StoredGroup {
+        guard owner.owner == nil else { throw GroupError.firstDevice }
         let continued = group.map { GroupChange.Continuation(group: $0.id, heads: $0.heads) }
         let create = try GroupChange(
             .create(nonce: randomBytes(32), policy, continues: continued), in: nil,
@@ -24,6 +25,7 @@ extension StateTransaction {
         _ act: GroupChange.Act, in group: StoredGroup, at time: Timestamp = .now()
     ) throws -> StoredGroup {
         guard !group.isDoubtful else { throw GroupError.doubtful(id: group.id.short) }
+        guard owner.owner == nil || !act.needsIdentity else { throw GroupError.firstDevice }
         // A restored group without other members needs no confirmation.
         var group = group.isNewcomer ? group : try confirm(group)
         if let heads = group.headsForRemoval(of: act.removed) {
@@ -179,11 +181,12 @@ extension StateTransaction {
         at time: Timestamp
     ) throws {
         // The own last change comes first: the limit of the number of parents must not cut it off.
-        let last = group.log.changes.last { $0.by == owner.id }?.id
+        let last = group.log.changes.last { $0.device == owner.device }?.id
         let isFirst = heads.count > GroupChange.mostParents || heads.contains { $0 == last }
         let parents = (isFirst ? [last].compactMap(\.self) : []) + heads.filter { $0 != last }
         let change = try GroupChange(
-            act, in: group.id, by: owner.signingKey, seq: group.log.nextSeq(of: owner.id),
+            act, in: group.id, by: owner.signingKey, of: owner.id,
+            seq: group.log.nextSeq(of: owner.device),
             parents: Array(parents.prefix(GroupChange.mostParents)), time: time)
         guard group.log.add(change) == .stored else { throw GroupError.refused }
         group.places[change.id] = try store(change, of: group.number, aside: false, time)
@@ -209,7 +212,8 @@ extension StateTransaction {
     /// Stores the first change of the group with a number, whose other changes are not here.
     func begin(_ log: GroupLog, number: Int64) throws(StateError) -> StoredGroup {
         var group = StoredGroup(
-            number: number, owner: owner.id, log: log, state: log.fold(), places: [:])
+            number: number, owner: owner.id, device: owner.device, log: log, state: log.fold(),
+            places: [:])
         group.places[log.group] = try store(log.changes[0], of: group.number, aside: false, .now())
         groups[group.id] = group
         try writeHeader(of: group)

@@ -63,6 +63,12 @@ extension StateTransaction {
             }
             guard mayFollow(card, from: known) else { return }
         }
+        if let list = card.devices {
+            switch try take(devices: list) {
+            case .older, .fork: return
+            case .kept, .known: break
+            }
+        }
         note.cardBytes = record.serialized()
         try write(note, of: group)
     }

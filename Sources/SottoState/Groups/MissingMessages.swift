@@ -29,7 +29,7 @@ extension StateTransaction {
             if let chain = try readableChain(sealed, tag: tag) { chains.append(chain) }
         }
         var skipped: [KeyID: [String]] = [:]
-        for chain in chains where group.state.ranks[chain.device] != nil {
+        for chain in chains where group.state.ranks[group.log.member(of: chain.device)] != nil {
             let space = Self.mostLookedUp - (skipped[chain.device]?.count ?? 0)
             skipped[chain.device, default: []] += chain.skippedMessages.reversed().prefix(space)
         }
@@ -88,10 +88,11 @@ extension StateTransaction {
 
     /// Whether the owner takes messages that a person shows. Only such people are asked for messages.
     func takesMessages(shownBy author: KeyID, in group: StoredGroup) throws(StateError) -> Bool {
-        guard let rank = group.state.ranks[author], rank >= group.state.policy.post else {
+        let person = group.log.member(of: author)
+        guard let rank = group.state.ranks[person], rank >= group.state.policy.post else {
             return false
         }
-        return try readableContact(id: author)?.isBlocked != true
+        return try readableContact(id: person)?.isBlocked != true
     }
 
     /// Returns what the owner asks a member for.
@@ -115,7 +116,7 @@ extension StateTransaction {
             try connection.rows(
                 "SELECT DISTINCT device FROM group_chain WHERE group_id = ?", group.number
             ) { $0.bytes(0) })
-        let members = group.members.map(\.id).filter { $0 != owner.id }.map { id in
+        let members = group.seats.map(\.device).map { id in
             (id: id, isKnown: known.contains(store.mark(id)), asked: notes[id]?.asked ?? 0)
         }
         let sorted = members.sorted {
@@ -161,7 +162,7 @@ extension StateTransaction {
     /// Notes a message whose key the owner's chain does not have.
     package func noteMissed(_ envelope: Envelope) throws {
         let place = try place(of: envelope)
-        try noteMissed([place.id], of: place.author, in: place.group)
+        try noteMissed([place.id], of: place.device, in: place.group)
     }
 
     private func noteMissed(
@@ -187,7 +188,8 @@ extension StateTransaction {
     func note(
         _ body: GroupBody, asks member: KeyID, in group: StoredGroup, at time: Timestamp
     ) throws(StateError) {
-        guard group.state.ranks[member] != nil, body.asksForChain || !body.messageRequest.isEmpty
+        guard group.state.ranks[group.log.member(of: member)] != nil,
+            body.asksForChain || !body.messageRequest.isEmpty
         else { return }
         var note = try note(of: member, in: group)
         if body.asksForChain, time.seconds - note.answered >= Self.chainAgain {

@@ -15,7 +15,7 @@ extension StateTransaction {
     /// `sender` sent them; `nil` for a room's record. `named` are changes that a message of the sender names. Changes of an
     /// unknown group are stored only with its first change. Throws ``GroupError``.
     package func receive(
-        _ changes: [GroupChange], of id: GroupID, from sender: KeyID? = nil,
+        _ changes: [GroupChange], of id: GroupID, from device: KeyID? = nil,
         named heads: [GroupID] = [], at time: Timestamp = .now()
     ) throws -> (stored: [GroupChange], missing: [GroupID]) {
         var group: StoredGroup
@@ -30,6 +30,7 @@ extension StateTransaction {
             group = try insert(log)
             stored.append(first)
         }
+        let sender = device.map { group.log.member(of: $0) }
         let waiting = try waitingChanges(of: group)
         var pending = changes.filter { $0.group == id && !group.log.contains($0.id) }
         let known = Set(pending.map(\.id))
@@ -109,6 +110,8 @@ extension StateTransaction {
                 intake.group.places[change.id] = try store(
                     change, of: intake.group.number, aside: false, time)
                 stored.append(change)
+                // The member writes from these devices, and gets mail there.
+                if case .devices(let list) = change.act { try keep(list) }
             case .waits: aside.append(change)
             case .known: break
             case .refused:

@@ -15,6 +15,8 @@ package struct StoredGroup: Sendable {
     let number: Int64
     /// The identity that owns the state.
     let owner: KeyID
+    /// The device of the owner that has the state.
+    let device: KeyID
     package internal(set) var log: GroupLog
     package internal(set) var state: GroupState
     /// Whether the owner declined the invitation.
@@ -119,9 +121,9 @@ package struct StoredGroup: Sendable {
         let witnesses = witnesses
         return Set(
             notes.filter { note in
-                !note.answeredHeads.isEmpty && witnesses.contains(note.id)
+                !note.answeredHeads.isEmpty && witnesses.contains(log.member(of: note.id))
                     && note.answeredHeads.allSatisfy { log.contains($0) }
-            }.map(\.id))
+            }.map { log.member(of: $0.id) })
     }
 
     /// Whether answers of some members end the doubt about the group. A restored state needs a second one, because an answer
@@ -348,7 +350,7 @@ extension StateTransaction {
             places[each.change.id] = each.place
         }
         let group = StoredGroup(
-            number: number, owner: owner.id, log: log, state: log.fold(),
+            number: number, owner: owner.id, device: owner.device, log: log, state: log.fold(),
             isDeclined: header.isDeclined, question: header.question,
             isNewcomer: header.isNewcomer, drawn: header.drawn,
             showsToNewcomers: header.showsToNewcomers, places: places)

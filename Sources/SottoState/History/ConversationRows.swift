@@ -169,8 +169,10 @@ extension StateTransaction {
         _ conversation: Conversation, _ change: (inout ConversationSettings) -> Void
     ) throws(StateError) {
         var row = try row(of: conversation)
+        let before = row.settings
         change(&row.settings)
         conversations[conversation] = row
+        try tellDevices(row.settings, before: before, of: conversation)
         try connection.run(
             "UPDATE conversation SET sealed = ? WHERE number = ?",
             store.seal(row.members, .conversation(number: row.number)), row.number)
@@ -212,6 +214,7 @@ extension StateTransaction {
         row.unread = try unread(in: row)
         row.isChanged = true
         conversations[conversation] = row
+        try tellDevices(read: entries, at: time)
         return entries
     }
 

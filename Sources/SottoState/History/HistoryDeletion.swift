@@ -36,6 +36,12 @@ extension StateTransaction {
         of conversation: Conversation, at time: Timestamp = .now()
     ) throws(StateError) -> Int {
         var row = try row(of: conversation)
+        if try hasOtherDevices() {
+            try tellDevices(
+                deleted: store.entries(
+                    "WHERE conversation = ? AND sealed IS NOT NULL", row.number,
+                    connection: connection))
+        }
         try eraseBlobs(of: row)
         try connection.run(
             """

@@ -67,7 +67,7 @@ extension StateTransaction {
     }
 
     /// Returns whether a message with this id was sent from here.
-    func hasSent(_ id: String) throws(StateError) -> Bool {
+    package func hasSent(_ id: String) throws(StateError) -> Bool {
         try connection.exists("SELECT 1 FROM message WHERE mark = ?", store.mark(sent: id))
     }
 
@@ -147,6 +147,8 @@ extension StateTransaction {
             }
         case .copy: if isOver { try erase(number, .expired, at: time) }
         }
+        if message.kind == .content { try applyAhead(number, mark: message.mark, at: now) }
+        try tellDevices(sent: number, message)
         return number
     }
 

@@ -68,7 +68,14 @@ extension StateTransaction {
             "SELECT \(StoredMessage.columns) FROM message WHERE mark = ?",
             isOfGroup ? store.mark(groupMessage: id) : store.mark(envelope: id)
         ) { StoredMessage($0) }
-        guard let found else { return .new }
+        guard let found else {
+            guard !isOfGroup, let number = try message(ofCopy: id, digest) else { return .new }
+            let entry = try store.entries(
+                "WHERE number = ?", number, connection: connection
+            ).first
+            guard let entry, !entry.isGone else { return .deleted }
+            return .same(number: number, record: entry.record)
+        }
         if found.state == HistoryEntry.State.claimed.rawValue {
             replaced.insert(found.mark)
             return .new

@@ -20,6 +20,12 @@ extension StateTransaction {
         case keysDoubtful = "keys-doubtful"
         /// The owner of the contact's key revoked it.
         case revoked
+        /// The contact uses another device.
+        case deviceAdded = "device-added"
+        /// The contact removed a device.
+        case deviceRemoved = "device-removed"
+        /// The contact's key signed two lists of devices with one number.
+        case deviceFork = "device-fork"
     }
 
     /// Adds a message about the contact `peer` to the conversation with it.

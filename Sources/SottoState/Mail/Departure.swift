@@ -131,6 +131,13 @@ extension StateTransaction {
     ) throws(StateError) -> Departure? {
         let ids = try envelopeIDs(of: entry, &people)
         if ids.contains(where: { reached[$0] == .waiting }) { return .queued }
+        if entry.conversation.group == nil, let id = entry.id {
+            let copies = try deviceCopies(of: id) {
+                reached.filter { $0.value == .waiting }.map(\.key)
+            }
+            if copies.isWaiting { return .queued }
+            if copies.settled > 0 { return nil }
+        }
         let age = now.seconds - (entry.received?.seconds ?? .min / 2)
         guard entry.state == .new, !ids.isEmpty, age < Departure.lifetime,
             let count = try outcomes(of: entry, ids, reached), count < entry.copies ?? 1

@@ -12,7 +12,10 @@ extension IdentityStore {
         let outcomes = try outbox.outcomes().filter { Self.state(of: $0.outcome) != nil }
         guard !outcomes.isEmpty else { return }
         let found = try preview { transaction -> (own: [SentOutcome], copies: FoundCopies) in
-            let own = try outcomes.filter { try transaction.hasSent($0.id) }
+            let own = try outcomes.filter {
+                if try transaction.hasSent($0.id) { return true }
+                return try transaction.isForDevice($0.id)
+            }
             guard own.count < outcomes.count, try transaction.hasGroups else {
                 return (own, FoundCopies())
             }
@@ -23,6 +26,7 @@ extension IdentityStore {
         guard !found.own.isEmpty || found.copies.isNews else { return }
         try transaction { transaction in
             for (id, outcome) in found.own { try transaction.record(outcome, of: id) }
+            try transaction.forgetOldCopies()
             try transaction.record(found.copies)
         }
         // If the program ends before this, the next one collects the same outcomes again.
@@ -58,8 +62,9 @@ typealias SentOutcome = (id: String, outcome: String)
 
 extension StateTransaction {
     fileprivate func record(_ outcome: String, of id: String) throws(StateError) {
-        guard let state = IdentityStore.state(of: outcome) else { return }
-        let mark = store.mark(sent: id)
+        guard let outcome = IdentityStore.state(of: outcome),
+            let (state, mark) = try settled(store.mark(sent: id), isStored: outcome == .stored)
+        else { return }
         // A receipt may be here already.
         try connection.run(
             "UPDATE message SET state = ? WHERE mark = ? AND state IN (?, ?, ?)", state.rawValue,

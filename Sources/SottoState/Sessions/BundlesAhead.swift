@@ -59,6 +59,11 @@ extension StateTransaction {
             else { continue }
             wishes.append(BundleWish(owner: contact.id, relay: relay))
         }
+        let owners = contacts.filter { !$0.isBlocked && $0.changed == nil && $0.suite != .sealed }
+        for card in try deviceCards(of: owners.map(\.id)) {
+            guard let relay = card.relay, try isNeeded(store.mark(card.id)) else { continue }
+            wishes.append(BundleWish(owner: card.id, relay: relay))
+        }
         var known = Set(contacts.map(\.id))
         for (group, cards) in try memberCards(where: isNeeded) {
             let needed = cards.compactMap { card in
@@ -74,6 +79,15 @@ extension StateTransaction {
             }
         }
         return wishes
+    }
+
+    /// Returns the cards of the owner's other devices and of those on the lists of some people.
+    private func deviceCards(of people: [KeyID]) throws(StateError) -> [Card] {
+        var cards = try otherDevices().map(\.card)
+        for person in people where person != owner.id {
+            cards += try devices(of: person)?.devices.map(\.card) ?? []
+        }
+        return cards
     }
 
     /// Records that a bundle of a peer is requested, and returns the claim's id.

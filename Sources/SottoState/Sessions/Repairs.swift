@@ -120,7 +120,7 @@ extension StateTransaction {
     /// Takes the news that a contact lost a state, which the contact wrote at `written`. Returns the body for the history, or `nil` if it
     /// is not news: an earlier one was taken within a day, a later one was taken before, or it is older than 30 days.
     package func takeRepair(
-        from contact: Contact, written: Timestamp, at now: Timestamp = .now()
+        from contact: Contact, device: KeyID, written: Timestamp, at now: Timestamp = .now()
     ) throws(StateError) -> JSONObject? {
         let mark = store.mark(contact.id)
         let age = now.seconds - written.seconds
@@ -133,7 +133,7 @@ extension StateTransaction {
         else { return nil }
         try setNote(.repairWritten, mark: mark, to: written.seconds)
         try setNote(.repairTaken, mark: mark, to: now.seconds)
-        try retireSessions(with: contact.id)
+        try retireSessions(with: device)
         let unread = try mayBeUnread(by: contact.id, at: now)?.count ?? 0
         return [
             "type": .string(RepairBody.type), "unread": .integer(Int64(unread)),

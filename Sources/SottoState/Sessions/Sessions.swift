@@ -132,7 +132,7 @@ extension StateTransaction {
     /// Takes the place of a message from the chain that its session will have after the messages before it. Returns `nil`
     /// if that is not known: the message is then opened in its turn. The state is unchanged.
     public func ahead(_ arrival: SessionArrival) throws(StateError) -> AheadPlace? {
-        guard arrival.envelope.to == owner.id else { return nil }
+        guard arrival.envelope.to == owner.device else { return nil }
         for slot in try slots(arrival.peer) {
             let tag = slot.session.tag
             let known = aheadChains[tag].flatMap { $0.continues(slot.session) ? $0 : nil }
@@ -160,7 +160,7 @@ extension StateTransaction {
         if let suite = envelope.suite.messageSuite {
             return Step(message: try suite.open(envelope, with: keys))
         }
-        guard envelope.to == owner.id else { throw SealedError.notForUs }
+        guard envelope.to == owner.device else { throw SealedError.notForUs }
         guard let peer = envelope.from else { throw SessionError.noSender }
         let header = try PeerSession.preKeyHeader(in: envelope)
         do {

@@ -17,20 +17,31 @@ struct Backup {
 
     init(_ history: OpenHistory) { self.history = history }
 
-    /// Writes the backup, encrypted with a passphrase if its source is given.
-    mutating func write(passphrase: SecretSource?, to output: Output) throws {
+    /// Writes the backup, encrypted with a passphrase if its source is given, or for a device. With `since`, earlier messages are left
+    /// out.
+    mutating func write(
+        passphrase: SecretSource?, for device: DeviceList.Device? = nil, since: Timestamp? = nil,
+        to output: Output
+    ) throws {
         let identity = history.store.owner
+        let reader = device?.id ?? identity.device
         let signed = try SignedStreamWriter(
             by: identity.signingKey,
-            audience: SignedStream.backupAudience(of: identity.id.description),
-            to: AgeFile.backupWriter(of: identity, passphrase: passphrase, to: output))
+            audience: SignedStream.backupAudience(of: reader.description),
+            to: device.map {
+                try AgeFile.writer(for: .recipients([$0.card.recipient()]), to: output)
+            }
+                ?? AgeFile.backupWriter(of: identity, passphrase: passphrase, to: output))
         let lines = Lines(signed)
         let store = history.store
         try lines.write([
             "v": .integer(1), "type": .string("history-backup"),
-            "id": .string(identity.id.description),
+            "id": .string(reader.description),
             "time": .string(Timestamp.now().description),
         ])
+        if let list = try store.preview({ try $0.devices(of: identity.id) }) {
+            try lines.write(list.record)
+        }
         for contact in try store.contacts() { try lines.write(contact.record) }
         for (id, profile) in try store.profiles() {
             try lines.write(ProfileRecord(id: id, profile).record)
@@ -51,6 +62,9 @@ struct Backup {
             last = end.number
             for (_, row) in rows {
                 switch row {
+                case .message(let entry, _)
+                where since.map { entry.written.seconds < $0.seconds } == true:
+                    continue
                 case .message(let entry, let digest):
                     let isUnread =
                         entry.direction == .received && entry.kind == .content
@@ -163,6 +177,12 @@ extension HistoryEntry.Direction {
 }
 
 extension HistoryEntry {
+    /// When the message was written or received, the later of both.
+    fileprivate var written: Timestamp {
+        let written = record["time"]?.string.flatMap { Timestamp($0) }
+        return Timestamp(seconds: max(written?.seconds ?? 0, received?.seconds ?? 0))
+    }
+
     /// Returns the stored record with what the state knows of the message.
     fileprivate func backup(digest: [UInt8], isUnread: Bool) -> JSONObject {
         var record = record

@@ -14,11 +14,13 @@ struct ExportCommand: Program {
         usage: """
             sotto history export [WHO] [--format ndjson|text|mbox|html] [-o FILE]
             sotto history export --backup [--passphrase SOURCE] [-o FILE]
+            sotto history export --backup --device DEVICE [--last TIME] [-o FILE]
             """,
         discussion: """
             ndjson has the stored records, with edits and reactions by themselves, and history import reads it. The other \
             formats show each message as it stands now. A backup also has contacts, groups, conversations and readers, \
-            and no session. Only --backup is encrypted.
+            and no session. Only --backup is encrypted. With --device it is for another device of yours, which reads it with \
+            history import; the device must be full.
             """)
 
     @Option(
@@ -26,6 +28,14 @@ struct ExportCommand: Program {
     var format: ExportFormat?
 
     @OptionGroup var backup: BackupOptions
+
+    @Option("--device", value: "device", help: "Write the backup for a device of yours.")
+    var device: String?
+
+    @Option(
+        "--last", value: "time",
+        help: "With --device, only the messages of this time, such as 30d. Default: all.")
+    var last: BackupTime?
 
     @OptionGroup var options: HistoryOptions
 
@@ -36,6 +46,12 @@ struct ExportCommand: Program {
         guard !backup.isBackup || who == nil else {
             throw UsageError("a backup contains all conversations and takes no name")
         }
+        guard device == nil || backup.isBackup && backup.passphrase == nil else {
+            throw UsageError("--device requires --backup without --passphrase")
+        }
+        guard last == nil || device != nil else {
+            throw UsageError("--last requires --device")
+        }
         guard !backup.isBackup || format == nil else {
             throw UsageError("--backup and --format cannot be combined")
         }
@@ -45,11 +61,15 @@ struct ExportCommand: Program {
         try backup.checkOutput(options.identity)
         let history = try options.open()
         let isBackup = backup.isBackup
+        let reader = try device.map { try Self.reader($0, history.store) }
         let output = try Output(path: backup.output, content: isBackup ? .binary : .text)
         var backup = Backup(history)
         let count: Int
         if isBackup {
-            try backup.write(passphrase: self.backup.passphrase, to: output)
+            try backup.write(
+                passphrase: self.backup.passphrase, for: reader,
+                since: last.map { Timestamp(seconds: Timestamp.now().seconds - $0.seconds) },
+                to: output)
             count = backup.messages
         } else {
             let conversation = try who.map { try history.conversation($0, for: .reading) }
@@ -62,11 +82,47 @@ struct ExportCommand: Program {
             let (messages, file) = (counted(count, "message"), shellWord(self.backup.output ?? "-"))
             Terminal.say(
                 isBackup
-                    ? "history: \(messages) saved; restore them: sotto history import \(file)"
+                    ? "history: \(messages) saved; restore them\(reader.map { " on \($0.name)" } ?? ""): sotto history import \(file)"
                     : "history: \(messages) written to \(file)")
         }
         if let failure = backup.failure { throw failure }
     }
+}
+
+extension ExportCommand {
+    /// Returns the device for which a backup is. Throws a failure with status 12 if it is new.
+    private static func reader(
+        _ name: String, _ store: IdentityStore
+    ) throws -> DeviceList.Device {
+        guard store.owner.owner == nil else {
+            throw Failure(.usage, "only machine one writes backups for other devices")
+        }
+        let device = try DeviceList.device(
+            named: name, in: store.preview { try $0.devices(of: $0.owner.id) })
+        guard device.state == .full else {
+            throw Failure(
+                .untrusted, "\(device.name) is new, and gets no history before it is full",
+                hint: "if it is yours: sotto device confirm --now \(shellWord(device.name)) --send")
+        }
+        return device
+    }
+}
+
+/// A time in seconds, minutes, hours, days or weeks, such as `30d`.
+struct BackupTime: ExpressibleByArgument {
+    let seconds: Int64
+
+    private static let limit: Int64 = 100 * 365 * 86_400
+
+    /// Parses digits and a unit.
+    init?(argument: String) {
+        guard let seconds = TimeSpan.seconds(argument, in: 1...Self.limit) else { return nil }
+        self.seconds = seconds
+    }
+
+    static var argumentForm: String { "a number with s, m, h, d or w, such as 30d" }
+
+    var argument: String { TimeSpan.text(seconds) }
 }
 
 /// The format of an export.

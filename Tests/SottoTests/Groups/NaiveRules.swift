@@ -2,7 +2,10 @@
 
 /// The rules of groups as definitions over sets, without passes and without an order of work, to compare ``GroupFold`` with.
 final class NaiveRules {
-    private let changes: [GroupRules.Change]
+    private var changes: [GroupRules.Change]
+    /// The changes by devices that do not count, and those by new ones.
+    private var void: Set<Int> = []
+    private var new: Set<Int> = []
     private let past: [Set<Int>]
     private var known: [Int: Bool] = [:]
 
@@ -10,6 +13,31 @@ final class NaiveRules {
         changes = rules.changes
         past = rules.changes.indices.map { later in
             Set(rules.changes.indices.filter { rules.graph.isBefore($0, later) })
+        }
+        for number in changes.indices where changes[number].device > 0 { judge(number) }
+        for number in void { changes[number].act = .other }
+    }
+
+    /// Judges a change by a device.
+    private func judge(_ number: Int) {
+        let device = changes[number].device
+        var lists: [(change: Int, seq: Int64, state: DeviceList.State?)] = []
+        for (place, change) in changes.enumerated() where change.author == changes[number].author {
+            if case .devices(let seq, let states) = change.act {
+                lists.append((place, seq, states[device]))
+            }
+        }
+        let before = lists.filter { isBefore($0.change, number) }
+        let last = before.filter { list in before.allSatisfy { $0.seq <= list.seq } }
+        let isNamed = !last.isEmpty && last.allSatisfy { $0.state != nil }
+        let isLeftOut = lists.contains { list in
+            list.state == nil && !isBefore(number, list.change)
+                && last.allSatisfy { $0.seq < list.seq }
+        }
+        if !isNamed || isLeftOut {
+            void.insert(number)
+        } else if last.contains(where: { $0.state == .new }) {
+            new.insert(number)
         }
     }
 
@@ -99,6 +127,7 @@ final class NaiveRules {
 
     /// Whether the author of a change has at least a rank for it.
     private func has(_ rank: GroupRank, _ change: Int) -> Bool {
+        if void.contains(change) || new.contains(change) && rank > .member { return false }
         let key = change * 8 + rank.rawValue
         if let answer = known[key] { return answer }
         let author = changes[change].author
@@ -144,7 +173,8 @@ final class NaiveRules {
     }
 
     func isEffective(_ change: Int) -> Bool {
-        switch changes[change].act {
+        if void.contains(change) { return false }
+        return switch changes[change].act {
         case .invite: governing(change).allSatisfy { has(max(.member, $0.add), change) }
         case .doorJoin(let door): governing(change).allSatisfy { $0.door == door }
         case .role(_, .owner): has(.owner, change)

@@ -14,6 +14,7 @@ struct RandomLog {
     let members: Int
     private var generator: SeededGenerator
     static let doors: [[UInt8]] = [[1], [2]]
+    static let devices = 2
 
     init(seed: UInt64) {
         generator = SeededGenerator(state: seed)
@@ -28,9 +29,14 @@ struct RandomLog {
             }
             // The first two write most, so that there are owners and admins.
             let author = Int.random(in: 0..<(members + 2), using: &generator) % members
+            let act = act()
+            var device = 0
+            if !act.needsIdentity, Int.random(in: 0..<4, using: &generator) == 0 {
+                device = Int.random(in: 1...Self.devices, using: &generator)
+            }
             lines.append(
                 Line(
-                    change: GroupRules.Change(author: author, act: act()),
+                    change: GroupRules.Change(author: author, act: act, device: device),
                     parents: parents.sorted()))
         }
         if Int.random(in: 0..<3, using: &generator) == 0 { flood() }
@@ -70,7 +76,7 @@ struct RandomLog {
 
     private mutating func act() -> GroupRules.Act {
         let who = Int.random(in: 0..<members, using: &generator)
-        switch Int.random(in: 0..<26, using: &generator) {
+        switch Int.random(in: 0..<29, using: &generator) {
         case 0..<4: return .invite([who], Bool.random(using: &generator) ? .member : .reader)
         case 4:
             return .invite(Array(0..<members), Bool.random(using: &generator) ? .member : .reader)
@@ -85,6 +91,13 @@ struct RandomLog {
             ]
             return .role(who, ranks.randomElement(using: &generator)!)
         case 24: return .policy(policy())
+        case 25..<28:
+            let states: [DeviceList.State?] = [.new, .full, .full, nil]
+            var list: [Int: DeviceList.State] = [:]
+            for device in 1...Self.devices {
+                list[device] = states.randomElement(using: &generator)!
+            }
+            return .devices(seq: Int64.random(in: 1...5, using: &generator), list)
         default: return .set
         }
     }
@@ -98,6 +111,16 @@ struct RandomLog {
     }
 
     mutating func random(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
+}
+
+extension GroupRules.Act {
+    /// Whether only the member's own key signs it.
+    fileprivate var needsIdentity: Bool {
+        switch self {
+        case .create, .join, .doorJoin, .devices, .role(_, .owner): true
+        default: false
+        }
+    }
 }
 
 /// A copy of a log as one member has it. A change waits until its parents are there.

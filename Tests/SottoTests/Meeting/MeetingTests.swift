@@ -90,6 +90,70 @@ struct MeetingTests {
         #expect(throws: MeetingError.order) { _ = try keys.open(.firstCard(first)) }
     }
 
+    /// The meeting that adds a device: the answer has the owner's card, and the other cards follow.
+    @Test func aDeviceGetsTheOwnersCardWithTheAnswer() throws {
+        let secret = MeetingCode(randomFor: 417)
+        let initiator = MeetingInitiator(secret, relay: Self.relay, for: .device)
+        let responder = try MeetingKeys(
+            joining: initiator.offer, secret, relay: Self.relay, for: .device)
+        let answer = try responder.answer(with: card(People.alice))
+        #expect(try MeetingMessage(stored: answer.stored) == answer && answer.step == 2)
+        #expect(!String(decoding: answer.stored, as: UTF8.self).contains("alice"))
+        let keys = try initiator.keys(answer)
+        #expect(try Self.text(keys.open(answer)) == Self.text(card(People.alice)))
+        let first = try keys.seal(card(People.bob))
+        #expect(try Self.text(responder.open(first)) == Self.text(card(People.bob)))
+        let second = try responder.seal(card(People.alice))
+        #expect(try Self.text(keys.open(second)) == Self.text(card(People.alice)))
+        // The owner's card cannot stand for the second one, nor the other way round.
+        guard case .deviceAnswer(let share, let box, let proof) = answer else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(throws: MeetingError.proof) {
+            _ = try keys.open(.secondCard(.init(box: box, proof: proof)))
+        }
+        #expect(throws: MeetingError.proof) {
+            _ = try initiator.keys(
+                .deviceAnswer(share: share, card: Self.changed(box), proof: proof))
+        }
+    }
+
+    /// A code for a device opens no meeting of contacts, and the other way round.
+    @Test func theTwoPurposesDoNotMix() throws {
+        let secret = MeetingCode(randomFor: 417)
+        let initiator = MeetingInitiator(secret, relay: Self.relay, for: .device)
+        let contact = try MeetingKeys(joining: initiator.offer, secret, relay: Self.relay)
+        #expect(throws: MeetingError.order) { _ = try initiator.keys(contact.answer) }
+        guard case .answer(let share, let proof) = contact.answer else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(throws: MeetingError.proof) {
+            _ = try initiator.keys(.deviceAnswer(share: share, card: [], proof: proof))
+        }
+        let other = MeetingInitiator(secret, relay: Self.relay)
+        let device = try MeetingKeys(
+            joining: other.offer, secret, relay: Self.relay, for: .device)
+        #expect(throws: MeetingError.order) {
+            _ = try other.keys(device.answer(with: card(People.alice)))
+        }
+    }
+
+    /// The card of a person with 8 devices fits.
+    @Test func theLargestCardFitsInAMessage() throws {
+        let list = try DeviceListTests.list((1...7).map { "machine \($0)" })
+        let card = People.alice.card(relay: "tls://\(Self.relay)", issued: .now(), devices: list)
+        let secret = MeetingCode(randomFor: 417)
+        let initiator = MeetingInitiator(secret, relay: Self.relay, for: .device)
+        let responder = try MeetingKeys(
+            joining: initiator.offer, secret, relay: Self.relay, for: .device)
+        let answer = try responder.answer(with: card)
+        #expect(answer.stored.count < MeetingMessage.limit)
+        let keys = try initiator.keys(answer)
+        #expect(try keys.open(answer).devices == list)
+    }
+
     private static func changed(_ bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         bytes[bytes.count / 2] ^= 1

@@ -42,6 +42,10 @@ import Testing
                 { _ = try PreKeyPublication(record: $0) }
             ),
             (
+                .devices, try DeviceListTests.list(["laptop"]).record, key,
+                { _ = try DeviceList(record: $0) }
+            ),
+            (
                 .loginKey, LoginKeyRecord(nil, of: People.alice, issued: .now()).record, key,
                 { _ = try LoginKeyRecord(record: $0) }
             ),
@@ -107,7 +111,7 @@ import Testing
             try kind.read(padded(0))
             #expect(throws: (any Error).self, "\(kind.form)") { try kind.read(padded(1)) }
         }
-        #expect(RecordForm.card.bytes == 16 << 10 && RecordForm.change.bytes == 24 << 10)
+        #expect(RecordForm.card.bytes == 24 << 10 && RecordForm.change.bytes == 24 << 10)
     }
 
     @Test func theNestingOfABodyHasALimit() throws {
@@ -159,7 +163,7 @@ import Testing
             (.change, [[body, message], [list("changes")], [list("changes"), list("groups")]]),
             (.room, [[frame]]), (.roomContent, [[]]), (.preKeys, [[frame]]),
             (.bundle, [[object("bundle"), list("bundles"), object("payload")]]),
-            (.loginKey, [[frame]]),
+            (.devices, [[object("devices")]]), (.loginKey, [[frame]]),
             (.succession, [[object("card")], [frame], [list("successions")]]),
             (.revocation, [[frame], [object("revocation")]]), (.envelope, [[inbox]]),
             (.message, [[], [list("messages")]]),

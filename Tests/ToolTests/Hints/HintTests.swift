@@ -49,6 +49,47 @@ struct HintTests {
             "needs a camera",
         "scan the contact's Whisper2 code: «scanCommand»": "needs a camera",
         "cameras are usually /dev/video0 and so on: ls /dev/video*": "needs a camera",
+        "compare the lists on your machines: sotto device list":
+            "needs two lists with one number; DeviceDecisionTests make them",
+        "recv: note: … is a full device now; to tell your contacts and machines: sotto device announce… --send":
+            "needs a device of a day; aDeviceIsFullAfterADay settles one",
+        "history: … saved; restore them…: sotto history import …":
+            "the command for another device; the tests of history import run it",
+        "if it is yours: sotto device confirm --now … --send":
+            "needs a second machine; PairingTests run it",
+        "device list": "the name of a key",
+        "device confirmed": "the name of a note",
+        "device objected": "the name of a note",
+        "device fork": "the name of a note",
+        "list your devices: sotto device list": "needs a second machine; PairingTests run it",
+        "list the devices: sotto device list": "needs a second machine; PairingTests run it",
+        "remove one first: sotto device list": "needs eight machines",
+        "get the card of the person: «cardLookupCommand»":
+            "needs the card of a device; DeviceDecisionTests expect the failure",
+        "get the present card: «cardLookupCommand»":
+            "needs an earlier list; DeviceDecisionTests expect the failure",
+        "protect it first: sotto keygen passwd …":
+            "asks for a passphrase on the terminal; PairingTests expect it",
+        "run on the new machine: sotto device request --name NAME --send":
+            "has a name to fill in; PairingTests run it",
+        "use a new place: sotto device request --name NAME --send":
+            "has a name to fill in; PairingTests run it",
+        "begin again with a new code: sotto device request --name NAME --uri --send":
+            "has a name to fill in; PairingTests run it",
+        "begin again with a new code on the new machine: sotto device request --name NAME --send":
+            "has a name to fill in; PairingTests run it",
+        "new for a day; to make it full: sotto device confirm --now":
+            "lacks the name, which stands beside it; PairingTests run it",
+        "to receive what machine one sends: sotto recv | sotto decrypt --text":
+            "needs a second machine; PairingTests run it",
+        "Type this on machine one: sotto device add CODE --send":
+            "has a code to fill in; PairingTests run it",
+        "removed …; if it was stolen, look at what you verified lately: sotto contact list":
+            "needs a second machine; PairingTests remove it",
+        "… is full; to send it your contacts with their trust: sotto device announce … --send":
+            "needs a second machine",
+        "sotto device confirm --now … --send": "needs a second machine; PairingTests run it",
+        "show how to add one: sotto device add --help": "DocumentTests run all helps",
         "qr drew no code": "an error message",
         "sotto relay": "the name in a certificate",
         "sotto bridge open …": "the beginning of the line about an attached file",

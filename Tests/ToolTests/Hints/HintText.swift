@@ -4,7 +4,8 @@ import Foundation
 enum HintText {
     /// The first words of commands.
     static let tools = [
-        "keygen", "bridge", "contact", "group", "encrypt", "decrypt", "fingerprint", "qr", "pad",
+        "keygen", "bridge", "contact", "device", "group", "encrypt", "decrypt", "fingerprint", "qr",
+        "pad",
         "send",
         "recv",
         "history", "compose", "relay", "sotto", "chmod", "ssh-keygen", "find", "export", "ls",

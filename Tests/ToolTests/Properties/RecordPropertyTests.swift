@@ -111,6 +111,26 @@ import Testing
         }
     }
 
+    @Test func listsOfDevices() throws {
+        let identity = Identity(
+            seed: SecretBytes(copying: sha256(Array("device".utf8))), name: "laptop",
+            owner: author.id)
+        let device = DeviceList.Device(
+            card: identity.card(), name: "laptop", added: .now(), state: .new)
+        try check(
+            "devices", make: { _ in try DeviceList([device], after: 0, by: author).record },
+            seal: { SignedRecord.sign(&$0, with: author.signingKey) },
+            accept: { _ = try DeviceList(record: $0) }
+        ) { records in
+            for record in records {
+                let list = try DeviceList(record: record)
+                #expect(try DeviceList(record: again(record)) == list)
+                #expect(list.devices.count <= DeviceList.mostDevices)
+                #expect(list.devices.allSatisfy { $0.card.owner == list.owner })
+            }
+        }
+    }
+
     /// Writes records to a file of changes, and compares those that are read from it.
     private func inFile(
         _ records: [JSONObject],

@@ -86,7 +86,16 @@ import Testing
         Table(
             name: "foreign_chain", columns: "source, chain",
             context: { .foreignChain(source: $0.bytes(1), chain: $0.bytes(2)) }, needed: []),
+        Table(
+            name: "device_list", columns: "peer", context: { .deviceList(peer: $0.bytes(1)) },
+            needed: []),
         Table(name: "wake", columns: "mark", context: { .wake(mark: $0.bytes(1)) }, needed: []),
+        Table(
+            name: "sync_item", columns: "mark", context: { .syncItem(mark: $0.bytes(1)) },
+            needed: []),
+        Table(
+            name: "sync_value", columns: "mark", context: { .syncValue(mark: $0.bytes(1)) },
+            needed: []),
     ]
 
     /// The commands that name a group, or that tell with their status that one is left out.
@@ -136,6 +145,7 @@ import Testing
         file.pointer.place = .init(relay: "tcp://relay.example.org:1", id: randomBytes(32))
         try store.transaction { transaction in
             try transaction.keep(bundle)
+            try transaction.keep(DeviceList([], after: 0, by: mallory))
             try transaction.acknowledge(0, by: "reader")
             try transaction.keep(
                 chat: Chat(phrase: SecretBytes(copying: "a phrase".utf8), name: "family").record)
@@ -167,6 +177,13 @@ import Testing
                 "INSERT INTO skipped (peer, chain, place, day, sealed) VALUES (?, ?, 0, ?, ?)",
                 store.mark(mallory.id), chain, IdentityStore.today,
                 store.seal(randomBytes(64), .skipped(chain: chain, place: 0)))
+            let mark = randomBytes(16)
+            try transaction.connection.run(
+                "INSERT INTO sync_item (mark, level, sealed) VALUES (?, 0, ?)", mark,
+                store.seal(Array("{}".utf8), .syncItem(mark: mark)))
+            try transaction.connection.run(
+                "INSERT INTO sync_value (mark, sealed) VALUES (?, ?)", mark,
+                store.seal(Array("{}".utf8), .syncValue(mark: mark)))
         }
     }
 

@@ -1,0 +1,409 @@
+package import Sotto
+import SottoDatabase
+
+/// What became of an item of another own device.
+package enum TakenItem: Sendable {
+    /// It was taken, or was known.
+    case taken
+    /// A message that only the first device got, with its number.
+    case received(Message, number: Int64)
+    /// A message with this id and other content is here.
+    case different
+    /// Its content is malformed, or its device may not decide this.
+    case refused
+}
+
+/// The items of the owner's other devices.
+extension StateTransaction {
+    /// Seconds for which a read mark or a deletion waits for its message.
+    private static let aheadSeconds = waitingDays * day
+    /// The most read marks and deletions that wait for their messages.
+    private static let mostAhead: Int64 = 20_000
+
+    /// Takes an item. `sender` is the device whose message has the item, and `state` what that device may do.
+    package func take(
+        _ item: SyncItem, from sender: KeyID, _ state: DeviceList.State,
+        at time: Timestamp = .now()
+    ) throws -> TakenItem {
+        // Nobody tells what another device did, and a device that is not trusted yet decides nothing.
+        guard item.device == sender, state == .full || item.isForNewDevices else {
+            return .refused
+        }
+        isTakingSync = true
+        defer { isTakingSync = false }
+        try see(counter: item.counter)
+        switch item.change {
+        case .message(let record, true, let received):
+            return try take(sent: record, received: received, at: time)
+        case .message(let record, false, _):
+            guard sender == owner.id else { return .refused }
+            return try take(received: record, at: time)
+        case .read(let members, let ids, let readAt):
+            guard let conversation = Conversation(members), conversation != .unknown else {
+                return .refused
+            }
+            try read(ids, in: conversation, at: min(readAt, time), now: time)
+        case .delete(let members, let ids):
+            guard let conversation = Conversation(members), conversation != .unknown else {
+                return .refused
+            }
+            try delete(ids, in: conversation, at: time)
+        case .conversation(let members, let setting):
+            guard let conversation = Conversation(members), conversation != .unknown else {
+                return .refused
+            }
+            guard try counts(item) else { return .taken }
+            try change(conversation) { settings in
+                switch setting {
+                case .favourite(let value): settings.isFavourite = value
+                case .muted(let value): settings.isMuted = value
+                case .name(let name): settings.name = name
+                }
+            }
+        case .contact(let id, let decision):
+            guard id != owner.id else { return .refused }
+            if case .card(let record) = decision {
+                guard let card = try? Card(record: record), card.id == id else { return .refused }
+            }
+            guard try counts(item) else { return .taken }
+            try applyDecisions(about: id, at: time)
+        }
+        return .taken
+    }
+
+    /// Stores an item if it counts in place of the one about the same thing. Returns whether it does.
+    private func counts(_ item: SyncItem) throws(StateError) -> Bool {
+        guard let subject = item.subject else { return true }
+        if let known = try self.item(about: subject), !item.wins(over: known) { return false }
+        try keep(item, about: subject)
+        return true
+    }
+
+    // MARK: Messages
+
+    /// Stores a message that was sent on another device.
+    private func take(
+        sent record: JSONObject, received: Timestamp, at now: Timestamp
+    ) throws(StateError) -> TakenItem {
+        guard let message = Message(record: record), message.from == owner.id,
+            message.group == nil, Envelope.isID(message.id), message.body.isTold,
+            message.to.map({ $0 != owner.device || owner.owner == nil }) ?? true
+        else { return .refused }
+        let time = min(received, now)
+        let imported = ImportedMessage(
+            record: message.record, direction: .sent, state: .handedOn, received: time,
+            place: time, expires: nil, isUnread: false, number: 0, digest: [])
+        return try add(imported, isOwn: true, at: now) == .different ? .different : .taken
+    }
+
+    /// Stores a message that only the first device got.
+    private func take(
+        received record: JSONObject, at now: Timestamp
+    ) throws(StateError) -> TakenItem {
+        guard let message = Message(record: record), let from = message.from,
+            from != owner.id, message.group == nil, Envelope.isID(message.id),
+            message.body.isTold, try person(ofDevice: from) == nil
+        else { return .refused }
+        if try readableContact(id: from)?.isBlocked == true { return .taken }
+        switch try known(message) {
+        case .new:
+            let number = try recordOpened(
+                id: message.id, digest: StoredMessage.repeatDigest, message, at: now)
+            return deletedOnArrival.contains(number)
+                ? .taken : .received(message, number: number)
+        case .same, .deleted: return .taken
+        case .different: return .different
+        }
+    }
+
+    /// Queues an own message for the other devices, except one that a device makes itself or that is for one device.
+    func tellDevices(sent number: Int64, _ message: NewMessage) throws(StateError) {
+        guard message.direction == .sent, message.origin == nil, !message.isClaimed,
+            message.conversation.group == nil, message.conversation != .unknown
+        else { return }
+        switch message.body?.kind {
+        case .system, .other, .history, .typing, .presence, nil: return
+        default: try tellDevices(message: number)
+        }
+    }
+
+    // MARK: Read marks and deletions
+
+    /// Marks messages of a conversation as read that were read on another device, and moves the read mark over those that were.
+    private func read(
+        _ ids: [String], in conversation: Conversation, at readAt: Timestamp, now: Timestamp
+    ) throws(StateError) {
+        var row = try row(of: conversation)
+        for id in ids {
+            let mark = store.marks(of: id, in: conversation).received
+            let entry = try store.entries("WHERE mark = ?", mark, connection: connection).first
+            if let entry {
+                guard entry.conversation == conversation else { continue }
+                try noteRead(entry, at: readAt)
+            } else {
+                try wait(mark, .read, at: readAt, now: now)
+            }
+        }
+        try moveReadMark(&row)
+    }
+
+    private func noteRead(_ entry: HistoryEntry, at time: Timestamp) throws(StateError) {
+        guard entry.direction == .received, entry.state == .new else { return }
+        try connection.run(
+            "UPDATE message SET state = ? WHERE number = ?", HistoryEntry.State.read.rawValue,
+            entry.number)
+        guard let expires = entry.body?.content.expires, expires.start == .read else { return }
+        try connection.run(
+            """
+            UPDATE message SET expires = min(coalesce(expires, 9223372036854775807), ?)
+            WHERE number = ?
+            """, time.seconds + expires.after, entry.number)
+    }
+
+    /// Moves the read mark of a conversation to the last message before the first unread one.
+    private func moveReadMark(_ row: inout ConversationRow) throws(StateError) {
+        let unread = try connection.first(
+            """
+            SELECT place, number FROM message WHERE conversation = ? AND kind = 0 AND sent = 0
+            AND state = 0 AND sealed IS NOT NULL AND (place, number) > (?, ?)
+            ORDER BY place, number LIMIT 1
+            """, row.number, row.read.rank, row.read.number
+        ) { HistoryPlace(rank: $0.integer(0), number: $0.integer(1) - 1) }
+        if let last = try lastContent(of: row, upTo: unread ?? .end)?.place, last > row.read {
+            row.read = last
+        }
+        row.unread = try self.unread(in: row)
+        row.isChanged = true
+        conversations[row.conversation] = row
+    }
+
+    private func delete(
+        _ ids: [String], in conversation: Conversation, at now: Timestamp
+    ) throws(StateError) {
+        for id in ids {
+            let marks = store.marks(of: id, in: conversation)
+            let entries = try store.entries(
+                "WHERE mark IN (?, ?)", marks.received, marks.sent, connection: connection)
+            for entry in entries where entry.conversation == conversation && !entry.isGone {
+                try delete(entry, at: now)
+            }
+            guard entries.isEmpty else { continue }
+            for mark in [marks.received, marks.sent] {
+                try wait(mark, .deleted, at: now, now: now)
+            }
+        }
+    }
+
+    /// What happens to a message that arrives later.
+    private enum Ahead: Int64 {
+        case read = 1
+        case deleted = 2
+    }
+
+    private func wait(
+        _ mark: Int64, _ action: Ahead, at time: Timestamp, now: Timestamp
+    ) throws(StateError) {
+        hasSyncAhead = true
+        try connection.run(
+            """
+            INSERT INTO sync_ahead (mark, action, time) VALUES (?1, ?2, ?3)
+            ON CONFLICT (mark) DO UPDATE SET action = max(action, ?2), time = min(time, ?3)
+            """, mark, action.rawValue, time.seconds)
+        try connection.run(
+            "DELETE FROM sync_ahead WHERE time < ?", now.seconds - Self.aheadSeconds)
+        let count = try connection.integer("SELECT count(*) FROM sync_ahead")
+        guard count > Self.mostAhead else { return }
+        try connection.run(
+            """
+            DELETE FROM sync_ahead WHERE mark IN
+                (SELECT mark FROM sync_ahead ORDER BY time, mark LIMIT ?)
+            """, count - Self.mostAhead)
+    }
+
+    /// Applies to a new message what another device did with it before it came.
+    func applyAhead(_ number: Int64, mark: Int64, at now: Timestamp) throws(StateError) {
+        if hasSyncAhead == nil {
+            let hasDevices = try hasDevices()
+            hasSyncAhead =
+                try hasDevices ? connection.exists("SELECT 1 FROM sync_ahead LIMIT 1") : false
+        }
+        guard hasSyncAhead == true else { return }
+        let found = try connection.first(
+            "SELECT action, time FROM sync_ahead WHERE mark = ?", mark
+        ) { (action: Ahead(rawValue: $0.integer(0)), time: Timestamp(seconds: $0.integer(1))) }
+        guard let found else { return }
+        try connection.run("DELETE FROM sync_ahead WHERE mark = ?", mark)
+        let entry = try store.entries(
+            "WHERE number = ?", number, connection: connection
+        ).first
+        guard let entry, !entry.isGone else { return }
+        switch found.action {
+        case .read:
+            try noteRead(entry, at: found.time)
+            var row = try row(of: entry.conversation)
+            try moveReadMark(&row)
+        case .deleted:
+            deletedOnArrival.insert(number)
+            try delete(entry, at: now)
+        case nil: break
+        }
+    }
+
+    /// Erases messages because their owner says so here, and tells the other devices. Returns how many were there.
+    package func deleteByOwner(
+        _ entries: [HistoryEntry], at time: Timestamp = .now()
+    ) throws(StateError) -> Int {
+        try tellDevices(deleted: entries)
+        var count = 0
+        for entry in entries where try delete(entry, at: time) { count += 1 }
+        return count
+    }
+
+    /// Tells the other devices of messages that their owner deletes here.
+    func tellDevices(deleted entries: [HistoryEntry]) throws(StateError) {
+        try tellDevices(entries) { .delete($0, ids: $1) }
+    }
+
+    /// Tells the other devices of messages that were read here.
+    func tellDevices(
+        read entries: [HistoryEntry], at time: Timestamp
+    ) throws(StateError) {
+        try tellDevices(entries) { .read($0, ids: $1, time) }
+    }
+
+    private func tellDevices(
+        _ entries: [HistoryEntry], _ change: (JSONObject, [String]) -> SyncItem.Change
+    ) throws(StateError) {
+        guard !isTakingSync, !entries.isEmpty, try hasOtherDevices() else { return }
+        for (conversation, entries) in Dictionary(grouping: entries, by: \.conversation) {
+            let ids = entries.compactMap(\.id).filter { Envelope.isID($0) }
+            for start in stride(from: 0, to: ids.count, by: SyncItem.mostIDs) {
+                let some = Array(ids[start..<min(start + SyncItem.mostIDs, ids.count)])
+                try tellDevices(change(conversation.members, some))
+            }
+        }
+    }
+
+    // MARK: Settings and contacts
+
+    /// Tells the other devices of the settings of a conversation that changed here.
+    func tellDevices(
+        _ settings: ConversationSettings, before: ConversationSettings,
+        of conversation: Conversation
+    ) throws(StateError) {
+        guard !isTakingSync, conversation != .unknown, try hasOtherDevices() else { return }
+        let members = conversation.members
+        if settings.isFavourite != before.isFavourite {
+            try tellDevices(.conversation(members, .favourite(settings.isFavourite)))
+        }
+        if settings.isMuted != before.isMuted {
+            try tellDevices(.conversation(members, .muted(settings.isMuted)))
+        }
+        if settings.name != before.name {
+            try tellDevices(.conversation(members, .name(settings.name)))
+        }
+    }
+
+    /// Tells the other devices of the decisions about a contact that are stored now.
+    func tellDevices(_ contact: Contact, before: Contact?) throws(StateError) {
+        guard !isTakingSync, contact.id != owner.id, try hasOtherDevices() else { return }
+        let id = contact.id
+        if let card = contact.card, let record = card.record,
+            record != before?.card?.record
+        {
+            try tellDevices(.contact(id, .card(record)))
+        }
+        if contact.name != before?.name { try tellDevices(.contact(id, .name(contact.name))) }
+        if contact.trust != before?.trust {
+            try tellDevices(
+                .contact(id, .trust(contact.trust, key: contact.card?.age.text)))
+        }
+        if contact.isBlocked != before?.isBlocked ?? false {
+            try tellDevices(.contact(id, .blocked(contact.isBlocked)))
+        }
+    }
+
+    /// Makes a contact what the items about it say.
+    private func applyDecisions(about id: KeyID, at time: Timestamp) throws {
+        func decision(_ name: String) throws(StateError) -> SyncItem.Decision? {
+            guard case .contact(_, let decision)? = try item(about: "contact \(name) \(id)")?.change
+            else { return nil }
+            return decision
+        }
+        let entry = try decision("name")
+        var isBlocked: Bool?
+        if case .blocked(let value)? = try decision("blocked") { isBlocked = value }
+        var contact = try readableContact(id: id)
+        switch entry {
+        case .removed:
+            guard isBlocked == true else {
+                if contact != nil { try remove(id: id) }
+                return
+            }
+            contact = Contact(name: "", id: id, card: nil, added: contact?.added ?? time)
+        case .name(let name):
+            var known = contact ?? Contact(name: "", id: id, card: nil, added: time)
+            known.name = try free(name, for: id)
+            contact = known
+        default:
+            if contact == nil, isBlocked == true {
+                contact = Contact(name: "", id: id, card: nil, added: time)
+            }
+        }
+        guard var contact else { return }
+        if let isBlocked { contact.isBlocked = isBlocked }
+        if case .card(let record)? = try decision("card"), let card = try? Card(record: record),
+            contact.hasKeys(of: card), contact.card.map({ card.isLater(than: $0) }) ?? true
+        {
+            contact.keep(card)
+        }
+        if case .trust(let trust, let key)? = try decision("trust"), trust != .unverified {
+            contact.trust = trust
+            // The comparison was of the keys that the other device had.
+            if trust == .verified, let card = contact.card, card.record == nil,
+                card.age.text != key
+            {
+                contact.trust = .trusted
+            }
+        }
+        // An entry without a name and without a block says nothing.
+        guard !contact.name.isEmpty || contact.isBlocked else { return }
+        try save(contact)
+    }
+
+    /// Returns the name for a contact. Of two contacts with one name, the one with the smaller id keeps it on every device.
+    private func free(_ name: String, for id: KeyID) throws -> String {
+        func other(_ id: KeyID) -> String {
+            var short = name[...]
+            while short.utf8.count > Contact.nameLimit - 9 { short.removeLast() }
+            return "\(short)-\(id.description.dropFirst(2).prefix(8))"
+        }
+        guard !name.isEmpty, var holder = try contact(named: name), holder.id != id else {
+            return name
+        }
+        guard id.description < holder.id.description else { return other(id) }
+        holder.name = other(holder.id)
+        try save(holder)
+        return name
+    }
+}
+
+extension Card {
+    /// Whether the signed card was issued later than another one of the same id, or that one is not signed.
+    fileprivate func isLater(than other: Card) -> Bool {
+        guard other.record != nil else { return true }
+        guard let issued else { return false }
+        return other.issued.map { issued.seconds > $0.seconds } ?? true
+    }
+}
+
+extension JSONObject {
+    /// Whether a body is of a kind that devices tell each other: no event of one device, and no body for one device.
+    fileprivate var isTold: Bool {
+        guard let body = try? MessageBody(self) else { return false }
+        return switch body.kind {
+        case .system, .other, .history, .typing, .presence: false
+        default: true
+        }
+    }
+}

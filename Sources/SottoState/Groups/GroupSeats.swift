@@ -1,0 +1,60 @@
+package import Sotto
+
+/// A device of a member of a group. Each one gets changes and messages of its own.
+package struct GroupSeat: Sendable {
+    /// The member.
+    package let member: KeyID
+    /// The device, which is the member's id for the first one.
+    package let device: KeyID
+    /// The device's card; `nil` for the first device, whose card is the member's.
+    package let card: Card?
+}
+
+extension StoredGroup {
+    /// The devices of all members without this one, those of a member beside each other. A list in the log names the devices.
+    package var seats: [GroupSeat] {
+        members.flatMap { member in seats(of: member.id) }.filter { $0.device != device }
+    }
+
+    /// Returns the devices of a member, the first one first.
+    func seats(of member: KeyID) -> [GroupSeat] {
+        [GroupSeat(member: member, device: member, card: nil)]
+            + (log.devices(of: member)?.devices ?? []).map {
+                GroupSeat(member: member, device: $0.id, card: $0.card)
+            }
+    }
+}
+
+extension GroupDues {
+    /// Returns what is known of a device. A further device of another member begins where the member is: it has the earlier
+    /// changes from the member's other devices. A further device of the owner lacks the log.
+    func note(of seat: GroupSeat) -> GroupMemberNote {
+        if let known = notes[seat.device] { return known }
+        var note = GroupMemberNote(id: seat.device)
+        if seat.member == group.owner {
+            note.needsLog = true
+        } else if seat.device != seat.member {
+            note.told = notes[seat.member]?.told ?? 0
+        }
+        return note
+    }
+}
+
+extension StateTransaction {
+    /// Puts the owner's list of devices into the log, if it is later than that in the log. Only the first device signs it. A log that
+    /// has no space for it stays as it is.
+    func writeDevices(
+        in group: StoredGroup, at time: Timestamp
+    ) throws(StateError) -> StoredGroup {
+        guard owner.owner == nil, let list = try devices(of: owner.id), group.rank > .nobody,
+            !group.isDoubtful, list.supersedes(group.log.devices(of: owner.id))
+        else { return group }
+        do {
+            return try write(.devices(list), in: group, at: time)
+        } catch let error as StateError {
+            throw error
+        } catch {
+            return group
+        }
+    }
+}

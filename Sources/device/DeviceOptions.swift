@@ -1,0 +1,125 @@
+import Arguments
+import Sotto
+import SottoContacts
+import SottoMessages
+import SottoState
+import SottoTool
+
+/// The options of every subcommand that uses the identity.
+struct DeviceOptions: ArgumentGroup {
+    @OptionGroup var identity: IdentityOptions
+
+    @OptionGroup var lock: LockOptions
+
+    @Flag("-q", "--quiet", help: "Print no notes on stderr.")
+    var quiet = false
+
+    /// Prints a note on stderr unless `--quiet` is set.
+    func note(_ text: String) { if !quiet { Terminal.say("\(DeviceTool.toolName): \(text)") } }
+
+    /// Returns the address book. The identity is read when it is first used.
+    func book() -> AddressBook {
+        AddressBook(identity.choice.load, lockTimeout: lock.timeout)
+    }
+
+    /// Returns the address book of machine one, which may sign lists.
+    ///
+    /// Throws a failure with status 64 on another device, and 78 for an identity file without a passphrase: with a copy of it,
+    /// a thief could add devices.
+    func signingBook() throws -> AddressBook {
+        let path = try identity.identities.first ?? IdentityFile.defaultPath()
+        if case .none = try IdentityFile.protection(of: path) {
+            throw Failure(
+                .configuration, "the identity \(path) has no passphrase",
+                hint: "protect it first: sotto keygen passwd \(shellWord(path))")
+        }
+        let book = book()
+        guard try book.identity().owner == nil else {
+            throw Failure(
+                .usage, "only machine one, which has the identity itself, changes the list",
+                hint: "run this command there")
+        }
+        return book
+    }
+}
+
+/// The device that a command works on.
+struct DeviceArgument: ArgumentGroup {
+    @OptionGroup var options: DeviceOptions
+
+    @Argument("device", help: "The name of the device, its id, or the beginning of the id.")
+    var name: String
+
+    /// Returns the device on the owner's list. Throws a failure with status 66 if none is meant.
+    func find(in list: DeviceList?) throws -> DeviceList.Device {
+        try DeviceList.device(named: name, in: list)
+    }
+}
+
+extension DeviceList {
+    /// Returns a name that no other device has: `name`, or `name` with a number.
+    func freeName(_ name: String, except id: KeyID? = nil) -> String {
+        let taken = Set(devices.filter { $0.id != id }.map { $0.name.lowercased() })
+        guard taken.contains(name.lowercased()) else { return name }
+        var number = 2
+        while taken.contains("\(name)-\(number)".lowercased()) { number += 1 }
+        return "\(name)-\(number)"
+    }
+}
+
+/// Throws a usage error for a text that cannot be the name of a device.
+func checkDeviceName(_ name: String) throws {
+    guard DeviceList.Device.isName(name) else {
+        throw UsageError(
+            "the name of a device has 1 to \(DeviceList.nameBytes) bytes of characters that can be seen"
+        )
+    }
+}
+
+/// The lines that tell contacts and own devices a changed list, or own devices something else.
+struct Announcement {
+    let store: IdentityStore
+
+    /// Returns a message for each contact who has a card and writes to the main mailbox, and an envelope for each own device.
+    func lines() throws -> [JSONObject] {
+        let contacts = try store.contacts().filter { contact in
+            !contact.name.isEmpty && !contact.isBlocked && contact.card != nil
+                && contact.changed == nil && contact.address == nil && contact.id.isKey
+        }
+        return contacts.map { ComposedMessage(to: $0.id, DeviceBody.announcement).record }
+            + (try ownLines(DeviceBody.announcement, withCard: true))
+    }
+
+    /// Returns an envelope for each other machine of the owner.
+    func ownLines(_ body: MessageBody, withCard: Bool = false) throws -> [JSONObject] {
+        let owner = store.owner
+        let (list, card) = try store.preview { transaction in
+            (try transaction.devices(of: owner.id), try transaction.ownCard(issued: .now()))
+        }
+        let others = (list?.devices ?? []).filter { $0.id != owner.device }.map(\.card)
+        let first = owner.owner == nil ? [] : [card]
+        let extra = withCard ? card.record.map { [(name: "card", value: JSON.object($0))] } : nil
+        return try (first + others).map { other in
+            try Self.line(body.record, extra: extra ?? [], from: owner, to: other)
+        }
+    }
+
+    /// Returns an envelope with the relay for `send`.
+    static func line(
+        _ body: JSONObject, extra: [(name: String, value: JSON)] = [], from owner: Identity,
+        to card: Card
+    ) throws -> JSONObject {
+        var record = try Sealed.seal(
+            body: body, extra: extra, from: owner, to: card, time: .now()
+        ).record
+        record["relay"] = card.relay.map { .string($0) }
+        return record
+    }
+
+    /// Prints lines.
+    func print(_ records: [JSONObject]) throws {
+        let output = try Output(path: "-", content: .text)
+        for record in records { try output.writeRecord(record) }
+        try output.finish()
+    }
+}

@@ -1,0 +1,298 @@
+import Sotto
+import SottoDatabase
+import SottoMessages
+import TestSupport
+import Testing
+
+@testable import SottoState
+
+/// Two people with three and two devices write to each other with the built programs. The envelopes are passed on by hand.
+@Suite(.timeLimit(.minutes(10))) struct DeviceMailTests {
+    /// A device, with its identity file `NAME.key` and the envelopes that wait for it.
+    private final class Device {
+        let name: String
+        let identity: Identity
+        var mail: [String] = []
+
+        init(_ name: String, _ identity: Identity) { (self.name, self.identity) = (name, identity) }
+    }
+
+    /// The devices of Alice and Bob. Each has a state of its own.
+    private final class World {
+        let home = Home()
+        let devices: [Device]
+        var lists: [String: DeviceList] = [:]
+
+        init(alice: Int = 2, bob: Int = 1) throws {
+            let people = [("alice", alice), ("bob", bob)].map { name, count in
+                let first = Identity(
+                    seed: SecretBytes(copying: sha256(Array("person \(name)".utf8))), name: name)
+                return (name, first, count)
+            }
+            devices = people.flatMap { name, first, count in
+                [Device(name, first)]
+                    + (0..<count).map { number in
+                        let identity = Identity(
+                            seed: SecretBytes(
+                                copying: sha256(Array("device \(name) \(number)".utf8))),
+                            name: name, owner: first.id)
+                        return Device("\(name)-\(number)", identity)
+                    }
+            }
+            for device in devices {
+                home.files.write("\(device.name).key", device.identity.record.serialized())
+            }
+            for (name, first, _) in people {
+                lists[name] = try DeviceList(entries(of: name), after: 0, by: first)
+            }
+            for device in devices { try introduce(device, knowing: true) }
+        }
+
+        func device(_ name: String) throws -> Device {
+            try #require(devices.first { $0.name == name })
+        }
+
+        func entries(of name: String) -> [DeviceList.Device] {
+            devices.filter { $0.name.hasPrefix(name + "-") }.map {
+                DeviceList.Device(
+                    card: $0.identity.card(), name: $0.name, added: .now(), state: .full)
+            }
+        }
+
+        func store(_ device: Device) throws -> IdentityStore {
+            try IdentityStore(
+                directory: StateDirectory(path: home.files("state")), identity: device.identity,
+                lockTimeout: 30)
+        }
+
+        /// Gives a device the list of its owner, and the other person as a contact.
+        func introduce(_ device: Device, knowing: Bool) throws {
+            let own = device.name.hasPrefix("alice") ? "alice" : "bob"
+            let other = own == "alice" ? "bob" : "alice"
+            try store(device).transaction { transaction in
+                if let list = lists[own], !list.devices.isEmpty {
+                    if device.identity.owner == nil {
+                        try transaction.keep(list)
+                    } else {
+                        let owner = try self.device(own).identity
+                        try transaction.keep(ownersCard: owner.card(issued: .now(), devices: list))
+                    }
+                }
+                let person = try self.device(other).identity
+                try transaction.save(
+                    Contact(
+                        name: other, id: person.id,
+                        card: person.card(
+                            issued: .now(), devices: knowing ? lists[other] : nil)))
+            }
+        }
+
+        /// Encrypts, and puts the envelopes into the mailboxes. Returns the mailboxes in the order of the envelopes.
+        @discardableResult
+        func send(
+            _ device: String, _ text: String, _ arguments: [String] = [], status: Int32 = 0
+        ) throws -> [String] {
+            let run = try home.run(
+                "encrypt", ["-q", "-i", "\(device).key"] + arguments, text: text)
+            #expect(run.status == status, "\(run.stderr)")
+            return try run.lines.compactMap { line in
+                let to = try JSON.object(parsing: Array(line.utf8))["to"]?.string
+                let found = devices.first { $0.identity.device.description == to }
+                found?.mail.append(line)
+                return found?.name
+            }
+        }
+
+        /// Opens the mail of a device, in an order that `random` gives. Returns the records.
+        @discardableResult
+        func read(
+            _ name: String, _ random: inout Generator, status: Int32 = 0
+        ) throws -> [JSONObject] {
+            let device = try device(name)
+            let mail = device.mail.shuffled(using: &random)
+            device.mail = []
+            guard !mail.isEmpty else { return [] }
+            let run = try home.run(
+                "decrypt", ["-q", "-i", "\(name).key"],
+                text: mail.joined(separator: "\n") + "\n")
+            #expect(run.status == status, "\(name): \(run.stderr) \(run.text)")
+            return try run.lines.map { try JSON.object(parsing: Array($0.utf8)) }
+        }
+
+        /// Lets every device tell the others of its owner what they lack, and opens all mail.
+        func settle(_ random: inout Generator) throws {
+            for _ in 0..<3 {
+                for device in devices { try read(device.name, &random) }
+                for device in devices {
+                    guard try store(device).preview({ try $0.hasDueItems() }) else { continue }
+                    let record = ComposedMessage(
+                        to: device.identity.id, MessageBody(.other(.sync))
+                    ).record
+                    try send(
+                        device.name, String(decoding: record.serialized(), as: UTF8.self) + "\n")
+                }
+            }
+        }
+
+        /// The texts that the history of a device has, with their direction, each as often as it stands there.
+        func texts(_ name: String) throws -> [String] {
+            let store = try store(device(name))
+            return try store.preview { transaction in
+                try store.entries(
+                    "WHERE kind = 0 AND sealed IS NOT NULL", connection: transaction.connection
+                ).compactMap { entry in
+                    entry.record["body"]?.object?["text"]?.string.map { "\(entry.direction) \($0)" }
+                }.sorted()
+            }
+        }
+    }
+
+    @Test func everyDeviceWritesAndAllOfThemHaveEachMessageOnce() throws {
+        let world = try World()
+        var random = Generator(seed: 38)
+        let week = try world.device("alice-1")
+        for device in world.devices {
+            let other = device.name.hasPrefix("alice") ? "bob" : "alice"
+            try world.send(device.name, "from \(device.name)", ["--to", other])
+            // One device is off.
+            for each in world.devices where each !== week { try world.read(each.name, &random) }
+        }
+        try world.settle(&random)
+        let names = world.devices.map(\.name)
+        for name in names {
+            let person = name.hasPrefix("alice") ? "alice" : "bob"
+            let expected = names.map { writer in
+                "\(writer.hasPrefix(person) ? "sent" : "received") from \(writer)"
+            }.sorted()
+            #expect(try world.texts(name) == expected, "\(name)")
+        }
+    }
+
+    @Test func aCopyNamesTheMessageItsPersonAndItsDevice() throws {
+        let world = try World()
+        var random = Generator(seed: 1)
+        let mailboxes = try world.send("bob-0", "hello", ["--to", "alice"])
+        #expect(Set(mailboxes.prefix(3)) == ["alice", "alice-0", "alice-1"])
+        // The owner's other device gets what was sent.
+        #expect(mailboxes.dropFirst(3) == ["bob"])
+        var ids: Set<String> = []
+        for name in ["alice", "alice-0", "alice-1"] {
+            let record = try #require(try world.read(name, &random).first)
+            #expect(try record["from"]?.string == world.device("bob").identity.id.description)
+            #expect(
+                try record["device"]?.string == world.device("bob-0").identity.device.description)
+            #expect(try record["to"]?.string == world.device("alice").identity.id.description)
+            #expect(record["name"]?.string == "bob" && record["trust"]?.string == "trusted")
+            ids.insert(record["id"]?.string ?? "")
+        }
+        #expect(ids.count == 1)
+    }
+
+    @Test func aMessageThatComesTwiceIsSeen() throws {
+        let world = try World()
+        var random = Generator(seed: 2)
+        try world.send("bob", "hello", ["--to", "alice"])
+        let device = try world.device("alice-0")
+        let mail = device.mail
+        #expect(try world.read("alice-0", &random).first?["seen"] != .bool(true))
+        device.mail = mail
+        #expect(try world.read("alice-0", &random).first?["seen"] == .bool(true))
+        #expect(try world.texts("alice-0") == ["received hello"])
+    }
+
+    @Test func machineOnePassesOnWhatASenderWithoutTheListWrote() throws {
+        let world = try World()
+        var random = Generator(seed: 3)
+        let bob = try world.device("bob")
+        // Bob forgets Alice and knows only a card without a list.
+        try world.store(bob).transaction { transaction in
+            try transaction.connection.run("DELETE FROM device_list")
+            try transaction.connection.run("DELETE FROM device")
+            let alice = try world.device("alice").identity
+            try transaction.save(
+                Contact(name: "alice", id: alice.id, card: alice.card(issued: .now())))
+        }
+        #expect(try world.send("bob", "hello", ["--to", "alice"]) == ["alice"])
+        try world.settle(&random)
+        for name in ["alice", "alice-0", "alice-1"] {
+            #expect(try world.texts(name) == ["received hello"], "\(name)")
+        }
+    }
+
+    @Test func aRemovedDeviceGetsNothingMoreAndIsRefused() throws {
+        let world = try World()
+        var random = Generator(seed: 4)
+        let (alice, bob) = (try world.device("alice"), try world.device("bob"))
+        try world.send("alice", "first", ["--to", "bob"])
+        #expect(try world.device("bob-0").mail.count == 1)
+        // In the middle of a burst Bob removes the device, and Alice learns of it.
+        try world.send("bob-0", "before", ["--to", "alice"])
+        let list = try DeviceList([], after: world.lists["bob"]?.seq ?? 0, by: bob.identity)
+        try world.store(bob).transaction { _ = try $0.keep(list) }
+        try world.store(alice).transaction { transaction in
+            _ = try transaction.take(devices: list)
+        }
+        let later = try (0..<3).flatMap { number in
+            try world.send("alice", "later \(number)", ["--to", "bob"])
+        }
+        #expect(!later.contains("bob-0"))
+        let refused = try world.read("alice", &random, status: 12)
+        #expect(refused.contains { $0["type"]?.string == "error" })
+        #expect(try world.texts("alice").filter { $0.hasPrefix("received") } == [])
+        // Bob's first device refuses it too.
+        let items = SyncItem(
+            counter: 9, device: try world.device("bob-0").identity.device,
+            .contact(alice.identity.id, .blocked(true)))
+        bob.mail = [
+            String(
+                decoding: try Sealed.seal(
+                    body: SyncBody.body([items.record]), from: world.device("bob-0").identity,
+                    to: bob.identity.card(), time: .now()
+                ).record.serialized(), as: UTF8.self)
+        ]
+        try world.read("bob", &random, status: 12)
+        #expect(try world.store(bob).contact(id: alice.identity.id)?.isBlocked == false)
+    }
+
+    @Test func onlyAnOwnDeviceTellsWhatChanged() throws {
+        let world = try World()
+        var random = Generator(seed: 5)
+        let (alice, bob) = (try world.device("alice"), try world.device("bob"))
+        let item = SyncItem(
+            counter: 9, device: bob.identity.device,
+            .contact(bob.identity.id, .trust(.verified, key: nil)))
+        let body = SyncBody.body([item.record])
+        for device in ["alice", "alice-0"] {
+            let reader = try world.device(device)
+            reader.mail = [
+                String(
+                    decoding: try Sealed.seal(
+                        body: body, from: bob.identity, to: reader.identity.card(), time: .now()
+                    ).record.serialized(), as: UTF8.self)
+            ]
+            let records = try world.read(device, &random, status: 12)
+            #expect(records.first?["status"]?.integer == 12)
+        }
+        #expect(try world.store(alice).contact(id: bob.identity.id)?.trust == .trusted)
+    }
+
+    @Test func aFirstMessageOfADeviceBringsTheList() throws {
+        let world = try World()
+        var random = Generator(seed: 6)
+        let alice = try world.device("alice")
+        try world.store(alice).transaction { transaction in
+            try transaction.connection.run(
+                "DELETE FROM device_list WHERE peer = ?",
+                transaction.store.mark(try world.device("bob").identity.id))
+            try transaction.connection.run(
+                "DELETE FROM device WHERE peer = ?",
+                transaction.store.mark(try world.device("bob").identity.id))
+        }
+        try world.send("bob-0", "hello", ["--to", "alice"])
+        let record = try #require(try world.read("alice", &random).first)
+        #expect(try record["from"]?.string == world.device("bob").identity.id.description)
+        // She writes to the device now.
+        let mailboxes = try world.send("alice", "hi", ["--to", "bob"])
+        #expect(mailboxes.contains("bob-0"))
+    }
+}
