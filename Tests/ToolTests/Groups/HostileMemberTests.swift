@@ -83,7 +83,8 @@ import Testing
     @Test func c15EachAuthorKeepsTheNewestWaitingChanges() throws {
         let log = try makeLog()
         let group = StoredGroup(
-            number: 1, owner: me.id, log: log.log, state: log.log.fold(), places: [:])
+            number: 1, owner: me.id, device: me.id, log: log.log, state: log.log.fold(), places: [:]
+        )
         let first = try junk(3, in: log.group, by: me)
         let flood = try junk(9, in: log.group, by: mal)
         let strange = try junk(5, in: log.group, by: Sample.identity())
@@ -98,7 +99,8 @@ import Testing
     @Test func c15ManyEntriesTakeLittleWork() throws {
         let log = try makeLog()
         let group = StoredGroup(
-            number: 1, owner: me.id, log: log.log, state: log.log.fold(), places: [:])
+            number: 1, owner: me.id, device: me.id, log: log.log, state: log.log.fold(), places: [:]
+        )
         let stranger = Sample.identity()
         let entry = GroupChange.Entry(card: randomBytes(32))
         let joins = try (0..<100).map { _ in
@@ -151,7 +153,8 @@ import Testing
         let changes = log.log.changes
         let places = Dictionary(uniqueKeysWithValues: zip(changes.map(\.id), Int64(1)...))
         let group = StoredGroup(
-            number: 1, owner: alice.id, log: log.log, state: log.log.fold(), places: places)
+            number: 1, owner: alice.id, device: alice.id, log: log.log, state: log.log.fold(),
+            places: places)
         let told = changes.filter { $0.by == alice.id || $0.act.isJoin }
         let dues = GroupDues(
             group: group, time: .now(), notes: [:], told: told, toldPlaces: told.map { _ in 0 },
