@@ -103,7 +103,7 @@ package final class MeetingTable {
     }
 
     /// Prints a record for `send` that is no message of the meeting.
-    package func send(record: JSONObject) throws { try output.writeRecord(record) }
+    package func send(record: JSONObject) throws { try output.writeLine(record) }
 
     /// Returns the result of `body`. If it fails, the meeting is ended on both sides.
     package func endingIfFailed<T: ~Copyable>(_ body: () throws -> T) throws -> T {

@@ -103,7 +103,9 @@ struct AddCommand: Program {
         try table.send(keys.seal(added.card))
         for record in try welcome(added.device, store) { try table.send(record: record) }
         let state =
-            now ? "full" : "new for a day; to make it full: sotto device confirm --now"
+            now
+            ? "full"
+            : "new for a day; to make it full: sotto device confirm --now \(shellWord(added.device.name)) --send"
         options.note("\(added.device.name) is a device of yours, \(state)")
     }
 

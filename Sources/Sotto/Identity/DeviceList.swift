@@ -18,7 +18,7 @@ public enum DeviceListError: RecordError, Equatable {
 ///
 /// The first device has the identity itself, so that the list does not name it. Every other device is an identity of its own.
 /// Its card has the member `owner`, so that nobody can list the device of somebody else.
-public struct DeviceList: Sendable, Hashable {
+public struct DeviceList: Sendable {
     /// What a device may do.
     public enum State: String, Sendable {
         /// It gets new mail and the names of the owner's contacts. It is not trusted with the rest yet.
@@ -28,7 +28,7 @@ public struct DeviceList: Sendable, Hashable {
     }
 
     /// A device.
-    public struct Device: Sendable, Hashable {
+    public struct Device: Sendable {
         /// The device's own signed card, whose ``Card/owner`` is the owner of the list.
         public let card: Card
         /// The name that the owner chose, 1 to ``DeviceList/nameBytes`` bytes of UTF-8 that can be shown.
@@ -140,8 +140,20 @@ public struct DeviceList: Sendable, Hashable {
 
     /// Whether two lists of one owner have one number and different content. Somebody else has the owner's identity.
     public func isFork(of other: DeviceList) -> Bool {
-        owner == other.owner && seq == other.seq
-            && JSON.object(record).canonical() != JSON.object(other.record).canonical()
+        owner == other.owner && seq == other.seq && self != other
+    }
+}
+
+/// Two lists with one record are equal, in whatever order its members were read.
+extension DeviceList: Hashable {
+    public static func == (one: DeviceList, other: DeviceList) -> Bool {
+        one.owner == other.owner && one.seq == other.seq
+            && JSON.object(one.record).canonical() == JSON.object(other.record).canonical()
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(owner)
+        hasher.combine(seq)
     }
 }
 

@@ -104,7 +104,7 @@ extension StateTransaction {
             from != owner.id, message.group == nil, Envelope.isID(message.id),
             message.body.isTold, try person(ofDevice: from) == nil
         else { return .refused }
-        if try readableContact(id: from)?.isBlocked == true { return .taken }
+        // The first device had not blocked the sender when it took the message; all devices have the same messages.
         switch try known(message) {
         case .new:
             let number = try recordOpened(
@@ -326,7 +326,8 @@ extension StateTransaction {
     /// Makes a contact what the items about it say.
     private func applyDecisions(about id: KeyID, at time: Timestamp) throws {
         func decision(_ name: String) throws(StateError) -> SyncItem.Decision? {
-            guard case .contact(_, let decision)? = try item(about: "contact \(name) \(id)")?.change
+            let subject = SyncItem.subject(name, of: id)
+            guard case .contact(_, let decision)? = try item(about: subject)?.change
             else { return nil }
             return decision
         }

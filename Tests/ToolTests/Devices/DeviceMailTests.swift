@@ -201,7 +201,7 @@ import Testing
     }
 
     @Test func machineOnePassesOnWhatASenderWithoutTheListWrote() throws {
-        let world = try World()
+        let world = try World(bob: 0)
         var random = Generator(seed: 3)
         let bob = try world.device("bob")
         // Bob forgets Alice and knows only a card without a list.

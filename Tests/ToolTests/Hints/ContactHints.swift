@@ -120,7 +120,7 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
         HintCase(
-            "history: … saved; restore them: sotto history import …",
+            "history: … saved; restore them…: sotto history import …",
             situation: { world in
                 try world.must("decrypt", ["-q"], text: world.message("bob"))
                 return try world.run("history", ["export", "--backup", "-o", "state.age"])

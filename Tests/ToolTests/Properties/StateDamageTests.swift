@@ -238,9 +238,10 @@ import Testing
         #expect(Set(names) == Set(Self.tables.map(\.name)))
         return try Self.tables.flatMap { table in
             // These tables have no rowid.
-            let key = ["prekey", "group_member", "bundle", "reader", "profile", "news", "chat"]
-                .contains(
-                    table.name)
+            let key = [
+                "prekey", "group_member", "bundle", "reader", "profile", "news", "chat",
+                "device_list", "sync_value",
+            ].contains(table.name)
             let rows = try alice.state { connection throws(StateError) in
                 try connection.rows(
                     """
@@ -263,10 +264,11 @@ import Testing
             (condition, values) = ("kind = \(kind) AND id = ?2", ([], id))
         case .groupMember(let group, let mark):
             (condition, values) = ("mark = ?1 AND group_id = ?2", (mark, group))
-        case .bundle(let mark), .profile(let mark), .news(let mark):
+        case .bundle(let mark), .profile(let mark), .news(let mark), .deviceList(let mark):
             (condition, values) = ("peer = ?1", (mark, 0))
         case .chat(let mark): (condition, values) = ("mark = ?1", (mark, 0))
-        case .reader(let mark): (condition, values) = ("mark = ?1", (mark, 0))
+        case .reader(let mark), .syncValue(let mark):
+            (condition, values) = ("mark = ?1", (mark, 0))
         default: (condition, values) = ("rowid = ?2", ([], row.rowID))
         }
         try alice.state { connection throws(StateError) in

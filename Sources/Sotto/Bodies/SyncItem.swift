@@ -78,8 +78,13 @@ public struct SyncItem: Sendable, Hashable {
         case .conversation(let conversation, let setting):
             "conversation \(setting.name) "
                 + String(decoding: JSON.object(conversation).canonical(), as: UTF8.self)
-        case .contact(let id, let decision): "contact \(decision.subject) \(id)"
+        case .contact(let id, let decision): Self.subject(decision.subject, of: id)
         }
+    }
+
+    /// Returns the ``subject`` of the items with a kind of decision about a contact: `name`, `card`, `trust` or `blocked`.
+    package static func subject(_ decision: String, of contact: KeyID) -> String {
+        ["contact", decision, contact.description].joined(separator: " ")
     }
 
     /// Whether it counts in place of another item with the same ``subject``, whichever arrives first: the greater counter does.
