@@ -44,6 +44,18 @@ extension RecipientDirectory {
                     })
             })
     }
+
+    /// Returns the destination of what a device of a member of a group gets. That of an own device is found like that of other data
+    /// for it: the group has no card of the owner.
+    func destination(
+        of seat: GroupSeat, _ person: Correspondent, _ relays: ListedRelays,
+        _ transaction: StateTransaction
+    ) throws -> Destination {
+        guard person.isOwn, let device = try ownDevice(seat.device) else {
+            return try member(person, relays, transaction)
+        }
+        return try self.device(device.card, suite: nil, isShort: false, transaction)
+    }
 }
 
 extension RoutePlan {
