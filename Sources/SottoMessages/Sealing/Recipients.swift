@@ -299,7 +299,7 @@ package struct Recipients {
             return job
         }
         if message.body["type"]?.string == SyncBody.type {
-            // What the devices lack is added to the output of the run.
+            // The items for the devices are added to the output of the run.
             var job = job(message, ttl: ttl, to: [])
             job.isForOwnDevice = true
             return job
