@@ -115,7 +115,8 @@ private struct Row {
     var cells: [String] {
         [
             device.map { Table.cut($0.name, to: Table.nameWidth) } ?? "-",
-            device?.state.rawValue ?? (isPrivate ? "machine one, private" : "machine one"), id.short,
+            device?.state.rawValue ?? (isPrivate ? "machine one, private" : "machine one"),
+            id.short,
             device.map { String($0.added.description.prefix(10)) } ?? "-",
             isHere ? "this machine" : "",
         ]

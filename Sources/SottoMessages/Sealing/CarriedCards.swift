@@ -44,7 +44,7 @@ extension RecipientDirectory {
         } catch {
             throw error
         }
-        if try person == transaction.owner.id || ownDevice(person.description) != nil {
+        if try person == transaction.owner.id || ownDevice(person) != nil {
             return try transaction.cardForDevices(issued: .now()).record
         }
         // Another device than the first one cannot sign the card with the address.

@@ -129,7 +129,7 @@ extension Recipients {
     }
 
     /// Takes the places of a message in the sessions with its recipients.
-    private func plan(_ job: Job, _ transaction: StateTransaction?) throws -> PlannedMessage {
+    func plan(_ job: Job, _ transaction: StateTransaction?) throws -> PlannedMessage {
         let milliseconds =
             job.handedOver.map { $0.time.seconds * 1000 } ?? Timestamp.milliseconds()
         var bodies = try job.destinations.map { try job.body(to: $0, transaction) }

@@ -337,7 +337,7 @@ final class RecipientDirectory {
 
     private func handsOver(to person: Correspondent) throws -> Bool {
         guard try handsOver(), !person.isOwn, person.id != own, !usesPhrase else { return false }
-        return try ownDevice(person.id.description) == nil
+        return try ownDevice(person.id) == nil
     }
 
     private func route(
