@@ -89,8 +89,9 @@ extension Recipients {
 
     /// Returns the lines of the envelopes with what other devices of the owner lack.
     func dueLines(_ transaction: StateTransaction) throws -> [[UInt8]] {
-        guard let directory, !isHandedOn, try transaction.hasOtherDevices() else { return [] }
+        guard let directory, !isHandedOn else { return [] }
         var lines = try handedOverLines(directory, transaction)
+        guard try transaction.hasOtherDevices() else { return lines }
         for device in try transaction.otherDevices() {
             for _ in 0..<Self.mostBodies {
                 guard let due = try transaction.dueItems(for: device) else { break }

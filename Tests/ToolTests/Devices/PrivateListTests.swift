@@ -35,8 +35,6 @@ import Testing
             #expect(try transaction.cardForDevices(issued: now).devices == list)
             #expect(try transaction.handsOver() == false)
         }
-        let card = try IdentityStore.ownCard(of: People.bob, issued: now, lockTimeout: 5)
-        #expect(card.devices == nil)
     }
 
     /// A contact who had the public list sees a removal, takes the card each time, and later the public list again.
@@ -58,10 +56,8 @@ import Testing
         #expect(hidden.shown == list.seq + 1 && hidden.seq == list.seq + 2)
         #expect(try taken() == .kept(before: list))
         #expect(try bob.preview { try $0.devices(of: People.alice.id) }?.devices.isEmpty == true)
-        #expect(
-            try bob.preview { try $0.person(ofRemovedDevice: Self.laptop.id) } == nil
-                && bob.preview { try $0.person(ofRemovedDevice: Self.laptop.device) }
-                    == People.alice.id)
+        let person = try bob.preview { try $0.person(ofRemovedDevice: Self.laptop.device) }
+        #expect(person == People.alice.id)
         // A change of the private list changes nothing for contacts.
         let changed = try alice.transaction { try $0.sign(devices: [], at: now) }
         #expect(changed.shown == hidden.shown && changed.seq == hidden.seq + 1)
@@ -276,7 +272,8 @@ import Testing
         #expect(marked.text.contains("[not sent yet]"), "\(marked.text)")
         #expect(try texts(bob, "bob", machines) == [])
         _ = try machines.read(first, "alice")
-        #expect(try history(first, "alice", of: "bob", machines).last?["status"] == .string("unsent"))
+        let taken = try history(first, "alice", of: "bob", machines)
+        #expect(taken.last?["status"]?.string == "unsent", "\(taken)")
         // Machine one sends it once, as its own.
         try sync(first, "alice", machines)
         let mail = try machines.read(bob, "bob")
@@ -318,12 +315,14 @@ import Testing
         func isUnread(_ home: Home, _ name: String) throws -> Bool {
             try home.run("history", ["unread"] + machines.identity(name)).status == 0
         }
-        #expect(try isUnread(first, "alice") && isUnread(second, "laptop"))
+        #expect(try isUnread(first, "alice"))
+        #expect(try isUnread(second, "laptop"))
         let read = try second.run("history", ["read", "bob"] + machines.identity("laptop"))
         #expect(read.status == 0, "\(read.stderr)")
         try sync(second, "laptop", machines)
         _ = try machines.read(first, "alice")
-        #expect(try !isUnread(first, "alice") && !isUnread(second, "laptop"))
+        #expect(try !isUnread(first, "alice"))
+        #expect(try !isUnread(second, "laptop"))
     }
 
     @Test func aPublicListBecomesPrivateAndPublicAgain() throws {
