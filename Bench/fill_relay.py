@@ -31,3 +31,5 @@ else:
     for _ in range(count - len(names)):
         with open(os.path.join(folder, os.urandom(32).hex()), "wb") as file:
             file.write(blob)
+# Else the kernel writes during the measurement.
+os.sync()

@@ -20,7 +20,8 @@ struct Bars {
         self.groups = groups
         let logarithms = groups.flatMap { $0.rows.map { log2($0.ratio) } }
         octaves =
-            min(-1, Int((logarithms.min() ?? 0).rounded(.down)))...max(
+            min(
+                -1, Int((logarithms.min() ?? 0).rounded(.down)))...max(
                 1, Int((logarithms.max() ?? 0).rounded(.up)))
     }
 
@@ -55,13 +56,15 @@ struct Bars {
     /// Draws the powers of 2, as many as have room for their labels, and the peer's line.
     private func scale(_ drawing: inout Drawing, from top: Double, to bottom: Double) {
         let wide = (Self.bars.to - Self.bars.from) / Double(octaves.count - 1)
-        let step = [1, 2, 3, 4, 6, 8].first { wide * Double($0) >= 34 } ?? 12
+        func label(_ octave: Int) -> String {
+            (octave < 0 ? "1/" : "") + grouped(exp2(Double(abs(octave)))) + "×"
+        }
+        let room = (octaves.map { Drawing.width(of: label($0)) }.max() ?? 0) + 8
+        let step = [1, 2, 3, 4, 6, 8].first { wide * Double($0) >= room } ?? 12
         for octave in octaves where octave % step == 0 {
             let place = x(exp2(Double(octave)))
-            let label =
-                octave < 0 ? "1/\(grouped(exp2(Double(-octave))))" : grouped(exp2(Double(octave)))
             drawing.write(
-                label + "×", x: place, y: top + 12, room: wide * Double(step), anchor: .middle,
+                label(octave), x: place, y: top + 12, room: wide * Double(step), anchor: .middle,
                 style: .quiet)
             if octave != 0 { drawing.line((place, top + 20), (place, bottom), "grid") }
         }

@@ -21,12 +21,13 @@ func grouped(_ value: Double) -> String {
     return String(text.reversed())
 }
 
-/// Returns a number with three digits, or as a whole number from 100 on.
+/// Returns a number with three digits, or as a whole number from 100 on, or with three decimals below 0.1.
 func figure(_ value: Double) -> String {
     switch abs(value) {
     case 99.95...: grouped(value)
     case 9.995...: decimal(value, places: 1)
-    default: decimal(value, places: 2)
+    case 0.0995...: decimal(value, places: 2)
+    default: decimal(value, places: 3)
     }
 }
 

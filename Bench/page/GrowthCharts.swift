@@ -34,7 +34,7 @@ struct GrowthCharts {
         drawing.write(
             subject.title, x: left, y: top + 14, room: Self.width, style: .group)
         let scales = Scales(
-            subject, x: (left + Self.axis)...(left + Self.width - 16),
+            subject, x: (left + Self.axis)...(left + Self.width - 32),
             y: (top + 28)...(top + 28 + Self.plotHeight - 6))
         axes(scales, &drawing, left: left)
         for (place, line) in subject.lines.enumerated() {

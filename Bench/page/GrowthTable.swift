@@ -6,13 +6,14 @@ struct GrowthTable {
     var lines: [String] {
         results.subjects.flatMap { subject -> [String] in
             let sizes = subject.sizes
-            let head = right(subject.title, 34) + sizes.map { left(grouped($0), 11) }.joined()
+            let head = right(subject.title, 34) + sizes.map { " " + left(grouped($0), 10) }.joined()
             return ["  " + head]
                 + subject.lines.map { line in
                     let times = sizes.map { size in
                         line.points.last { $0.size == size }.map { time($0.seconds) } ?? "-"
                     }
-                    return "    " + right(line.label, 32) + times.map { left($0, 11) }.joined()
+                    return "    " + right(line.label, 32)
+                        + times.map { " " + left($0, 10) }.joined()
                         + "   " + verdict(line)
                 }
         }
@@ -21,7 +22,8 @@ struct GrowthTable {
     private func verdict(_ line: Results.Line) -> String {
         let goal = "goal \(figure(line.goal))"
         guard let fit = Fit(line.points) else { return "one size only (\(goal))" }
-        return "exponent \(left(fit.text, 5))   \(goal): \(fit.reaches(line.goal) ? "ok" : "MISSED")"
+        let result = fit.reaches(line.goal) ? "ok" : "MISSED"
+        return "exponent \(left(fit.text, 5))   \(goal): \(result)"
     }
 
     /// Returns the text with spaces after it, up to this many characters.

@@ -21,8 +21,7 @@ struct Picture {
         if !results.subjects.isEmpty {
             y = heading(
                 "How cost grows",
-                "The time of a command over the number of things, both on logarithmic scales. "
-                    + "At an exponent of 1, double the things take double the time.",
+                "The time of a command over the number of things, and its exponent: at 0 it stays, at 1 it is proportional.",
                 &drawing, y)
             y = GrowthCharts(subjects: results.subjects).draw(&drawing, y) + 12
         }

@@ -46,11 +46,12 @@ struct Results {
     private(set) var groups: [Group] = []
     private(set) var subjects: [Subject] = []
 
-    /// Adds a line. Throws ``LineError`` for another form, and for a number that is not above zero.
+    /// Adds a line. Throws ``LineError`` for another form, and for a number below 0.000001 or above 10¹²,
+    /// so that every figure and ratio can be printed.
     mutating func add(_ line: String) throws(LineError) {
         let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
         func number(_ place: Int) throws(LineError) -> Double {
-            guard let value = Double(fields[place]), value > 0, value.isFinite else {
+            guard let value = Double(fields[place]), (1e-6...1e12).contains(value) else {
                 throw LineError(line: line)
             }
             return value
