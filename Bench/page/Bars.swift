@@ -6,7 +6,7 @@ struct Bars {
 
     private static let rowHeight = 20.0
     private static let groupHeight = 30.0
-    /// Where the columns are: our figure ends, the bars begin and end, the ratio ends, the peer's figure ends, its name begins.
+    /// The columns: our figure ends, the bars begin and end, the ratio ends, the peer's figure ends, its name begins.
     private static let ours = 340.0
     private static let bars = (from: 350.0, to: 590.0)
     private static let ratio = 646.0
@@ -53,7 +53,7 @@ struct Bars {
         return end
     }
 
-    /// Draws the powers of 2, as many as have room for their labels, and the peer's line.
+    /// Draws those powers of 2 whose labels have room, and the line of the peer.
     private func scale(_ drawing: inout Drawing, from top: Double, to bottom: Double) {
         let wide = (Self.bars.to - Self.bars.from) / Double(octaves.count - 1)
         func label(_ octave: Int) -> String {

@@ -9,7 +9,7 @@ import Glibc
 /// | `row` | group, label, our figure, unit, the peer's name, its figure. A unit with a slash is a rate, others are times |
 /// | `growth` | subject, label, the goal of the exponent, size, seconds |
 struct Results {
-    /// A figure of ours, and a peer's.
+    /// Our figure, and that of a peer.
     struct Row {
         let label: String
         let ours: Double

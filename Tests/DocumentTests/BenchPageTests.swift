@@ -152,7 +152,7 @@ struct BenchPageTests {
         _ = try Self.texts(of: Self.picture(results, foot: long))
     }
 
-    @Test("draws nothing for no results, and refuses what is none")
+    @Test("draws an empty picture without results, and refuses other lines")
     func refusals() throws {
         #expect(try Self.picture("").contains("the foot"))
         for line in [
