@@ -344,8 +344,12 @@ let package = Package(
             ], swiftSettings: strict),
         .target(
             name: "benchmarks",
-            dependencies: ["group-bench", "history-bench", "ratchet-bench", "relay-load"],
+            dependencies: [
+                "bench-page", "group-bench", "history-bench", "ratchet-bench", "relay-load",
+            ],
             path: "Bench/benchmarks", swiftSettings: strict),
+        // The picture of the results of `make bench`, and the exponents of its part growth; not installed.
+        .executableTarget(name: "bench-page", path: "Bench/page", swiftSettings: strict),
         // A load generator for `make bench`; not installed.
         .executableTarget(
             name: "relay-load",
@@ -469,8 +473,9 @@ let package = Package(
                 "recv",
                 "relay",
                 "sotto",
+                "bench-page",
             ],
-            swiftSettings: strict),
+            exclude: ["Pictures"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
