@@ -160,6 +160,7 @@ public final class IdentityStore: Sendable {
         CREATE INDEX message_arrived ON message(arrived) WHERE arrived IS NOT NULL;
         CREATE INDEX message_changed ON message(changed) WHERE changed IS NOT NULL;
         CREATE INDEX message_expires ON message(expires) WHERE expires IS NOT NULL;
+        CREATE INDEX message_waiting ON message(number) WHERE state = -1;
         CREATE TABLE event (
             target INTEGER NOT NULL, author INTEGER NOT NULL, message INTEGER NOT NULL,
             PRIMARY KEY (target, author, message)

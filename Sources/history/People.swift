@@ -118,7 +118,8 @@ extension MessageView {
         case .read where entry.readerCount == nil: marks.append("read")
         case .failed: marks.append("not accepted by the relay")
         case .handedOn: marks.append("handed on")
-        case .new, .stored, .delivered, .read, .claimed, .deleted, .expired, .damaged: break
+        case .waiting, .new, .stored, .delivered, .read, .claimed, .deleted, .expired, .damaged:
+            break
         }
         return marks
     }

@@ -312,7 +312,7 @@ extension HistoryEntry {
     /// Adds what is known of the message.
     fileprivate func addStatus(to record: inout JSONObject) {
         switch state {
-        case .new, .claimed: break
+        case .waiting, .new, .claimed: break
         case .handedOn, .stored, .delivered, .read, .failed:
             record["status"] = state.status.map { .string($0) }
         case .deleted: record["deleted"] = .bool(true)

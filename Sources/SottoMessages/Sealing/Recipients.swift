@@ -156,6 +156,9 @@ package struct Recipients {
         /// Whether the message is for another device of the owner, or asks for what they lack.
         var isForOwnDevice = false
 
+        /// The id and the time of a message that another device of the owner wrote, which is in the history; `nil` for another one.
+        var handedOver: (id: String, time: Timestamp)?
+
         /// Returns the upload of the message's blob for a recipient, and sets its place in the body; `nil` without one.
         func upload(
             to destination: Destination, _ body: inout JSONObject
@@ -199,7 +202,7 @@ package struct Recipients {
         func body(
             to destination: Destination, _ transaction: StateTransaction?
         ) throws(StateError) -> JSONObject {
-            guard let transaction, isRecorded, let peer = destination.id else {
+            guard let transaction, isRecorded, handedOver == nil, let peer = destination.id else {
                 return message.body
             }
             return StateTransaction.limited(
@@ -284,6 +287,7 @@ package struct Recipients {
         }
         if let name = try group(of: message) {
             guard !message.isOfCall else { throw Failure.groupCall }
+            guard try !directory.handsOver() else { throw StateError.privateDevices.failure }
             guard !ttl.isShortTTL else {
                 throw Failure(
                     .usage,
@@ -357,7 +361,23 @@ package struct Recipients {
                 .malformed, "the record names no recipient",
                 hint: "write messages with sotto compose, or name the recipient: --to CARD")
         }
-        return job(message, ttl: ttl, to: destinations)
+        return try handingOver(job(message, ttl: ttl, to: destinations))
+    }
+
+    /// Returns a message without the recipients that it does not reach through machine one, which may run much later: a signal is
+    /// dropped. Throws a failure with status 64 for a message that cannot wait, and for one about this device alone.
+    private func handingOver(_ job: Job) throws -> Job {
+        guard job.destinations.contains(where: \.isHandedOver) else { return job }
+        switch job.message.body["type"]?.string {
+        case "typing", "presence":
+            return self.job(
+                job.message, ttl: job.ttl, to: job.destinations.filter { !$0.isHandedOver })
+        default:
+            guard job.isRecorded, job.message.body.isHandedOver else {
+                throw StateError.privateDevices.failure
+            }
+            return job
+        }
     }
 
     /// Returns the name or id of the group that a message is for, or `nil`.

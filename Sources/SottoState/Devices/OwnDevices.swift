@@ -221,8 +221,9 @@ extension StateTransaction {
         try forgetTold()
     }
 
-    /// Returns whether an own device lacks an item.
+    /// Returns whether an own device lacks an item, or waits for this one to send a message.
     public func hasDueItems() throws(StateError) -> Bool {
+        if try !handedOver().isEmpty { return true }
         for device in try otherDevices() where try dueItems(for: device) != nil { return true }
         return false
     }
@@ -271,9 +272,10 @@ extension StateTransaction {
         guard let entry, !entry.isGone, let counter = record["counter"]?.integer,
             let received = entry.received ?? entry.time
         else { return nil }
-        return SyncItem(
-            counter: counter, device: owner.device,
-            .message(entry.record, isSent: entry.direction == .sent, received: received)
-        ).record
+        let change: SyncItem.Change =
+            entry.state == .waiting
+            ? .unsent(entry.record, received: received)
+            : .message(entry.record, isSent: entry.direction == .sent, received: received)
+        return SyncItem(counter: counter, device: owner.device, change).record
     }
 }

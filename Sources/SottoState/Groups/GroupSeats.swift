@@ -46,7 +46,7 @@ extension StateTransaction {
     func writeDevices(
         in group: StoredGroup, at time: Timestamp
     ) throws(StateError) -> StoredGroup {
-        guard owner.owner == nil, let list = try devices(of: owner.id), group.rank > .nobody,
+        guard owner.owner == nil, let list = try shownDevices(), group.rank > .nobody,
             !group.isDoubtful, list.supersedes(group.log.devices(of: owner.id))
         else { return group }
         do {

@@ -8,8 +8,8 @@ import SottoDatabase
 public enum Departure: Sendable, Equatable {
     /// An envelope of the message waits in the outbox.
     case queued
-    /// No envelope of the message reached the outbox, or of a message to a group not all of them. `isRecent` tells that the message is less than a minute old, so that it can
-    /// still be on its way.
+    /// No envelope of the message reached the outbox, or of a message to a group not all of them. `isRecent` tells that it can still be
+    /// on its way: the message is less than a minute old, or the first device has not sent it yet.
     case unsent(isRecent: Bool)
     /// The message was sent again, in an envelope that was handed on.
     case handedOn
@@ -129,6 +129,7 @@ extension StateTransaction {
         _ people: inout [GroupID: [KeyID]],
         at now: Timestamp
     ) throws(StateError) -> Departure? {
+        if entry.state == .waiting { return .unsent(isRecent: true) }
         let ids = try envelopeIDs(of: entry, &people)
         if ids.contains(where: { reached[$0] == .waiting }) { return .queued }
         if entry.conversation.group == nil, let id = entry.id {

@@ -53,6 +53,8 @@ struct HintTests {
             "needs two lists with one number; DeviceDecisionTests make them",
         "recv: note: … is a full device now; to tell your contacts and machines: sotto device announce… --send":
             "needs a device of a day; aDeviceIsFullAfterADay settles one",
+        "to publish your card: sotto keygen public… --send":
+            "needs a second machine; PrivateListTests change the list",
         "if it is yours: sotto device confirm --now … --send":
             "needs a second machine; PairingTests run it",
         "device list": "the name of a stored fact",
