@@ -112,7 +112,7 @@ struct RepeatCommand: Program {
             if case .partly? = ways[entry.number] { true } else { false }
         }
         guard entries.contains(where: isPartly) else { return entries }
-        let found = try history.store.preview { transaction in
+        let found = try history.store.transaction { transaction in
             try transaction.readableGroup(group).map {
                 (isDoubtful: $0.isDoubtful, owed: try transaction.owedBodies(in: $0))
             }

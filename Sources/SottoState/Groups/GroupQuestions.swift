@@ -49,7 +49,9 @@ extension GroupDues {
             let lacks = note.missing.contains { !group.log.contains($0) }
             if lacks || messageRequests[note.id]?.isEmpty == false { people.insert(note.id) }
         }
-        let asked = people.map { note(of: $0) }.filter { !mayAsk($0) && $0.asked > 0 }
+        let asked = people.map { note(of: $0) }.filter { note in
+            note.asked > 0 && time.seconds - note.asked < Self.askAgain(after: note.asks)
+        }
         guard let last = asked.map(\.asked).max(),
             let again = asked.map({ $0.asked + Self.askAgain(after: $0.asks) }).min()
         else { return nil }

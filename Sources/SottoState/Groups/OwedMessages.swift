@@ -37,7 +37,8 @@ extension StateTransaction {
     }
 
     /// Returns the bodies with the messages that members lack, for these members, and the ids of the messages in them. A doubtful
-    /// group has none. A message that is deleted after some time is in no such body.
+    /// group has none. A message that is deleted after some time is in no such body. What is in an envelope that did not reach the
+    /// outbox within a minute is owed again from now on.
     package func owedBodies(
         in group: StoredGroup, at time: Timestamp = .now()
     ) throws(StateError) -> (bodies: [(to: KeyID, body: GroupBody)], ids: Set<String>) {
@@ -45,7 +46,7 @@ extension StateTransaction {
         var ids: Set<String> = []
         guard group.rank > .nobody, !group.isDoubtful else { return (bodies, ids) }
         let notes = try settleTellings(
-            of: group, olderThan: Departure.recent, isPreview: true, at: time)
+            of: group, olderThan: Departure.recent, isPreview: false, at: time)
         for seat in group.seats {
             guard var note = notes[seat.device],
                 try mayGet(seat.member, notes[seat.member], in: group)

@@ -81,6 +81,7 @@ extension IdentityStore {
         let open = entries.filter { $0.direction == .sent && $0.state.hasNoOutcome }
         let toGroups = entries.filter {
             $0.direction == .sent && $0.conversation.group != nil && !$0.isGone && !$0.isRepeat
+                && now.seconds - ($0.received?.seconds ?? .min / 2) < Departure.lifetime
         }
         guard !open.isEmpty || !toGroups.isEmpty else { return [:] }
         // The outbox is read before the state: a collected outcome is in the state before it is deleted from the outbox.
