@@ -213,7 +213,7 @@ public final class IdentityStore: Sendable {
         CREATE TABLE telling (
             group_id INTEGER NOT NULL, envelope INTEGER NOT NULL, member BLOB NOT NULL,
             made INTEGER NOT NULL, told INTEGER NOT NULL, undoes INTEGER NOT NULL,
-            PRIMARY KEY (group_id, envelope)
+            owed BLOB NOT NULL, PRIMARY KEY (group_id, envelope)
         ) WITHOUT ROWID;
         CREATE TABLE own_chain (
             group_id INTEGER PRIMARY KEY, serial INTEGER NOT NULL, made INTEGER NOT NULL,

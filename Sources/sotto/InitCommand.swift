@@ -125,7 +125,14 @@ struct InitCommand: Program {
                             "sotto contact repair --send",
                             "tell your contacts, after you have them again"
                         )
-                    ])
+                    ]
+                        + (isImported
+                            ? [
+                                (
+                                    "sotto group sync --send",
+                                    "then ask the members of your groups what the backup lacks"
+                                )
+                            ] : []))
                     + [("sotto read", "receive messages, and see what could not be opened")])
             if status != 0 { throw Failure.ended(status, "send") }
         case .sent(let status):

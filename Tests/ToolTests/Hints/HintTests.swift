@@ -91,6 +91,12 @@ struct HintTests {
             "needs a second machine",
         "sotto device confirm --now … --send": "needs a second machine; PairingTests run it",
         "show how to add one: sotto device add --help": "DocumentTests run all helps",
+        "… … nothing until another member confirms the group; to ask: sotto group sync … --send":
+            "needs a restored group of three; theFirstWhoConfirmsIsOwedTheMessages runs the command",
+        "no other member confirmed … since it was restored; to ask: sotto group sync … --send":
+            "needs a restored group of three; theFirstWhoConfirmsIsOwedTheMessages runs the command",
+        "to send it: sotto history repeat … --send":
+            "needs a message that is a minute old; aMemberWithAnUnlistedRelayGetsTheMessagesLater runs it",
         "qr drew no code": "an error message",
         "sotto relay": "the name in a certificate",
         "sotto bridge open …": "the beginning of the line about an attached file",
@@ -243,6 +249,8 @@ struct HintTests {
             "the line about a lost state; LostStateTests expect the whole command",
         "sotto contact repair --send":
             "printed by sotto init --recover; LostStateTests tell the contacts",
+        "sotto group sync --send":
+            "printed by sotto init --recover; RestoredGroupTests ask the members",
         "sotto read": "printed by sotto init --recover; VerbTests run it",
         "  sotto history import state.age":
             "printed by sotto init --recover, with a name to fill in",
