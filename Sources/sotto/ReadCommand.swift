@@ -66,10 +66,11 @@ struct ReadCommand: Program {
         let failed = isUsual ? 0 : received.status
         // Without envelopes recv can have fetched files about groups.
         guard failed == 0 || !received.output.isEmpty else { return (failed, false) }
+        let input = isOther ? [] : received.output
         // A message that cannot be decrypted is reported by decrypt, and hides no other one.
         var decrypt = identity.run(
             .decrypt, ["--events", form.isText ? "--text" : "--json"] + notes,
-            input: received.output)
+            input: input)
         decrypt.showsOutput = true
         let opened = try decrypt.run().status
         return (opened > 1 ? opened : failed, opened == 0)
