@@ -97,7 +97,7 @@ struct AcceptCommand: Program {
             return try transaction.introduce(account, as: name ?? given.id.description)
         }
         switch outcome {
-        case .added(let contact): try finish(contact, isNew: true, open)
+        case .added(let contact, _): try finish(contact, isNew: true, open)
         case .completed(let contact), .known(let contact), .outdated(let contact),
             .changed(let contact, _):
             if let name, name != contact.name { options.note("the name remains \(contact.name)") }
@@ -121,8 +121,11 @@ struct AcceptCommand: Program {
             return try transaction.introduce(
                 card, as: name(transaction), accounts: open.book.accounts)
         }
-        if case .changed(let contact, let replaced) = outcome {
+        switch outcome {
+        case .changed(let contact, let replaced):
             throw Failure.changedKey(of: contact, replaced: replaced)
+        case .added(_, let others): others.forEach { options.note($0.keptKeyNote) }
+        case .completed, .known, .outdated: break
         }
     }
 
