@@ -17,7 +17,7 @@ struct AcceptCommand: Program {
             """,
         discussion: """
             The contact has the card that the sender's messages carry, so that an answer needs nothing else. The messages \
-            leave the list after decrypt has opened them. For a contact, they are printed again. A Whisper2 account whose keys \
+            leave the list after decrypt has opened them; sotto read opens them too. For a contact, they are printed again. A Whisper2 account whose keys \
             are not known needs its URL or scanned code in place of the card; its default name is the WhisperID.
             """)
 
@@ -173,9 +173,13 @@ struct AcceptCommand: Program {
             throw Failure(.no, options.quiet ? "" : "no message of \(contact.name) waits")
         }
         if Terminal.isTerminal(1) {
-            options.note(
-                "\(counted(envelopes.count, "message")) to read: sotto contact accept \(name) | \(opener(of: envelopes))"
-            )
+            // sotto read opens them with decrypt.
+            let opener = opener(of: envelopes)
+            let readingCommand =
+                opener == "sotto decrypt"
+                ? "sotto read\(options.identity.identityOption) \(name)"
+                : "sotto contact accept \(name) | \(opener)"
+            options.note("\(counted(envelopes.count, "message")) to read: \(readingCommand)")
         } else {
             try print(envelopes: envelopes)
         }

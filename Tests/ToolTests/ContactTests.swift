@@ -841,7 +841,7 @@ struct ContactTests {
         _ = try open(send("carol", "one"))
         let session = try TerminalSession(
             home.command("contact", ["accept", "carol.card", "-i", "alice.key"]))
-        try session.expect("1 message to read: sotto contact accept carol | sotto decrypt")
+        try session.expect("1 message to read: sotto read -i alice.key carol")
         let run = try session.finish()
         #expect(run.status == 0 && !run.text.contains("envelope"))
     }

@@ -117,6 +117,46 @@ import Testing
         #expect(try world.paste("sotto read -q").status == 1)
     }
 
+    /// The messages of a stranger are counted each time, and are shown after the sender was accepted.
+    @Test func readShowsTheMessagesOfAnAcceptedSender() throws {
+        try front.must("sotto read -q > /dev/null")
+        try world.home.makePerson("dave")
+        try world.must("dave", "contact", ["add", "alice.card"])
+        try front.must("echo one | sotto encrypt -q --to alice | sotto send -q", as: "dave")
+        try front.must("echo two | sotto encrypt -q --to alice | sotto send -q", as: "dave")
+        let first = try front.onTerminal("sotto", ["read"])
+        #expect(first.status == 1, "\(first.text)")
+        for _ in 1...2 {
+            let waits = try front.onTerminal("sotto", ["read"])
+            #expect(waits.status == 1, "\(waits.text)")
+            #expect(
+                waits.text.contains("a message request waits: sotto contact requests"),
+                "\(waits.text)")
+            #expect(!waits.text.contains("one"), "\(waits.text)")
+        }
+        #expect(try !world.paste("sotto read -q").stderr.contains("waits"))
+        let accepted = try front.onTerminal("contact", ["accept", "dave.card"])
+        #expect(accepted.text.contains("2 messages to read: sotto read dave"), "\(accepted.text)")
+        let shown = try front.onTerminal("sotto", ["read"])
+        #expect(shown.status == 0, "\(shown.text)")
+        #expect(shown.text.contains("one") && shown.text.contains("two"), "\(shown.text)")
+        #expect(!shown.text.contains("waits"), "\(shown.text)")
+        #expect(try world.must("history", ["--text", "dave"]).contains("two"))
+        #expect(try front.onTerminal("sotto", ["read"]).status == 1)
+    }
+
+    /// The relay need not be reached to read them.
+    @Test func readShowsAcceptedMessagesWithoutTheRelay() throws {
+        try front.must("sotto read -q > /dev/null")
+        try world.home.makePerson("dave")
+        try world.must("dave", "contact", ["add", "alice.card"])
+        try front.must("echo one | sotto encrypt -q --to alice | sotto send -q", as: "dave")
+        #expect(try world.paste("sotto read -q").status == 1)
+        try world.must("contact", ["accept", "-q", "dave.card"])
+        let down = try world.paste("SOTTO_RELAY=tcp://127.0.0.1:1 sotto read --text")
+        #expect(down.status == 69 && down.text.contains("one"), "\(down.text)\(down.stderr)")
+    }
+
     /// Events of a group are shown, and are not unread messages.
     @Test func readShowsWhatHappenedInGroups() throws {
         func bob(_ command: String) throws {
