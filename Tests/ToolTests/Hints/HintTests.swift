@@ -243,6 +243,8 @@ struct HintTests {
         "sotto contact repair --send":
             "printed by sotto init --recover; LostStateTests tell the contacts",
         "sotto read": "printed by sotto init --recover; VerbTests run it",
+        "sotto: note: your identity is …, and its card is not published yet; to see what is missing: sotto whoami":
+            "printed after Ctrl-C; anInterruptedInitNamesTheNextStep runs it",
         "  sotto history import state.age":
             "printed by sotto init --recover, with a name to fill in",
         "  sotto history import …": "printed by sotto init --recover after an import that failed",
