@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SottoBytes
 import TestSupport
 import Testing
@@ -95,6 +96,40 @@ import Testing
         #expect(run.status == 75, "\(run.stderr)")
         // Both files and their messages.
         #expect(try front.must("sotto send --list --json").lines.count == 4)
+    }
+
+    /// A relay that does not answer keeps send waiting.
+    @Test func anInterruptedMessageWaitsInTheOutbox() throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                _ = bind(listener, address, size)
+                _ = listen(listener, 8)
+                _ = getsockname(listener, address, &size)
+            }
+        }
+        var environment = world.environment("alice")
+        environment["SOTTO_RELAY"] = "tcp://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
+        let session = try TerminalSession(
+            world.home.command(
+                "sotto", ["say", "--attach", "photo.txt", "bob", "later"], environment: environment),
+            columns: 200)
+        func waits() throws -> Bool { try world.run("send", ["--list", "--json"]).lines.count > 0 }
+        var tries = 0
+        while try tries < 10_000 && !waits() { tries += 1 }
+        try session.type("\u{3}")
+        let run = try session.finish()
+        #expect(run.wasKilled == SIGINT, "\(run.text)")
+        #expect(
+            run.text.contains("waits in the outbox, and the next send delivers it"), "\(run.text)")
+        #expect(try waits())
+        try front.must("sotto send")
+        #expect(try received(by: "bob").contains("later"))
     }
 
     // MARK: read

@@ -242,6 +242,8 @@ struct HintTests {
             "the line about a lost state; LostStateTests expect the whole command",
         "sotto contact repair --send":
             "printed by sotto init --recover; LostStateTests tell the contacts",
+        "sotto: note: what was encrypted waits in the outbox, and the next send delivers it; to see it: sotto send --list":
+            "printed after Ctrl-C; anInterruptedMessageWaitsInTheOutbox runs it",
         "sotto read": "printed by sotto init --recover; VerbTests run it",
         "sotto: note: your identity is …, and its card is not published yet; to see what is missing: sotto whoami":
             "printed after Ctrl-C; anInterruptedInitNamesTheNextStep runs it",
