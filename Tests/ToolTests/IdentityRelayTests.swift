@@ -169,7 +169,7 @@ struct IdentityRelayTests {
             guard status != 0 else { continue }
             #expect(run.stderr.contains("32763 bytes of JSON"), "\(run.stderr)")
             #expect(
-                run.stderr.contains("with --attach FILE, and with --stateless also --blob FILE.blob"),
+                run.stderr.contains("--attach FILE, and with --stateless also --blob FILE.blob"),
                 "\(run.stderr)")
         }
         // The hint works when pasted.
