@@ -198,7 +198,7 @@ let package = Package(
         .target(name: "CWordlists", exclude: ["lists"]),
         .target(name: "CConfusables"),
         .target(
-            name: "SottoBytes", dependencies: ["CSodium"], swiftSettings: core,
+            name: "SottoBytes", dependencies: ["CSodium", "CWordlists"], swiftSettings: core,
             linkerSettings: sodium),
         .target(
             name: "SottoPadding", dependencies: ["CSodium", "SottoBytes"], swiftSettings: core),

@@ -251,7 +251,11 @@ struct HintTests {
             "printed by sotto init --recover; LostStateTests tell the contacts",
         "sotto group sync --send":
             "printed by sotto init --recover; RestoredGroupTests ask the members",
+        "sotto: note: what was encrypted waits in the outbox, and the next send delivers it; to see it: sotto send --list":
+            "printed after Ctrl-C; anInterruptedMessageWaitsInTheOutbox runs it",
         "sotto read": "printed by sotto init --recover; VerbTests run it",
+        "sotto: note: your identity is …, and its card is not published yet; to see what is missing: sotto whoami":
+            "printed after Ctrl-C; anInterruptedInitNamesTheNextStep runs it",
         "  sotto history import state.age":
             "printed by sotto init --recover, with a name to fill in",
         "  sotto history import …": "printed by sotto init --recover after an import that failed",
