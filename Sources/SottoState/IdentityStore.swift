@@ -12,7 +12,7 @@ public final class IdentityStore: Sendable {
     let key: SecretBytes
     let lookupKey: SecretBytes
     /// The directory of the file.
-    let directory: StateDirectory
+    package let directory: StateDirectory
     /// The rows that could not be read.
     let damage: DamageLog
     /// Returns the queue of the outbox for what waits in a queue for a contact whose later card names a relay, or `nil` if it
