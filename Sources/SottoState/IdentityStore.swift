@@ -109,7 +109,7 @@ public final class IdentityStore: Sendable {
         ) WITHOUT ROWID;
         CREATE TABLE sync_sent (
             envelope INTEGER PRIMARY KEY, device BLOB NOT NULL, first INTEGER NOT NULL,
-            day INTEGER NOT NULL
+            made INTEGER NOT NULL
         );
         CREATE TABLE sync_ahead (
             mark INTEGER PRIMARY KEY, action INTEGER NOT NULL, time INTEGER NOT NULL

@@ -90,6 +90,7 @@ extension Recipients {
     /// Returns the lines of the envelopes with what other devices of the owner lack.
     func dueLines(_ transaction: StateTransaction) throws -> [[UInt8]] {
         guard let directory, !isHandedOn, try transaction.hasOtherDevices() else { return [] }
+        try transaction.settleTold()
         var lines: [[UInt8]] = []
         for device in try transaction.otherDevices() {
             for _ in 0..<Self.mostBodies {
