@@ -7,7 +7,7 @@ usage: device_simulation.py [options] PROGRAMS
 PROGRAMS is the directory of the built programs. Every device has a home of its own; two relays serve the people. The devices are
 paired with `sotto device request` and `sotto device add`. An action is done on one device: it writes to a person or the group, reads,
 marks, deletes, makes a favourite, renames, verifies, tells its other devices and the group, or is off for a long time. A `kill -9`
-ends 5 % of the runs, except those of `encrypt`, whose output is then lost: no program knows that it never left. The action is then
+ends 5 % of the runs, except those of `encrypt`: it would lose messages, of which `history unsent` tells the user. The action is then
 repeated, as a user would do it. One device of a person is removed in the middle.
 
 At the end all devices talk until nothing new comes. Then a judge, which wrote down each message, compares:
