@@ -86,11 +86,14 @@ properties: deps
 	  --filter 'RecordPropertyTests|StateDamageTests' | grep -E '^(records|state): |failed|passed'
 
 ## simulation: twenty members of a group, two relays, loss and kills; ACTIONS random actions, with the programs of a debug build
+##             then DEVICE_SCHEDULES schedules of people with several devices, of 2,000 actions each
 ACTIONS ?= 5000
+DEVICE_SCHEDULES ?= 20
 simulation: deps
 	$(SWIFT) build --target programs
 	python3 Bench/group_have.py --runs 1000
 	python3 Bench/group_simulation.py --actions $(ACTIONS) $(SIMULATION_FLAGS) .build/debug
+	python3 Bench/device_simulation.py --schedules $(DEVICE_SCHEDULES) $(DEVICE_FLAGS) .build/debug
 
 ## fuzz: libFuzzer on every parser, FUZZ_SECONDS each
 FUZZ_SECONDS ?= 60

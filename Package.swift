@@ -450,7 +450,8 @@ let package = Package(
             dependencies: [
                 "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoMessages",
                 "SottoProgram",
-                "SottoState", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
+                "SottoState", "SottoTool", "TestSupport", "keygen", "bridge", "encrypt", "decrypt",
+                "contact",
                 "chat", "compose", "device", "fingerprint", "group", "history", "pad", "qr",
                 "qr-scan",
                 "recv",

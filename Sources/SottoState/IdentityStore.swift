@@ -12,7 +12,7 @@ public final class IdentityStore: Sendable {
     let key: SecretBytes
     let lookupKey: SecretBytes
     /// The directory of the file.
-    let directory: StateDirectory
+    package let directory: StateDirectory
     /// The rows that could not be read.
     let damage: DamageLog
     /// Returns the queue of the outbox for what waits in a queue for a contact whose later card names a relay, or `nil` if it
@@ -109,7 +109,7 @@ public final class IdentityStore: Sendable {
         ) WITHOUT ROWID;
         CREATE TABLE sync_sent (
             envelope INTEGER PRIMARY KEY, device BLOB NOT NULL, first INTEGER NOT NULL,
-            day INTEGER NOT NULL
+            made INTEGER NOT NULL
         );
         CREATE TABLE sync_ahead (
             mark INTEGER PRIMARY KEY, action INTEGER NOT NULL, time INTEGER NOT NULL

@@ -178,9 +178,13 @@ extension StateTransaction {
         of group: StoredGroup, _ notes: [KeyID: GroupMemberNote]
     ) throws(StateError) -> (readers: [KeyID], withheld: [KeyID]) {
         let suspended = try suspended(in: group)
-        let readers = group.seats.filter {
-            Self.isEntitled($0.member, in: group, notes[$0.member])
-                && !suspended.contains($0.member)
+        var readers: [GroupSeat] = []
+        for seat in group.seats
+        where Self.isEntitled(seat.member, in: group, notes[seat.member])
+            && !suspended.contains(seat.member)
+        {
+            guard try !wasRemoved(seat, in: group) else { continue }
+            readers.append(seat)
         }
         guard group.isDoubtful else { return (readers.map(\.device), []) }
         let confirmed = group.witnesses.subtracting(group.confirmers(notes.values))
