@@ -31,7 +31,7 @@ struct DeviceTool: CoreProgram {
         subcommands: [
             RequestCommand.self, AddCommand.self, ListCommand.self, RenameCommand.self,
             RemoveCommand.self, ConfirmCommand.self, ObjectCommand.self, AnnounceCommand.self,
-            SyncCommand.self,
+            SyncCommand.self, ChangesCommand.self,
         ])
 
     func execute() throws {

@@ -6,7 +6,9 @@ import SottoTool
 
 struct ListCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "list", abstract: "List your devices: name, state, id, and when each was added.",
+        name: "list",
+        abstract:
+            "List your devices: name, state, id, when each was added, and when it was last heard of.",
         discussion: """
             Machine one has the identity itself, and always stands first. A new device gets new mail and the names of your \
             contacts; a full one gets everything.
@@ -19,8 +21,15 @@ struct ListCommand: Program {
     func execute() throws {
         let book = options.book()
         let owner = try book.identity()
-        let list = try book.view { try $0.devices(of: owner.id) } ?? nil
-        let rows = [Row(firstOf: owner)] + (list?.devices ?? []).map { Row($0, owner: owner) }
+        let found = try book.view { transaction in
+            let devices = try transaction.devices(of: owner.id)?.devices ?? []
+            let ids = [owner.id] + devices.map(\.id)
+            return (devices, try ids.map { try transaction.lastHeard(of: $0) })
+        }
+        let (devices, heard) = found ?? ([], [])
+        let rows =
+            [Row(firstOf: owner, heard: heard.first ?? nil)]
+            + zip(devices, heard.dropFirst()).map { Row($0, owner: owner, heard: $1) }
         let output = try Output(path: "-", content: .text)
         if form.isText {
             var table = Table()
@@ -41,12 +50,16 @@ private struct Row {
     /// Whether it is the machine that runs this program.
     let isHere: Bool
 
-    init(firstOf owner: Identity) {
-        (id, device, isHere) = (owner.id, nil, owner.owner == nil)
+    /// The time of its last message; `nil` if none came.
+    let heard: Timestamp?
+
+    init(firstOf owner: Identity, heard: Timestamp?) {
+        (id, device, isHere, self.heard) = (owner.id, nil, owner.owner == nil, heard)
     }
 
-    init(_ device: DeviceList.Device, owner: Identity) {
-        (id, self.device, isHere) = (device.id, device, device.id == owner.device)
+    init(_ device: DeviceList.Device, owner: Identity, heard: Timestamp?) {
+        (id, self.device, self.heard) = (device.id, device, heard)
+        isHere = device.id == owner.device
     }
 
     var record: JSONObject {
@@ -55,6 +68,7 @@ private struct Row {
             ("name", device.map { .string($0.name) }),
             ("state", device.map { .string($0.state.rawValue) }),
             ("added", device.map { .string($0.added.description) }),
+            ("heard", heard.map { .string($0.description) }),
             ("first", device == nil ? .bool(true) : nil), ("here", isHere ? .bool(true) : nil),
         ])
     }
@@ -64,7 +78,9 @@ private struct Row {
             device.map { Table.cut($0.name, to: Table.nameWidth) } ?? "-",
             device?.state.rawValue ?? "machine one", id.short,
             device.map { String($0.added.description.prefix(10)) } ?? "-",
-            isHere ? "this machine" : "",
+            isHere
+                ? "this machine"
+                : heard.map { "heard of \($0.description.prefix(10))" } ?? "not heard of",
         ]
     }
 }

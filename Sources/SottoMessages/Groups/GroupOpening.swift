@@ -100,6 +100,7 @@ extension MessageOpening {
             }
             if message.from == transaction.owner.id {
                 // Another device of the owner wrote it.
+                try noteHeard(message, transaction)
                 guard try !transaction.hasSent(message.id) else { return .dropped }
                 let number = try transaction.recordSent(message, isHandedOn: true)
                 return .message(message, number: number, seen: false)
