@@ -21,8 +21,10 @@ struct InitCommand: Program {
             stderr if it is a terminal, and the next commands are printed.
 
             With --recover the identity is restored: it runs keygen recover, history import, and the same publication, \
-            whose prekeys replace those of the lost machine. On a terminal it asks whether to tell the contacts and the members \
-            of groups, with contact repair and group sync.
+            whose prekeys replace those of the lost machine. The list of your other machines comes from the backup and from \
+            your card at the relay, with device restore. On a terminal it asks which of them are lost too, and removes these \
+            with device remove, and whether to tell the contacts and the members of groups, with contact repair and \
+            group sync.
 
             EXAMPLES
               sotto init --name alice --relay tls://relay.example.org:7667
@@ -108,6 +110,7 @@ struct InitCommand: Program {
         let secret = try choosePassphrase()
         try makeIdentity(at: path, relay, secret, words)
         let isImported = try recover && restoreBackup(path, secret)
+        let devices = try recover ? offerDevices(relay, path, secret) : []
         var outcome = Publication.sent(0)
         if let relay {
             outcome =
@@ -125,7 +128,7 @@ struct InitCommand: Program {
                             "sotto contact repair --send",
                             "tell your contacts, after you have them again"
                         )
-                    ])
+                    ]) + devices
                     + [("sotto read", "receive messages, and see what could not be opened")])
             if status != 0 { throw Failure.ended(status, "send") }
         case .sent(let status):
@@ -256,6 +259,60 @@ struct InitCommand: Program {
         }
         Terminal.say(
             "Restored: the contacts, groups and messages of the backup, and none that are later.")
+        return true
+    }
+
+    /// Takes the list of the other machines from the directory, as it can be later than that of the backup, and asks on a
+    /// terminal which of them are lost too. Returns the commands that remove those that stay.
+    private func offerDevices(
+        _ relay: String?, _ path: String, _ secret: PassedSecret?
+    ) throws -> [(String, String)] {
+        let identity = SharedIdentity(path: path, secret: secret)
+        if let relay { try restoreDevices(from: relay, identity) }
+        let listed = try identity.run(.device, ["list", "--json"]).output()
+        var commands: [(String, String)] = []
+        for device in records(in: listed) where device["first"] == nil {
+            guard let id = device["id"]?.string, let name = device["name"]?.string else { continue }
+            func day(_ member: String) -> String? {
+                device[member]?.string.map { String($0.prefix(10)) }
+            }
+            Terminal.say(
+                "Your machine \(name) stays a device of yours; added \(day("added") ?? "-")"
+                    + (day("heard").map { ", last heard of \($0)" } ?? ""))
+            // Machine one signs no list without a passphrase.
+            let isRemoved = try secret != nil && Terminal.isTerminal(0) && remove(id, identity)
+            if isRemoved { continue }
+            commands.append(
+                ("sotto device remove \(shellWord(name)) --send", "only if \(name) is lost too"))
+        }
+        return commands
+    }
+
+    /// Takes the list on the own card in the directory. A relay without the card, or one that does not answer, fails nothing.
+    private func restoreDevices(from relay: String, _ identity: SharedIdentity) throws {
+        let own = try identity.run(.keygen, ["public"]).output()
+        guard let id = records(in: own).first?["id"]?.string else { return }
+        var lookup = identity.run(.recv, ["--card", id, "--relay", relay])
+        lookup.collectsMessages = true
+        let found = try lookup.run()
+        guard found.status == 0 else { return }
+        _ = try identity.run(.device, ["restore", "-q"], input: found.output).run()
+    }
+
+    /// Asks whether a machine is lost, and removes it. Returns whether it was removed.
+    private func remove(_ id: String, _ identity: SharedIdentity) throws -> Bool {
+        guard try Terminal.confirms("Type yes if this machine is lost too, to remove it: ") else {
+            return false
+        }
+        do {
+            try Delivery(
+                PipeRun.Stage("device", ["remove", "--json", id] + identity.options), of: identity,
+                quiet: false
+            ).run()
+        } catch let failure as Failure {
+            // The outbox keeps what was written. The tool has said another reason.
+            return failure.status == .tryAgain
+        }
         return true
     }
 
