@@ -77,7 +77,7 @@ struct AddCommand: Program {
         guard code.code.number == table.number else {
             throw Failure(.usage, "the code is for another meeting than \(table.number)")
         }
-        let keys = try table.endingIfFailed {
+        let keys = try table.pairing {
             try MeetingKeys(
                 joining: offer, code.code, relay: table.relay.name, for: .device)
         }
@@ -85,7 +85,7 @@ struct AddCommand: Program {
         try table.send(keys.answer(with: card))
         guard let first = try table.next() else { throw Failure.pairing(ended: false) }
         if first == .end { throw Failure.pairing(ended: true) }
-        let added = try table.endingIfFailed {
+        let added = try table.pairing {
             let theirs = try keys.open(first)
             table.releaseInterrupt()
             try check(theirs, owner, store)

@@ -70,6 +70,20 @@ struct Comparison {
     }
 }
 
+extension MeetingTable {
+    /// Returns the result of `body`. If it fails, the pairing is ended on both sides.
+    func pairing<T: ~Copyable>(_ body: () throws -> T) throws -> T {
+        try endingIfFailed {
+            do {
+                return try body()
+            } catch MeetingError.share, MeetingError.proof, MeetingError.order {
+                // A message of `sotto meet` is of another person too.
+                throw Failure.pairing(ended: true)
+            }
+        }
+    }
+}
+
 extension Failure {
     /// The failure of a pairing that ended, or `nil` if `recv` has said why.
     static func pairing(ended byOther: Bool, isHalfway: Bool = false) -> Failure {

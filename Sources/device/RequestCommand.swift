@@ -18,7 +18,7 @@ struct RequestCommand: Program {
             for ten minutes. Machine one joins with device add. With --uri the code is a URI with a QR code, which \
             somebody else can photograph: both machines then show a number, and go on after both were told that it is the \
             same. The identity of the device is written to the default identity file, with a passphrase, when machine one \
-            has signed it; before that nothing is written.
+            has signed it; before that nothing is written. Then its prekeys are published.
 
             EXAMPLES
               sotto device request --name laptop --send
@@ -88,6 +88,9 @@ struct RequestCommand: Program {
             throw Failure(.bug, "the card of the owner was not kept")
         }
         try destination.save(device)
+        var preKeys = try store.transaction { try $0.publication() }.record
+        preKeys["relay"] = .string(device.relay ?? table.relay.text)
+        try table.send(record: preKeys)
         guard !quiet else { return }
         let who = card.name.isEmpty ? card.id.short + "…" : card.name
         Terminal.note("this machine is now \(name), a device of \(who)")
@@ -105,14 +108,14 @@ struct RequestCommand: Program {
         if !quiet { Terminal.say("Waiting for machine one, at most ten minutes…") }
         guard let answer = try table.next() else { throw Failure.pairing(ended: false) }
         if answer == .end { throw Failure.pairing(ended: true) }
-        let keys = try table.endingIfFailed { try initiator.keys(answer) }
-        let owner = try table.endingIfFailed { try Self.checked(keys.open(answer)) }
+        let keys = try table.pairing { try initiator.keys(answer) }
+        let owner = try table.pairing { try Self.checked(keys.open(answer)) }
         table.releaseInterrupt()
         // Its card has the name of the device, and its file that of the person.
         let relay = address?.text ?? owner.relay ?? table.relay.text
         let shown = Identity(seed: seed, name: name, relay: relay, owner: owner.id)
         if uri {
-            try table.endingIfFailed {
+            try table.pairing {
                 try Comparison(
                     owner: owner.id, device: shown.device,
                     question:

@@ -31,7 +31,7 @@ public struct SyncItem: Sendable, Hashable {
         case card(JSONObject)
     }
 
-    /// What changed.
+    /// The change.
     public enum Change: Sendable, Hashable {
         /// A message that was sent or received on another device, as the record of its history, with the time at which it was
         /// stored there.
@@ -48,7 +48,7 @@ public struct SyncItem: Sendable, Hashable {
     public let counter: Int64
     /// The device that made the change.
     public let device: KeyID
-    /// What changed.
+    /// The change.
     public let change: Change
 
     /// The greatest counter. Later changes have the same one, so that a device with a wrong counter stops no other.
@@ -71,7 +71,7 @@ public struct SyncItem: Sendable, Hashable {
         }
     }
 
-    /// What the item is about, if a later item about the same takes its place; `nil` for one that accumulates.
+    /// The subject of the item, if a later item about the same takes its place; `nil` for one that accumulates.
     public var subject: String? {
         switch change {
         case .message, .read, .delete: nil

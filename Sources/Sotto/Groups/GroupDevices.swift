@@ -1,4 +1,4 @@
-/// What the lists of devices in a log say of the changes that devices signed. The member's own key needs no list.
+/// The effect of the lists of devices in a log on the changes that devices signed. The member's own key needs no list.
 ///
 /// A change counts if the last list before it names the device, and no later list that is not after it leaves the device out.
 /// A device that the last list before the change calls new has at most the power of a member. sotto-formats(5), GROUPS.

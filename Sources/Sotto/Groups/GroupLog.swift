@@ -35,11 +35,11 @@ package struct GroupLog: Sendable {
     /// The members and all whom a change named, by their numbers.
     package private(set) var members: [KeyID] = []
     private var memberNumbers: [KeyID: Int] = [:]
-    /// The devices that signed a change or stand on a list, by their numbers from 1.
+    /// The devices that signed a change or are on a list, by their numbers from 1.
     private var deviceNumbers: [KeyID: Int] = [:]
     /// The last list of devices of each member.
     private var lists: [KeyID: DeviceList] = [:]
-    /// The members of the devices that stand on any list.
+    /// The members of the devices that are on any list.
     private var owners: [KeyID: KeyID] = [:]
     /// For each device and `seq` the changes, usually one.
     private var sequence: [Turn: [Int]] = [:]

@@ -29,7 +29,7 @@ public struct Card: Sendable, Hashable {
     public let address: KeyID?
     /// The person whose device has this card, or `nil` if the card is a person's. See ``DeviceList``.
     public let owner: KeyID?
-    /// The owner's devices beside the first one, or `nil` if the card names none.
+    /// The owner's devices without the first one, or `nil` if the card names none.
     public let devices: DeviceList?
     /// The owner's accounts in other messengers, as the member `profiles` of the signed record. The core interprets only
     /// their ids, see ``accountNames``, and **does not verify that the accounts belong to the owner**.

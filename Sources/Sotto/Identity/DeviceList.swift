@@ -12,14 +12,14 @@ public enum DeviceListError: RecordError, Equatable {
     case tooMany(limit: Int)
 }
 
-/// The devices of a person beside the first one, signed by the person's identity:
+/// The devices of a person without the first one, signed by the person's identity:
 /// `{"v":1,"type":"devices","id","seq","issued","devices":[{"card","name","added","state"}],"sig"}`.
 /// sotto-formats(5), DEVICES.
 ///
 /// The first device has the identity itself, so that the list does not name it. Every other device is an identity of its own.
 /// Its card has the member `owner`, so that nobody can list the device of somebody else.
 public struct DeviceList: Sendable {
-    /// What a device may do.
+    /// The rights of a device.
     public enum State: String, Sendable {
         /// It gets new mail and the names of the owner's contacts. It is not trusted with the rest yet.
         case new
@@ -35,7 +35,7 @@ public struct DeviceList: Sendable {
         public var name: String
         /// When the owner added it.
         public let added: Timestamp
-        /// What it may do.
+        /// The rights of the device.
         public var state: State
 
         /// Creates an entry for a list.
@@ -60,7 +60,7 @@ public struct DeviceList: Sendable {
     public let seq: Int64
     /// The time of the signature.
     public let issued: Timestamp
-    /// The devices beside the first one, in the order in which they were added.
+    /// The devices without the first one, in the order in which they were added.
     public let devices: [Device]
     /// The signed record, with members that this version does not know.
     public let record: JSONObject

@@ -10,7 +10,7 @@ public enum MeetingError: Error, Sendable, Equatable {
     case card(CardError)
 }
 
-/// What a meeting is for. The codes of the two do not open each other.
+/// The purpose of a meeting. The codes of the two do not open each other.
 public enum MeetingPurpose: Sendable {
     /// Two people become contacts.
     case contact
@@ -143,7 +143,7 @@ public struct MeetingKeys: ~Copyable {
         return .deviceAnswer(share: responder.share, card: sealed.box, proof: sealed.proof)
     }
 
-    /// What a proof or a card belongs to. Each has its own keys.
+    /// The uses of proofs and cards. Each has its own keys.
     fileprivate enum Use: String {
         case answer
         case firstCard = "first card"

@@ -63,7 +63,7 @@ extension MessageBody {
         }
     }
 
-    /// What changed in the sender's list of devices, in words. The sender chose the names.
+    /// The changes in the sender's list of devices, in words. The sender chose the names.
     private var deviceWords: String {
         func names(_ member: String) -> String? {
             let names = (extra[member]?.array ?? []).compactMap { $0.string.map(Self.shown(name:)) }

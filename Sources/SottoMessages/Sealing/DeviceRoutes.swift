@@ -44,6 +44,18 @@ extension RecipientDirectory {
                     })
             })
     }
+
+    /// Returns the destination of what a device of a member of a group gets. That of an own device is found like that of other data
+    /// for it: the group has no card of the owner.
+    func destination(
+        of seat: GroupSeat, _ person: Correspondent, _ relays: ListedRelays,
+        _ transaction: StateTransaction
+    ) throws -> Destination {
+        guard person.isOwn, let device = try ownDevice(seat.device) else {
+            return try member(person, relays, transaction)
+        }
+        return try self.device(device.card, suite: nil, isShort: false, transaction)
+    }
 }
 
 extension RoutePlan {
@@ -68,11 +80,11 @@ extension RoutePlan {
     }
 }
 
-/// What the owner's other devices lack, which goes with the envelopes of a run.
+/// The items that the owner's other devices lack. They go with the envelopes of a run.
 extension Recipients {
     /// The most bodies for a device in a run.
     private static let mostBodies = 64
-    /// The bytes that remain for the id, the time and other members beside the items.
+    /// The bytes that remain for the id, the time and other members without the items.
     private static let otherMembers = 512
 
     /// Returns the lines of the envelopes with what other devices of the owner lack.
@@ -83,7 +95,7 @@ extension Recipients {
             for _ in 0..<Self.mostBodies {
                 guard let due = try transaction.dueItems(for: device) else { break }
                 let bytes = due.items.reduce(0) { $0 + $1.serialized().count }
-                // Of a message nothing may be left. One of nearly the greatest length stays on the device that wrote it.
+                // A message can be gone. One of nearly the greatest length stays on the device that wrote it.
                 guard bytes > 0, bytes + Self.otherMembers <= Sealed.recordLimit else {
                     try transaction.noteTold(due, to: device, in: nil)
                     continue

@@ -129,7 +129,7 @@ extension RecipientDirectory {
             let person = Correspondent(
                 seat, contact: contact, card: sending.notes[seat.member]?.card,
                 isOwn: seat.member == own)
-            switch try result({ try self.member(person, relays, transaction) }) {
+            switch try result({ try destination(of: seat, person, relays, transaction) }) {
             case .success(let destination) where destination.isUnlisted:
                 unlisted.append(seat.member)
             case .success(let destination): destinations[seat.device] = destination

@@ -74,7 +74,8 @@ extension Recipients {
                     directory?.noteLostRights()
                 }
                 let lines = try tell(
-                    body, job, to: destination, job.isRecorded ? transaction : nil)
+                    body, job, to: destination,
+                    job.isRecorded || job.isForOwnDevice ? transaction : nil)
                 directory?.noteReached(destination)
                 return lines.map { $0.serialized() }
             }
@@ -259,7 +260,7 @@ extension Recipients {
                 // A message before this one in the batch can have changed who is told something.
                 let destination =
                     try route.destinations[member]
-                    ?? directory.member(person, route.relays, transaction)
+                    ?? directory.destination(of: seat, person, route.relays, transaction)
                 return (
                     lines: try tell(body, .empty, to: destination, transaction),
                     route: destination.route

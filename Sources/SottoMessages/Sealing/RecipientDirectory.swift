@@ -274,7 +274,7 @@ final class RecipientDirectory {
         if let contact = try book.lookUp(to, for: .acting) {
             return Correspondent(id: contact.id, card: contact.card, contact: contact)
         }
-        if let device = try ownDevice(to) {
+        if let device = try KeyID(to).flatMap({ try ownDevice($0) }) {
             return Correspondent(id: device.id, card: device.card, contact: nil)
         }
         guard let id = KeyID(to) else {
@@ -301,9 +301,8 @@ final class RecipientDirectory {
     }
 
     /// Returns the other device of the owner with an id, or `nil`.
-    func ownDevice(_ id: String) throws -> OwnDevice? {
-        guard let id = KeyID(id) else { return nil }
-        return try book.view { try $0.otherDevices().first { $0.id == id } } ?? nil
+    func ownDevice(_ id: KeyID) throws -> OwnDevice? {
+        try book.view { try $0.otherDevices().first { $0.id == id } } ?? nil
     }
 
     /// Returns the relays to which mail of members of groups with some policies may go, and the owner's relay.

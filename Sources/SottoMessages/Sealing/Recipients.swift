@@ -299,7 +299,7 @@ package struct Recipients {
             return job
         }
         if message.body["type"]?.string == SyncBody.type {
-            // What the devices lack is added to the output of the run.
+            // The items for the devices are added to the output of the run.
             var job = job(message, ttl: ttl, to: [])
             job.isForOwnDevice = true
             return job
@@ -327,6 +327,19 @@ package struct Recipients {
                 try directory.destination($0, isShort: isShort, transaction)
             }
         case (_, let to?):
+            // On another device, a note to oneself is for this one, and a body about a group for the first one.
+            let isNote =
+                KeyID(to) == directory.own && message.body["type"]?.string != GroupBody.type
+            if !isNote, let device = try KeyID(to).flatMap({ try directory.ownDevice($0) }) {
+                var job = job(
+                    message, ttl: ttl,
+                    to: [
+                        try directory.device(
+                            device.card, suite: nil, isShort: isShort, transaction)
+                    ])
+                job.isForOwnDevice = true
+                return job
+            }
             let destination = try directory.destination(
                 directory.person(named: to), isShort: isShort, transaction)
             if destination.isUnlisted, message.body["type"]?.string == GroupBody.type {
@@ -337,11 +350,6 @@ package struct Recipients {
                     try directory.noteUnlisted([person], of: group, transaction)
                 }
                 return job(message, ttl: ttl, to: [])
-            }
-            if destination.id != directory.own, try directory.ownDevice(to) != nil {
-                var job = job(message, ttl: ttl, to: [destination])
-                job.isForOwnDevice = true
-                return job
             }
             destinations = [destination]
         case (_, nil):

@@ -7,14 +7,14 @@ public struct OwnDevice: Sendable {
     public let card: Card
     /// The name on the list; `nil` for the first device.
     public let name: String?
-    /// What the device may do.
+    /// The rights of the device.
     public let state: DeviceList.State
 
     /// The id of the device, which is its mailbox.
     public var id: KeyID { card.id }
 }
 
-/// What the owner's other devices are told: a queue of items, and for each device the place in it up to which it was told.
+/// The news for the owner's other devices: a queue of items, and for each device the place in it up to which it was told.
 ///
 /// Every device tells its own changes to all others, so that no device passes items on.
 extension StateTransaction {
@@ -39,7 +39,7 @@ extension StateTransaction {
         return others
     }
 
-    /// What this device may do; `nil` if it was removed from the list.
+    /// The rights of this device; `nil` if it was removed from the list.
     package func ownDeviceState() throws(StateError) -> DeviceList.State? {
         owner.owner == nil ? .full : try devices(of: owner.id)?.device(owner.device)?.state
     }
@@ -162,7 +162,7 @@ extension StateTransaction {
 
     // MARK: Telling
 
-    /// What a device lacks.
+    /// The items that a device lacks.
     package struct DueItems {
         /// The records of the items.
         package let items: [JSONObject]

@@ -1,7 +1,7 @@
 package import Sotto
 import SottoDatabase
 
-/// What became of an item of another own device.
+/// The result of an item of another own device.
 package enum TakenItem: Sendable {
     /// It was taken, or was known.
     case taken
@@ -197,7 +197,7 @@ extension StateTransaction {
         }
     }
 
-    /// What happens to a message that arrives later.
+    /// An action on a message that arrives later.
     private enum Ahead: Int64 {
         case read = 1
         case deleted = 2

@@ -11,7 +11,7 @@ package struct GroupSeat: Sendable {
 }
 
 extension StoredGroup {
-    /// The devices of all members without this one, those of a member beside each other. A list in the log names the devices.
+    /// The devices of all members without this one, those of a member next to each other. A list in the log names the devices.
     package var seats: [GroupSeat] {
         members.flatMap { member in seats(of: member.id) }.filter { $0.device != device }
     }

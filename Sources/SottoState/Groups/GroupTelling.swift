@@ -15,7 +15,7 @@ extension StateTransaction {
         at time: Timestamp = .now()
     ) throws(StateError) -> GroupDues {
         let notes = try settleTellings(of: group, olderThan: age, isPreview: isPreview, at: time)
-        // What the owner's other devices changed is told by them.
+        // The owner's other devices tell their own changes.
         var invited = group.doorJoins(namedBy: group.log.changes.filter { $0.by == owner.id })
         let told = group.log.changes.filter { change in
             if change.by == owner.id {

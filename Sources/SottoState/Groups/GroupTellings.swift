@@ -140,7 +140,8 @@ extension StateTransaction {
 package struct UntoldChanges: Sendable, Equatable {
     /// The number of different changes.
     package let changes: Int
-    /// The number of members, and of people who are members no longer and were not told so.
+    /// The number of members, the owner with other devices among them, and of people who are members no longer and were not told
+    /// so.
     package let members: Int
     /// The people whose invitation was not sent.
     package let invited: [KeyID]
@@ -155,18 +156,18 @@ extension StateTransaction {
         guard !group.isDoubtful else { return nil }
         let dues = try dues(in: group, isPreview: true, at: time)
         var changes: Set<Int64> = []
-        var people = 0
-        func add(_ places: [Int64]) {
+        var people: Set<KeyID> = []
+        func add(_ places: [Int64], _ person: KeyID) {
             guard !places.isEmpty else { return }
             changes.formUnion(places)
-            people += 1
+            people.insert(person)
         }
-        for seat in group.seats { add(dues.untoldPlaces(to: dues.note(of: seat))) }
+        for seat in group.seats { add(dues.untoldPlaces(to: dues.note(of: seat)), seat.member) }
         let others = dues.notes.values.filter {
             group.state.ranks[$0.id] == nil && group.log.member(of: $0.id) == $0.id
         }
         for other in others {
-            add(dues.untoldRemoval(of: other).map { group.places[$0.id] ?? 0 })
+            add(dues.untoldRemoval(of: other).map { group.places[$0.id] ?? 0 }, other.id)
         }
         let invited = others.filter { note in
             !group.log.hasEntered(note.id)
@@ -176,8 +177,8 @@ extension StateTransaction {
                         && (group.places[change.id] ?? 0) > note.told
                 }
         }.map(\.id).sorted { $0.description < $1.description }
-        guard people > 0 || !invited.isEmpty else { return nil }
-        return UntoldChanges(changes: changes.count, members: people, invited: invited)
+        guard !people.isEmpty || !invited.isEmpty else { return nil }
+        return UntoldChanges(changes: changes.count, members: people.count, invited: invited)
     }
 }
 

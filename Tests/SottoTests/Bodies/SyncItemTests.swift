@@ -45,7 +45,7 @@ struct SyncItemTests {
         #expect(small.wins(over: large) && !large.wins(over: small))
     }
 
-    /// What counts after all items is the same in every order, and no item counts before itself.
+    /// The result after all items is the same in every order, and no item counts before itself.
     @Test func everyOrderGivesTheSameResult() {
         var random = Generator(seed: 38)
         for _ in 0..<2_000 {

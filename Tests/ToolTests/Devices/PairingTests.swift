@@ -119,6 +119,12 @@ import Testing
         let contacts = try machines.second.run(
             "contact", ["list", "--json"] + machines.identity("laptop"))
         #expect(contacts.text.contains("\"bob\""), "\(contacts.stderr)")
+        // Contacts can begin sessions with it at once.
+        let device = try #require(
+            try machines.devices(machines.first, "alice").last?["id"]?.string)
+        let bundle = try machines.first.run(
+            "recv", ["-q", "--bundle", device] + machines.identity("alice"))
+        #expect(bundle.status == 0 && bundle.text.contains("oneTimePreKey"), "\(bundle.stderr)")
         // A code is good once.
         let again = try machines.addCommand(code).run()
         #expect([1, 14].contains(again.status), "\(again.stderr)")

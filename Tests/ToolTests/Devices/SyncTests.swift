@@ -10,7 +10,7 @@ import Testing
 struct SyncTests {
     /// A machine with the items and the mail that wait for it.
     private final class Machine {
-        /// What waits for a machine.
+        /// An arrival that waits for a machine.
         enum Arrival {
             case mail(Message)
             case items(KeyID, [JSONObject])
@@ -112,7 +112,7 @@ struct SyncTests {
         }
     }
 
-    /// What a person sees on a machine.
+    /// The view of a person on a machine.
     private struct Seen: Equatable {
         var messages: [String] = []
         var unread: [String] = []
@@ -258,7 +258,7 @@ struct SyncTests {
         let peer = JSONObject([("peer", .string(bob.description))])
         let sent = message(from: People.bob, to: People.alice)
         let changes: [(KeyID, SyncItem.Change)] = [
-            // What another device did.
+            // An action of another device.
             (third.id, .contact(bob, .blocked(true))),
             // A message of somebody else as an own one, and a received one that only the first machine passes on.
             (second.id, .message(sent.record, isSent: true, received: .now())),
