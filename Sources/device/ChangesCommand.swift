@@ -99,7 +99,7 @@ extension DeviceChange {
         }
     }
 
-    /// What the device did, in words.
+    /// The change in words.
     fileprivate var words: String {
         let name = contact.name.isEmpty ? contact.id.short + "…" : contact.name
         return switch change {

@@ -269,9 +269,8 @@ struct InitCommand: Program {
     ) throws -> [(String, String)] {
         let identity = SharedIdentity(path: path, secret: secret)
         if let relay { try restoreDevices(from: relay, identity) }
-        let listed = try identity.run(.device, ["list", "--json"]).output()
         var commands: [(String, String)] = []
-        for device in records(in: listed) where device["first"] == nil {
+        for device in try otherDevices(identity) {
             guard let id = device["id"]?.string, let name = device["name"]?.string else { continue }
             func day(_ member: String) -> String? {
                 device[member]?.string.map { String($0.prefix(10)) }
@@ -304,16 +303,19 @@ struct InitCommand: Program {
         guard try Terminal.confirms("Type yes if this machine is lost too, to remove it: ") else {
             return false
         }
-        do {
-            try Delivery(
-                PipeRun.Stage("device", ["remove", "--json", id] + identity.options), of: identity,
-                quiet: false
-            ).run()
-        } catch let failure as Failure {
-            // The outbox keeps what was written. The tool has said another reason.
-            return failure.status == .tryAgain
+        // A tool has said why it failed. What was written waits in the outbox.
+        try? Delivery(
+            PipeRun.Stage("device", ["remove", "--json", id] + identity.options), of: identity,
+            quiet: false
+        ).run()
+        return try !otherDevices(identity).contains { $0["id"]?.string == id }
+    }
+
+    /// Returns the records of the machines on the owner's list.
+    private func otherDevices(_ identity: SharedIdentity) throws -> [JSONObject] {
+        records(in: try identity.run(.device, ["list", "--json"]).output()).filter {
+            $0["first"] == nil
         }
-        return true
     }
 
     /// Asks whether the contacts and the members of groups are told. Returns whether they were.

@@ -20,7 +20,8 @@ extension MessageOpening {
         }
         let news: GroupNews?
         do {
-            news = try transaction.take(body, from: sender)
+            // A chain is that of a device.
+            news = try transaction.take(body, from: message.device ?? sender)
         } catch GroupError.tooManyInvitations {
             if let step, isAdmitted { try transaction.keep(step) }
             throw GroupError.tooManyInvitations

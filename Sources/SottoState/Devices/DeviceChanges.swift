@@ -1,12 +1,12 @@
 public import Sotto
 import SottoDatabase
 
-/// An item that counts, with what was true before it came.
+/// An item that counts, and the value before it.
 struct KeptItem {
     let item: SyncItem
     /// When the item of another device was taken; `nil` for an own one.
     let taken: Timestamp?
-    /// What the item of another device changed; `nil` for an own one, and for one that is no decision about a contact.
+    /// The value that the item of another device changed; `nil` for an own item, and for one about something else than a contact.
     let before: String?
 
     /// The value of ``before`` without a contact.
@@ -34,7 +34,7 @@ struct KeptItem {
 
 /// A decision about a contact that another device of the owner made, and that holds.
 public struct DeviceChange: Sendable {
-    /// What the device changed.
+    /// The change.
     public enum Change: Sendable, Equatable {
         /// It added the contact.
         case added
@@ -48,12 +48,13 @@ public struct DeviceChange: Sendable {
     public let device: KeyID
     /// The contact as it is now.
     public let contact: Contact
+    /// The change.
     public let change: Change
     /// When it arrived here.
     public let time: Timestamp
 }
 
-/// What the owner's other devices decided, and when they were heard of.
+/// The decisions of the owner's other devices, and the times of their last messages.
 extension StateTransaction {
     /// The last days of a device whose decisions are listed.
     public static let changeDays: Int64 = 30
@@ -125,7 +126,7 @@ extension StateTransaction {
 }
 
 extension DeviceChange.Change {
-    /// What a decision changed; `nil` if the contact is as it was.
+    /// Creates the change of a decision; `nil` if the contact is as it was.
     fileprivate init?(_ decision: SyncItem.Decision, _ before: String, of contact: Contact) {
         switch decision {
         case .name:

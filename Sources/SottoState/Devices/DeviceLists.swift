@@ -114,7 +114,12 @@ extension StateTransaction {
         guard owner.owner == card.id, let record = card.record, let list = card.devices,
             let issued = card.issued
         else { return false }
-        if let known = try ownersCard()?.issued, known.seconds >= issued.seconds { return false }
+        // The number of the list decides: the clock of machine one can have been set back since.
+        if let known = try ownersCard(), let before = known.issued,
+            before.seconds >= issued.seconds, !list.supersedes(known.devices)
+        {
+            return false
+        }
         switch try keep(list) {
         case .older, .fork: return false
         case .kept, .known: break

@@ -127,7 +127,7 @@ extension StateTransaction {
         try keptItem(about: subject)?.item
     }
 
-    /// Returns the same with what was true before a device of the owner changed it.
+    /// Returns the same with the value before it.
     func keptItem(about subject: String) throws(StateError) -> KeptItem? {
         let mark = store.mark(sync: subject)
         return try connection.first("SELECT sealed FROM sync_value WHERE mark = ?", mark) {

@@ -168,7 +168,7 @@ extension StateTransaction {
         var earlier = try group.message(
             id: id, from: author, called: memberName(of: author, in: group), rank: rank,
             time: written, body: message.body)
-        earlier.device = device == author ? nil : device
+        if device != author { earlier.device = device }
         // The author sent no copy of another one to the owner, so it gets no receipt.
         if !wanted.contains(id) { earlier.forgetMemberCount() }
         let imported = ImportedMessage(

@@ -141,7 +141,7 @@ extension StateTransaction {
         var message = try group.message(
             id: place.id, from: place.author, called: memberName(of: place.author, in: group),
             rank: rank, time: content.time, body: content.body, members: members)
-        message.device = place.device == place.author ? nil : place.device
+        if chain.device != place.author { message.device = chain.device }
         if isLate { message.markLate() }
         // With the most heads of a message, the author's log can have more.
         let isSame =
