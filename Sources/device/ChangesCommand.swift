@@ -53,11 +53,13 @@ struct DecisionList {
     private let changes: [DeviceChange]
     /// The names of the devices that are not removed.
     private let names: [KeyID: String]
+    private let first: KeyID
 
     /// Reads the decisions of a device, or of all. `list` has the names of the devices.
     init(
         _ list: DeviceList?, _ device: KeyID?, _ transaction: StateTransaction
     ) throws(StateError) {
+        first = transaction.owner.id
         changes = try transaction.changes(of: device)
         names = Dictionary(uniqueKeysWithValues: (list?.devices ?? []).map { ($0.id, $0.name) })
     }
@@ -68,8 +70,9 @@ struct DecisionList {
     var lines: [[String]] {
         changes.map { change in
             [
-                names[change.device] ?? "\(change.device.short)…", change.words,
-                String(change.time.description.prefix(10)), change.undoing,
+                names[change.device]
+                    ?? (change.device == first ? "machine one" : change.device.short + "…"),
+                change.words, String(change.time.description.prefix(10)), change.undoing,
             ]
         }
     }

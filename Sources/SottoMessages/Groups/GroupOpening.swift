@@ -253,7 +253,7 @@ extension Message {
         var message = Message(
             id: id, from: from, to: to, name: name, time: time, suite: suite,
             authenticated: authenticated, trust: trust, details: details, body: body)
-        message.group = group.description
+        (message.group, message.device) = (group.description, device)
         return message
     }
 }

@@ -85,6 +85,7 @@ struct HintTests {
             "has a code to fill in; PairingTests run it",
         "to list this again: sotto device changes …":
             "needs a second machine; DeviceTrustTests run it",
+        "sotto contact remove …": "undoes what a device decided; DeviceTrustTests run it",
         "sotto contact unverify …": "undoes what a device decided; DeviceTrustTests run it",
         "sotto contact verify … NUMBER": "has a number to fill in",
         "sotto contact block …": "undoes what a device decided",
