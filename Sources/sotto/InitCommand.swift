@@ -294,7 +294,8 @@ struct InitCommand: Program {
         var lookup = identity.run(.recv, ["--card", id, "--relay", relay])
         lookup.collectsMessages = true
         let found = try lookup.run()
-        guard found.status == 0 else { return }
+        let hasCard = records(in: found.output).contains { $0["type"]?.string == "contact" }
+        guard found.status == 0, hasCard else { return }
         _ = try identity.run(.device, ["restore", "-q"], input: found.output).run()
     }
 
