@@ -153,7 +153,6 @@ struct BodyToolTests {
                 "[sent a profile: name \"a) 'b\u{FFFD}\", description]"
             ),
             (profile([:]), "[removed the profile]"),
-            (["type": .string("sync")], "[data for an own device]"),
             (body("poll"), "[unsupported message of type poll]"),
             (body("a\nb", [("text", .string("so?"))]), "[unsupported message of type ?] so?"),
         ]
