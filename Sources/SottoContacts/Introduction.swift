@@ -141,7 +141,8 @@ extension StateTransaction {
 
 extension Card {
     /// Returns whether this card replaces one with the same keys. A signed card replaces a URI, and of two signed cards
-    /// the later one is used; if both were signed in the same second, the one added last. A card without a date does
+    /// the later one is used, which a later list of devices shows, or else the date; if both were signed in the same second,
+    /// the one added last. A card without a date does
     /// not replace a card with a date and does not remove accounts. A card without a post-quantum key does not replace
     /// one that has it.
     public func supersedes(_ old: Card?) -> Bool {
@@ -149,6 +150,8 @@ extension Card {
         guard let record, hybrid != nil || old.hybrid == nil, old.record != record else {
             return false
         }
+        // The number of a list never falls, whatever the clock of its owner says.
+        if let list = devices, old.devices != nil, list.supersedes(old.devices) { return true }
         guard let before = old.issued else {
             return issued != nil
                 || old.accounts.members.allSatisfy { accounts[$0.name] != nil }

@@ -22,8 +22,10 @@ struct InitCommand: Program {
 
             With --recover the identity is restored: it runs keygen recover, history import, and the same publication, \
             whose prekeys replace those of the lost machine. On a terminal it checks the words and the address of the relay when they \
-            are typed, and asks again for wrong ones, three times in all. On a terminal it asks whether to tell the contacts and the members \
-            of groups, with contact repair and group sync.
+            are typed, and asks again for wrong ones, three times in all. The list of your other machines comes from the backup \
+            and from your card at the relay, with device restore. On a terminal it asks which of them are lost too, and removes \
+            these with device remove, and whether to tell the contacts and the members of groups, with contact repair and group \
+            sync.
 
             EXAMPLES
               sotto init --name alice --relay tls://relay.example.org:7667
@@ -113,6 +115,7 @@ struct InitCommand: Program {
         let secret = try choosePassphrase()
         try makeIdentity(at: path, relay, secret, words)
         let isImported = try recover && restoreBackup(path, secret)
+        let devices = try recover ? offerDevices(relay, path, secret) : []
         var outcome = Publication.sent(0)
         if let relay {
             outcome =
@@ -139,6 +142,7 @@ struct InitCommand: Program {
                                     "then ask the members of your groups what the backup lacks"
                                 )
                             ] : []))
+                    + devices
                     + [("sotto read", "receive messages, and see what could not be opened")])
             if status != 0 { throw Failure.ended(status, "send") }
         case .sent(let status):
@@ -312,6 +316,63 @@ struct InitCommand: Program {
         Terminal.say(
             "Restored: the contacts, groups and messages of the backup, and none that are later.")
         return true
+    }
+
+    /// Takes the list of the other machines from the directory, as it can be later than that of the backup, and asks on a
+    /// terminal which of them are lost too. Returns the commands that remove those that stay.
+    private func offerDevices(
+        _ relay: String?, _ path: String, _ secret: PassedSecret?
+    ) throws -> [(String, String)] {
+        let identity = SharedIdentity(path: path, secret: secret)
+        if let relay { try restoreDevices(from: relay, identity) }
+        var commands: [(String, String)] = []
+        for device in try otherDevices(identity) {
+            guard let id = device["id"]?.string, let name = device["name"]?.string else { continue }
+            func day(_ member: String) -> String? {
+                device[member]?.string.map { String($0.prefix(10)) }
+            }
+            Terminal.say(
+                "Your machine \(name) stays a device of yours; added \(day("added") ?? "-")"
+                    + (day("heard").map { ", last heard of \($0)" } ?? ""))
+            // Machine one signs no list without a passphrase.
+            let isRemoved = try secret != nil && Terminal.isTerminal(0) && remove(id, identity)
+            if isRemoved { continue }
+            commands.append(
+                ("sotto device remove \(shellWord(name)) --send", "only if \(name) is lost too"))
+        }
+        return commands
+    }
+
+    /// Takes the list on the own card in the directory. A relay without the card, or one that does not answer, fails nothing.
+    private func restoreDevices(from relay: String, _ identity: SharedIdentity) throws {
+        let own = try identity.run(.keygen, ["public"]).output()
+        guard let id = records(in: own).first?["id"]?.string else { return }
+        var lookup = identity.run(.recv, ["--card", id, "--relay", relay])
+        lookup.collectsMessages = true
+        let found = try lookup.run()
+        let hasCard = records(in: found.output).contains { $0["type"]?.string == "contact" }
+        guard found.status == 0, hasCard else { return }
+        _ = try identity.run(.device, ["restore", "-q"], input: found.output).run()
+    }
+
+    /// Asks whether a machine is lost, and removes it. Returns whether it was removed.
+    private func remove(_ id: String, _ identity: SharedIdentity) throws -> Bool {
+        guard try Terminal.confirms("Type yes if this machine is lost too, to remove it: ") else {
+            return false
+        }
+        // A tool has said why it failed. What was written waits in the outbox.
+        try? Delivery(
+            PipeRun.Stage("device", ["remove", "--json", id] + identity.options), of: identity,
+            quiet: false
+        ).run()
+        return try !otherDevices(identity).contains { $0["id"]?.string == id }
+    }
+
+    /// Returns the records of the machines on the owner's list.
+    private func otherDevices(_ identity: SharedIdentity) throws -> [JSONObject] {
+        records(in: try identity.run(.device, ["list", "--json"]).output()).filter {
+            $0["first"] == nil
+        }
     }
 
     /// Asks whether the contacts and the members of groups are told. Returns whether they were.

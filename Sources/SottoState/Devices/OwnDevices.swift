@@ -72,7 +72,7 @@ extension StateTransaction {
     func tellDevices(_ change: SyncItem.Change) throws(StateError) {
         guard !isTakingSync, try hasOtherDevices() else { return }
         let item = SyncItem(counter: try nextCounter(), device: owner.device, change)
-        if let subject = item.subject { try keep(item, about: subject) }
+        if let subject = item.subject { try keep(KeptItem(item), about: subject) }
         try queue(
             item.subject ?? "item \(item.counter) \(Envelope.newID())", item.record,
             isForNew: item.isForNewDevices)
@@ -124,22 +124,36 @@ extension StateTransaction {
 
     /// Returns the item about something that counts until now, or `nil`.
     func item(about subject: String) throws(StateError) -> SyncItem? {
+        try keptItem(about: subject)?.item
+    }
+
+    /// Returns the same with the value before it.
+    func keptItem(about subject: String) throws(StateError) -> KeptItem? {
         let mark = store.mark(sync: subject)
-        return try store.readable(.syncValue, mark) { () throws(StateError) -> SyncItem? in
-            try connection.first("SELECT sealed FROM sync_value WHERE mark = ?", mark) {
-                row throws(StateError) -> SyncItem? in
-                let record = try? JSON.object(
-                    parsing: try store.unseal(row.bytes(0), .syncValue(mark: mark)))
-                guard let record, let item = try? SyncItem(record: record) else {
-                    throw .unsealable(path: store.database.path)
-                }
-                return item
-            } ?? nil
+        return try connection.first("SELECT sealed FROM sync_value WHERE mark = ?", mark) {
+            row throws(StateError) -> KeptItem? in try keptItem(row.bytes(0), mark)
         } ?? nil
     }
 
+    /// Returns the items about contacts and conversations that count.
+    func keptItems() throws(StateError) -> [KeptItem] {
+        try connection.rows("SELECT mark, sealed FROM sync_value") {
+            row throws(StateError) -> KeptItem? in try keptItem(row.bytes(1), row.bytes(0))
+        }.compactMap(\.self)
+    }
+
+    private func keptItem(_ sealed: [UInt8], _ mark: [UInt8]) throws(StateError) -> KeptItem? {
+        try store.readable(.syncValue, mark) { () throws(StateError) -> KeptItem in
+            let bytes = try store.unseal(sealed, .syncValue(mark: mark))
+            guard let record = try? JSON.object(parsing: bytes), let item = KeptItem(record) else {
+                throw .unsealable(path: store.database.path)
+            }
+            return item
+        }
+    }
+
     /// Stores the item about something that counts from now on.
-    func keep(_ item: SyncItem, about subject: String) throws(StateError) {
+    func keep(_ item: KeptItem, about subject: String) throws(StateError) {
         let mark = store.mark(sync: subject)
         try connection.run(
             "INSERT OR REPLACE INTO sync_value (mark, sealed) VALUES (?, ?)", mark,
@@ -280,7 +294,7 @@ extension StateTransaction {
             """)
     }
 
-    /// Returns the record of a queued item; `nil` for a message that is gone.
+    /// Returns the record of a queued item; `nil` for a message that is gone or too deep for a body.
     private func item(sealed: [UInt8], _ mark: [UInt8]) throws(StateError) -> JSONObject? {
         guard
             let record = try? JSON.object(
@@ -297,6 +311,8 @@ extension StateTransaction {
             entry.state == .waiting
             ? .unsent(entry.record, received: received)
             : .message(entry.record, isSent: entry.direction == .sent, received: received)
-        return SyncItem(counter: counter, device: owner.device, change).record
+        let item = SyncItem(counter: counter, device: owner.device, change).record
+        // The body and its array are around the item. A message that nests deeper stays here.
+        return JSON.object(item).nests(atMost: RecordForm.body.depth - 2) ? item : nil
     }
 }

@@ -85,8 +85,14 @@ struct HintTests {
             "needs a second machine; PairingTests run it",
         "Type this on machine one: sotto device add CODE --send":
             "has a code to fill in; PairingTests run it",
-        "removed …; if it was stolen, look at what you verified lately: sotto contact list":
-            "needs a second machine; PairingTests remove it",
+        "to list this again: sotto device changes …":
+            "needs a second machine; DeviceTrustTests run it",
+        "sotto contact remove …": "undoes what a device decided; DeviceTrustTests run it",
+        "sotto contact unverify …": "undoes what a device decided; DeviceTrustTests run it",
+        "sotto contact verify … NUMBER": "has a number to fill in",
+        "sotto contact block …": "undoes what a device decided",
+        "sotto device remove … --send": "needs a second machine; DeviceRecoveryTests print it",
+        "device heard": "the name of a stored fact",
         "… is full; to send it your contacts with their trust: sotto device announce … --send":
             "needs a second machine",
         "sotto device confirm --now … --send": "needs a second machine; PairingTests run it",
