@@ -9,7 +9,7 @@ package struct WordRun: Sendable, Equatable {
     package enum Script: Sendable, Equatable { case latin, kana, hangul, ideographs }
 
     package let script: Script
-    /// The bytes from the end of the word before to the beginning of the word after: the words, and what stands around them.
+    /// The bytes from the end of the word before to the beginning of the word after: the words with the numbers and the punctuation around them.
     package let range: Range<Int>
     /// The number of words.
     package let count: Int
@@ -64,7 +64,7 @@ package struct WordRun: Sendable, Equatable {
                     words.insert(word)
                     word = 0
                 } else if byte < 0x80 {
-                    // The lists are in NFKD: an accent is a character of its own.
+                    // The lists are in NFKD: an accent is a separate character.
                     word = pack(word, UInt32(byte))
                 }
             }
@@ -82,7 +82,7 @@ package struct WordRun: Sendable, Equatable {
     private enum Kind {
         /// A letter of the English alphabet, by its code.
         case plain(UInt32)
-        /// Another Latin letter; or an accent, which is no letter of its own.
+        /// Another Latin letter; or a separate accent, which is not counted as a letter.
         case accented(isLetter: Bool)
         case kana
         /// A syllable of Hangul, or a part of one.

@@ -99,7 +99,7 @@ struct ReadCommand: Program {
         _ identity: SharedIdentity
     ) throws -> (accepted: [String], strangers: Int) {
         var list = identity.run(.contact, ["requests", "-q", "--json"])
-        // What is wrong with the state is reported by recv.
+        // recv reports an error of the state.
         list.collectsMessages = true
         let waiting = records(in: try list.run().output).filter { record in
             record["type"]?.string == "requests" && record["count"]?.integer != 0
