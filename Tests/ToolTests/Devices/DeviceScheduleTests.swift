@@ -88,7 +88,9 @@ private final class DeviceSchedule {
         random = Generator(seed: seed)
         removal = 155 + random.int(0..<25)
         world = try DeviceWorld()
-        devices = try world.devices.map { try Device($0, world.store($0)) }
+        let world = world
+        let devices = try world.devices.map { try Device($0, world.store($0)) }
+        self.devices = devices
         group = try Self.makeGroup(devices[0])
         for device in devices {
             let other = devices[device.person == "alice" ? 3 : 0].identity.id
