@@ -20,7 +20,8 @@ struct SetCommand: Program {
             history read write receipts. With typing=on and presence=on, compose typing and compose presence write \
             signals. With phone=on and location=on, the contact sees these parts of your profile; contact profile send \
             tells the contact. With repair=auto, history repeat sends messages again without a question after the contact lost a \
-            state; a changed key ends that. All are off by default. --all changes the present contacts, and none that is added later.
+            state; a changed key and a new device end that. All are off by default. --all changes the present contacts, and \
+            none that is added later.
             """)
 
     /// The values of `--suite`.

@@ -65,16 +65,29 @@ struct RemoveCommand: Program {
         usage: "sotto device remove DEVICE [--json]",
         discussion: """
             The sessions with the device end, and contacts write to it no more after they got the new list. It keeps what it \
-            has. Send the records at once.
+            has. Send the records at once. What the device decided about contacts in its last 30 days is listed on stderr; for \
+            a program: sotto device changes ID --json
             """)
 
     @OptionGroup var options: ChangeOptions
 
     func execute() throws {
-        let removed = try options.change { _, _, _ in nil }
-        options.device.options.note(
-            "removed \(removed.name); if it was stolen, look at what you verified lately: sotto contact list"
-        )
+        var decisions: DecisionList?
+        let removed = try options.change { device, list, transaction in
+            decisions = try DecisionList(list, device.id, transaction)
+            return nil
+        }
+        let note = options.device.options.note
+        guard let decisions, !decisions.isEmpty else {
+            return note("removed \(removed.name), which decided nothing about contacts lately")
+        }
+        note("removed \(removed.name); take back what it decided and you did not:")
+        if !options.device.options.quiet {
+            var table = Table()
+            for line in decisions.lines { table.add([""] + line.dropFirst()) }
+            for line in table.text.split(separator: "\n") { Terminal.say(String(line)) }
+        }
+        note("to list this again: sotto device changes \(removed.id)")
     }
 }
 

@@ -15,6 +15,8 @@ struct DeviceTool: CoreProgram {
             sotto device confirm [--now] DEVICE | object DEVICE
             sotto device announce [DEVICE]
             sotto device sync
+            sotto device changes [DEVICE] [--text | --json]
+            sotto device restore [FILE]
             """,
         discussion: """
             A device is another machine of yours, with keys of its own. Your contacts see one person, and what they write \
@@ -31,7 +33,8 @@ struct DeviceTool: CoreProgram {
         subcommands: [
             RequestCommand.self, AddCommand.self, ListCommand.self, RenameCommand.self,
             RemoveCommand.self, ConfirmCommand.self, ObjectCommand.self, AnnounceCommand.self,
-            SyncCommand.self,
+            SyncCommand.self, ChangesCommand.self,
+            RestoreCommand.self,
         ])
 
     func execute() throws {

@@ -7,7 +7,9 @@ import SottoTool
 
 struct ListCommand: Program {
     static let configuration = CommandConfiguration(
-        name: "list", abstract: "List your devices, or make the list private or public.",
+        name: "list",
+        abstract:
+            "List your devices: name, state, id, when each was added and last heard of. Or make the list private or public.",
         usage: """
             sotto device list [--text | --json]
             sotto device list --private | --public [--json]
@@ -44,9 +46,19 @@ struct ListCommand: Program {
         guard !isPrivate, !isPublic else { return try change() }
         let book = options.book()
         let owner = try book.identity()
-        let list = try book.view { try $0.devices(of: owner.id) } ?? nil
-        let first = Row(firstOf: owner, isPrivate: list?.isPrivate ?? false)
-        let rows = [first] + (list?.devices ?? []).map { Row($0, owner: owner) }
+        let found = try book.view { transaction in
+            let list = try transaction.devices(of: owner.id)
+            let ids = [owner.id] + (list?.devices ?? []).map(\.id)
+            return (list, try ids.map { try transaction.lastHeard(of: $0) })
+        }
+        let (list, heard) = found ?? (nil, [])
+        let first = Row(
+            firstOf: owner, isPrivate: list?.isPrivate ?? false, heard: heard.first ?? nil)
+        let rows =
+            [first]
+            + zip(list?.devices ?? [], heard.dropFirst()).map {
+                Row($0, owner: owner, heard: $1)
+            }
         let output = try Output(path: "-", content: .text)
         if form.isText {
             var table = Table()
@@ -92,13 +104,17 @@ private struct Row {
     /// Whether it is machine one of a private list.
     var isPrivate = false
 
-    init(firstOf owner: Identity, isPrivate: Bool) {
-        (id, device, isHere) = (owner.id, nil, owner.owner == nil)
+    /// The time of its last message; `nil` if none came.
+    let heard: Timestamp?
+
+    init(firstOf owner: Identity, isPrivate: Bool, heard: Timestamp?) {
+        (id, device, isHere, self.heard) = (owner.id, nil, owner.owner == nil, heard)
         self.isPrivate = isPrivate
     }
 
-    init(_ device: DeviceList.Device, owner: Identity) {
-        (id, self.device, isHere) = (device.id, device, device.id == owner.device)
+    init(_ device: DeviceList.Device, owner: Identity, heard: Timestamp?) {
+        (id, self.device, self.heard) = (device.id, device, heard)
+        isHere = device.id == owner.device
     }
 
     var record: JSONObject {
@@ -107,6 +123,7 @@ private struct Row {
             ("name", device.map { .string($0.name) }),
             ("state", device.map { .string($0.state.rawValue) }),
             ("added", device.map { .string($0.added.description) }),
+            ("heard", heard.map { .string($0.description) }),
             ("first", device == nil ? .bool(true) : nil),
             ("private", isPrivate ? .bool(true) : nil), ("here", isHere ? .bool(true) : nil),
         ])
@@ -118,7 +135,9 @@ private struct Row {
             device?.state.rawValue ?? (isPrivate ? "machine one, private" : "machine one"),
             id.short,
             device.map { String($0.added.description.prefix(10)) } ?? "-",
-            isHere ? "this machine" : "",
+            isHere
+                ? "this machine"
+                : heard.map { "heard of \($0.description.prefix(10))" } ?? "not heard of",
         ]
     }
 }

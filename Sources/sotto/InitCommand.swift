@@ -21,8 +21,11 @@ struct InitCommand: Program {
             stderr if it is a terminal, and the next commands are printed.
 
             With --recover the identity is restored: it runs keygen recover, history import, and the same publication, \
-            whose prekeys replace those of the lost machine. On a terminal it asks whether to tell the contacts and the members \
-            of groups, with contact repair and group sync.
+            whose prekeys replace those of the lost machine. On a terminal it checks the words and the address of the relay when they \
+            are typed, and asks again for wrong ones, three times in all. The list of your other machines comes from the backup \
+            and from your card at the relay, with device restore. On a terminal it asks which of them are lost too, and removes \
+            these with device remove, and whether to tell the contacts and the members of groups, with contact repair and group \
+            sync.
 
             EXAMPLES
               sotto init --name alice --relay tls://relay.example.org:7667
@@ -93,12 +96,16 @@ struct InitCommand: Program {
         guard lstat(path, &status) != 0 else {
             throw Failure(
                 .cannotCreate, "\(path) exists and is not replaced",
-                hint: "to print your card: sotto keygen public --json")
+                hint:
+                    "to see what is missing: sotto whoami, or to print your card: sotto keygen public --json"
+            )
         }
+        // Before anything is asked.
+        let given = relay ?? environmentVariable("SOTTO_RELAY")
+        try require(check(name: name, given, nil))
         var words = try recover ? readWords() : nil
         defer { if words != nil { wipe(&words!) } }
-        let relay =
-            try relay ?? environmentVariable("SOTTO_RELAY") ?? (recover ? askForRelay() : nil)
+        let relay = try given ?? words.flatMap { try askForRelay($0) }
         guard invitation == nil || relay != nil else {
             throw UsageError("--invitation requires --relay")
         }
@@ -108,12 +115,14 @@ struct InitCommand: Program {
         let secret = try choosePassphrase()
         try makeIdentity(at: path, relay, secret, words)
         let isImported = try recover && restoreBackup(path, secret)
+        let devices = try recover ? offerDevices(relay, path, secret) : []
         var outcome = Publication.sent(0)
         if let relay {
             outcome =
                 try code == nil
                 ? publish(to: relay, path, secret) : redeem(code, at: relay, path, secret)
         }
+        Terminal.sayIfInterrupted(nil)
         switch outcome {
         case .sent(let status) where recover:
             let isTold = try isImported && status == 0 && relay != nil && tellContacts(path, secret)
@@ -125,7 +134,15 @@ struct InitCommand: Program {
                             "sotto contact repair --send",
                             "tell your contacts, after you have them again"
                         )
-                    ])
+                    ]
+                        + (isImported
+                            ? [
+                                (
+                                    "sotto group sync --send",
+                                    "then ask the members of your groups what the backup lacks"
+                                )
+                            ] : []))
+                    + devices
                     + [("sotto read", "receive messages, and see what could not be opened")])
             if status != 0 { throw Failure.ended(status, "send") }
         case .sent(let status):
@@ -191,6 +208,9 @@ struct InitCommand: Program {
         var step = ToolRun("keygen", arguments, input: words ?? [])
         step.secret = secret
         try step.output()
+        Terminal.sayIfInterrupted(
+            "sotto: note: your identity is \(path), and its card is not published yet; to see what is missing: sotto whoami"
+        )
         if words != nil {
             Terminal.say("Your identity is \(path).")
             Terminal.say(
@@ -222,22 +242,61 @@ struct InitCommand: Program {
 
     // MARK: Recovery
 
-    /// Reads the words from a picture, a terminal or standard input.
+    /// Reads the words from a picture, a terminal or standard input, and checks them.
     private func readWords() throws -> [UInt8] {
-        if let picture { return try ToolRun("qr", ["scan", "--", picture]).output() }
-        let input = try Input(path: nil)
-        guard input.isTerminal else { return try input.readText(limit: 64 << 10) }
-        return try Terminal.ask("Your recovery words: ", secret: true).withBytes { Array($0) }
+        let input = try picture == nil ? Input(path: nil) : nil
+        guard let input, input.isTerminal else {
+            let words =
+                try picture.map { try ToolRun("qr", ["scan", "--", $0]).output() }
+                ?? input?.readText(limit: 64 << 10) ?? []
+            try require(check(nil, words))
+            return words
+        }
+        return try ask("Your recovery words: ", secret: true) { try check(nil, $0) }
     }
 
     /// Asks for the relay on a terminal, because the words do not have it. Returns `nil` without one.
-    private func askForRelay() throws -> String? {
+    private func askForRelay(_ words: [UInt8]) throws -> String? {
         guard Terminal.isTerminal(0) else { return nil }
-        let relay = try Terminal.ask(
-            "The address of your relay, or Enter for none: ", secret: false
-        )
-        .withBytes { String(decoding: $0, as: UTF8.self) }
-        return relay.isEmpty ? nil : relay
+        let relay = try ask("The address of your relay, or Enter for none: ", secret: false) {
+            answer in
+            answer.isEmpty ? 0 : try check(String(decoding: answer, as: UTF8.self), words)
+        }
+        return relay.isEmpty ? nil : String(decoding: relay, as: UTF8.self)
+    }
+
+    /// Asks until an answer is right, up to three times. `check` returns the status of the tool that has said what is wrong.
+    private func ask(
+        _ question: String, secret: Bool, _ check: ([UInt8]) throws -> Int32
+    ) throws -> [UInt8] {
+        var status: Int32 = 0
+        for _ in 0..<Self.prompts {
+            var answer = try Terminal.ask(question, secret: secret).withBytes { Array($0) }
+            status = try check(answer)
+            if status == 0 { return answer }
+            wipe(&answer)
+        }
+        throw Failure.ended(status, "keygen")
+    }
+
+    /// Makes the identity in memory only, with a name, a relay, and the words if it is restored. Returns the status of `keygen`, which says
+    /// what is wrong.
+    private func check(
+        name: String? = nil, _ relay: String?, _ words: [UInt8]?
+    ) throws -> Int32 {
+        guard name != nil || relay != nil || words != nil else { return 0 }
+        var arguments = (words == nil ? [] : ["recover"]) + ["-q", "-o", "-"]
+        if let name { arguments += ["--name", name] }
+        if let relay { arguments += ["--relay", relay] }
+        var result = try ToolRun("keygen", arguments, input: words ?? []).run()
+        wipe(&result.output)
+        return result.status
+    }
+
+    /// Throws a failure with the status of a check that failed.
+    private func require(_ status: Int32) throws(Failure) {
+        guard status != 0 else { return }
+        throw Failure.ended(status, "keygen")
     }
 
     /// Imports the backup. Returns whether there is one and it was imported.
@@ -257,6 +316,63 @@ struct InitCommand: Program {
         Terminal.say(
             "Restored: the contacts, groups and messages of the backup, and none that are later.")
         return true
+    }
+
+    /// Takes the list of the other machines from the directory, as it can be later than that of the backup, and asks on a
+    /// terminal which of them are lost too. Returns the commands that remove those that stay.
+    private func offerDevices(
+        _ relay: String?, _ path: String, _ secret: PassedSecret?
+    ) throws -> [(String, String)] {
+        let identity = SharedIdentity(path: path, secret: secret)
+        if let relay { try restoreDevices(from: relay, identity) }
+        var commands: [(String, String)] = []
+        for device in try otherDevices(identity) {
+            guard let id = device["id"]?.string, let name = device["name"]?.string else { continue }
+            func day(_ member: String) -> String? {
+                device[member]?.string.map { String($0.prefix(10)) }
+            }
+            Terminal.say(
+                "Your machine \(name) stays a device of yours; added \(day("added") ?? "-")"
+                    + (day("heard").map { ", last heard of \($0)" } ?? ""))
+            // Machine one signs no list without a passphrase.
+            let isRemoved = try secret != nil && Terminal.isTerminal(0) && remove(id, identity)
+            if isRemoved { continue }
+            commands.append(
+                ("sotto device remove \(shellWord(name)) --send", "only if \(name) is lost too"))
+        }
+        return commands
+    }
+
+    /// Takes the list on the own card in the directory. A relay without the card, or one that does not answer, fails nothing.
+    private func restoreDevices(from relay: String, _ identity: SharedIdentity) throws {
+        let own = try identity.run(.keygen, ["public"]).output()
+        guard let id = records(in: own).first?["id"]?.string else { return }
+        var lookup = identity.run(.recv, ["--card", id, "--relay", relay])
+        lookup.collectsMessages = true
+        let found = try lookup.run()
+        let hasCard = records(in: found.output).contains { $0["type"]?.string == "contact" }
+        guard found.status == 0, hasCard else { return }
+        _ = try identity.run(.device, ["restore", "-q"], input: found.output).run()
+    }
+
+    /// Asks whether a machine is lost, and removes it. Returns whether it was removed.
+    private func remove(_ id: String, _ identity: SharedIdentity) throws -> Bool {
+        guard try Terminal.confirms("Type yes if this machine is lost too, to remove it: ") else {
+            return false
+        }
+        // A tool has said why it failed. What was written waits in the outbox.
+        try? Delivery(
+            PipeRun.Stage("device", ["remove", "--json", id] + identity.options), of: identity,
+            quiet: false
+        ).run()
+        return try !otherDevices(identity).contains { $0["id"]?.string == id }
+    }
+
+    /// Returns the records of the machines on the owner's list.
+    private func otherDevices(_ identity: SharedIdentity) throws -> [JSONObject] {
+        records(in: try identity.run(.device, ["list", "--json"]).output()).filter {
+            $0["first"] == nil
+        }
     }
 
     /// Asks whether the contacts and the members of groups are told. Returns whether they were.

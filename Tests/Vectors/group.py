@@ -42,6 +42,11 @@ class Fold:
             if len(later) == len(waiting):
                 break
             waiting = later
+        self.void, self.new = set(), set()
+        for c in self.change:
+            self.judge(c)
+        for c in self.void:
+            self.change[c] = dict(self.change[c], act="void")
         for name in ("at_least", "effective", "consented", "power"):
             setattr(self, name, functools.lru_cache(None)(getattr(self, name)))
 
@@ -64,6 +69,23 @@ class Fold:
             return
         self.change[c["id"]] = c
         self.past[c["id"]] = past
+
+    def judge(self, c):
+        """Whether a change by a device counts, and whether its device is new."""
+        change = self.change[c]
+        device = change.get("device", 0)
+        if not device:
+            return
+        lists = [(p, q["seq"], q["states"].get(str(device))) for p, q in self.change.items()
+                 if q["act"] == "devices" and q["by"] == change["by"]]
+        before = [each for each in lists if self.before(each[0], c)]
+        last = max((seq for _, seq, _ in before), default=0)
+        states = [state for _, seq, state in before if seq == last]
+        left_out = any(seq > last and state is None and not self.before(c, p) for p, seq, state in lists)
+        if not states or None in states or left_out:
+            self.void.add(c)
+        elif "new" in states:
+            self.new.add(c)
 
     def before(self, a, b):
         return a in self.past[b]
@@ -139,6 +161,8 @@ class Fold:
             if c is None or r != c and not self.before(c, r))
 
     def at_least(self, c, rank):
+        if c in self.void or c in self.new and rank > 2:
+            return False
         return any(
             self.gives(g) is not None and self.gives(g)[0] == self.change[c]["by"]
             and self.gives(g)[1] >= rank and self.counts(g, c) for g in sorted(self.past[c]))
@@ -213,6 +237,58 @@ def random_log(seed, changes=None, members=None):
             "add": choose.randint(0, 4) if act == "policy" else 0,
             "door": choose.choice(doors) if act in ("policy", "door-join") else ""})
     return log
+
+
+def random_device_log(seed):
+    """A random log whose authors have two devices and lists of them."""
+    log = random_log(seed)
+    choose = random.Random(seed + 1)
+    for c in log[1:]:
+        if choose.random() < 0.2:
+            states = {str(d): choose.choice(["new", "full", "full", None]) for d in (1, 2)}
+            c.update(act="devices", who="", rank=0, add=0, door="", seq=choose.randint(1, 5),
+                     states={d: state for d, state in states.items() if state})
+        elif c["act"] not in ("join", "door-join") and c["rank"] != 5 and choose.random() < 0.4:
+            c["device"] = choose.randint(1, 2)
+    return log
+
+
+def logs_of_devices():
+    """Logs in which p0, the owner, has devices, and p1 is a member."""
+    def log(*lines):
+        made = []
+        for by, parents, act, who, rank, more in [
+                ("p0", [], "create", "", 0, {}), ("p0", [0], "invite", "p1", 2, {}), ("p1", [1], "join", "", 0, {}),
+                *lines]:
+            made.append({"id": "c%d" % len(made), "by": by, "parents": ["c%d" % p for p in parents], "act": act,
+                         "who": who, "rank": rank, "add": 4 if act == "create" else 0, "door": "", **more})
+        return made
+
+    def devices(parent, seq, **states):
+        return ("p0", [parent], "devices", "", 0, {"seq": seq, "states": {d[1:]: s for d, s in states.items()}})
+
+    def role(parent, rank, device):
+        return ("p0", [parent], "role", "p1", rank, {"device": device})
+
+    return [
+        # A full device, a new one, and one on no list.
+        log(devices(2, 1, d1="full"), role(3, 4, 1)),
+        log(devices(2, 1, d1="new"), role(3, 4, 1), ("p0", [4], "remove", "p1", 0, {"device": 1})),
+        log(devices(2, 1, d2="full"), role(3, 4, 1)),
+        # A list after the change makes nothing of it count, and takes nothing of it back.
+        log(role(2, 4, 1), devices(3, 1, d1="full")),
+        log(devices(2, 1, d1="new"), role(3, 4, 1), devices(4, 2, d1="full")),
+        log(devices(2, 1, d1="full"), role(3, 4, 1), devices(4, 2)),
+        # A list beside the change leaves the device out, or is an earlier one.
+        log(devices(2, 1, d1="full"), devices(3, 2), role(3, 4, 1)),
+        log(devices(2, 2, d1="full"), devices(2, 1), role(3, 4, 1)),
+        # A fork: each of two lists with one number must name the device.
+        log(devices(2, 1, d1="full"), devices(2, 1), ("p0", [3, 4], "role", "p1", 4, {"device": 1})),
+        log(devices(2, 1, d1="full"), devices(2, 1, d1="new"), ("p0", [3, 4], "role", "p1", 4, {"device": 1})),
+        # A new device may write as a member may, and the list of another member names it for nothing.
+        log(devices(2, 1, d1="new"), ("p0", [3], "set", "", 0, {"device": 1})),
+        log(devices(2, 1, d1="full"), ("p1", [3], "set", "", 0, {"device": 1})),
+    ]
 
 
 def compare(program, count):
@@ -350,8 +426,10 @@ def logs_of_creators():
 def vectors():
     random_logs = [random_log(seed) for seed in range(1_000_000, 1_000_060)]
     logs = [{"log": log, "result": Fold(log).result()} for log in random_logs + logs_of_creators()]
+    random_logs = [random_device_log(seed) for seed in range(2_000_000, 2_000_040)]
+    device_logs = [{"log": log, "result": Fold(log).result()} for log in random_logs + logs_of_devices()]
     return {"comment": "Made by group.py: a log of signed changes with its state, a message, and random logs with their folds.",
-            "signed": signed_changes(), "chain": group_message(), "logs": logs}
+            "signed": signed_changes(), "chain": group_message(), "logs": logs, "deviceLogs": device_logs}
 
 
 if __name__ == "__main__":

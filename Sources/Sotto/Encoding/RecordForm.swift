@@ -50,9 +50,9 @@ public enum RecordForm: Sendable, CaseIterable {
     /// The deepest nesting of arrays and objects; the record itself is 1.
     public var depth: Int {
         switch self {
-        case .card, .change, .room, .preKeys, .bundle, .devices, .loginKey, .revocation,
-            .earlierBody:
-            6
+        // The members of a device's card: a list, its array, a device and its card. The list is inside a card.
+        case .devices: 5
+        case .card, .change, .room, .preKeys, .bundle, .loginKey, .revocation, .earlierBody: 6
         // The object around a card.
         case .succession: 7
         // An object, an array and a change or a card.
@@ -69,8 +69,10 @@ public enum RecordForm: Sendable, CaseIterable {
         case .loginKey: 16 << 10
         // For a QR code.
         case .revocation: 2 << 10
-        // A card with the cards of 7 devices, of 2.4 KiB each.
-        case .card, .succession, .change, .devices: 24 << 10
+        // The cards of 7 devices, of 2.4 KiB each.
+        case .devices: 20 << 10
+        // A card with a list of devices. The succession has one of these cards.
+        case .card, .succession, .change: 24 << 10
         case .room, .preKeys, .bundle, .envelope: 64 << 10
         case .roomContent: 44 << 10
         // A padded frame of 32,768 bytes, so that the envelope is below the relay's limit of 64 KiB.

@@ -163,11 +163,13 @@ public struct DeviceList: Sendable {
 
 /// Two lists with one record are equal, in whatever order its members were read.
 extension DeviceList: Hashable {
+    /// Compares the canonical forms of the records.
     public static func == (one: DeviceList, other: DeviceList) -> Bool {
         one.owner == other.owner && one.seq == other.seq
             && JSON.object(one.record).canonical() == JSON.object(other.record).canonical()
     }
 
+    /// Hashes the owner and the number.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(owner)
         hasher.combine(seq)

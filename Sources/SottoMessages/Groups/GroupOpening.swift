@@ -20,7 +20,8 @@ extension MessageOpening {
         }
         let news: GroupNews?
         do {
-            news = try transaction.take(body, from: sender)
+            // A chain is that of a device.
+            news = try transaction.take(body, from: message.device ?? sender)
         } catch GroupError.tooManyInvitations {
             if let step, isAdmitted { try transaction.keep(step) }
             throw GroupError.tooManyInvitations
@@ -100,6 +101,7 @@ extension MessageOpening {
             }
             if message.from == transaction.owner.id {
                 // Another device of the owner wrote it.
+                try noteHeard(message, transaction)
                 guard try !transaction.hasSent(message.id) else { return .dropped }
                 let number = try transaction.recordSent(message, isHandedOn: true)
                 return .message(message, number: number, seen: false)
@@ -251,7 +253,7 @@ extension Message {
         var message = Message(
             id: id, from: from, to: to, name: name, time: time, suite: suite,
             authenticated: authenticated, trust: trust, details: details, body: body)
-        message.group = group.description
+        (message.group, message.device) = (group.description, device)
         return message
     }
 }

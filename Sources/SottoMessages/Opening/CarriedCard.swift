@@ -72,7 +72,11 @@ extension StateTransaction {
         guard !contact.name.isEmpty, let card = Card.carried(record, by: contact.id),
             contact.hasKeys(of: card), card.supersedes(contact.card)
         else { return }
-        if let list = card.devices { try take(devices: list) }
+        if let list = card.devices {
+            try take(devices: list)
+            // A new device changed the contact.
+            contact = try self.contact(id: contact.id) ?? contact
+        }
         if let stored = contact.card {
             guard stored.accounts.members.isEmpty, card.relay != nil || stored.relay == nil else {
                 return

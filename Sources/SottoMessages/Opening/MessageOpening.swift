@@ -324,6 +324,7 @@ final class MessageOpening<Input: MessageInput> {
             // Its device is on no list any more.
             return .failed(failure, id: attempt.id, isFinal: true)
         }
+        try noteHeard(message, transaction)
         if let line = try open(
             syncIn: message, step, (attempt.id, attempt.digest), transaction)
         {

@@ -43,6 +43,17 @@ extension MessageOpening {
         message.from = card.id
     }
 
+    /// Notes that another device of the owner was heard of.
+    func noteHeard(
+        _ message: Message, _ transaction: StateTransaction
+    ) throws(StateError) {
+        let owner = transaction.owner
+        guard !isPreview, message.authenticated, message.legacy == nil, message.from == owner.id,
+            let time = message.time
+        else { return }
+        try transaction.noteHeard(of: message.device ?? owner.id, sent: time)
+    }
+
     /// Keeps the owner's card that another device of the owner sent.
     func takeOwnersCard(of message: Message, _ transaction: StateTransaction) throws(StateError) {
         guard message.from == transaction.owner.id,

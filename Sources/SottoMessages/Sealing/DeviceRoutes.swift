@@ -92,6 +92,7 @@ extension Recipients {
         guard let directory, !isHandedOn else { return [] }
         var lines = try handedOverLines(directory, transaction)
         guard try transaction.hasOtherDevices() else { return lines }
+        try transaction.settleTold()
         for device in try transaction.otherDevices() {
             for _ in 0..<Self.mostBodies {
                 guard let due = try transaction.dueItems(for: device) else { break }

@@ -235,7 +235,8 @@ extension Recipients {
             to: group, at: Timestamp(seconds: milliseconds / 1000))
         // A member without a route gets no copy.
         let readers = sending.readers.filter(route.reaches)
-        let lacking = sending.readers.filter(route.misses)
+        let withheld = sending.withheld.filter { !route.isBlocked($0) }
+        let lacking = sending.readers.filter(route.misses) + withheld
         // Without readers nothing needs the file at the relay.
         let upload =
             readers.isEmpty
@@ -278,9 +279,15 @@ extension Recipients {
             }
         }
         try transaction.noteWaiting(Array(failed), in: group)
-        try transaction.noteOwed(sealed.message.id, to: lacking, in: group)
+        try transaction.noteOwed(sealed.message, to: lacking, in: group)
+        try transaction.notePaid(
+            by: job.message.body,
+            zip(readers, sealed.envelopes).map { ($0, isHandedOn ? nil : $1.id) }, in: group)
         directory?.noteSealed(sealedNames)
-        if sending.readers.isEmpty { try directory?.noteUnread(group, transaction) }
+        try directory?.noteWithheld(withheld, from: group, transaction)
+        if sending.readers.isEmpty, withheld.isEmpty {
+            try directory?.noteUnread(group, transaction)
+        }
         for (member, envelope) in zip(readers, sealed.envelopes) {
             guard var line = route.line(envelope, to: member) else { continue }
             if let blob { line["blob"] = .string(blob.name) }

@@ -102,6 +102,8 @@ final class RecipientDirectory {
     private var known: [Key: Result<Destination, Failure>] = [:]
     /// The owner's cards that messages carry, by the address on them.
     var ownCards: [SendAddress?: JSONObject] = [:]
+    /// The restored groups of which the members who get nothing yet are reported.
+    var notedWithheld: Set<GroupID> = []
     /// The members to whose relays no mail may go, by group, and those of them who are not reported yet.
     var notedUnlisted: [GroupID: Set<KeyID>] = [:]
     var unlisted: [(group: StoredGroup, members: [UnlistedMember])] = []

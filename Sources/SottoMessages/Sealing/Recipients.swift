@@ -111,8 +111,14 @@ package struct Recipients {
     }
 
     package init(_ mailboxes: Mailboxes, isHandedOn: Bool) throws {
+        try self.init(
+            mailboxes, AddressBook(mailboxes.identity.load, lockTimeout: mailboxes.lockTimeout),
+            isHandedOn: isHandedOn)
+    }
+
+    /// Creates the recipients that an address book has.
+    init(_ mailboxes: Mailboxes, _ book: AddressBook, isHandedOn: Bool) throws {
         self.isHandedOn = isHandedOn
-        let book = AddressBook(mailboxes.identity.load, lockTimeout: mailboxes.lockTimeout)
         let identity = try book.identity()
         var chats: [Chat] = []
         if case .phrase(let name) = mailboxes.method { chats = [try book.chat(name)] }
@@ -129,7 +135,7 @@ package struct Recipients {
         }
         named = try store.map { try $0.preview { try book.reading(in: $0, find) } } ?? find()
         self.directory = directory
-        let blobs = store == nil ? nil : try BlobFolder(directory: .standard())
+        let blobs = try store.map { try BlobFolder(directory: $0.directory) }
         self.blobs = blobs
         groupFiles = blobs.flatMap { blobs in
             identity.relay.map { GroupFileUploads(blobs, to: $0, of: identity.device) }

@@ -153,6 +153,13 @@ extension StateTransaction {
         if let address = contact.card?.address { cardAddresses?[address] = contact.id }
         // The address on the owner's card for the contact may differ now.
         withCard.remove(contact.id)
+        try write(contact)
+        hasAnyContact = nil
+        if let list = contact.card?.devices { try take(devices: list) }
+        if isShared { try tellDevices(contact, before: before) }
+    }
+
+    private func write(_ contact: Contact) throws(StateError) {
         try connection.run(
             """
             INSERT INTO contact (peer, name, sealed) VALUES (?, ?, ?)
@@ -161,9 +168,13 @@ extension StateTransaction {
             contact.name.isEmpty ? nil : store.mark(name: contact.name),
             store.seal(contact.record.serialized(), .contact))
         contacts[contact.id] = contact
-        hasAnyContact = nil
-        if let list = contact.card?.devices { try take(devices: list) }
-        if isShared { try tellDevices(contact, before: before) }
+    }
+
+    /// Ends that messages are sent again to a contact without a question.
+    func endRepeats(to id: KeyID) throws(StateError) {
+        guard var contact = try readableContact(id: id), contact.getsRepeats else { return }
+        contact.getsRepeats = false
+        try write(contact)
     }
 
     /// Removes a contact with its profile. Its opened messages and its sessions stay.

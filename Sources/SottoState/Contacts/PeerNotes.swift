@@ -35,6 +35,8 @@ extension StateTransaction {
         case deviceConfirmed = "device confirmed"
         /// When another own device objected to a device, in seconds.
         case deviceObjected = "device objected"
+        /// When the last message of an own device was written, in seconds.
+        case deviceHeard = "device heard"
         /// The number of the last list of devices of which a second one was seen.
         case deviceFork = "device fork"
     }

@@ -101,7 +101,8 @@ extension StateTransaction {
 /// The lists of other people.
 extension StateTransaction {
     /// Keeps the list of devices of a contact like ``keep(_:)``, and says in the conversation what changed. The sessions with removed
-    /// devices end. A second list with one number gives one event.
+    /// devices end. A new device ends that messages are sent again without a question. A second list with one number gives one
+    /// event.
     @discardableResult
     public func take(devices list: DeviceList) throws(StateError) -> TakenDevices {
         let taken = try keep(list)
@@ -114,9 +115,9 @@ extension StateTransaction {
             try setNote(.deviceFork, mark: mark, to: list.seq)
             try recordSystem(.deviceFork, about: list.owner)
         case .kept(let before):
-            for device in list.devices where before?.device(device.id) == nil {
-                try record(.deviceAdded, device, of: list.owner)
-            }
+            let added = list.devices.filter { before?.device($0.id) == nil }
+            for device in added { try record(.deviceAdded, device, of: list.owner) }
+            if !added.isEmpty { try endRepeats(to: list.owner) }
             for device in before?.devices ?? [] where list.device(device.id) == nil {
                 try retireSessions(with: device.id)
                 try record(.deviceRemoved, device, of: list.owner)

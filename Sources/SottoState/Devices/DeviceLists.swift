@@ -114,9 +114,9 @@ extension StateTransaction {
         guard owner.owner == card.id, let record = card.record, let list = card.devices,
             let issued = card.issued
         else { return false }
-        // Two lists can be signed in one second.
-        if let known = try ownersCard(), let time = known.issued, time.seconds >= issued.seconds,
-            !list.supersedes(known.devices)
+        // The number of the list decides: the clock of machine one can have been set back since.
+        if let known = try ownersCard(), let before = known.issued,
+            before.seconds >= issued.seconds, !list.supersedes(known.devices)
         {
             return false
         }

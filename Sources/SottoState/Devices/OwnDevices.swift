@@ -72,7 +72,7 @@ extension StateTransaction {
     func tellDevices(_ change: SyncItem.Change) throws(StateError) {
         guard !isTakingSync, try hasOtherDevices() else { return }
         let item = SyncItem(counter: try nextCounter(), device: owner.device, change)
-        if let subject = item.subject { try keep(item, about: subject) }
+        if let subject = item.subject { try keep(KeptItem(item), about: subject) }
         try queue(
             item.subject ?? "item \(item.counter) \(Envelope.newID())", item.record,
             isForNew: item.isForNewDevices)
@@ -124,22 +124,36 @@ extension StateTransaction {
 
     /// Returns the item about something that counts until now, or `nil`.
     func item(about subject: String) throws(StateError) -> SyncItem? {
+        try keptItem(about: subject)?.item
+    }
+
+    /// Returns the same with the value before it.
+    func keptItem(about subject: String) throws(StateError) -> KeptItem? {
         let mark = store.mark(sync: subject)
-        return try store.readable(.syncValue, mark) { () throws(StateError) -> SyncItem? in
-            try connection.first("SELECT sealed FROM sync_value WHERE mark = ?", mark) {
-                row throws(StateError) -> SyncItem? in
-                let record = try? JSON.object(
-                    parsing: try store.unseal(row.bytes(0), .syncValue(mark: mark)))
-                guard let record, let item = try? SyncItem(record: record) else {
-                    throw .unsealable(path: store.database.path)
-                }
-                return item
-            } ?? nil
+        return try connection.first("SELECT sealed FROM sync_value WHERE mark = ?", mark) {
+            row throws(StateError) -> KeptItem? in try keptItem(row.bytes(0), mark)
         } ?? nil
     }
 
+    /// Returns the items about contacts and conversations that count.
+    func keptItems() throws(StateError) -> [KeptItem] {
+        try connection.rows("SELECT mark, sealed FROM sync_value") {
+            row throws(StateError) -> KeptItem? in try keptItem(row.bytes(1), row.bytes(0))
+        }.compactMap(\.self)
+    }
+
+    private func keptItem(_ sealed: [UInt8], _ mark: [UInt8]) throws(StateError) -> KeptItem? {
+        try store.readable(.syncValue, mark) { () throws(StateError) -> KeptItem in
+            let bytes = try store.unseal(sealed, .syncValue(mark: mark))
+            guard let record = try? JSON.object(parsing: bytes), let item = KeptItem(record) else {
+                throw .unsealable(path: store.database.path)
+            }
+            return item
+        }
+    }
+
     /// Stores the item about something that counts from now on.
-    func keep(_ item: SyncItem, about subject: String) throws(StateError) {
+    func keep(_ item: KeptItem, about subject: String) throws(StateError) {
         let mark = store.mark(sync: subject)
         try connection.run(
             "INSERT OR REPLACE INTO sync_value (mark, sealed) VALUES (?, ?)", mark,
@@ -201,7 +215,7 @@ extension StateTransaction {
 
     /// Notes that a device was told items in an envelope; `nil` if they were left out because nothing of them is here any more.
     package func noteTold(
-        _ due: DueItems, to device: OwnDevice, in envelope: String?
+        _ due: DueItems, to device: OwnDevice, in envelope: String?, at time: Timestamp = .now()
     ) throws(StateError) {
         let mark = store.mark(device.id)
         try connection.run(
@@ -213,19 +227,40 @@ extension StateTransaction {
         if let envelope {
             try connection.run(
                 """
-                INSERT OR REPLACE INTO sync_sent (envelope, device, first, day)
+                INSERT OR REPLACE INTO sync_sent (envelope, device, first, made)
                 VALUES (?, ?, ?, ?)
-                """, store.mark(sent: envelope), mark, due.first,
-                Timestamp.now().seconds / Self.day)
+                """, store.mark(sent: envelope), mark, due.first, time.seconds)
         }
         try forgetTold()
     }
 
-    /// Returns whether an own device lacks an item, or waits for this one to send a message.
-    public func hasDueItems() throws(StateError) -> Bool {
+    /// Returns whether an own device lacks an item, waits for this one to send a message, or was told something in an envelope that
+    /// did not reach the outbox.
+    public func hasDueItems(at time: Timestamp = .now()) throws(StateError) -> Bool {
         if try !handedOver().isEmpty { return true }
         for device in try otherDevices() where try dueItems(for: device) != nil { return true }
-        return false
+        return try !lostEnvelopes(at: time).isEmpty
+    }
+
+    /// Tells a device again what it was told in envelopes that did not reach the outbox within a minute, or that no relay gets: the
+    /// program that made or sent them was killed. A device that gets an item twice ignores the second one.
+    package func settleTold(at time: Timestamp = .now()) throws(StateError) {
+        for mark in try lostEnvelopes(at: time) {
+            _ = try takeOutcome(ofSync: mark, isStored: false)
+        }
+    }
+
+    private func lostEnvelopes(at time: Timestamp) throws(StateError) -> [Int64] {
+        let rows = try connection.rows(
+            "SELECT envelope, made FROM sync_sent WHERE made <= ?",
+            time.seconds - Departure.recent
+        ) { (envelope: $0.integer(0), made: $0.integer(1)) }
+        guard let first = rows.map(\.made).min() else { return [] }
+        let arrivals = Dictionary(
+            try Outbox.arrivals(in: store.directory, since: first).map {
+                (store.mark(sent: $0.id), $0.arrival)
+            }, uniquingKeysWith: max)
+        return rows.map(\.envelope).filter { (arrivals[$0] ?? .failed) == .failed }
     }
 
     /// Takes the outcome of an envelope with items: if no relay has it, the device is told again. Returns `false` for another
@@ -249,8 +284,8 @@ extension StateTransaction {
 
     /// Deletes the items that all devices have.
     private func forgetTold() throws(StateError) {
-        let last = Timestamp.now().seconds / Self.day - Outbox.outcomeDays
-        try connection.run("DELETE FROM sync_sent WHERE day < ?", last)
+        let last = Timestamp.now().seconds - Departure.lifetime
+        try connection.run("DELETE FROM sync_sent WHERE made < ?", last)
         try connection.run(
             """
             DELETE FROM sync_item WHERE number <= min(
@@ -259,7 +294,7 @@ extension StateTransaction {
             """)
     }
 
-    /// Returns the record of a queued item; `nil` for a message that is gone.
+    /// Returns the record of a queued item; `nil` for a message that is gone or too deep for a body.
     private func item(sealed: [UInt8], _ mark: [UInt8]) throws(StateError) -> JSONObject? {
         guard
             let record = try? JSON.object(
@@ -276,6 +311,8 @@ extension StateTransaction {
             entry.state == .waiting
             ? .unsent(entry.record, received: received)
             : .message(entry.record, isSent: entry.direction == .sent, received: received)
-        return SyncItem(counter: counter, device: owner.device, change).record
+        let item = SyncItem(counter: counter, device: owner.device, change).record
+        // The body and its array are around the item. A message that nests deeper stays here.
+        return JSON.object(item).nests(atMost: RecordForm.body.depth - 2) ? item : nil
     }
 }

@@ -55,7 +55,7 @@ extension StateTransaction {
             guard let conversation = Conversation(members), conversation != .unknown else {
                 return .refused
             }
-            guard try counts(item) else { return .taken }
+            guard try counts(item, at: time) else { return .taken }
             try change(conversation) { settings in
                 switch setting {
                 case .favourite(let value): settings.isFavourite = value
@@ -68,17 +68,20 @@ extension StateTransaction {
             if case .card(let record) = decision {
                 guard let card = try? Card(record: record), card.id == id else { return .refused }
             }
-            guard try counts(item) else { return .taken }
+            guard try counts(item, at: time) else { return .taken }
             try applyDecisions(about: id, at: time)
         }
         return .taken
     }
 
     /// Stores an item if it counts in place of the one about the same thing. Returns whether it does.
-    private func counts(_ item: SyncItem) throws(StateError) -> Bool {
+    private func counts(_ item: SyncItem, at time: Timestamp) throws(StateError) -> Bool {
         guard let subject = item.subject else { return true }
-        if let known = try self.item(about: subject), !item.wins(over: known) { return false }
-        try keep(item, about: subject)
+        let known = try keptItem(about: subject)
+        if let known, !item.wins(over: known.item) { return false }
+        try keep(
+            KeptItem(item, taken: time, before: try before(item, known, at: time)),
+            about: subject)
         return true
     }
 

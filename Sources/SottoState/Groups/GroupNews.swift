@@ -168,6 +168,7 @@ extension StateTransaction {
         var earlier = try group.message(
             id: id, from: author, called: memberName(of: author, in: group), rank: rank,
             time: written, body: message.body)
+        if device != author { earlier.device = device }
         // The author sent no copy of another one to the owner, so it gets no receipt.
         if !wanted.contains(id) { earlier.forgetMemberCount() }
         let imported = ImportedMessage(

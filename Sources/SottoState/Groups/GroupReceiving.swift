@@ -130,7 +130,7 @@ extension StateTransaction {
             ? group.log.rank(
                 of: place.author, device: chain.device, at: content.heads, chain: chain.id,
                 iteration: place.message.iteration, in: group.state)
-            : (group.state.ranks[place.author] ?? .nobody, false)
+            : (group.present(place.author, chain.device), false)
         let body = try? MessageBody(content.body)
         let isPermitted =
             rank > .nobody && rank >= group.state.policy.post
@@ -141,6 +141,7 @@ extension StateTransaction {
         var message = try group.message(
             id: place.id, from: place.author, called: memberName(of: place.author, in: group),
             rank: rank, time: content.time, body: content.body, members: members)
+        if chain.device != place.author { message.device = chain.device }
         if isLate { message.markLate() }
         // With the most heads of a message, the author's log can have more.
         let isSame =

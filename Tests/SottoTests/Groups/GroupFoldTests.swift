@@ -243,10 +243,12 @@ struct GroupFoldTests {
 
     // MARK: Known answers
 
-    @Test func theKnownLogsAreFolded() throws {
+    @Test(arguments: [("logs", 65), ("deviceLogs", 52)]) func theKnownLogsAreFolded(
+        _ name: String, _ count: Int
+    ) throws {
         let object = try JSON.object(parsing: Vectors.file("group.json"))
-        let logs = try #require(object["logs"]?.array)
-        #expect(logs.count == 65)
+        let logs = try #require(object[name]?.array)
+        #expect(logs.count == count)
         for (number, log) in logs.enumerated() {
             let lines = try #require(log.object?["log"]?.array).compactMap(\.object)
             let result = try #require(log.object?["result"]?.object)
@@ -285,6 +287,16 @@ struct GroupFoldTests {
             case "ban": act = .ban([who])
             case "role": act = .role(who, rank)
             case "policy": act = .policy(policy)
+            case "devices":
+                let states = (line["states"]?.object ?? [:]).members.compactMap { member in
+                    Int(member.name).flatMap { device in
+                        member.value.string.flatMap { DeviceList.State(rawValue: $0) }.map {
+                            (device, $0)
+                        }
+                    }
+                }
+                act = .devices(
+                    seq: line["seq"]?.integer ?? 0, Dictionary(uniqueKeysWithValues: states))
             default: act = .set
             }
             let parents = (line["parents"]?.array ?? []).compactMap(\.string)
@@ -292,7 +304,9 @@ struct GroupFoldTests {
             let id = try #require(line["id"]?.string)
             guard numbers.count == parents.count,
                 let place = rules.add(
-                    GroupRules.Change(author: author, act: act), parents: numbers)
+                    GroupRules.Change(
+                        author: author, act: act, device: Int(line["device"]?.integer ?? 0)),
+                    parents: numbers)
             else { continue }
             stored[id] = place
             ids.append(id)

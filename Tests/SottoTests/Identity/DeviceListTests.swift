@@ -174,7 +174,7 @@ struct DeviceListTests {
             (.member("id"), { $0["id"] = .string("05") }),
             (.version(2), { $0["v"] = .integer(2) }),
             (
-                .form(.tooLong(limit: 24 << 10)),
+                .form(.tooLong(limit: 20 << 10)),
                 {
                     $0["x"] = .string(String(repeating: "x", count: 24 << 10))
                 }

@@ -158,12 +158,21 @@ import Testing
                 [
                     [body, message], [list("cards")], [object("card")], [object("card"), frame],
                     [object("card"), list("contacts")], [list("cards"), message, exported],
+                    // A welcome, and an item for own devices.
+                    [list("cards"), message], [object("card"), list("items"), message],
                 ]
             ),
             (.change, [[body, message], [list("changes")], [list("changes"), list("groups")]]),
             (.room, [[frame]]), (.roomContent, [[]]), (.preKeys, [[frame]]),
             (.bundle, [[object("bundle"), list("bundles"), object("payload")]]),
-            (.devices, [[object("devices")]]), (.loginKey, [[frame]]),
+            (
+                .devices,
+                [
+                    [], [object("devices")], [object("devices"), body, message],
+                    [object("devices"), object("card"), frame],
+                ]
+            ),
+            (.loginKey, [[frame]]),
             (.succession, [[object("card")], [frame], [list("successions")]]),
             (.revocation, [[frame], [object("revocation")]]), (.envelope, [[inbox]]),
             (.message, [[], [list("messages")]]),
@@ -184,6 +193,37 @@ import Testing
         #expect(RecordForm.card.depth + 2 <= RecordForm.roomContent.depth)
         #expect(RecordForm.earlierBody.depth + 3 == RecordForm.body.depth)
         #expect(RecordForm.body.depth + 1 == RecordForm.message.depth)
+        // A list of devices is in a card and in a change, and such a card in a succession and in an item for own devices.
+        #expect(RecordForm.devices.depth + 1 <= RecordForm.card.depth)
+        #expect(RecordForm.devices.depth + 1 <= RecordForm.change.depth)
+        #expect(RecordForm.card.depth + 1 == RecordForm.succession.depth)
+        #expect(RecordForm.card.depth + 3 <= RecordForm.body.depth)
+    }
+
+    /// A list as deep and as long as it can be, in the owner's card, in the card of a succession, and in a change.
+    @Test func theLargestListOfDevicesStandsInACard() throws {
+        let small = try DeviceListTests.list(["laptop"])
+        let length = try RecordForm.devices.canonical(
+            signed(small.record, .array([nested(3), .string("")]), by: key)
+        ).count
+        let text = String(repeating: "x", count: RecordForm.devices.bytes - length)
+        let list = try DeviceList(
+            record: signed(small.record, .array([nested(3), .string(text)]), by: key))
+        #expect(try RecordForm.devices.canonical(list.record).count == RecordForm.devices.bytes)
+        let card = People.alice.card(
+            relay: "tls://relay.example.org:7667", issued: .now(), devices: list)
+        let record = try #require(card.record)
+        #expect(try Card(record: JSON.object(parsing: record.serialized())).devices == list)
+        // The devices of a list are cards, which are as deep as an object at most.
+        let deepest = signed(small.record, nested(4), by: key)
+        let deep = People.alice.card(issued: .now(), devices: try DeviceList(record: deepest))
+        let item = SyncItem(
+            counter: 1, device: People.alice.id,
+            .contact(People.bob.id, .card(try #require(deep.record))))
+        _ = try MessageBody(SyncBody.body([item.record]))
+        _ = try GroupChange(
+            .devices(DeviceList(record: deepest)), in: GroupChange(try change()).id, by: key,
+            seq: 2, parents: [GroupChange(try change()).id])
     }
 
     /// The table of sotto-formats(5) has each kind with its limits.

@@ -77,7 +77,7 @@ import Testing
     @Test func anotherDeviceHasThePrivateListAndGivesOutNoCard() throws {
         let list = try DeviceList([entry()], after: 0, shown: 0, by: People.alice, at: now)
         let laptop = try store(of: Self.laptop)
-        try laptop.transaction { transaction in
+        try laptop.transaction { (transaction: StateTransaction) throws in
             #expect(
                 try transaction.keep(
                     ownersCard: People.alice.card(issued: now, devices: list)))

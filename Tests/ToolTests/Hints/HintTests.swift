@@ -85,12 +85,24 @@ struct HintTests {
             "needs a second machine; PairingTests run it",
         "Type this on machine one: sotto device add CODE --send":
             "has a code to fill in; PairingTests run it",
-        "removed …; if it was stolen, look at what you verified lately: sotto contact list":
-            "needs a second machine; PairingTests remove it",
+        "to list this again: sotto device changes …":
+            "needs a second machine; DeviceTrustTests run it",
+        "sotto contact remove …": "undoes what a device decided; DeviceTrustTests run it",
+        "sotto contact unverify …": "undoes what a device decided; DeviceTrustTests run it",
+        "sotto contact verify … NUMBER": "has a number to fill in",
+        "sotto contact block …": "undoes what a device decided",
+        "sotto device remove … --send": "needs a second machine; DeviceRecoveryTests print it",
+        "device heard": "the name of a stored fact",
         "… is full; to send it your contacts with their trust: sotto device announce … --send":
             "needs a second machine",
         "sotto device confirm --now … --send": "needs a second machine; PairingTests run it",
         "show how to add one: sotto device add --help": "DocumentTests run all helps",
+        "… … nothing until another member confirms the group; to ask: sotto group sync … --send":
+            "needs a restored group of three; theFirstWhoConfirmsIsOwedTheMessages runs the command",
+        "no other member confirmed … since it was restored; to ask: sotto group sync … --send":
+            "needs a restored group of three; theFirstWhoConfirmsIsOwedTheMessages runs the command",
+        "to send it: sotto history repeat … --send":
+            "needs a message that is a minute old; aMemberWithAnUnlistedRelayGetsTheMessagesLater runs it",
         "qr drew no code": "an error message",
         "sotto relay": "the name in a certificate",
         "sotto bridge open …": "the beginning of the line about an attached file",
@@ -243,7 +255,13 @@ struct HintTests {
             "the line about a lost state; LostStateTests expect the whole command",
         "sotto contact repair --send":
             "printed by sotto init --recover; LostStateTests tell the contacts",
+        "sotto group sync --send":
+            "printed by sotto init --recover; RestoredGroupTests ask the members",
+        "sotto: note: what was encrypted waits in the outbox, and the next send delivers it; to see it: sotto send --list":
+            "printed after Ctrl-C; anInterruptedMessageWaitsInTheOutbox runs it",
         "sotto read": "printed by sotto init --recover; VerbTests run it",
+        "sotto: note: your identity is …, and its card is not published yet; to see what is missing: sotto whoami":
+            "printed after Ctrl-C; anInterruptedInitNamesTheNextStep runs it",
         "  sotto history import state.age":
             "printed by sotto init --recover, with a name to fill in",
         "  sotto history import …": "printed by sotto init --recover after an import that failed",
