@@ -116,6 +116,12 @@ public final class AddressBook {
         return try store()?.preview { state in try reading(in: state) { try body(state) } }
     }
 
+    /// Changes the state, in the transaction that the caller has, if it has one.
+    package func change(_ body: (StateTransaction) throws -> Void) throws {
+        if let transaction { return try body(transaction) }
+        try store()?.transaction(body)
+    }
+
     /// Returns the result of `body` like ``view(_:)``, but `nil` if the identity has not been read yet.
     package func knownView<T>(_ body: (StateTransaction) throws -> T) throws -> T? {
         loaded.isReady ? try view(body) : nil

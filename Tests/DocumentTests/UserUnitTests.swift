@@ -48,6 +48,8 @@ import Testing
             environment: ["PATH": "/usr/bin:/bin"], directory: scratch.path
         ).run()
         let end = options.isEmpty ? "" : " " + options
-        #expect(run.lines == ["recv -q --follow" + end, "decrypt" + end], "\(run.stderr)")
+        #expect(
+            run.lines == ["recv -q --again" + end, "recv -q --follow" + end, "decrypt" + end],
+            "\(run.stderr)")
     }
 }

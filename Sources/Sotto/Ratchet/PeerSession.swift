@@ -25,6 +25,9 @@ public struct PeerSession: Sendable {
         Origin(isPostQuantum: session.kind == .hybrid, hasOneTimePreKey: hasOneTimePreKey)
     }
 
+    /// The number of messages that the owner sent since the peer's last answer.
+    package var sentCount: UInt32 { session.sentCount }
+
     /// The secret prekeys that a pre-key message names.
     public struct PreKeys: Sendable {
         let signed: SecretPreKey

@@ -78,6 +78,11 @@ package struct Session: Sendable {
     /// The keys that did not fit when the session decrypted the last message.
     var displaced: [SkippedKey] = []
 
+    /// The number of messages in the sending chain.
+    package var sentCount: UInt32 {
+        if case .sent(let chain) = turn { chain.number } else { 0 }
+    }
+
     init(
         associatedData: [UInt8], kind: RatchetKind, root: RootKey, turn: Turn,
         receiving: ReceivingChain? = nil, previousLength: UInt32 = 0, skipped: [SkippedKey] = [],

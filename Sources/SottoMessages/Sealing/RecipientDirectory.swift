@@ -350,6 +350,7 @@ final class RecipientDirectory {
             try book.check(person, suite: .sealed, trust ?? mailboxes.trust)
             return .machineOne
         }
+        try endLostSessions(with: person)
         let suite = try plan.suite(for: person, in: book, isShort: isShort, isMember: isMember)
         try book.check(person, suite: suite, trust ?? mailboxes.trust)
         guard let type = suite.messageSuite else { return .session(person.id) }
@@ -359,6 +360,17 @@ final class RecipientDirectory {
                 hint: "get the card: \(cardLookupCommand(person.id, name: person.contact?.name))")
         }
         return .suite(type, Recipient(id: person.id, card: person.card))
+    }
+
+    /// Ends the sessions with a person who could not open the next message, because too many before it were not sent.
+    private func endLostSessions(with person: Correspondent) throws {
+        guard person.contact != nil,
+            try book.view({ try $0.hasLostMessages(to: person.id) }) == true
+        else { return }
+        warn(
+            "the last messages to \(person.name) were not sent, so that the session ends; to see them: sotto history unsent"
+        )
+        try book.change { try $0.endLostSessions(with: person.id) }
     }
 
     /// Begins the session of a route if it does not exist, and reports the suite. Without a transaction nothing begins.

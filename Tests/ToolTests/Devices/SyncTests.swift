@@ -317,6 +317,7 @@ struct SyncTests {
     @Test func anEnvelopeThatDidNotReachTheOutboxIsToldAgain() throws {
         let machines = try Machines()
         let store = machines.all[0].store
+        try store.transaction { try $0.change(.peer(People.bob.id)) { $0.isMuted = true } }
         let now = Timestamp.now()
         func tell() throws {
             try store.transaction { transaction in

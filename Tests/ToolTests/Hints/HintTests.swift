@@ -79,6 +79,8 @@ struct HintTests {
             "has a name to fill in; PairingTests run it",
         "begin again with a new code on the new machine: sotto device request --name NAME --send":
             "has a name to fill in; PairingTests run it",
+        "the last messages to … were not sent, so that the session ends; to see them: sotto history unsent":
+            "needs 192 messages that were not sent; whatFollowsLostMessagesIsRead expects it",
         "new for a day; to make it full: sotto device confirm --now … --send":
             "needs a second machine; PairingTests run it",
         "to receive what machine one sends: sotto recv | sotto decrypt --text":
