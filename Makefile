@@ -29,7 +29,7 @@ RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release 
 RELEASE := .build-release/release
 MADE_COMPLETIONS := .build-release/completions
 
-.PHONY: all build deps demo test check bench faults soak properties simulation fuzz lint format install uninstall clean
+.PHONY: all build deps demo test check bench bench-page faults soak properties simulation fuzz lint format install uninstall clean
 
 all: build
 
@@ -58,10 +58,14 @@ check: deps
 	SOTTO_RECORDS=$(CURDIR)/.build/records.jsonl SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build $(TEST_FLAGS)
 	@Scripts/records .build/records.jsonl
 
-## bench: start-up, throughput, the relay, the ratchet and codes, each with a peer in the same run
+## bench: start-up, throughput, the relay, the ratchet and codes, each with a peer in the same run, and how cost grows; PART="growth qr" for some
 bench: build
 	$(SWIFT) build $(RELEASE_FLAGS) --target benchmarks
-	Scripts/bench $(RELEASE)
+	Scripts/bench $(RELEASE) $(PART)
+
+## bench-page: the same, with the picture of README
+bench-page: export BENCH_PAGE = docs/bench.svg
+bench-page: bench
 
 ## faults: the relay broken in each way that it must survive, half an hour; FAULTS_FLAGS="--row NAME" for some
 faults: build
@@ -82,11 +86,14 @@ properties: deps
 	  --filter 'RecordPropertyTests|StateDamageTests' | grep -E '^(records|state): |failed|passed'
 
 ## simulation: twenty members of a group, two relays, loss and kills; ACTIONS random actions, with the programs of a debug build
+##             then DEVICE_SCHEDULES schedules of people with several devices, of 2,000 actions each
 ACTIONS ?= 5000
+DEVICE_SCHEDULES ?= 20
 simulation: deps
 	$(SWIFT) build --target programs
 	python3 Bench/group_have.py --runs 1000
 	python3 Bench/group_simulation.py --actions $(ACTIONS) $(SIMULATION_FLAGS) .build/debug
+	python3 Bench/device_simulation.py --schedules $(DEVICE_SCHEDULES) $(DEVICE_FLAGS) .build/debug
 
 ## fuzz: libFuzzer on every parser, FUZZ_SECONDS each
 FUZZ_SECONDS ?= 60

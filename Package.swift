@@ -198,7 +198,7 @@ let package = Package(
         .target(name: "CWordlists", exclude: ["lists"]),
         .target(name: "CConfusables"),
         .target(
-            name: "SottoBytes", dependencies: ["CSodium"], swiftSettings: core,
+            name: "SottoBytes", dependencies: ["CSodium", "CWordlists"], swiftSettings: core,
             linkerSettings: sodium),
         .target(
             name: "SottoPadding", dependencies: ["CSodium", "SottoBytes"], swiftSettings: core),
@@ -344,8 +344,12 @@ let package = Package(
             ], swiftSettings: strict),
         .target(
             name: "benchmarks",
-            dependencies: ["group-bench", "history-bench", "ratchet-bench", "relay-load"],
+            dependencies: [
+                "bench-page", "group-bench", "history-bench", "ratchet-bench", "relay-load",
+            ],
             path: "Bench/benchmarks", swiftSettings: strict),
+        // The picture of the results of `make bench`, and the exponents of its part growth; not installed.
+        .executableTarget(name: "bench-page", path: "Bench/page", swiftSettings: strict),
         // A load generator for `make bench`; not installed.
         .executableTarget(
             name: "relay-load",
@@ -446,7 +450,8 @@ let package = Package(
             dependencies: [
                 "Sotto", "SottoMessengers", "SottoContacts", "SottoDatabase", "SottoMessages",
                 "SottoProgram",
-                "SottoState", "TestSupport", "keygen", "bridge", "encrypt", "decrypt", "contact",
+                "SottoState", "SottoTool", "TestSupport", "keygen", "bridge", "encrypt", "decrypt",
+                "contact",
                 "chat", "compose", "device", "fingerprint", "group", "history", "pad", "qr",
                 "qr-scan",
                 "recv",
@@ -469,8 +474,9 @@ let package = Package(
                 "recv",
                 "relay",
                 "sotto",
+                "bench-page",
             ],
-            swiftSettings: strict),
+            exclude: ["Pictures"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

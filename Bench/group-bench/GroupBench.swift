@@ -8,6 +8,8 @@ import SottoTool
 ///
 /// `group-bench log IDENTITY STATE CHANGES`: makes the group `log` with a log of CHANGES changes.
 ///
+/// `group-bench groups IDENTITY STATE COUNT`: makes the groups `team1` to `teamCOUNT`, which the identity owns.
+///
 /// `group-bench hostile IDENTITY STATE CHANGES`: prints the time of folding each ``HostileLog`` with CHANGES changes, as objects.
 ///
 /// `group-bench fold IDENTITY STATE GROUP`: prints the times of reading, verifying and folding the log of a group, as an object.
@@ -22,6 +24,7 @@ struct GroupBench {
             directory: StateDirectory(path: arguments[3]), identity: identity, lockTimeout: 10)
         switch (arguments[1], Int(arguments[4])) {
         case ("members", let count?) where count > 0: try Members(store, identity).make(count)
+        case ("groups", let count?) where count > 0: try makeGroups(count, store)
         case ("log", let count?) where count > 0: try LongLog(store).make(count)
         case ("hostile", let count?) where count > 0: printHostileTimes(count)
         case ("fold", _): try FoldTimes(store).print(arguments[4])

@@ -68,6 +68,15 @@ struct Members {
     }
 }
 
+/// Makes groups of one member, in one transaction.
+func makeGroups(_ count: Int, _ store: IdentityStore) throws {
+    try store.transaction { transaction in
+        for number in 1...count {
+            _ = try transaction.createGroup(GroupPolicy(), [.name("team\(number)")])
+        }
+    }
+}
+
 /// Makes a group with a long log.
 struct LongLog {
     private let store: IdentityStore

@@ -79,6 +79,14 @@ public final class AddressBook {
         }
     }
 
+    /// Creates the address book of an open state.
+    package init(_ store: IdentityStore, accounts: any ContactAccounts = OpaqueAccounts()) {
+        lockTimeout = 0
+        self.accounts = accounts
+        loaded = Lazily { store.owner }
+        opened = Lazily { store }
+    }
+
     /// The identity, read once.
     public func identity() throws -> Identity { try loaded.get() }
 

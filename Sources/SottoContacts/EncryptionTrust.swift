@@ -30,9 +30,7 @@ extension AddressBook {
         if contact.changed != nil {
             throw Failure(
                 .untrusted, "a different key was received for \(name) and is not accepted yet",
-                hint:
-                    "sotto contact accept-key \(contact.argument), or sotto contact keep-key \(contact.argument)"
-            )
+                hint: contact.changedKeyHint)
         }
         // The id is the same, but the encryption key differs: a signed card or a scan must decide which one is right.
         if let card = person.card, !agree(card, with: contact) {

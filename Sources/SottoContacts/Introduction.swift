@@ -4,8 +4,8 @@ import SottoTool
 
 /// The result of adding a card to the address book.
 public enum Introduction: Sendable {
-    /// A new contact.
-    case added(Contact)
+    /// A new contact. The card was offered as a new key of `others`, who keep their own: it is of another person.
+    case added(Contact, others: [Contact] = [])
     /// A known contact. The card has more data than the stored one and was stored.
     case completed(Contact)
     /// A known contact. Nothing has changed.
@@ -64,7 +64,20 @@ extension StateTransaction {
         try accounts.check(contact, replacing: nil, in: self)
         contact.isBlocked = known?.isBlocked ?? false
         try save(contact)
-        return .added(contact)
+        return .added(contact, others: try withdraw(card))
+    }
+
+    /// Ends the offer of a card as a new key of other contacts, except of one whose own key signed it. Returns these contacts.
+    private func withdraw(_ card: Card) throws -> [Contact] {
+        var others: [Contact] = []
+        for var other in try allContacts()
+        where other.id != card.id && other.changed?.id == card.id {
+            guard try news(of: other.id).succession?.next != card.id else { continue }
+            other.changed = nil
+            try save(other)
+            others.append(other)
+        }
+        return others
     }
 
     /// Returns the failure for a card that no contact can have, or `nil`: one for which ``addressFailure(of:)`` or
@@ -178,7 +191,6 @@ extension Failure {
     /// The failure for a key that differs from the known one, status 12. `replaced` is the card that was offered
     /// before.
     public static func changedKey(of contact: Contact, replaced: Card? = nil) -> Failure {
-        let name = shellWord(contact.name)
         var message = "this key differs from the key of the contact \(contact.name)"
         if let replaced, let new = contact.changed {
             message +=
@@ -188,15 +200,22 @@ extension Failure {
         }
         return Failure(
             .untrusted, "\(message); no messages are sent to \(contact.name) until you decide",
-            hint:
-                "after asking \(contact.name) on another channel: \(contact.acceptKeyCommand), or sotto contact keep-key \(name)"
-        )
+            hint: contact.changedKeyHint)
     }
 }
 
 extension Contact {
     /// The name quoted for the shell, or the beginning of the id if the name is empty.
     public var argument: String { name.isEmpty ? id.short : shellWord(name) }
+
+    /// What the user can do about an offered key. With the id of the contact it is of nobody else.
+    package var changedKeyHint: String {
+        let other =
+            changed.map { $0.id == id } ?? true
+            ? "" : "if it is the key of another person, add the card with --name and another name; "
+        return other
+            + "after asking \(name) on another channel: \(acceptKeyCommand), or sotto contact keep-key \(argument)"
+    }
 
     /// The command that accepts the offered key and no other.
     public var acceptKeyCommand: String {

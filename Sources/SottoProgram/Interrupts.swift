@@ -1,17 +1,19 @@
 import Glibc
 
-/// The cleanup when a signal ends a tool: a hidden echo, a temporary file without `O_TMPFILE`.
+/// The cleanup when a signal ends a tool: a hidden echo, a temporary file without `O_TMPFILE`, a note about what was done.
 ///
 /// A signal handler may only use memory that was initialized before; hence globals of C types, written before the
 /// handler can run.
 enum Interrupts {
     nonisolated(unsafe) private static var temporaryPath: UnsafeMutablePointer<CChar>?
+    nonisolated(unsafe) private static var note: UnsafeMutableRawBufferPointer?
 
     private static let installed: Void = {
         for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
             handle(signal) { signal in
                 HiddenEcho.show()
                 if let path = Interrupts.temporaryPath { unlink(path) }
+                if let note = Interrupts.note { _ = write(2, note.baseAddress, note.count) }
                 Glibc.signal(signal, SIG_DFL)
                 raise(signal)
             }
@@ -32,6 +34,19 @@ enum Interrupts {
         action.sa_flags = SA_RESTART
         action.__sigaction_handler.sa_handler = handler
         sigaction(signal, &action, nil)
+    }
+
+    /// Sets the bytes that are written to stderr when a signal ends the tool, or none.
+    static func setNote(_ bytes: [UInt8]?) {
+        let before = note
+        note = bytes.map { bytes in
+            let copy = UnsafeMutableRawBufferPointer.allocate(
+                byteCount: bytes.count, alignment: 1)
+            copy.copyBytes(from: bytes)
+            return copy
+        }
+        before?.deallocate()
+        install()
     }
 
     static func removeOnSignal(_ path: String) {

@@ -14,6 +14,9 @@ public struct NewSecret {
     /// The length below which a warning is printed, in characters.
     public static let shortLength = 10
 
+    /// The number of times that two answers are asked for.
+    private static let attempts = 3
+
     /// Creates a secret called `noun`, for which `tool` asks. `alternative` is the option for doing without it.
     public init(
         _ noun: String, tool: String, question: String? = nil, alternative: String? = nil
@@ -26,7 +29,8 @@ public struct NewSecret {
 
     /// Reads the secret from `source` or from the terminal. With `warns`, prints a warning if it is short.
     ///
-    /// Throws a failure with status 64 if the two answers differ or the secret is empty.
+    /// On a terminal two answers that differ are asked for again. Throws a failure with status 64 if they differ three times, or if the secret
+    /// is empty.
     public func read(_ source: SecretSource?, warns: Bool = true) throws -> SecretBytes {
         let secret = try source?.read() ?? typed()
         let count = secret.withBytes { String(decoding: $0, as: UTF8.self).count }
@@ -39,7 +43,13 @@ public struct NewSecret {
     }
 
     private func typed() throws -> SecretBytes {
-        guard let secret = try Terminal.askTwice(questions.first, questions.again) else {
+        var answer = try Terminal.askTwice(questions.first, questions.again)
+        for _ in 1..<Self.attempts {
+            if answer != nil { break }
+            Terminal.say("\(tool): the two \(noun)s differ; type both again")
+            answer = try Terminal.askTwice(questions.first, questions.again)
+        }
+        guard let secret = answer.take() else {
             throw Failure(.usage, "the two \(noun)s differ; nothing was written")
         }
         guard secret.count > 0 else {

@@ -52,6 +52,17 @@ public enum Terminal {
         say("\(programName): note: \(text)")
     }
 
+    /// Sets the line that is written to stderr if a signal such as that of Ctrl-C ends the program, or none.
+    public static func sayIfInterrupted(_ line: String?) {
+        Interrupts.setNote(
+            line.map { line in
+                // The line of a prompt is not complete.
+                let start = isTerminal(2) ? "\n" : ""
+                let text = escapingControls(line).replacingAll("\n", with: "\\u{a}")
+                return Array((start + text + "\n").utf8)
+            })
+    }
+
     /// The short name of the running program. `sotto-encrypt` is a link to `encrypt`.
     static var programName: Substring {
         let path = CommandLine.arguments.first ?? "sotto"

@@ -40,7 +40,7 @@ public struct ToolRun {
         /// The exit status, or 128 and the number of the signal.
         public let status: Int32
         /// The standard output, if it was not shown.
-        public let output: [UInt8]
+        public var output: [UInt8]
         /// The standard error, if it was collected.
         public let messages: [UInt8]
     }

@@ -12,7 +12,7 @@ public final class IdentityStore: Sendable {
     let key: SecretBytes
     let lookupKey: SecretBytes
     /// The directory of the file.
-    let directory: StateDirectory
+    package let directory: StateDirectory
     /// The rows that could not be read.
     let damage: DamageLog
     /// Returns the queue of the outbox for what waits in a queue for a contact whose later card names a relay, or `nil` if it
@@ -109,7 +109,7 @@ public final class IdentityStore: Sendable {
         ) WITHOUT ROWID;
         CREATE TABLE sync_sent (
             envelope INTEGER PRIMARY KEY, device BLOB NOT NULL, first INTEGER NOT NULL,
-            day INTEGER NOT NULL
+            made INTEGER NOT NULL
         );
         CREATE TABLE sync_ahead (
             mark INTEGER PRIMARY KEY, action INTEGER NOT NULL, time INTEGER NOT NULL
@@ -160,6 +160,7 @@ public final class IdentityStore: Sendable {
         CREATE INDEX message_arrived ON message(arrived) WHERE arrived IS NOT NULL;
         CREATE INDEX message_changed ON message(changed) WHERE changed IS NOT NULL;
         CREATE INDEX message_expires ON message(expires) WHERE expires IS NOT NULL;
+        CREATE INDEX message_waiting ON message(number) WHERE state = -1;
         CREATE TABLE event (
             target INTEGER NOT NULL, author INTEGER NOT NULL, message INTEGER NOT NULL,
             PRIMARY KEY (target, author, message)
@@ -212,7 +213,7 @@ public final class IdentityStore: Sendable {
         CREATE TABLE telling (
             group_id INTEGER NOT NULL, envelope INTEGER NOT NULL, member BLOB NOT NULL,
             made INTEGER NOT NULL, told INTEGER NOT NULL, undoes INTEGER NOT NULL,
-            PRIMARY KEY (group_id, envelope)
+            owed BLOB NOT NULL, PRIMARY KEY (group_id, envelope)
         ) WITHOUT ROWID;
         CREATE TABLE own_chain (
             group_id INTEGER PRIMARY KEY, serial INTEGER NOT NULL, made INTEGER NOT NULL,

@@ -19,6 +19,8 @@ public enum StateError: Error, Sendable, Equatable {
     case damagedGroup(id: String, path: String)
     /// An item of the outbox is of an unknown kind. `id` is its id.
     case unknownItem(id: String)
+    /// The list of the owner's devices is private, and another device than the first one would give out the owner's card.
+    case privateDevices
 }
 
 extension StateError {
@@ -26,7 +28,7 @@ extension StateError {
     public var isOfOneRecord: Bool {
         switch self {
         case .unsealable, .damagedGroup, .unknownItem: true
-        case .database, .noHome, .notUTF8, .notPrivate, .shared: false
+        case .database, .noHome, .notUTF8, .notPrivate, .shared, .privateDevices: false
         }
     }
 }
@@ -73,6 +75,10 @@ extension StateError: FailureError {
             Failure(
                 .ioError, "the item \(id) in the outbox is of an unknown kind",
                 hint: "delete it: sotto send --drop \(shellWord(id))")
+        case .privateDevices:
+            Failure(
+                .usage, "only machine one does this: your list of devices is private",
+                hint: "run this command there")
         }
     }
 

@@ -284,8 +284,7 @@ extension Failure {
             .malformed,
             "the message is too long: an envelope holds \(limit) bytes of JSON, in which a line feed or quotation mark needs two",
             hint:
-                "attach it with --attach FILE --blob FILE.blob, or use -r instead of --to to encrypt it as a file"
-        )
+                "send it as a file, with --attach FILE, and with --stateless also --blob FILE.blob")
     }
 
     init(_ error: SealedError) {

@@ -17,7 +17,7 @@ struct AcceptCommand: Program {
             """,
         discussion: """
             The contact has the card that the sender's messages carry, so that an answer needs nothing else. The messages \
-            leave the list after decrypt has opened them. For a contact, they are printed again. A Whisper2 account whose keys \
+            leave the list after decrypt has opened them; sotto read opens them too. For a contact, they are printed again. A Whisper2 account whose keys \
             are not known needs its URL or scanned code in place of the card; its default name is the WhisperID.
             """)
 
@@ -97,7 +97,7 @@ struct AcceptCommand: Program {
             return try transaction.introduce(account, as: name ?? given.id.description)
         }
         switch outcome {
-        case .added(let contact): try finish(contact, isNew: true, open)
+        case .added(let contact, _): try finish(contact, isNew: true, open)
         case .completed(let contact), .known(let contact), .outdated(let contact),
             .changed(let contact, _):
             if let name, name != contact.name { options.note("the name remains \(contact.name)") }
@@ -121,8 +121,11 @@ struct AcceptCommand: Program {
             return try transaction.introduce(
                 card, as: name(transaction), accounts: open.book.accounts)
         }
-        if case .changed(let contact, let replaced) = outcome {
+        switch outcome {
+        case .changed(let contact, let replaced):
             throw Failure.changedKey(of: contact, replaced: replaced)
+        case .added(_, let others): others.forEach { options.note($0.keptKeyNote) }
+        case .completed, .known, .outdated: break
         }
     }
 
@@ -170,9 +173,13 @@ struct AcceptCommand: Program {
             throw Failure(.no, options.quiet ? "" : "no message of \(contact.name) waits")
         }
         if Terminal.isTerminal(1) {
-            options.note(
-                "\(counted(envelopes.count, "message")) to read: sotto contact accept \(name) | \(opener(of: envelopes))"
-            )
+            // sotto read opens them with decrypt.
+            let opener = opener(of: envelopes)
+            let readingCommand =
+                opener == "sotto decrypt"
+                ? "sotto read\(options.identity.identityOption) \(name)"
+                : "sotto contact accept \(name) | \(opener)"
+            options.note("\(counted(envelopes.count, "message")) to read: \(readingCommand)")
         } else {
             try print(envelopes: envelopes)
         }

@@ -161,8 +161,9 @@ struct AddCommand: Program {
         _ options: ContactOptions
     ) throws {
         switch outcome {
-        case .added(let contact):
+        case .added(let contact, let others):
             options.note(contact.additionNote)
+            others.forEach { options.note($0.keptKeyNote) }
             try open.book.nameNotes(of: contact).forEach(options.note)
             if !contact.isBlocked { try sayWhatWaits(contact, open, options) }
         case .completed(let contact):
@@ -281,6 +282,9 @@ extension Contact {
                     + comparison
         return "added \(name) (\(shownID)), \(next)"
     }
+
+    /// The note about a contact whose offered key is of another person.
+    var keptKeyNote: String { "\(name) keeps the key \(id.short)…, \(trust.rawValue)" }
 
     /// What is missing of a contact without a signing key, and the command that adds it.
     var keylessNote: String {

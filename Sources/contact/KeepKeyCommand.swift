@@ -19,7 +19,6 @@ struct KeepKeyCommand: Program {
             guard contact.changed != nil else { throw Failure.noChangedKey(of: contact) }
             contact.changed = nil
         }
-        options.note(
-            "\(contact.name) keeps the key \(contact.id.short)…, \(contact.trust.rawValue)")
+        options.note(contact.keptKeyNote)
     }
 }

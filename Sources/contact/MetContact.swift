@@ -108,6 +108,9 @@ struct MetContact {
                 outcome, givenName: name, what: "card", open, options)
         }
         try open.book.nameNotes(of: verified).forEach(options.note)
+        if case .added(_, let others) = outcome {
+            others.forEach { options.note($0.keptKeyNote) }
+        }
         let covered = verified.verifiedKeys.joined(separator: ", ")
         options.note("\(verified.name) is a verified contact; the meeting covers: \(covered)")
         try AddCommand.sayWhatWaits(verified, open, options)

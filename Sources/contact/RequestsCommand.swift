@@ -73,7 +73,10 @@ struct RequestsCommand: Program {
         let output = try Output(path: "-", content: .text)
         let known = try Known(requests, open)
         if !form.isText {
-            for request in requests { try output.writeRecord(request.record(known.names)) }
+            for request in requests {
+                let contact = try known.contact(of: request, open)
+                try output.writeRecord(request.record(known.names, of: contact))
+            }
         } else {
             var table = Table()
             for request in requests { table.add(try row(request, known, open)) }
@@ -239,12 +242,17 @@ extension MessageRequest {
         card.flatMap { names?.holder(like: $0.name, of: from) }
     }
 
-    /// Returns the record: `{"v":1,"type":"requests","from","account","count","firstSeen","claimedName","looksLike",
-    /// "relay"}`.
-    func record(_ names: LookAlikeNames?) -> JSONObject {
+    /// Returns the record: `{"v":1,"type":"requests","from","name","account","count","firstSeen","claimedName","looksLike",
+    /// "relay"}`. `contact` is the sender, who can be one by now.
+    func record(_ names: LookAlikeNames?, of contact: Contact?) -> JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("requests")),
-            ("from", .string(from.description)), ("account", account.map { .string($0) }),
+            ("from", .string(from.description)),
+            (
+                "name",
+                contact.flatMap { $0.name.isEmpty || $0.isBlocked ? nil : .string($0.name) }
+            ),
+            ("account", account.map { .string($0) }),
             ("count", .integer(Int64(count))),
             ("firstSeen", .string(firstSeen.description)),
             ("claimedName", card.flatMap { $0.name.isEmpty ? nil : .string($0.name) }),

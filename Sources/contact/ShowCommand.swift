@@ -166,6 +166,7 @@ struct ShowCommand: Program {
             }
             table.add(["", "\(contact.acceptKeyCommand),"])
             table.add(["", "or sotto contact keep-key \(shellWord(contact.name))"])
+            if !isSame { table.add(["", "another person: add the card with --name"]) }
         }
         return table.text
     }

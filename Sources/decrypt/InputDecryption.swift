@@ -30,6 +30,7 @@ struct InputDecryption {
         let source = PeekingSource(input)
         try source.skipByteOrderMark()
         let beginning = try source.peek(Self.beginningSize)
+        if let failure = try Self.earlierFailure(source, beginning) { throw failure }
         if AgeFormat.isAge(beginning) {
             if let refusal = refusals.file { throw refusal }
             try file.run(input, source)
@@ -65,6 +66,24 @@ struct InputDecryption {
             messages, EnvelopeInput(chats: chats), book: book, owner: owner, chats: chats,
             senderPolicy: messages.senderPolicy(book, owner: owner), input: input, source: source
         ).run()
+    }
+
+    /// Returns the failure of the program before in a pipe, which had nothing to print and has reported it: an error record about no line, as the
+    /// only line. Its status is returned without words.
+    private static func earlierFailure(
+        _ source: PeekingSource, _ beginning: [UInt8]
+    ) throws -> Failure? {
+        guard beginning.starts(with: #"{"v":1,"type":"error""#.utf8) else { return nil }
+        var line: ArraySlice<UInt8>?
+        _ = try source.peek(upTo: detectionLimit) { bytes in
+            line = bytes.firstIndex(of: UInt8(ascii: "\n")).map { bytes[..<$0] }
+            return line != nil
+        }
+        guard let line, let record = try? JSON.object(parsing: Array(line)),
+            record["line"] == .integer(0), let failure = Failure(errorRecord: record)
+        else { return nil }
+        let rest = try source.peek(line.count + 2)
+        return rest.count > line.count + 1 ? nil : Failure(failure.status, "")
     }
 
     /// The number of bytes that identify most inputs.

@@ -146,14 +146,14 @@ struct AddCommand: Program {
                 card: card, name: known?.freeName(given) ?? given, added: .now(),
                 state: now ? .full : .new)
             try transaction.sign(devices: (known?.devices ?? []) + [device])
-            return (device, try transaction.ownCard(issued: .now()))
+            return (device, try transaction.cardForDevices(issued: .now()))
         }
     }
 }
 
 /// Returns the envelopes that bring the owner's contacts to a device.
 func welcome(_ device: DeviceList.Device, _ store: IdentityStore) throws -> [JSONObject] {
-    let card = try store.preview { try $0.ownCard(issued: .now()) }
+    let card = try store.preview { try $0.cardForDevices(issued: .now()) }
     let extra = card.record.map { [(name: "card", value: JSON.object($0))] } ?? []
     let contacts = try WelcomeBody.bodies(store.contacts(), isFull: device.state == .full)
     // The card may be as long as a body, so the first envelope has only the card.

@@ -80,9 +80,13 @@ func checkDeviceName(_ name: String) throws {
 struct Announcement {
     let store: IdentityStore
 
-    /// Returns a message for each contact who has a card and writes to the main mailbox, and an envelope for each own device.
-    func lines() throws -> [JSONObject] {
-        let contacts = try store.contacts().filter { contact in
+    /// Returns a message for each contact who has a card and writes to the main mailbox, and an envelope for each own device. A
+    /// contact gets no message about a private list, unless `toContacts` is true.
+    func lines(toContacts: Bool? = nil) throws -> [JSONObject] {
+        let isPrivate =
+            try store.preview { try $0.devices(of: $0.owner.id) }?.isPrivate ?? false
+        let told = try toContacts ?? !isPrivate ? store.contacts() : []
+        let contacts = told.filter { contact in
             !contact.name.isEmpty && !contact.isBlocked && contact.card != nil
                 && contact.changed == nil && contact.address == nil && contact.id.isKey
         }
@@ -94,7 +98,7 @@ struct Announcement {
     func ownLines(_ body: MessageBody, withCard: Bool = false) throws -> [JSONObject] {
         let owner = store.owner
         let (list, card) = try store.preview { transaction in
-            (try transaction.devices(of: owner.id), try transaction.ownCard(issued: .now()))
+            (try transaction.devices(of: owner.id), try transaction.cardForDevices(issued: .now()))
         }
         let others = (list?.devices ?? []).filter { $0.id != owner.device }.map(\.card)
         let first = owner.owner == nil ? [] : [card]

@@ -10,7 +10,7 @@ struct DeviceTool: CoreProgram {
         usage: """
             sotto device request --name NAME [--relay URL] [--uri] [-o FILE]
             sotto device add [--name NAME] [--now] CODE | --code SOURCE
-            sotto device list [--text | --json]
+            sotto device list [--text | --json | --private | --public]
             sotto device rename DEVICE NAME | remove DEVICE
             sotto device confirm [--now] DEVICE | object DEVICE
             sotto device announce [DEVICE]

@@ -1,6 +1,7 @@
 import Arguments
 import Sotto
 import SottoContacts
+import SottoMessages
 import SottoState
 import SottoTool
 
@@ -8,28 +9,56 @@ struct ListCommand: Program {
     static let configuration = CommandConfiguration(
         name: "list",
         abstract:
-            "List your devices: name, state, id, when each was added, and when it was last heard of.",
+            "List your devices: name, state, id, when each was added and last heard of. Or make the list private or public.",
+        usage: """
+            sotto device list [--text | --json]
+            sotto device list --private | --public [--json]
+            """,
         discussion: """
             Machine one has the identity itself, and always stands first. A new device gets new mail and the names of your \
             contacts; a full one gets everything.
+
+            On machine one, --private keeps the list from your contacts: they see one device, which passes mail on to the \
+            others and sends what these write. It must run for that. The records tell your machines, and contacts who had the \
+            list see that the devices are removed.
             """)
+
+    @Flag("--private", help: "Tell the list only your own devices. Machine one passes mail on.")
+    var isPrivate = false
+
+    @Flag("--public", help: "Tell the list your contacts again.")
+    var isPublic = false
 
     @OptionGroup var form: OutputForm
 
     @OptionGroup var options: DeviceOptions
 
+    func validate() throws {
+        guard !isPrivate || !isPublic else {
+            throw UsageError("--private cannot be combined with --public")
+        }
+        guard !isPrivate && !isPublic || !form.text else {
+            throw UsageError("--text cannot be combined with --private and --public")
+        }
+    }
+
     func execute() throws {
+        guard !isPrivate, !isPublic else { return try change() }
         let book = options.book()
         let owner = try book.identity()
         let found = try book.view { transaction in
-            let devices = try transaction.devices(of: owner.id)?.devices ?? []
-            let ids = [owner.id] + devices.map(\.id)
-            return (devices, try ids.map { try transaction.lastHeard(of: $0) })
+            let list = try transaction.devices(of: owner.id)
+            let ids = [owner.id] + (list?.devices ?? []).map(\.id)
+            return (list, try ids.map { try transaction.lastHeard(of: $0) })
         }
-        let (devices, heard) = found ?? ([], [])
+        let (list, heard) = found ?? (nil, [])
+        let first = Row(
+            firstOf: owner, isPrivate: list?.isPrivate ?? false, heard: heard.first ?? nil)
         let rows =
-            [Row(firstOf: owner, heard: heard.first ?? nil)]
-            + zip(devices, heard.dropFirst()).map { Row($0, owner: owner, heard: $1) }
+            [first]
+            + zip(list?.devices ?? [], heard.dropFirst()).map {
+                Row($0, owner: owner, heard: $1)
+            }
         let output = try Output(path: "-", content: .text)
         if form.isText {
             var table = Table()
@@ -40,6 +69,29 @@ struct ListCommand: Program {
         }
         try output.finish()
     }
+
+    /// Makes the list private or public, and prints the announcement.
+    private func change() throws {
+        let store = try options.signingBook().writableStore()
+        try RecordOutput.check(isForced: form.json)
+        let (list, before) = try store.transaction { transaction in
+            let before = try transaction.devices(of: transaction.owner.id)
+            guard before?.isPrivate ?? false != isPrivate else {
+                throw Failure(.no, "the list is \(isPrivate ? "private" : "public") already")
+            }
+            let list = try transaction.sign(
+                devices: before?.devices ?? [], isPrivate: isPrivate)
+            return (list, before)
+        }
+        // Contacts who never had the list learn nothing.
+        let announcement = Announcement(store: store)
+        try announcement.print(announcement.lines(toContacts: list.shown != 0))
+        if isPrivate, before?.devices.isEmpty == false {
+            options.note("your contacts see that your other devices are removed")
+        }
+        options.note(
+            "to publish your card: sotto keygen public\(options.identity.identityOption) --send")
+    }
 }
 
 /// A device in the list.
@@ -49,12 +101,15 @@ private struct Row {
     let device: DeviceList.Device?
     /// Whether it is the machine that runs this program.
     let isHere: Bool
+    /// Whether it is machine one of a private list.
+    var isPrivate = false
 
     /// The time of its last message; `nil` if none came.
     let heard: Timestamp?
 
-    init(firstOf owner: Identity, heard: Timestamp?) {
+    init(firstOf owner: Identity, isPrivate: Bool, heard: Timestamp?) {
         (id, device, isHere, self.heard) = (owner.id, nil, owner.owner == nil, heard)
+        self.isPrivate = isPrivate
     }
 
     init(_ device: DeviceList.Device, owner: Identity, heard: Timestamp?) {
@@ -69,14 +124,16 @@ private struct Row {
             ("state", device.map { .string($0.state.rawValue) }),
             ("added", device.map { .string($0.added.description) }),
             ("heard", heard.map { .string($0.description) }),
-            ("first", device == nil ? .bool(true) : nil), ("here", isHere ? .bool(true) : nil),
+            ("first", device == nil ? .bool(true) : nil),
+            ("private", isPrivate ? .bool(true) : nil), ("here", isHere ? .bool(true) : nil),
         ])
     }
 
     var cells: [String] {
         [
             device.map { Table.cut($0.name, to: Table.nameWidth) } ?? "-",
-            device?.state.rawValue ?? "machine one", id.short,
+            device?.state.rawValue ?? (isPrivate ? "machine one, private" : "machine one"),
+            id.short,
             device.map { String($0.added.description.prefix(10)) } ?? "-",
             isHere
                 ? "this machine"

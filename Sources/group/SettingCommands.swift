@@ -280,10 +280,28 @@ struct SyncCommand: Program {
             return try groups.told(records)
         }
         try groups.print(records)
+        if records.isEmpty, !options.quiet { try notePendingQuestions(of: inTouch, groups) }
         guard let first = unreadable.first else { return }
         let name = first.name.isEmpty ? first.id?.short ?? "" : first.name
         throw Failure(
             .ioError, "the group \(name) cannot be read: its changes are damaged",
             hint: "the other groups were synchronised; restore a backup")
+    }
+
+    /// Says of each group whose members owe an answer when they are asked again.
+    private func notePendingQuestions(of chosen: [StoredGroup], _ groups: OpenGroups) throws {
+        for group in chosen {
+            let found = try groups.store.preview { transaction in
+                try transaction.readableGroup(group.id).flatMap {
+                    try transaction.nextQuestion(in: $0)
+                }
+            }
+            guard let (asked, again) = found else { continue }
+            let name = try groups.localName(of: group)
+            let day = asked.local.day == again.local.day ? "" : again.local.day + " "
+            options.note(
+                "nothing to send: members of \(name) were asked at \(asked.local.minute), and are asked again from \(day)\(again.local.minute) on"
+            )
+        }
     }
 }

@@ -253,7 +253,10 @@ struct HistoryImport {
         }
         if doubtfulGroups > 0 {
             Terminal.say(
-                "history: note: the backup can lack changes of groups; ask members: sotto group sync | sotto encrypt | sotto send"
+                "history: to tell your contacts that sessions were lost: sotto contact repair | sotto encrypt | sotto send"
+            )
+            Terminal.say(
+                "history: note: the backup can lack changes of groups; after your contacts are told, ask members: sotto group sync | sotto encrypt | sotto send"
             )
         }
         if known > 0 {

@@ -60,8 +60,8 @@ struct OpenHistory {
         try store.departures(of: entries, in: outbox)
     }
 
-    /// Returns the own messages and events that reached no outbox, the oldest first; with `handedOn` also those whose envelopes were
-    /// handed on.
+    /// Returns the own messages and events that reached no outbox, or that members of a group lack, the oldest first; with
+    /// `handedOn` also those whose envelopes were handed on.
     func unsent(in conversation: Conversation?, handedOn: Bool) throws -> [HistoryEntry] {
         try store.unsent(in: conversation, handedOn: handedOn, outbox: outbox)
     }

@@ -101,7 +101,7 @@ struct ListCommand: Program {
         return [
             try name(of: summary, history),
             summary.unread > 0 ? "\(summary.unread) new" : "",
-            summary.time.map(TextLayout.local).map { "\($0.day) \($0.minute)" } ?? "-",
+            summary.time.map { "\($0.local.day) \($0.local.minute)" } ?? "-",
             Table.cut(line, to: 40),
             marks(listed).joined(separator: ", "),
         ]

@@ -52,6 +52,22 @@ final class People {
         return Self.label(of: author, entry.nickname)
     }
 
+    /// Returns the names of members of a group for people, in a sentence.
+    func members(_ ids: [KeyID], of group: GroupID?) throws -> String {
+        let names = try ids.map { id in
+            let name = try person(id).name
+            guard name == id.description else { return name }
+            let nickname = try history.store.preview { transaction -> String? in
+                guard let group, let found = try transaction.readableGroup(group) else {
+                    return nil
+                }
+                return try transaction.memberName(of: id, in: found)
+            }
+            return nickname.map { "\(Table.cut($0, to: 7)) \(id.short)…" } ?? "\(id.short)…"
+        }
+        return sentence(of: names) ?? ""
+    }
+
     /// Returns the reactions to a message with the names of their authors for people.
     func reactions(to view: MessageView) throws -> [(emoji: String, name: String)] {
         try view.reactions.map { reaction in
@@ -118,7 +134,8 @@ extension MessageView {
         case .read where entry.readerCount == nil: marks.append("read")
         case .failed: marks.append("not accepted by the relay")
         case .handedOn: marks.append("handed on")
-        case .new, .stored, .delivered, .read, .claimed, .deleted, .expired, .damaged: break
+        case .waiting, .new, .stored, .delivered, .read, .claimed, .deleted, .expired, .damaged:
+            break
         }
         return marks
     }

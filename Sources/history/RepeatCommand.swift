@@ -12,7 +12,8 @@ struct RepeatCommand: Program {
         abstract: "Print own messages again as records for encrypt.",
         usage: "sotto history repeat [-q] WHO ... | ID ...",
         discussion: """
-            WHO prints the messages of the last 30 days that were not sent, see history unsent. After WHO lost a state, see \
+            WHO prints the messages of the last 30 days that were not sent, see history unsent; those that only some members of \
+            a group lack are for these members. After WHO lost a state, see \
             contact repair, it also prints those that nothing shows to have arrived, at most \(RepairBody.dailyRepeats) a day. \
             It asks first on the terminal, unless contact set WHO repair=auto allows it. ID prints one message with its \
             edits, whatever became of it. A reader who has a message already does not see it twice. Deleted and ended \
@@ -36,8 +37,9 @@ struct RepeatCommand: Program {
         let history = try options.open()
         let output = try Output(path: "-", content: .text)
         var entries: [HistoryEntry] = []
+        var owed = Owed()
         for text in who {
-            entries += try chosen(text, history).filter { entry in
+            entries += try chosen(text, history, &owed).filter { entry in
                 !entries.contains { $0.number == entry.number }
             }
         }
@@ -57,7 +59,8 @@ struct RepeatCommand: Program {
             case .hidden: hidden += 1
             }
         }
-        if !messages.isEmpty { try form.check() }
+        if !messages.isEmpty || !owed.records.isEmpty { try form.check() }
+        for record in owed.records { try output.writeRecord(record) }
         for message in Self.records(messages) { try output.writeRecord(message.record) }
         try output.finish()
         guard !options.quiet else { return }
@@ -79,7 +82,52 @@ struct RepeatCommand: Program {
                 "history: \(counted(withoutFile.count, "message")) left out: the relay deleted the file, and it is not kept here; attach it to a new message"
             )
         }
-        if messages.isEmpty { Terminal.say("history: nothing to send again") }
+        if owed.waiting > 0 {
+            Terminal.say(
+                "history: \(counted(owed.waiting, "message")) left out until another member confirms the restored group"
+            )
+        }
+        if messages.isEmpty, owed.records.isEmpty {
+            Terminal.say("history: nothing to send again")
+        }
+    }
+
+    /// The messages that only some members of groups lack.
+    private struct Owed {
+        /// The records for these members.
+        var records: [JSONObject] = []
+        /// The groups whose messages were looked up.
+        var groups: Set<GroupID> = []
+        /// The number of messages that wait for the confirmation of a restored group.
+        var waiting = 0
+    }
+
+    /// Moves the messages that only some members of a group lack from `entries` to `owed`. One that is deleted after some time
+    /// stays: it is sent to all again.
+    private static func moveOwed(
+        _ entries: [HistoryEntry], of group: GroupID, to owed: inout Owed, _ history: OpenHistory
+    ) throws -> [HistoryEntry] {
+        let ways = try history.departures(of: entries)
+        func isPartly(_ entry: HistoryEntry) -> Bool {
+            if case .partly? = ways[entry.number] { true } else { false }
+        }
+        guard entries.contains(where: isPartly) else { return entries }
+        let found = try history.store.transaction { transaction in
+            try transaction.readableGroup(group).map {
+                (isDoubtful: $0.isDoubtful, owed: try transaction.owedBodies(in: $0))
+            }
+        }
+        guard let found else { return entries }
+        if found.isDoubtful {
+            owed.waiting += entries.count(where: isPartly)
+            return entries.filter { !isPartly($0) }
+        }
+        owed.records += try found.owed.bodies.map {
+            ComposedMessage(to: $0.to, try MessageBody($0.body.record)).record
+        }
+        return entries.filter { entry in
+            !isPartly(entry) || !(entry.id.map(found.owed.ids.contains) ?? false)
+        }
     }
 
     /// Returns the numbers of the messages whose files are neither at a relay nor here.
@@ -100,7 +148,9 @@ struct RepeatCommand: Program {
     }
 
     /// Returns the messages that an argument means.
-    private func chosen(_ text: String, _ history: OpenHistory) throws -> [HistoryEntry] {
+    private func chosen(
+        _ text: String, _ history: OpenHistory, _ owed: inout Owed
+    ) throws -> [HistoryEntry] {
         if try history.book.lookUp(text, for: .acting) == nil,
             case .found(let entry) = try history.store.historyEntry(named: text)
         {
@@ -113,6 +163,10 @@ struct RepeatCommand: Program {
         }
         let conversation = try history.conversation(text, for: .acting)
         let unsent = try history.unsent(in: conversation, handedOn: false)
+        if let group = conversation.group {
+            guard owed.groups.insert(group).inserted else { return [] }
+            return try Self.moveOwed(unsent, of: group, to: &owed, history)
+        }
         guard let peer = conversation.peer else { return unsent }
         return try unsent + afterLoss(by: peer, text, except: unsent, history)
     }
@@ -211,7 +265,7 @@ extension OpenHistory {
         let ready = entries.filter { entry in
             switch ways[entry.number] {
             case .queued, .unsent(isRecent: true): false
-            case .unsent(isRecent: false), .handedOn, nil: true
+            case .unsent(isRecent: false), .handedOn, .partly, nil: true
             }
         }
         return (ready, entries.count - ready.count)

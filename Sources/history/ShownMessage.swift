@@ -45,7 +45,7 @@ final class MessageShowing {
                     forwarded: people.origin(of: view), answering: people.answering(view),
                     quotation: Quotation(view, history.store), about: target(of: view),
                     group: group(of: view.entry),
-                    departure: departures[view.entry.number])
+                    departure: mark(of: view.entry))
             } else {
                 try output.writeRecord(record(of: view, name))
             }
@@ -264,7 +264,19 @@ final class MessageShowing {
 
     private func addStatus(of entry: HistoryEntry, to record: inout JSONObject) {
         entry.addStatus(to: &record)
-        if let departure = departures[entry.number] { record["status"] = .string(departure.status) }
+        guard let departure = departures[entry.number] else { return }
+        if case .partly(let lacking) = departure {
+            record["lacking"] = .array(lacking.map { .string($0.description) })
+        }
+        if let status = departure.status { record["status"] = .string(status) }
+    }
+
+    /// Returns the mark for the way of a message that follows it for people, or `nil`.
+    private func mark(of entry: HistoryEntry) throws -> String? {
+        guard let departure = departures[entry.number] else { return nil }
+        guard case .partly(let lacking) = departure else { return departure.mark }
+        return "not sent to "
+            + (try people.members(lacking, of: entry.conversation.group))
     }
 
     private func isUnread(_ entry: HistoryEntry) throws -> Bool {
@@ -288,22 +300,24 @@ extension ShownChange {
 }
 
 extension Departure {
-    /// The member `status` of the record.
-    fileprivate var status: String {
+    /// The member `status` of the record, or `nil` if it is that of the message.
+    fileprivate var status: String? {
         switch self {
         case .queued: "queued"
         case .unsent: "unsent"
         case .handedOn: "handedOn"
+        case .partly: nil
         }
     }
 
-    /// The mark that follows the message for people.
-    var mark: String {
+    /// The mark that follows the message for people, or `nil` if it needs names.
+    fileprivate var mark: String? {
         switch self {
         case .queued: "queued"
         case .unsent(isRecent: true): "not sent yet"
         case .unsent(isRecent: false): "not sent"
         case .handedOn: "handed on"
+        case .partly: nil
         }
     }
 }
@@ -312,7 +326,7 @@ extension HistoryEntry {
     /// Adds what is known of the message.
     fileprivate func addStatus(to record: inout JSONObject) {
         switch state {
-        case .new, .claimed: break
+        case .waiting, .new, .claimed: break
         case .handedOn, .stored, .delivered, .read, .failed:
             record["status"] = state.status.map { .string($0) }
         case .deleted: record["deleted"] = .bool(true)

@@ -38,7 +38,7 @@ struct TextLayout {
     mutating func print(
         _ view: MessageView, name: String, reactions: [(emoji: String, name: String)],
         forwarded: String?, answering: Int?,
-        quotation: Quotation?, about target: String, group: String?, departure: Departure?
+        quotation: Quotation?, about target: String, group: String?, departure: String?
     ) throws {
         let entry = view.entry
         let time = entry.shownTime
@@ -61,7 +61,7 @@ struct TextLayout {
         let place = group.map { ["[in \(Self.oneLine($0))]"] } ?? []
         let marks =
             place + Self.marks(view, reactions, forwarded, answering)
-            + (departure.map { ["[\($0.mark)]"] } ?? [])
+            + (departure.map { ["[\(Self.oneLine($0))]"] } ?? [])
         let line =
             width + Table.width(lines.last ?? "") + marks.reduce(0) { $0 + 2 + Table.width($1) }
         let isWide = output.isTerminal && output.terminalWidth.map { line > $0 } == true
@@ -106,7 +106,7 @@ struct TextLayout {
 
     /// Returns the local hour and minute of a time. Prints the day first if it is not that of the message before.
     private mutating func clock(_ time: Timestamp?) throws -> String? {
-        guard let clock = time.map(Self.local) else { return nil }
+        guard let clock = time?.local else { return nil }
         if clock.day != day {
             day = clock.day
             last = nil
@@ -178,22 +178,5 @@ struct TextLayout {
 
     private func coloured(_ text: String, _ colour: Colour) -> String {
         isColoured && !text.isEmpty ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
-    }
-
-    /// Returns the day and the minute of a time in the local time zone, and the short name of the zone.
-    static func local(_ time: Timestamp) -> (day: String, minute: String, zone: String) {
-        var seconds = time_t(time.seconds)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        func padded(_ value: Int32, _ count: Int) -> String {
-            let digits = String(value)
-            return String(repeating: "0", count: max(0, count - digits.utf8.count)) + digits
-        }
-        let (month, day) = (padded(parts.tm_mon + 1, 2), padded(parts.tm_mday, 2))
-        return (
-            "\(padded(parts.tm_year + 1900, 4))-\(month)-\(day)",
-            "\(padded(parts.tm_hour, 2)):\(padded(parts.tm_min, 2))",
-            parts.tm_zone.map { String(cString: $0) } ?? ""
-        )
     }
 }

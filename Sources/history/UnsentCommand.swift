@@ -1,9 +1,10 @@
 import Arguments
 import Sotto
+import SottoContacts
 import SottoState
 import SottoTool
 
-/// `history unsent`: the own messages that reached no outbox.
+/// `history unsent`: the own messages that reached no outbox, or that members of a group lack.
 struct UnsentCommand: Program {
     static let configuration = CommandConfiguration(
         name: "unsent",
@@ -11,8 +12,9 @@ struct UnsentCommand: Program {
         usage: "sotto history unsent [--all] [--text | --json] [-q] [WHO]",
         discussion: """
             A message is not sent if none of its envelopes reached the outbox of this home, for example because the pipe \
-            to send was forgotten. The records are as they were stored, with edits and reactions by themselves. A message \
-            that was encrypted less than a minute ago can still be on its way. \
+            to send was forgotten. A message to a group is also printed while members lack it who may read it: the relay of a \
+            member is not listed, a key is not trusted, or a restored group is not confirmed. The records are as they were \
+            stored, with edits and reactions by themselves. A message that was encrypted less than a minute ago can still be on its way. \
             To send them: sotto history repeat WHO --send
             """)
 
@@ -42,5 +44,35 @@ struct UnsentCommand: Program {
             try showing.print(raw: entries)
         }
         try output.finish()
+        guard !options.quiet, !all, form.isText else { return }
+        for conversation in history.conversations(of: entries) {
+            guard let note = try history.wayOn(for: conversation) else { continue }
+            Terminal.say("history: \(note)")
+        }
+    }
+}
+
+extension OpenHistory {
+    /// Returns the conversations of messages, each once.
+    fileprivate func conversations(of entries: [HistoryEntry]) -> [Conversation] {
+        var seen: Set<Conversation> = []
+        return entries.map(\.conversation).filter { seen.insert($0).inserted }
+    }
+
+    /// Returns the command that sends the messages of a conversation again, or what they wait for. `nil` for a chat.
+    fileprivate func wayOn(for conversation: Conversation) throws -> String? {
+        switch conversation {
+        case .peer(let peer):
+            let name = try store.readableContact(id: peer)?.argument
+            return "to send it: sotto history repeat \(name ?? peer.description) --send"
+        case .group(let id):
+            let word = shellWord(try store.preview { try $0.groupNames() }[id] ?? id.short)
+            if try store.preview({ try $0.readableGroup(id)?.isDoubtful }) == true {
+                return
+                    "no other member confirmed \(word) since it was restored; to ask: sotto group sync \(word) --send"
+            }
+            return "to send it: sotto history repeat \(word) --send"
+        default: return nil
+        }
     }
 }

@@ -65,6 +65,8 @@ struct EncodeCommand: Program {
         let bytes = try content(of: input)
         if SecretText(beginning: bytes) != nil {
             Terminal.say("qr: note: this is a secret key: whoever sees the code has it")
+        } else if WordRun.all(in: bytes).contains(where: \.isLikely) {
+            Terminal.say("qr: note: these can be recovery words: whoever sees the code has them")
         }
         let contents =
             try split.map { try $0.codes(of: bytes, level: level ?? .medium) } ?? [whole(bytes)]

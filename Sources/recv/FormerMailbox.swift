@@ -27,7 +27,10 @@ struct FormerMailbox {
             var run = ToolRun("recv", ["-i", file, "-q", "--json", "--max", "\(Self.limit)"])
             run.collectsMessages = true
             let result = try run.run()
-            let count = result.output.count { $0 == UInt8(ascii: "\n") }
+            let lines = result.output.split(separator: UInt8(ascii: "\n"))
+            let record = lines.first.flatMap { try? JSON.object(parsing: Array($0)) }
+            let hasFailed = record.flatMap { Failure(errorRecord: $0) } != nil
+            let count = hasFailed ? 0 : lines.count
             if count > 0 {
                 let what = count == 1 ? "1 message" : "\(count) messages"
                 note(

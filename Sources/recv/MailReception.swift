@@ -105,14 +105,15 @@ struct MailReception {
         let authorities = relay.authorities
         return AheadWork(
             claimsAhead
-                ? BundleStock(inbox.store, authorities: authorities) { [receiving] owner, relay in
-                    if !receiving.quiet { Terminal.say(BundleClaim.note(owner, relay)) }
+                ? BundleStock(inbox.store, authorities: authorities) {
+                    [quiet = receiving.quiet] owner, relay in
+                    if !quiet { Terminal.say(BundleClaim.note(owner, relay)) }
                 } : nil,
             GroupFileFetch(
                 inbox.store, authorities: authorities,
                 into: try BlobFolder(directory: .standard())),
-            NewsFetch(inbox.store, authorities: authorities) { [receiving] outcome in
-                guard !receiving.quiet, let failure = outcome.failure else { return }
+            NewsFetch(inbox.store, authorities: authorities) { [quiet = receiving.quiet] outcome in
+                guard !quiet, let failure = outcome.failure else { return }
                 Terminal.say("recv: warning: \(failure.message)")
                 if let hint = failure.hint { Terminal.say("recv: hint: \(hint)") }
             })

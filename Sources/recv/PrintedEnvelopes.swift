@@ -13,6 +13,11 @@ struct PrintedEnvelopes {
     private static let batchSize = 256
 
     func run() throws {
+        let failure = FailureRecord()
+        try failure.write(onFailureOf: { try print(failure) })
+    }
+
+    private func print(_ failure: FailureRecord) throws {
         let store = try IdentityStore(
             directory: .standard(), identity: identity.load(), lockTimeout: lockTimeout,
             report: Terminal.note)
@@ -26,6 +31,7 @@ struct PrintedEnvelopes {
             guard let last = rows.last else { break }
             number = last.number
             count += rows.count
+            failure.hasPrinted = true
             for row in rows { try output.write(row.envelope + [UInt8(ascii: "\n")]) }
         }
         try output.finish()

@@ -19,6 +19,8 @@ struct Receiving {
     let quiet: Bool
     /// Whether mail is received. Without it only an invitation is redeemed.
     var takesMail = true
+    /// Takes note of printed envelopes, and prints a failure before the first one.
+    let failure = FailureRecord()
     /// The protocol in whose form envelopes are printed, if they have it.
     var form = RelayProtocol.own
 
@@ -55,6 +57,7 @@ struct Receiving {
         }
         let output = try Output(path: nil, content: .text)
         return .print { envelopes in
+            failure.hasPrinted = true
             for envelope in envelopes {
                 try output.write(line(of: envelope) + [UInt8(ascii: "\n")])
             }

@@ -107,8 +107,10 @@ enum RecvPlan {
 
     func run() throws {
         switch self {
-        case .mail(let reception): try reception.run()
-        case .loginKey(let reception): try reception.run()
+        case .mail(let reception):
+            try reception.receiving.failure.write(onFailureOf: reception.run)
+        case .loginKey(let reception):
+            try reception.receiving.failure.write(onFailureOf: reception.run)
         case .again(let envelopes): try envelopes.run()
         case .forget(let envelopes): try envelopes.run()
         case .bundle(let claim): try claim.run()

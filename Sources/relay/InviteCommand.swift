@@ -61,5 +61,6 @@ struct InviteCommand: Program {
             "relay: a new member runs sotto init with the address that the relay prints at its start, and types the code:"
         )
         Terminal.say("  sotto init --relay URL")
+        Terminal.say("relay: note: only a relay that runs with --invited asks for a code")
     }
 }

@@ -233,7 +233,9 @@ final class EnvelopeLines: Sendable {
                             "use a card made with sotto keygen public; cards made with sotto contact address are private"
                     )
                     : Failure(
-                        .malformed, "not an envelope, prekeys, a card or a room"))
+                        .malformed, "not an envelope, prekeys, a card or a room",
+                        hint: record["body"] == nil
+                            ? nil : "a message is encrypted first: sotto encrypt"))
         }
         do throws(RelayAddressError) {
             return .success((read.item, .relay(try choice.relay(noted: read.noted))))

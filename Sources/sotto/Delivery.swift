@@ -27,6 +27,9 @@ struct Delivery {
         self.init(pipe, RecordedRecipients(of: identity), quiet: quiet)
     }
 
+    private static let interrupted =
+        "sotto: note: what was encrypted waits in the outbox, and the next send delivers it; to see it: sotto send --list"
+
     /// Runs the pipe. Ends with the status of its last stage that failed, and if `needsRecipient`, with 1 if the message was for
     /// no one. `printsResults` tells whether the records of `send` are printed if nothing failed.
     func run(needsRecipient: Bool = false, printsResults: Bool = true) throws {
@@ -36,9 +39,15 @@ struct Delivery {
         if isShown {
             // The line at the end names the recipients, so encrypt need not.
             pipe.relayed = "encrypt"
-            pipe.observe = names.observer
+            let observer = names.observer
+            pipe.observe = { [quiet] bytes in
+                // What the first stage printed reaches the outbox before send connects.
+                if !quiet { Terminal.sayIfInterrupted(Self.interrupted) }
+                observer?(bytes)
+            }
         }
         let result = try pipe.run()
+        Terminal.sayIfInterrupted(nil)
         let summary = DeliverySummary(result.output)
         if !isShown, needsRecipient, printsResults || result.status != 0 {
             let output = try Output(path: "-", content: .text)

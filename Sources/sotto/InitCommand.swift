@@ -21,10 +21,11 @@ struct InitCommand: Program {
             stderr if it is a terminal, and the next commands are printed.
 
             With --recover the identity is restored: it runs keygen recover, history import, and the same publication, \
-            whose prekeys replace those of the lost machine. The list of your other machines comes from the backup and from \
-            your card at the relay, with device restore. On a terminal it asks which of them are lost too, and removes these \
-            with device remove, and whether to tell the contacts and the members of groups, with contact repair and \
-            group sync.
+            whose prekeys replace those of the lost machine. On a terminal it checks the words and the address of the relay when they \
+            are typed, and asks again for wrong ones, three times in all. The list of your other machines comes from the backup \
+            and from your card at the relay, with device restore. On a terminal it asks which of them are lost too, and removes \
+            these with device remove, and whether to tell the contacts and the members of groups, with contact repair and group \
+            sync.
 
             EXAMPLES
               sotto init --name alice --relay tls://relay.example.org:7667
@@ -95,12 +96,16 @@ struct InitCommand: Program {
         guard lstat(path, &status) != 0 else {
             throw Failure(
                 .cannotCreate, "\(path) exists and is not replaced",
-                hint: "to print your card: sotto keygen public --json")
+                hint:
+                    "to see what is missing: sotto whoami, or to print your card: sotto keygen public --json"
+            )
         }
+        // Before anything is asked.
+        let given = relay ?? environmentVariable("SOTTO_RELAY")
+        try require(check(name: name, given, nil))
         var words = try recover ? readWords() : nil
         defer { if words != nil { wipe(&words!) } }
-        let relay =
-            try relay ?? environmentVariable("SOTTO_RELAY") ?? (recover ? askForRelay() : nil)
+        let relay = try given ?? words.flatMap { try askForRelay($0) }
         guard invitation == nil || relay != nil else {
             throw UsageError("--invitation requires --relay")
         }
@@ -117,6 +122,7 @@ struct InitCommand: Program {
                 try code == nil
                 ? publish(to: relay, path, secret) : redeem(code, at: relay, path, secret)
         }
+        Terminal.sayIfInterrupted(nil)
         switch outcome {
         case .sent(let status) where recover:
             let isTold = try isImported && status == 0 && relay != nil && tellContacts(path, secret)
@@ -128,7 +134,15 @@ struct InitCommand: Program {
                             "sotto contact repair --send",
                             "tell your contacts, after you have them again"
                         )
-                    ]) + devices
+                    ]
+                        + (isImported
+                            ? [
+                                (
+                                    "sotto group sync --send",
+                                    "then ask the members of your groups what the backup lacks"
+                                )
+                            ] : []))
+                    + devices
                     + [("sotto read", "receive messages, and see what could not be opened")])
             if status != 0 { throw Failure.ended(status, "send") }
         case .sent(let status):
@@ -194,6 +208,9 @@ struct InitCommand: Program {
         var step = ToolRun("keygen", arguments, input: words ?? [])
         step.secret = secret
         try step.output()
+        Terminal.sayIfInterrupted(
+            "sotto: note: your identity is \(path), and its card is not published yet; to see what is missing: sotto whoami"
+        )
         if words != nil {
             Terminal.say("Your identity is \(path).")
             Terminal.say(
@@ -225,22 +242,61 @@ struct InitCommand: Program {
 
     // MARK: Recovery
 
-    /// Reads the words from a picture, a terminal or standard input.
+    /// Reads the words from a picture, a terminal or standard input, and checks them.
     private func readWords() throws -> [UInt8] {
-        if let picture { return try ToolRun("qr", ["scan", "--", picture]).output() }
-        let input = try Input(path: nil)
-        guard input.isTerminal else { return try input.readText(limit: 64 << 10) }
-        return try Terminal.ask("Your recovery words: ", secret: true).withBytes { Array($0) }
+        let input = try picture == nil ? Input(path: nil) : nil
+        guard let input, input.isTerminal else {
+            let words =
+                try picture.map { try ToolRun("qr", ["scan", "--", $0]).output() }
+                ?? input?.readText(limit: 64 << 10) ?? []
+            try require(check(nil, words))
+            return words
+        }
+        return try ask("Your recovery words: ", secret: true) { try check(nil, $0) }
     }
 
     /// Asks for the relay on a terminal, because the words do not have it. Returns `nil` without one.
-    private func askForRelay() throws -> String? {
+    private func askForRelay(_ words: [UInt8]) throws -> String? {
         guard Terminal.isTerminal(0) else { return nil }
-        let relay = try Terminal.ask(
-            "The address of your relay, or Enter for none: ", secret: false
-        )
-        .withBytes { String(decoding: $0, as: UTF8.self) }
-        return relay.isEmpty ? nil : relay
+        let relay = try ask("The address of your relay, or Enter for none: ", secret: false) {
+            answer in
+            answer.isEmpty ? 0 : try check(String(decoding: answer, as: UTF8.self), words)
+        }
+        return relay.isEmpty ? nil : String(decoding: relay, as: UTF8.self)
+    }
+
+    /// Asks until an answer is right, up to three times. `check` returns the status of the tool that has said what is wrong.
+    private func ask(
+        _ question: String, secret: Bool, _ check: ([UInt8]) throws -> Int32
+    ) throws -> [UInt8] {
+        var status: Int32 = 0
+        for _ in 0..<Self.prompts {
+            var answer = try Terminal.ask(question, secret: secret).withBytes { Array($0) }
+            status = try check(answer)
+            if status == 0 { return answer }
+            wipe(&answer)
+        }
+        throw Failure.ended(status, "keygen")
+    }
+
+    /// Makes the identity in memory only, with a name, a relay, and the words if it is restored. Returns the status of `keygen`, which says
+    /// what is wrong.
+    private func check(
+        name: String? = nil, _ relay: String?, _ words: [UInt8]?
+    ) throws -> Int32 {
+        guard name != nil || relay != nil || words != nil else { return 0 }
+        var arguments = (words == nil ? [] : ["recover"]) + ["-q", "-o", "-"]
+        if let name { arguments += ["--name", name] }
+        if let relay { arguments += ["--relay", relay] }
+        var result = try ToolRun("keygen", arguments, input: words ?? []).run()
+        wipe(&result.output)
+        return result.status
+    }
+
+    /// Throws a failure with the status of a check that failed.
+    private func require(_ status: Int32) throws(Failure) {
+        guard status != 0 else { return }
+        throw Failure.ended(status, "keygen")
     }
 
     /// Imports the backup. Returns whether there is one and it was imported.

@@ -10,7 +10,8 @@ struct ReadCommand: Program {
         discussion: """
             Runs recv | decrypt --events, then history --unread WHO for each conversation with unread messages, and then \
             history read WHO | encrypt | send. If another recv runs, such as that of sotto chat, the first step is left \
-            to it. A message is marked as read after it was written to the end. What happened in groups is shown first, \
+            to it. The messages of a sender whom contact accept made a contact are opened too, as with contact accept | decrypt. \
+            A message is marked as read after it was written to the end. What happened in groups is shown first, \
             with the command that answers a question.
 
             The output is text on a terminal, and message records otherwise. The exit status is 1 if nothing is unread \
@@ -33,11 +34,23 @@ struct ReadCommand: Program {
 
     func execute() throws {
         let identity = try identity.open()
-        let (failed, hasNews) = try receive(identity)
+        let requests = try requests(identity)
+        var (failed, hasNews) = try receive(identity)
+        for id in requests.accepted {
+            let opened = try open(acceptedFrom: id, identity)
+            if opened > 1 { failed = opened }
+            hasNews = hasNews || opened == 0
+        }
         let conversations = try who.map { [Unread(argument: $0, name: nil)] } ?? unread(identity)
         var shown = 0
         for conversation in conversations {
             shown += try show(conversation, isAlone: conversations.count == 1, identity) ? 1 : 0
+        }
+        if requests.strangers > 0, !quiet {
+            let words =
+                requests.strangers == 1
+                ? "a message request waits" : "\(requests.strangers) message requests wait"
+            Terminal.say("sotto: note: \(words): sotto contact requests\(self.identity.option)")
         }
         // A failure is reported although messages were shown.
         try Delivery.end(failed)
@@ -66,13 +79,45 @@ struct ReadCommand: Program {
         let failed = isUsual ? 0 : received.status
         // Without envelopes recv can have fetched files about groups.
         guard failed == 0 || !received.output.isEmpty else { return (failed, false) }
-        // A message that cannot be decrypted is reported by decrypt, and hides no other one.
-        var decrypt = identity.run(
-            .decrypt, ["--events", form.isText ? "--text" : "--json"] + notes,
-            input: received.output)
-        decrypt.showsOutput = true
-        let opened = try decrypt.run().status
+        let input = isOther ? [] : received.output
+        let opened = try decrypt(input, identity)
         return (opened > 1 ? opened : failed, opened == 0)
+    }
+
+    /// Opens envelopes, and shows what happened in groups. A message that cannot be decrypted is reported by decrypt, and hides no other
+    /// one. Returns the status of decrypt.
+    private func decrypt(_ input: [UInt8], _ identity: SharedIdentity) throws -> Int32 {
+        var decrypt = identity.run(
+            .decrypt, ["--events", form.isText ? "--text" : "--json"] + notes, input: input)
+        decrypt.showsOutput = true
+        return try decrypt.run().status
+    }
+
+    /// Returns the ids of contacts whose first messages still wait, because they wrote before they were contacts, and the number of
+    /// other senders with waiting messages.
+    private func requests(
+        _ identity: SharedIdentity
+    ) throws -> (accepted: [String], strangers: Int) {
+        var list = identity.run(.contact, ["requests", "-q", "--json"])
+        // recv reports an error of the state.
+        list.collectsMessages = true
+        let waiting = records(in: try list.run().output).filter { record in
+            record["type"]?.string == "requests" && record["count"]?.integer != 0
+        }
+        let accepted = waiting.filter { $0["name"] != nil }
+        return (
+            accepted.filter { $0["account"] == nil }.compactMap { $0["from"]?.string },
+            waiting.count - accepted.count
+        )
+    }
+
+    /// Opens the waiting messages of a contact. Returns the status of decrypt.
+    private func open(acceptedFrom id: String, _ identity: SharedIdentity) throws -> Int32 {
+        let accept = try identity.run(.contact, last: ["accept", "-q", "--", id]).run()
+        guard accept.status == 0 else {
+            return accept.status
+        }
+        return try decrypt(accept.output, identity)
     }
 
     /// A conversation to read.

@@ -19,7 +19,7 @@ enum SendRoute {
         case (.compose, _): self = .messages
         case (.device, "request"), (.device, "add"): self = .meeting
         case (.device, "rename"), (.device, "remove"), (.device, "confirm"), (.device, "object"),
-            (.device, "announce"), (.device, "sync"):
+            (.device, "announce"), (.device, "sync"), (.device, "list"):
             self = .messages
         case (.group, let word) where !Self.groupQueries.contains(word): self = .messages
         case (.history, "read"), (.history, "repeat"), (.contact, "profile"), (.contact, "repair"):

@@ -28,7 +28,7 @@ struct LayerTests {
     static let owners: [(module: String, targets: Set<String>)] = [
         ("CSodium", ["Sotto", "SottoBytes", "SottoMessengers", "SottoPadding", "SottoQR"]),
         ("COpenSSL", ["SottoOpenSSL"]), ("CUTF8Proc", ["Sotto", "SottoChat"]),
-        ("CWordlists", ["Sotto"]), ("CConfusables", ["Sotto"]),
+        ("CWordlists", ["Sotto", "SottoBytes"]), ("CConfusables", ["Sotto"]),
         ("CKeyutils", ["SottoTool"]), ("CBotan", ["decrypt"]),
         ("Crypto", ["Sotto", "SottoMessengers", "SottoServer"]),
         ("CryptoExtras", ["Sotto", "SottoMessengers"]),

@@ -454,6 +454,31 @@ struct ContactTests {
         #expect(try contact("accept-key", "bob").status == 1)
     }
 
+    /// A second person with a known name becomes a contact under another name, and the first one can be written to again.
+    @Test func anotherPersonWithAKnownNameIsAddedWithAnotherName() throws {
+        _ = try must("add", "bob.card")
+        let before = try record("bob")
+        try makeImpostor(of: "bob")
+        let offered = try contact("add", "other.card")
+        #expect(offered.status == 12)
+        let other = try card("other").id.description.prefix(16)
+        let refused = try home.run(
+            "encrypt", ["--to", "bob", "-i", "alice.key"], stdin: .whole(Array("x".utf8)))
+        #expect(refused.status == 12)
+        for run in [offered, refused] {
+            #expect(run.stderr.contains("add the card with --name"), "\(run.stderr)")
+            #expect(run.stderr.contains("after asking bob on another channel"), "\(run.stderr)")
+            #expect(run.stderr.contains("contact accept-key bob \(other)"), "\(run.stderr)")
+        }
+        let added = try must("add", "--name", "bob from work", "other.card")
+        #expect(added.stderr.contains("bob keeps the key"), "\(added.stderr)")
+        #expect(try record("bob") == before)
+        #expect(try names() == ["bob", "bob from work"])
+        let sent = try home.run(
+            "encrypt", ["--to", "bob", "-i", "alice.key"], stdin: .whole(Array("x".utf8)))
+        #expect(sent.status == 0, "\(sent.stderr)")
+    }
+
     @Test func anAcceptedKeyIsTrustedAndNotVerified() throws {
         _ = try must("add", "bob.card")
         _ = try must("verify", "bob", try number("alice", "bob"))
@@ -816,7 +841,7 @@ struct ContactTests {
         _ = try open(send("carol", "one"))
         let session = try TerminalSession(
             home.command("contact", ["accept", "carol.card", "-i", "alice.key"]))
-        try session.expect("1 message to read: sotto contact accept carol | sotto decrypt")
+        try session.expect("1 message to read: sotto read -i alice.key carol")
         let run = try session.finish()
         #expect(run.status == 0 && !run.text.contains("envelope"))
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Sotto
 import TestSupport
 import Testing
@@ -139,6 +140,75 @@ struct FirstMinuteTests {
         for line in run.lines where line.contains(" 1 ") || line.contains(" 8 ") {
             #expect(line.count <= Int(columns), "\(line)")
         }
+    }
+
+    /// Ctrl-C at the question for a word leaves an identity that works, and says so.
+    @Test func anInterruptedInitNamesTheNextStep() throws {
+        let session = try TerminalSession(
+            alice.command("sotto", ["init", "--name", "alice", "--no-passphrase"]), columns: 200)
+        try session.expect("Word ")
+        try session.type("\u{3}")
+        let run = try session.finish()
+        #expect(run.wasKilled == SIGINT, "\(run.text)")
+        let note =
+            "your identity is \(alice.files(Self.identity)), and its card is not published yet; to see what is missing: sotto whoami"
+        #expect(run.text.contains(note), "\(run.text)")
+        let shown = try alice.run("sotto", ["whoami"])
+        #expect(shown.status == 0 && shown.text.contains("none; to publish them"), "\(shown.text)")
+        let again = try alice.run("sotto", ["init", "--name", "alice", "--no-passphrase"])
+        #expect(again.status == 73 && again.stderr.contains("sotto whoami"), "\(again.stderr)")
+    }
+
+    /// A wrong address is reported before a passphrase is asked for.
+    @Test(arguments: [[], ["--recover"]]) func aWrongAddressIsReportedFirst(
+        _ words: [String]
+    ) throws {
+        let session = try TerminalSession(
+            alice.command("sotto", ["init", "--relay", "localhost:7667"] + words), columns: 200)
+        let run = try session.finish()
+        #expect(run.status == 64 && run.text.contains("scheme://host:port"), "\(run.text)")
+        #expect(!run.text.contains("assphrase: ") && !run.text.contains("words: "), "\(run.text)")
+        #expect(!alice.files.exists(Self.identity))
+    }
+
+    /// Wrong words and a wrong address are asked for again at once, before the passphrase.
+    @Test func whatIsTypedToRecoverIsCheckedAtOnce() throws {
+        #expect(try alice.run("keygen", ["-o", "lost.key"]).status == 0)
+        let words = String(
+            decoding: try alice.output("keygen", ["words", "lost.key"]), as: UTF8.self)
+        let wrong = "sotto " + words.split(separator: " ").dropFirst().joined(separator: " ")
+        let session = try TerminalSession(
+            bob.command("sotto", ["init", "--recover", "--name", "bob"]), columns: 200)
+        try session.expect("Your recovery words: ")
+        try session.type(wrong)
+        try session.expect("word 1 ")
+        try session.expect("Your recovery words: ")
+        try session.type(words)
+        try session.expect("The address of your relay")
+        try session.type("localhost:7667\n")
+        try session.expect("scheme://host:port")
+        try session.expect("The address of your relay")
+        try session.type("\n")
+        try session.expect("New passphrase: ")
+        try session.type("correct horse\n")
+        try session.expect("Repeat the passphrase: ")
+        try session.type("correct horse\n")
+        let run = try session.finish()
+        #expect(run.status == 0, "\(run.text)")
+        #expect(!run.text.contains(words.prefix(30)) && !run.text.contains(wrong.prefix(30)))
+        #expect(bob.files.exists(Self.identity))
+    }
+
+    @Test func threeWrongAnswersEndTheRecovery() throws {
+        let session = try TerminalSession(
+            bob.command("sotto", ["init", "--recover", "--name", "bob"]), columns: 200)
+        for _ in 1...3 {
+            try session.expect("Your recovery words: ")
+            try session.type("abandon abandon\n")
+        }
+        let run = try session.finish()
+        #expect(run.status == 65 && !run.text.contains("assphrase: "), "\(run.text)")
+        #expect(!bob.files.exists(Self.identity))
     }
 
     /// Answers the questions for words on a terminal: right after one wrong answer for the first word, or wrong.

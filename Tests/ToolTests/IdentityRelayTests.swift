@@ -168,7 +168,9 @@ struct IdentityRelayTests {
             #expect(run.status == status, "\(text.utf8.count)")
             guard status != 0 else { continue }
             #expect(run.stderr.contains("32763 bytes of JSON"), "\(run.stderr)")
-            #expect(run.stderr.contains("--attach FILE --blob FILE.blob"), "\(run.stderr)")
+            #expect(
+                run.stderr.contains("--attach FILE, and with --stateless also --blob FILE.blob"),
+                "\(run.stderr)")
         }
         // The hint works when pasted.
         home.files.write("FILE", randomBytes(99_999))

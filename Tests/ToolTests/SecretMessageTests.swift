@@ -33,6 +33,31 @@ struct SecretMessageTests {
         #expect(try opened.messages.map(\.text) == [Self.words])
     }
 
+    @Test func theOwnWordsInASentenceAreRefused() throws {
+        let words = try alice.run("keygen", ["words"]).text
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(words.split(separator: " ").count == 24)
+        let long = String(repeating: "We meet at the station. ", count: 300)
+        for text in [
+            "my words: \(words) ok?", "Keep this:\n> \(words.uppercased())\nplease",
+            long + words + ". " + long,
+        ] {
+            for arguments in [["--to", "bob"], ["--to", "bob", "--jsonl"]] {
+                let line = arguments.count > 2 ? text.replacing("\n", with: " ") : text
+                let run = try encrypt(arguments, line)
+                #expect(run.status == 64, "\(run.text)")
+                #expect(run.stderr.contains("it is not sent"), "\(run.stderr)")
+            }
+            files.write("note.txt", Array(text.utf8))
+            let composed = try alice.run("compose", ["file", "note.txt", "bob"])
+            #expect(composed.status == 64 && composed.stdout.isEmpty, "\(composed.text)")
+        }
+        #expect(try alice.history("bob").isEmpty)
+        let code = try alice.run(
+            "qr", ["-t", "ascii"], stdin: Array("my words: \(words) ok?".utf8))
+        #expect(code.status == 0 && code.stderr.contains("can be recovery words"), "\(code.stderr)")
+    }
+
     @Test func aLineWithASecretFailsAlone() throws {
         let lines = ["hello", Self.words, #"{"text":"AGE-SECRET-KEY-1QQ"}"#, "good night"]
         let run = try encrypt(["--to", "bob", "--jsonl"], lines.joined(separator: "\n"))

@@ -219,10 +219,13 @@ struct TerminalTests {
 
     @Test func thePassphraseIsAskedForBeforeAnythingIsMade() throws {
         let session = try TerminalSession(home.command("keygen", ["--protect", "-o", "new.key"]))
-        try session.expect("New passphrase: ")
-        try session.type("correct horse\n")
-        try session.expect("Repeat the passphrase: ")
-        try session.type("wrong horse\n")
+        // It is asked three times.
+        for _ in 1...3 {
+            try session.expect("New passphrase: ")
+            try session.type("correct horse\n")
+            try session.expect("Repeat the passphrase: ")
+            try session.type("wrong horse\n")
+        }
         let run = try session.finish()
         // No words are printed for an identity that is not written.
         #expect(run.status == 64 && !run.text.contains("Write them down"), "\(run.text)")
@@ -263,13 +266,31 @@ struct TerminalTests {
         #expect(try !session.finish().text.contains("warning"))
     }
 
+    @Test func twoDifferentPassphrasesAreAskedForAgain() throws {
+        let session = try TerminalSession(
+            home.command("keygen", ["--protect", "-o", "new.key"]))
+        for (first, again) in [("one", "two"), ("correct horse", "correct horse")] {
+            try session.expect("New passphrase: ")
+            try session.type(first + "\n")
+            try session.expect("Repeat the passphrase: ")
+            try session.type(again + "\n")
+        }
+        let run = try session.finish()
+        #expect(run.status == 0, "\(run.text)")
+        #expect(run.text.contains("the two passphrases differ; type both again"), "\(run.text)")
+        #expect(home.files.exists("new.key"))
+    }
+
     @Test func twoDifferentPassphrasesMakeNothing() throws {
         let session = try TerminalSession(
             home.command("keygen", ["--protect", "-o", "new.key"]))
-        try session.expect("New passphrase: ")
-        try session.type("one\n")
-        try session.expect("Repeat the passphrase: ")
-        try session.type("two\n")
+        // It is asked three times.
+        for _ in 1...3 {
+            try session.expect("New passphrase: ")
+            try session.type("one\n")
+            try session.expect("Repeat the passphrase: ")
+            try session.type("two\n")
+        }
         #expect(try session.finish().status == 64)
         #expect(!home.files.exists("new.key"))
     }

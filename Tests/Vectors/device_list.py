@@ -56,7 +56,14 @@ devices = signed({"v": 1, "type": "devices", "id": owner, "seq": 1_795_000_000,
 card = signed({"v": 1, "type": "contact", "name": "Alice", "id": owner, "age": AGE,
                "relay": "tcp://relay.example:7667", "issued": "2026-11-28T12:00:00Z",
                "devices": devices}, b"owner")
+# A private list, and the list that others get in its place.
+private = signed({"v": 1, "type": "devices", "id": owner, "seq": 1_795_000_002,
+                  "issued": "2026-11-28T12:00:00Z", "devices": devices["devices"],
+                  "private": 1_795_000_001}, b"owner")
+shown = signed({"v": 1, "type": "devices", "id": owner, "seq": 1_795_000_001,
+                "issued": "2026-11-18T11:06:41Z", "devices": []}, b"owner")
 print(json.dumps({
     "comment": "Made by device_list.py with another implementation of Ed25519.",
     "seed": hashlib.sha256(b"device list: owner").hexdigest(), "list": devices, "card": card,
+    "private": private, "shown": shown,
 }, indent=1, ensure_ascii=False))

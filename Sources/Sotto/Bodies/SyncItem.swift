@@ -36,6 +36,9 @@ public struct SyncItem: Sendable, Hashable {
         /// A message that was sent or received on another device, as the record of its history, with the time at which it was
         /// stored there.
         case message(JSONObject, isSent: Bool, received: Timestamp)
+        /// A message that was written on a device of a private list, as the record of its history, with the time at which it was
+        /// stored there. The first device sends it.
+        case unsent(JSONObject, received: Timestamp)
         /// Messages of a conversation, by their ids, were read at a time.
         case read(JSONObject, ids: [String], Timestamp)
         /// Messages of a conversation were deleted by their owner.
@@ -66,7 +69,7 @@ public struct SyncItem: Sendable, Hashable {
     /// Whether a device gets the item that cannot be trusted with decisions yet: new mail, read marks, names and cards.
     public var isForNewDevices: Bool {
         switch change {
-        case .message, .read, .contact(_, .name), .contact(_, .card): true
+        case .message, .unsent, .read, .contact(_, .name), .contact(_, .card): true
         case .delete, .conversation, .contact: false
         }
     }
@@ -74,7 +77,7 @@ public struct SyncItem: Sendable, Hashable {
     /// The subject of the item, if a later item about the same takes its place; `nil` for one that accumulates.
     public var subject: String? {
         switch change {
-        case .message, .read, .delete: nil
+        case .message, .unsent, .read, .delete: nil
         case .conversation(let conversation, let setting):
             "conversation \(setting.name) "
                 + String(decoding: JSON.object(conversation).canonical(), as: UTF8.self)
@@ -148,6 +151,11 @@ extension SyncItem {
                 ("sent", .bool(isSent)), ("received", .string(received.description)),
                 ("message", .object(message)),
             ]
+        case .unsent(let message, let received):
+            kind = "unsent"
+            members = [
+                ("received", .string(received.description)), ("message", .object(message)),
+            ]
         case .read(let conversation, let ids, let time):
             kind = "read"
             members = [
@@ -200,6 +208,9 @@ extension SyncItem {
             change = .message(
                 try fields["message"].object(), isSent: try fields["sent"].bool(),
                 received: try fields["received"].time())
+        case "unsent":
+            change = .unsent(
+                try fields["message"].object(), received: try fields["received"].time())
         case "read":
             change = .read(
                 try Self.conversation(fields), ids: try Self.ids(fields),

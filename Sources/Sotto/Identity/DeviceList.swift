@@ -13,7 +13,7 @@ public enum DeviceListError: RecordError, Equatable {
 }
 
 /// The devices of a person without the first one, signed by the person's identity:
-/// `{"v":1,"type":"devices","id","seq","issued","devices":[{"card","name","added","state"}],"sig"}`.
+/// `{"v":1,"type":"devices","id","seq","issued","devices":[{"card","name","added","state"}],"private","sig"}`.
 /// sotto-formats(5), DEVICES.
 ///
 /// The first device has the identity itself, so that the list does not name it. Every other device is an identity of its own.
@@ -62,15 +62,19 @@ public struct DeviceList: Sendable {
     public let issued: Timestamp
     /// The devices without the first one, in the order in which they were added.
     public let devices: [Device]
+    /// Of a private list, which only the owner's devices get: the number of the list without devices that others get, or 0 if they
+    /// get none. `nil` for a public list.
+    public let shown: Int64?
     /// The signed record, with members that this version does not know.
     public let record: JSONObject
 
-    /// Creates and signs the list of an owner. `last` is the number of the list before it, or 0.
+    /// Creates and signs the list of an owner. `last` is the number of the list before it, or 0. With `shown` the list is private.
     ///
     /// Throws if a device is not of this owner, stands twice, or has a name that cannot be shown, and with more than
     /// ``mostDevices``.
     public init(
-        _ devices: [Device], after last: Int64, by owner: Identity, at time: Timestamp = .now()
+        _ devices: [Device], after last: Int64, shown: Int64? = nil, by owner: Identity,
+        at time: Timestamp = .now()
     ) throws(DeviceListError) {
         var record = JSONObject([
             ("v", .integer(1)), ("type", .string(Self.type)), ("id", .string(owner.id.description)),
@@ -87,9 +91,16 @@ public struct DeviceList: Sendable {
                         ])
                     })
             ),
+            ("private", shown.map { .integer($0) }),
         ])
         SignedRecord.sign(&record, with: owner.signingKey)
         try self.init(record: record)
+    }
+
+    /// Creates the list without devices that others get in place of a private list. A number always gives the same list, so that
+    /// it need not be stored.
+    public init(shown number: Int64, by owner: Identity) throws(DeviceListError) {
+        try self.init([], after: 0, by: owner, at: Timestamp(seconds: number))
     }
 
     /// Reads a list and verifies its signature and those of the devices' cards.
@@ -123,11 +134,17 @@ public struct DeviceList: Sendable {
             try field.value { Device($0, of: owner, isVerified: isVerified) }
         }
         guard Set(devices.map(\.id)).count == count else { throw .member("devices") }
+        shown = try fields["private"].optional?.integer(in: 0...JSON.largestSafeInteger)
+        // The number of the list that others get is lower, so that no own device takes that list.
+        guard shown ?? 0 < seq else { throw .member("private") }
         self.record = record
         guard isVerified || SignedRecord.verify(record, by: owner.publicKey) else {
             throw .signature
         }
     }
+
+    /// Whether only the owner's devices get the list.
+    public var isPrivate: Bool { shown != nil }
 
     /// Returns the device with this id, or `nil`.
     public func device(_ id: KeyID) -> Device? { devices.first { $0.id == id } }
@@ -146,11 +163,13 @@ public struct DeviceList: Sendable {
 
 /// Two lists with one record are equal, in whatever order its members were read.
 extension DeviceList: Hashable {
+    /// Compares the canonical forms of the records.
     public static func == (one: DeviceList, other: DeviceList) -> Bool {
         one.owner == other.owner && one.seq == other.seq
             && JSON.object(one.record).canonical() == JSON.object(other.record).canonical()
     }
 
+    /// Hashes the owner and the number.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(owner)
         hasher.combine(seq)

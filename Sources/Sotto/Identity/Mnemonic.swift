@@ -70,15 +70,20 @@ public final class Mnemonic: Sendable {
         for wordlist in Wordlist.allCases {
             let places = wordlist.places
             let reached = words.count { places[$0] != nil }
-            if reached == words.count, (try? Self.entropy(of: words, in: wordlist)) != nil {
-                valid.append(wordlist)
-            }
+            if Self.isSentence(words, in: wordlist) { valid.append(wordlist) }
             if reached > best.reached { best = (wordlist, reached) }
         }
         // The two Chinese lists share words at different positions.
         guard valid.count <= 1 else { throw .ambiguous(valid) }
         let wordlist = valid.first ?? best.wordlist
         self.init(entropy: try Self.entropy(of: words, in: wordlist), wordlist: wordlist)
+    }
+
+    /// Returns whether words, each in the form of ``TypedWords/key(_:)``, are a sentence of a list with the right checksum.
+    static func isSentence(_ words: [String], in wordlist: Wordlist) -> Bool {
+        let places = wordlist.places
+        return wordCounts.contains(words.count) && words.allSatisfy { places[$0] != nil }
+            && (try? entropy(of: words, in: wordlist)) != nil
     }
 
     private static func entropy(

@@ -5,35 +5,31 @@ package enum SecretContent: Sendable, Equatable {
     /// The words that restore an identity or a wallet (BIP 39).
     case words
 
-    /// Recognizes a secret by the beginning of a content: its first ``SecretText/searched`` bytes, or all of a shorter content.
-    /// Words are recognized only if they are the whole content.
+    /// Recognizes a secret in a content, or in the beginning of a long one. Keys are recognized by its first ``SecretText/searched`` bytes, and
+    /// words wherever they stand, in a sentence too.
     package init?(beginning bytes: some Collection<UInt8>) {
         if let key = SecretText(beginning: bytes) {
             self = .key(key)
-        } else if bytes.count < SecretText.searched, Self.isWords(Array(bytes)) {
+        } else if Self.hasWords(Array(bytes)) {
             self = .words
         } else {
             return nil
         }
     }
 
-    private static func isWords(_ bytes: [UInt8]) -> Bool {
-        guard let text = String(validating: bytes, as: UTF8.self) else { return false }
-        // Sentences of people have other characters, or another number of words.
-        let isPlain = text.unicodeScalars.allSatisfy { scalar in
-            scalar.properties.isAlphabetic || scalar.properties.isWhitespace
-                || scalar.properties.generalCategory == .nonspacingMark
-                || ("0"..."9").contains(scalar) || [".", ",", ")", "-"].contains(scalar)
-        }
-        guard isPlain, Mnemonic.wordCounts.contains(TypedWords.words(of: text).count) else {
-            return false
-        }
-        do throws(MnemonicError) {
-            _ = try Mnemonic(parsing: text)
-            return true
-        } catch {
-            if case .ambiguous = error { return true }
-            return false
+    private static func hasWords(_ bytes: [UInt8]) -> Bool {
+        WordRun.all(in: bytes).contains { run in
+            guard let text = String(validating: bytes[run.range], as: UTF8.self) else {
+                return false
+            }
+            let lists = Wordlist.allCases.filter { $0.script == run.script }
+            if run.isSpaced {
+                return lists.contains { TypedWords.hasSentence(text, of: $0) }
+            }
+            // Any Chinese text has such characters without a space; as recovery words they are all of it.
+            let words = TypedWords.words(of: text)
+            return run.range == 0..<bytes.count
+                && lists.contains { Mnemonic.isSentence(words, in: $0) }
         }
     }
 }

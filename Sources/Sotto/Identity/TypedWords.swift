@@ -15,19 +15,55 @@ enum TypedWords {
     /// Numbers, white space, punctuation and symbols separate words; other control characters are part of a word. Chinese characters need no separator. If each word
     /// has a number, from 0 or from 1, the words are returned in the order of their numbers, because a page in columns
     /// may be copied row by row.
-    static func words(of text: String) -> [String] {
-        let parts = parts(of: text)
+    static func words(of text: String) -> [String] { words(of: parts(of: text)[...]) }
+
+    /// Returns whether words of a text that follow each other are a sentence of a list, with its checksum. Words of the list beside them
+    /// are allowed only for 24 words, because fewer have a checksum of few bits.
+    static func hasSentence(_ text: String, of wordlist: Wordlist) -> Bool {
+        let (parts, places) = (parts(of: text), wordlist.places)
+        let words = parts.indices.filter { !isNumber(parts[$0]) }
+        let runs = words.indices.split { index in
+            if case .word(let word) = parts[words[index]] { places[word] == nil } else { true }
+        }
+        return runs.contains { run in
+            if run.count < longest {
+                return isSentence(of: words[run], in: parts, wordlist)
+            }
+            return (run.lowerBound...run.upperBound - longest).contains { first in
+                isSentence(of: words[first..<first + longest], in: parts, wordlist)
+            }
+        }
+    }
+
+    /// The number of words of the longest sentence.
+    private static let longest = 24
+
+    /// Returns whether the words at these places are a sentence, as they stand or in the order of the numbers before or after them.
+    private static func isSentence(
+        of words: ArraySlice<Int>, in parts: [Part], _ wordlist: Wordlist
+    ) -> Bool {
+        guard Mnemonic.wordCounts.contains(words.count), let first = words.first,
+            let last = words.last
+        else { return false }
+        var ranges = [first..<last + 1]
+        if first > 0, isNumber(parts[first - 1]) { ranges.append(first - 1..<last + 1) }
+        if last + 1 < parts.count, isNumber(parts[last + 1]) { ranges.append(first..<last + 2) }
+        return ranges.contains { Mnemonic.isSentence(self.words(of: parts[$0]), in: wordlist) }
+    }
+
+    private static func words(of parts: ArraySlice<Part>) -> [String] {
         var (words, numbers) = ([String](), [Int]())
         // Numbers are all before or all after their words.
         var isAlternating = true
-        for (place, part) in parts.enumerated() {
+        for (place, part) in zip(parts.indices, parts) {
+            let isFirst = place == parts.startIndex
             switch part {
             case .word(let word):
                 words.append(word)
-                isAlternating = isAlternating && (place == 0 || isNumber(parts[place - 1]))
+                isAlternating = isAlternating && (isFirst || isNumber(parts[place - 1]))
             case .number(let number):
                 numbers.append(number)
-                isAlternating = isAlternating && (place == 0 || !isNumber(parts[place - 1]))
+                isAlternating = isAlternating && (isFirst || !isNumber(parts[place - 1]))
             }
         }
         guard isAlternating, numbers.count == words.count, let first = numbers.min(), first < 2,

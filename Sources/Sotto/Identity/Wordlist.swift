@@ -23,6 +23,16 @@ public enum Wordlist: String, Sendable, CaseIterable {
         }
     }
 
+    /// The letters of the words.
+    var script: WordRun.Script {
+        switch self {
+        case .english, .spanish, .french, .italian, .czech, .portuguese: .latin
+        case .japanese: .kana
+        case .korean: .hangul
+        case .chineseSimplified, .chineseTraditional: .ideographs
+        }
+    }
+
     /// The 2048 words, in NFKD.
     public var words: [Substring] {
         let bytes = UnsafeRawBufferPointer(start: list.text, count: list.size)

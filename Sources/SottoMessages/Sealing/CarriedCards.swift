@@ -44,6 +44,9 @@ extension RecipientDirectory {
         } catch {
             throw error
         }
+        if try person == transaction.owner.id || ownDevice(person) != nil {
+            return try transaction.cardForDevices(issued: .now()).record
+        }
         // Another device than the first one cannot sign the card with the address.
         guard address == nil || transaction.owner.owner == nil else { return nil }
         if let made = ownCards[address] { return made }
@@ -66,6 +69,7 @@ extension Destination {
         return switch route {
         case .session: true
         case .suite(let type, _): type == Sealed.self
+        case .machineOne: false
         }
     }
 }

@@ -26,7 +26,7 @@ extension RecipientDirectory {
         of destination: Destination, isShort: Bool, _ transaction: StateTransaction?
     ) throws -> DeviceRoutes? {
         guard let person = destination.recipient, !person.isOwn, person.id != own,
-            person.card?.address == nil, !usesPhrase
+            person.card?.address == nil, !usesPhrase, !destination.isHandedOver
         else { return nil }
         let known = try transaction?.devices(of: person.id) ?? person.card?.devices
         let carried = person.card?.devices
@@ -89,8 +89,10 @@ extension Recipients {
 
     /// Returns the lines of the envelopes with what other devices of the owner lack.
     func dueLines(_ transaction: StateTransaction) throws -> [[UInt8]] {
-        guard let directory, !isHandedOn, try transaction.hasOtherDevices() else { return [] }
-        var lines: [[UInt8]] = []
+        guard let directory, !isHandedOn else { return [] }
+        var lines = try handedOverLines(directory, transaction)
+        guard try transaction.hasOtherDevices() else { return lines }
+        try transaction.settleTold()
         for device in try transaction.otherDevices() {
             for _ in 0..<Self.mostBodies {
                 guard let due = try transaction.dueItems(for: device) else { break }
@@ -118,6 +120,39 @@ extension Recipients {
         return lines
     }
 
+    /// Returns the lines of the messages that other devices wrote and this one has to send. One that cannot be sent waits.
+    private func handedOverLines(
+        _ directory: RecipientDirectory, _ transaction: StateTransaction
+    ) throws -> [[UInt8]] {
+        var lines: [[UInt8]] = []
+        for entry in try transaction.handedOver() {
+            guard let message = Message(record: entry.record), let to = message.to else { continue }
+            let sealed = try result {
+                let person = try directory.person(named: to.description)
+                let destination = try directory.destination(person, isShort: false, transaction)
+                var job = Job(
+                    message: MessageText(
+                        body: message.body, extra: Message.extra(of: message.record)),
+                    ttl: nil, destinations: [destination], upload: nil, composed: nil)
+                job.handedOver = (message.id, message.time ?? .now())
+                return try plan(job, transaction).encrypted(keys, store)
+            }
+            switch sealed {
+            case .success(let encrypted):
+                for (message, copies) in encrypted.copies {
+                    try transaction.noteCopies(copies, of: message)
+                }
+                for (name, failure) in encrypted.failures { directory.noteFailed(name, failure) }
+                try transaction.noteSent(handedOver: entry)
+                lines += encrypted.lines
+            case .failure(let failure):
+                directory.warn(
+                    "a message that another device of yours wrote is not sent: \(failure.message)")
+            }
+        }
+        return lines
+    }
+
     private func seal(
         _ items: [JSONObject], _ bytes: Int, for device: OwnDevice,
         _ directory: RecipientDirectory,
@@ -127,7 +162,7 @@ extension Recipients {
             device.card, suite: nil, isShort: false, transaction)
         var extra: [(name: String, value: JSON)] = []
         if try transaction.lacksCard(device.id) {
-            let card = try transaction.ownCard(issued: .now())
+            let card = try transaction.cardForDevices(issued: .now())
             if let record = card.record,
                 record.serialized().count + bytes + Self.otherMembers <= Sealed.recordLimit
             {

@@ -25,8 +25,11 @@ struct GroupRoute {
 
     /// Returns whether a device gets no messages although the owner wants it.
     func misses(_ device: KeyID) -> Bool {
-        !reaches(device) && !blocked.contains(group.log.member(of: device))
+        !reaches(device) && !isBlocked(device)
     }
+
+    /// Returns whether the owner blocked the member with a device.
+    func isBlocked(_ device: KeyID) -> Bool { blocked.contains(group.log.member(of: device)) }
 
     /// Returns a copy's line.
     func line(_ copy: Envelope, to member: KeyID) -> JSONObject? {
@@ -196,6 +199,26 @@ extension RecipientDirectory {
         let rule = shellWord("relays=" + all.joined(separator: ","))
         return
             "if you trust \(those), list \(them): sotto group policy \(group.id.short) \(rule) | sotto encrypt | sotto send"
+    }
+
+    /// Reports once the members of a restored group who get nothing before another member confirms it.
+    func noteWithheld(
+        _ devices: [KeyID], from group: StoredGroup, _ transaction: StateTransaction
+    ) throws(StateError) {
+        let people = Set(devices.map { group.log.member(of: $0) }).subtracting([own])
+        guard !people.isEmpty, notedWithheld.insert(group.id).inserted else { return }
+        let names = try people.sorted { $0.description < $1.description }.map {
+            id throws(StateError) -> String in
+            let contact = try transaction.readableContact(id: id)?.name
+            let chosen = try transaction.memberName(of: id, in: group)
+            if let contact, !contact.isEmpty { return contact }
+            return chosen.map { "\(shellWord($0)) \(id.short)…" } ?? "\(id.short)…"
+        }
+        let who = sentence(of: names) ?? ""
+        let verb = names.count == 1 ? "gets" : "get"
+        warn(
+            "\(who) \(verb) nothing until another member confirms the group; to ask: sotto group sync \(group.id.short) --send"
+        )
     }
 
     /// Reports once that no other member gets the owner's messages to a group: it has none, or its policy entitles none.

@@ -38,12 +38,12 @@ package struct MessageText: Sendable {
         }
     }
 
-    /// Throws a failure with status 64 if the text or the data of the message is a secret key or recovery words.
+    /// Throws a failure with status 64 if the text or the data of the message is a secret key, or has recovery words.
     package func checkSecrets() throws(Failure) {
         let content = body["body"]?.object ?? body
         let bytes: [UInt8]
         if let text = content["text"]?.string {
-            bytes = Array(text.utf8.prefix(SecretText.searched))
+            bytes = Array(text.utf8)
         } else if content["type"]?.string == "data", let data = content["data"]?.string {
             let count = (SecretText.searched + 2) / 3 * 4
             bytes = Base64.standard.decode(data.prefix(count)) ?? []

@@ -129,8 +129,9 @@ extension Recipients {
     }
 
     /// Takes the places of a message in the sessions with its recipients.
-    private func plan(_ job: Job, _ transaction: StateTransaction?) throws -> PlannedMessage {
-        let milliseconds = Timestamp.milliseconds()
+    func plan(_ job: Job, _ transaction: StateTransaction?) throws -> PlannedMessage {
+        let milliseconds =
+            job.handedOver.map { $0.time.seconds * 1000 } ?? Timestamp.milliseconds()
         var bodies = try job.destinations.map { try job.body(to: $0, transaction) }
         let again = try uploadAgain(of: job.message.body)
         let uploads = try job.destinations.indices.map {
@@ -153,7 +154,8 @@ extension Recipients {
                 let draft = Draft(
                     body: body,
                     extra: extra + (routes.map { [("list", .integer($0.list))] } ?? []),
-                    milliseconds: milliseconds, ttl: job.ttl)
+                    id: job.handedOver?.id ?? Envelope.newID(), milliseconds: milliseconds,
+                    ttl: job.ttl)
                 let copy = try plan(draft, destination.route, transaction)
                 devices = try (routes?.devices ?? []).map { device in
                     let destination = device.destination
@@ -172,7 +174,7 @@ extension Recipients {
             }
         }
         var places: [ConversationPlace?]?
-        if let transaction, job.isRecorded, !job.isAboutGroup {
+        if let transaction, job.isRecorded, !job.isAboutGroup, job.handedOver == nil {
             places = try job.destinations.map {
                 try transaction.place(of: conversation(with: $0, transaction.owner.id))
             }
@@ -210,6 +212,7 @@ extension Recipients {
         case .session(let peer):
             guard let transaction else { throw SessionError.nothingToSendWith(peer) }
             return .session(try transaction.prepare(draft, to: peer))
+        case .machineOne: return .machineOne(draft)
         }
     }
 
@@ -232,7 +235,8 @@ extension Recipients {
             to: group, at: Timestamp(seconds: milliseconds / 1000))
         // A member without a route gets no copy.
         let readers = sending.readers.filter(route.reaches)
-        let lacking = sending.readers.filter(route.misses)
+        let withheld = sending.withheld.filter { !route.isBlocked($0) }
+        let lacking = sending.readers.filter(route.misses) + withheld
         // Without readers nothing needs the file at the relay.
         let upload =
             readers.isEmpty
@@ -275,9 +279,15 @@ extension Recipients {
             }
         }
         try transaction.noteWaiting(Array(failed), in: group)
-        try transaction.noteOwed(sealed.message.id, to: lacking, in: group)
+        try transaction.noteOwed(sealed.message, to: lacking, in: group)
+        try transaction.notePaid(
+            by: job.message.body,
+            zip(readers, sealed.envelopes).map { ($0, isHandedOn ? nil : $1.id) }, in: group)
         directory?.noteSealed(sealedNames)
-        if sending.readers.isEmpty { try directory?.noteUnread(group, transaction) }
+        try directory?.noteWithheld(withheld, from: group, transaction)
+        if sending.readers.isEmpty, withheld.isEmpty {
+            try directory?.noteUnread(group, transaction)
+        }
         for (member, envelope) in zip(readers, sealed.envelopes) {
             guard var line = route.line(envelope, to: member) else { continue }
             if let blob { line["blob"] = .string(blob.name) }
@@ -323,12 +333,34 @@ struct PlannedMessage: Sendable {
     enum Copy: Sendable {
         case suite(any MessageSuite.Type, Recipient, Draft)
         case session(PeerSession.Prepared)
+        /// No envelope is made: machine one makes it from the record in the history.
+        case machineOne(Draft)
+
+        /// Returns the message on its way. Throws the failure of the encryption.
+        func sent(_ keys: SuiteKeys) throws -> Sent {
+            if case .machineOne(let draft) = self { return .toMachineOne(draft) }
+            return .envelope(try envelope(keys))
+        }
 
         func envelope(_ keys: SuiteKeys) throws -> Envelope {
             switch self {
             case .suite(let suite, let recipient, let draft):
                 try suite.seal(draft, to: recipient, with: keys)
             case .session(let prepared): prepared.envelope()
+            case .machineOne: throw Failure(.bug, "machine one makes the envelope")
+            }
+        }
+    }
+
+    /// A message that was encrypted, or that machine one encrypts.
+    enum Sent {
+        case envelope(Envelope)
+        case toMachineOne(Draft)
+
+        var id: String {
+            switch self {
+            case .envelope(let envelope): envelope.id
+            case .toMachineOne(let draft): draft.id
             }
         }
     }
@@ -360,21 +392,30 @@ struct PlannedMessage: Sendable {
     ///
     /// Throws the failure of the first copy if all fail.
     func encrypted(_ keys: SuiteKeys, _ store: IdentityStore?) throws -> EncryptedMessage {
-        var envelopes: [Envelope?] = []
+        var messages: [Sent?] = []
         var failures: [(name: String, failure: Failure)] = []
         for (destination, copy) in zip(destinations, copies) {
-            switch try result({ try copy.get().envelope(keys) }) {
-            case .success(let envelope): envelopes.append(envelope)
+            switch try result({ try copy.get().sent(keys) }) {
+            case .success(let sent): messages.append(sent)
             case .failure(let failure):
-                envelopes.append(nil)
+                messages.append(nil)
                 failures.append((destination.recipient?.name ?? "the chat", failure))
             }
         }
         if failures.count == copies.count, let first = failures.first { throw first.failure }
         var lines: [JSONObject] = []
-        var messages: [(message: String, copies: [String])] = []
-        for (index, envelope) in envelopes.enumerated() {
-            guard let envelope else { continue }
+        var copied: [(message: String, copies: [String])] = []
+        for (index, message) in messages.enumerated() {
+            guard case .envelope(let envelope)? = message else {
+                // The file goes to the relay from here.
+                if message != nil, let upload = uploads[index],
+                    let recipient = destinations[index].recipient
+                {
+                    lines.append(
+                        upload.record(to: recipient.card?.address ?? recipient.id).record)
+                }
+                continue
+            }
             let recipient = destinations[index].lines(envelope, uploads[index])
             lines += recipient
             var ids: [String] = []
@@ -389,35 +430,40 @@ struct PlannedMessage: Sendable {
                 case .failure(let failure): failures.append((device.name, failure))
                 }
             }
-            if !ids.isEmpty { messages.append((envelope.id, ids)) }
+            if !ids.isEmpty { copied.append((envelope.id, ids)) }
         }
         return EncryptedMessage(
-            lines: lines.map { $0.serialized() }, rows: rows(envelopes, keys, store),
-            copies: messages,
-            reached: zip(destinations, envelopes).compactMap { $1 == nil ? nil : $0 },
+            lines: lines.map { $0.serialized() }, rows: rows(messages, keys, store),
+            copies: copied,
+            reached: zip(destinations, messages).compactMap { $1 == nil ? nil : $0 },
             failures: failures)
     }
 
     /// Returns the rows of the message for the history: one for each recipient, but one for a chat.
     private func rows(
-        _ envelopes: [Envelope?], _ keys: SuiteKeys, _ store: IdentityStore?
+        _ messages: [Sent?], _ keys: SuiteKeys, _ store: IdentityStore?
     ) -> [HistoryRow] {
         guard let store, let places else { return [] }
         let chat = keys.chats.first.map { JSON.object($0.details) }
         var rows: [HistoryRow] = []
-        for (index, envelope) in envelopes.enumerated() {
-            guard let envelope else { continue }
-            let isOfChat = envelope.suite.traits.isOfChat
+        for (index, message) in messages.enumerated() {
+            guard let message else { continue }
+            var (suite, written, isWaiting) = (Suite.sealed, time, true)
+            if case .envelope(let envelope) = message {
+                (suite, written, isWaiting) = (envelope.suite, envelope.time, false)
+            }
+            let isOfChat = suite.traits.isOfChat
             if isOfChat, index > 0 { continue }
             let sent = Message(
-                id: envelope.id, from: store.owner.id, to: destinations[index].id,
-                time: envelope.time, suite: SuiteName(envelope.suite), authenticated: true,
+                id: message.id, from: store.owner.id, to: destinations[index].id,
+                time: written, suite: SuiteName(suite), authenticated: true,
                 trust: .verified, details: isOfChat ? chat.map { ["chat": $0] } : nil,
                 body: bodies[index].recorded(in: nil, by: store.owner.id),
-                members: JSONObject(message.extra.map { ($0.name, $0.value) }))
+                members: JSONObject(self.message.extra.map { ($0.name, $0.value) }))
             rows.append(
                 store.row(
-                    ofSent: sent, isHandedOn: isHandedOn, in: places[index], at: time))
+                    ofSent: sent, isHandedOn: isHandedOn, isWaiting: isWaiting,
+                    in: places[index], at: time))
         }
         return rows
     }

@@ -9,6 +9,8 @@ struct Destination {
     enum Route {
         case suite(any MessageSuite.Type, Recipient)
         case session(KeyID)
+        /// Machine one encrypts the message: this is another device of a private list.
+        case machineOne
     }
 
     /// The recipient, or `nil` for a chat alone.
@@ -33,6 +35,9 @@ struct Destination {
     }
 
     var id: KeyID? { recipient?.id }
+
+    /// Whether machine one sends the messages.
+    var isHandedOver: Bool { if case .machineOne = route { true } else { false } }
 
     /// A blob that `send` uploads for the recipient.
     struct Upload {
@@ -97,6 +102,8 @@ final class RecipientDirectory {
     private var known: [Key: Result<Destination, Failure>] = [:]
     /// The owner's cards that messages carry, by the address on them.
     var ownCards: [SendAddress?: JSONObject] = [:]
+    /// The restored groups of which the members who get nothing yet are reported.
+    var notedWithheld: Set<GroupID> = []
     /// The members to whose relays no mail may go, by group, and those of them who are not reported yet.
     var notedUnlisted: [GroupID: Set<KeyID>] = [:]
     var unlisted: [(group: StoredGroup, members: [UnlistedMember])] = []
@@ -106,6 +113,8 @@ final class RecipientDirectory {
     private var reachedGroups: Set<GroupID> = []
     private var reached: [String] = []
     private var hasNotedURI = false
+    /// Whether machine one sends the messages of this device; `nil` before this was looked up.
+    private var isHandingOver: Bool?
     /// The failure to exit with, because some recipients did not get a message that others got.
     private(set) var unreached: Failure?
 
@@ -246,7 +255,8 @@ final class RecipientDirectory {
         guard !mailboxes.quiet, Terminal.isTerminal(2), let names = sentence(of: reached) else {
             return
         }
-        Terminal.say("to \(names)")
+        let way = isHandingOver == true ? "; machine one sends it when it runs" : ""
+        Terminal.say("to \(names)\(way)")
     }
 
     /// Prints a note on standard error.
@@ -319,10 +329,27 @@ final class RecipientDirectory {
 
     // MARK: Routes
 
+    /// Whether this is another device than machine one on a private list.
+    func handsOver() throws -> Bool {
+        if let isHandingOver { return isHandingOver }
+        let found = try book.view { try $0.handsOver() } ?? false
+        isHandingOver = found
+        return found
+    }
+
+    private func handsOver(to person: Correspondent) throws -> Bool {
+        guard try handsOver(), !person.isOwn, person.id != own, !usesPhrase else { return false }
+        return try ownDevice(person.id) == nil
+    }
+
     private func route(
         to person: Correspondent, isShort: Bool, _ trust: TrustPolicy? = nil,
         isMember: Bool = false
     ) throws -> Destination.Route {
+        if try handsOver(to: person) {
+            try book.check(person, suite: .sealed, trust ?? mailboxes.trust)
+            return .machineOne
+        }
         let suite = try plan.suite(for: person, in: book, isShort: isShort, isMember: isMember)
         try book.check(person, suite: suite, trust ?? mailboxes.trust)
         guard let type = suite.messageSuite else { return .session(person.id) }
@@ -355,6 +382,7 @@ final class RecipientDirectory {
             plan.noteSuite(.ratchet, of: person, transaction, isReported: session != nil)
         case .suite:
             if isSealed { plan.noteSuite(.sealed, of: person, transaction, isReported: false) }
+        case .machineOne: break
         }
     }
 }

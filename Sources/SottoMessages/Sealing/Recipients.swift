@@ -111,8 +111,14 @@ package struct Recipients {
     }
 
     package init(_ mailboxes: Mailboxes, isHandedOn: Bool) throws {
+        try self.init(
+            mailboxes, AddressBook(mailboxes.identity.load, lockTimeout: mailboxes.lockTimeout),
+            isHandedOn: isHandedOn)
+    }
+
+    /// Creates the recipients that an address book has.
+    init(_ mailboxes: Mailboxes, _ book: AddressBook, isHandedOn: Bool) throws {
         self.isHandedOn = isHandedOn
-        let book = AddressBook(mailboxes.identity.load, lockTimeout: mailboxes.lockTimeout)
         let identity = try book.identity()
         var chats: [Chat] = []
         if case .phrase(let name) = mailboxes.method { chats = [try book.chat(name)] }
@@ -129,7 +135,7 @@ package struct Recipients {
         }
         named = try store.map { try $0.preview { try book.reading(in: $0, find) } } ?? find()
         self.directory = directory
-        let blobs = store == nil ? nil : try BlobFolder(directory: .standard())
+        let blobs = try store.map { try BlobFolder(directory: $0.directory) }
         self.blobs = blobs
         groupFiles = blobs.flatMap { blobs in
             identity.relay.map { GroupFileUploads(blobs, to: $0, of: identity.device) }
@@ -155,6 +161,9 @@ package struct Recipients {
 
         /// Whether the message is for another device of the owner, or asks for what they lack.
         var isForOwnDevice = false
+
+        /// The id and the time of a message that another device of the owner wrote, which is in the history; `nil` for another one.
+        var handedOver: (id: String, time: Timestamp)?
 
         /// Returns the upload of the message's blob for a recipient, and sets its place in the body; `nil` without one.
         func upload(
@@ -199,7 +208,7 @@ package struct Recipients {
         func body(
             to destination: Destination, _ transaction: StateTransaction?
         ) throws(StateError) -> JSONObject {
-            guard let transaction, isRecorded, let peer = destination.id else {
+            guard let transaction, isRecorded, handedOver == nil, let peer = destination.id else {
                 return message.body
             }
             return StateTransaction.limited(
@@ -284,6 +293,7 @@ package struct Recipients {
         }
         if let name = try group(of: message) {
             guard !message.isOfCall else { throw Failure.groupCall }
+            guard try !directory.handsOver() else { throw StateError.privateDevices.failure }
             guard !ttl.isShortTTL else {
                 throw Failure(
                     .usage,
@@ -357,7 +367,23 @@ package struct Recipients {
                 .malformed, "the record names no recipient",
                 hint: "write messages with sotto compose, or name the recipient: --to CARD")
         }
-        return job(message, ttl: ttl, to: destinations)
+        return try handingOver(job(message, ttl: ttl, to: destinations))
+    }
+
+    /// Returns a message without the recipients that it does not reach through machine one, which may run much later: a signal is
+    /// dropped. Throws a failure with status 64 for a message that cannot wait, and for one about this device alone.
+    private func handingOver(_ job: Job) throws -> Job {
+        guard job.destinations.contains(where: \.isHandedOver) else { return job }
+        switch job.message.body["type"]?.string {
+        case "typing", "presence":
+            return self.job(
+                job.message, ttl: job.ttl, to: job.destinations.filter { !$0.isHandedOver })
+        default:
+            guard job.isRecorded, job.message.body.isHandedOver else {
+                throw StateError.privateDevices.failure
+            }
+            return job
+        }
     }
 
     /// Returns the name or id of the group that a message is for, or `nil`.

@@ -59,7 +59,13 @@ extension StateTransaction {
         let succession = owner.succession.map { "\n" + $0.next.description } ?? ""
         var text =
             (owner.relay ?? "") + "\n" + (address.map { hex($0.salt) } ?? "") + succession
-        if address == nil, let list = try devices(of: owner.id) { text += "\n\(list.seq)" }
+        if address == nil, let list = try devices(of: owner.id) {
+            // A change of a private list changes nothing for others.
+            let known = try person(ofDevice: peer)
+            let isOwn = peer == owner.id || known == owner.id
+            let number = isOwn ? list.seq : list.shown ?? list.seq
+            if number > 0 { text += "\n\(number)" }
+        }
         return Int64((UInt32(bigEndianBytes: sha256(Array(text.utf8))[..<4]) ?? 0) >> 11)
     }
 }

@@ -6,15 +6,24 @@ extension StateTransaction {
     /// Seconds after which a device becomes full, unless another device objects.
     public static let deviceWait: Int64 = 86_400
 
-    /// Signs a list of the owner's devices, and keeps it. The sessions with devices that are not on it end.
+    /// Signs a list of the owner's devices, and keeps it. The sessions with devices that are not on it end. Without `isPrivate` the
+    /// list is private if the one before it was. Others who had a list get one without devices in place of the first private one.
     ///
     /// Throws ``DeviceListError``.
     @discardableResult
     public func sign(
-        devices: [DeviceList.Device], at time: Timestamp = .now()
+        devices: [DeviceList.Device], isPrivate: Bool? = nil, at time: Timestamp = .now()
     ) throws -> DeviceList {
         let before = try self.devices(of: owner.id)
-        let list = try DeviceList(devices, after: before?.seq ?? 0, by: owner, at: time)
+        var (last, shown) = (before?.seq ?? 0, before?.shown)
+        switch isPrivate {
+        case true? where shown == nil:
+            let number = before == nil ? 0 : max(last + 1, time.seconds)
+            (last, shown) = (number, number)
+        case false?: shown = nil
+        default: break
+        }
+        let list = try DeviceList(devices, after: last, shown: shown, by: owner, at: time)
         try keep(list)
         for device in before?.devices ?? [] where list.device(device.id) == nil {
             try retireSessions(with: device.id)

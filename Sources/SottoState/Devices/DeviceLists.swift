@@ -142,22 +142,47 @@ extension StateTransaction {
         } ?? nil
     }
 
-    /// Returns the card that others get of the owner, with the list of devices. `address` is the address of its only holder, who
-    /// learns of no devices: their mailboxes would link the holder's card with others.
+    /// Returns the card that others get of the owner, with the list of devices that they may know. `address` is the address of its
+    /// only holder, who learns of no devices: their mailboxes would link the holder's card with others.
     ///
-    /// Another device than the first one has only the last card that it got.
+    /// Another device than the first one has only the last card that it got. Throws ``StateError/privateDevices`` there if that has a
+    /// private list.
     public func ownCard(
         address: SendAddress? = nil, issued: Timestamp? = nil
     ) throws(StateError) -> Card {
         if owner.owner != nil {
-            guard let card = try ownersCard() else {
-                throw .unsealable(path: store.database.path)
-            }
-            return card
+            guard try !handsOver() else { throw .privateDevices }
+            return try cardForDevices()
         }
         return owner.card(
-            address: address, issued: issued,
-            devices: address == nil ? try devices(of: owner.id) : nil)
+            address: address, issued: issued, devices: address == nil ? try shownDevices() : nil)
+    }
+
+    /// Returns the card that the owner's devices get, with the list of devices, also with a private one.
+    ///
+    /// Another device than the first one has only the last card that it got.
+    public func cardForDevices(issued: Timestamp? = nil) throws(StateError) -> Card {
+        guard owner.owner != nil else {
+            return owner.card(issued: issued, devices: try devices(of: owner.id))
+        }
+        guard let card = try ownersCard() else {
+            throw .unsealable(path: store.database.path)
+        }
+        return card
+    }
+
+    /// Returns the owner's list of devices that others get: in place of a private list the one without devices, or `nil`. Call it on
+    /// the first device.
+    func shownDevices() throws(StateError) -> DeviceList? {
+        let list = try devices(of: owner.id)
+        guard let number = list?.shown else { return list }
+        return number == 0 ? nil : try? DeviceList(shown: number, by: owner)
+    }
+
+    /// Whether this is another device than the first one, on a private list: the first one sends what is written here.
+    public func handsOver() throws(StateError) -> Bool {
+        guard owner.owner != nil else { return false }
+        return try devices(of: owner.id)?.isPrivate ?? false
     }
 
     /// Whether a list is stored: without one, nothing about devices is read.
@@ -197,7 +222,7 @@ extension IdentityStore {
         return try store.preview { transaction in
             guard identity.owner == nil else { return try transaction.ownCard() }
             return identity.card(
-                relay: relay, issued: issued, devices: try transaction.devices(of: identity.id))
+                relay: relay, issued: issued, devices: try transaction.shownDevices())
         }
     }
 }

@@ -215,7 +215,7 @@ extension StateTransaction {
 
     /// Notes that a device was told items in an envelope; `nil` if they were left out because nothing of them is here any more.
     package func noteTold(
-        _ due: DueItems, to device: OwnDevice, in envelope: String?
+        _ due: DueItems, to device: OwnDevice, in envelope: String?, at time: Timestamp = .now()
     ) throws(StateError) {
         let mark = store.mark(device.id)
         try connection.run(
@@ -227,18 +227,40 @@ extension StateTransaction {
         if let envelope {
             try connection.run(
                 """
-                INSERT OR REPLACE INTO sync_sent (envelope, device, first, day)
+                INSERT OR REPLACE INTO sync_sent (envelope, device, first, made)
                 VALUES (?, ?, ?, ?)
-                """, store.mark(sent: envelope), mark, due.first,
-                Timestamp.now().seconds / Self.day)
+                """, store.mark(sent: envelope), mark, due.first, time.seconds)
         }
         try forgetTold()
     }
 
-    /// Returns whether an own device lacks an item.
-    public func hasDueItems() throws(StateError) -> Bool {
+    /// Returns whether an own device lacks an item, waits for this one to send a message, or was told something in an envelope that
+    /// did not reach the outbox.
+    public func hasDueItems(at time: Timestamp = .now()) throws(StateError) -> Bool {
+        if try !handedOver().isEmpty { return true }
         for device in try otherDevices() where try dueItems(for: device) != nil { return true }
-        return false
+        return try !lostEnvelopes(at: time).isEmpty
+    }
+
+    /// Tells a device again what it was told in envelopes that did not reach the outbox within a minute, or that no relay gets: the
+    /// program that made or sent them was killed. A device that gets an item twice ignores the second one.
+    package func settleTold(at time: Timestamp = .now()) throws(StateError) {
+        for mark in try lostEnvelopes(at: time) {
+            _ = try takeOutcome(ofSync: mark, isStored: false)
+        }
+    }
+
+    private func lostEnvelopes(at time: Timestamp) throws(StateError) -> [Int64] {
+        let rows = try connection.rows(
+            "SELECT envelope, made FROM sync_sent WHERE made <= ?",
+            time.seconds - Departure.recent
+        ) { (envelope: $0.integer(0), made: $0.integer(1)) }
+        guard let first = rows.map(\.made).min() else { return [] }
+        let arrivals = Dictionary(
+            try Outbox.arrivals(in: store.directory, since: first).map {
+                (store.mark(sent: $0.id), $0.arrival)
+            }, uniquingKeysWith: max)
+        return rows.map(\.envelope).filter { (arrivals[$0] ?? .failed) == .failed }
     }
 
     /// Takes the outcome of an envelope with items: if no relay has it, the device is told again. Returns `false` for another
@@ -262,8 +284,8 @@ extension StateTransaction {
 
     /// Deletes the items that all devices have.
     private func forgetTold() throws(StateError) {
-        let last = Timestamp.now().seconds / Self.day - Outbox.outcomeDays
-        try connection.run("DELETE FROM sync_sent WHERE day < ?", last)
+        let last = Timestamp.now().seconds - Departure.lifetime
+        try connection.run("DELETE FROM sync_sent WHERE made < ?", last)
         try connection.run(
             """
             DELETE FROM sync_item WHERE number <= min(
@@ -285,10 +307,11 @@ extension StateTransaction {
         guard let entry, !entry.isGone, let counter = record["counter"]?.integer,
             let received = entry.received ?? entry.time
         else { return nil }
-        let item = SyncItem(
-            counter: counter, device: owner.device,
-            .message(entry.record, isSent: entry.direction == .sent, received: received)
-        ).record
+        let change: SyncItem.Change =
+            entry.state == .waiting
+            ? .unsent(entry.record, received: received)
+            : .message(entry.record, isSent: entry.direction == .sent, received: received)
+        let item = SyncItem(counter: counter, device: owner.device, change).record
         // The body and its array are around the item. A message that nests deeper stays here.
         return JSON.object(item).nests(atMost: RecordForm.body.depth - 2) ? item : nil
     }

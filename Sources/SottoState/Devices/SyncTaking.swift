@@ -35,6 +35,9 @@ extension StateTransaction {
         switch item.change {
         case .message(let record, true, let received):
             return try take(sent: record, received: received, at: time)
+        case .unsent(let record, let received):
+            guard sender != owner.id else { return .refused }
+            return try take(sent: record, isWaiting: true, received: received, at: time)
         case .message(let record, false, _):
             guard sender == owner.id else { return .refused }
             return try take(received: record, at: time)
@@ -84,19 +87,51 @@ extension StateTransaction {
 
     // MARK: Messages
 
-    /// Stores a message that was sent on another device.
+    /// Stores a message that was sent on another device, or with `isWaiting` one that the first device has to send.
     private func take(
-        sent record: JSONObject, received: Timestamp, at now: Timestamp
+        sent record: JSONObject, isWaiting: Bool = false, received: Timestamp, at now: Timestamp
     ) throws(StateError) -> TakenItem {
         guard let message = Message(record: record), message.from == owner.id,
             message.group == nil, Envelope.isID(message.id), message.body.isTold,
             message.to.map({ $0 != owner.device || owner.owner == nil }) ?? true
         else { return .refused }
+        guard !isWaiting || message.to.map({ $0 != owner.id }) == true && message.body.isHandedOver
+        else { return .refused }
         let time = min(received, now)
         let imported = ImportedMessage(
-            record: message.record, direction: .sent, state: .handedOn, received: time,
-            place: time, expires: nil, isUnread: false, number: 0, digest: [])
-        return try add(imported, isOwn: true, at: now) == .different ? .different : .taken
+            record: message.record, direction: .sent, state: isWaiting ? .waiting : .handedOn,
+            received: time, place: time, expires: nil, isUnread: false, number: 0, digest: [])
+        switch try add(imported, isOwn: true, at: now) {
+        case .different: return .different
+        case .known where !isWaiting:
+            // The first device has sent it.
+            try connection.run(
+                "UPDATE message SET state = ? WHERE mark = ? AND state = -1",
+                HistoryEntry.State.handedOn.rawValue, store.mark(sent: message.id))
+        default: break
+        }
+        return .taken
+    }
+
+    // MARK: Messages of devices of a private list
+
+    /// The most messages that the first device sends for other devices in a run.
+    private static let mostHandedOver: Int64 = 256
+
+    /// Returns the messages of other devices that the first device has to send, the oldest first.
+    package func handedOver() throws(StateError) -> [HistoryEntry] {
+        guard owner.owner == nil, try hasDevices() else { return [] }
+        return try store.entries(
+            "WHERE state = -1 AND sealed IS NOT NULL ORDER BY number LIMIT ?",
+            Self.mostHandedOver, connection: connection)
+    }
+
+    /// Notes that a message of another device was encrypted, and tells it the other devices.
+    package func noteSent(handedOver entry: HistoryEntry) throws(StateError) {
+        try connection.run(
+            "UPDATE message SET state = ? WHERE number = ? AND state = -1",
+            HistoryEntry.State.new.rawValue, entry.number)
+        try tellDevices(message: entry.number)
     }
 
     /// Stores a message that only the first device got.
@@ -402,6 +437,9 @@ extension Card {
 }
 
 extension JSONObject {
+    /// Whether the first device can send a body for another device: a call does not wait.
+    package var isHandedOver: Bool { isTold && (try? MessageBody(self))?.call == nil }
+
     /// Whether a body is of a kind that devices tell each other: no event of one device, and no body for one device.
     fileprivate var isTold: Bool {
         guard let body = try? MessageBody(self) else { return false }

@@ -34,6 +34,9 @@ package struct GroupMemberNote: Sendable {
     var answers = GroupAnswers()
     /// The ids of the owner's messages that the member asked for.
     var wantedMessages: [String] = []
+    /// The ids of the owner's messages that the member may read and of which no copy was made for the member, at most
+    /// ``mostWanted``. They are sent as soon as the member is reached.
+    var owedMessages: [String] = []
     /// The ids of the member's messages before the chain, which the owner may have missed.
     var missedMessages: [String] = []
     /// The id of the owner's last message before the first one that the member could read, or ``nothing``. `nil` for a
@@ -82,10 +85,12 @@ package struct GroupMemberNote: Sendable {
             let missing = list(32, { GroupID(Array($0)) }),
             let asks = reader.byte(), let answered = reader.integer(UInt64.self),
             let wantedMessages = list(16, UUIDText.text),
+            let owedMessages = list(16, UUIDText.text),
             let missedMessages = list(16, UUIDText.text), let until = list(16, UUIDText.text)
         else { return nil }
         (self.asks, self.answered) = (asks, Int64(bitPattern: answered))
         (self.wantedMessages, self.missedMessages) = (wantedMessages, missedMessages)
+        self.owedMessages = owedMessages
         unreadUntil = until.first
         if flags & 32 != 0 {
             guard let hour = reader.integer(UInt64.self), let day = reader.integer(UInt64.self),
@@ -123,9 +128,9 @@ package struct GroupMemberNote: Sendable {
     }
 
     /// flags (1) ‖ public key (32) ‖ ``asked`` (8) ‖ ``wanted`` ‖ ``missing`` ‖ ``asks`` (1) ‖ ``answered`` (8) ‖
-    /// ``wantedMessages`` ‖ ``missedMessages`` ‖ ``unreadUntil`` ‖ ``answers`` ‖ ``lacksChain`` (1) ‖ ``missingSince`` (8) ‖
-    /// ``missingLast`` (8) ‖ ``headsHour`` (8) ‖ ``headsAnswers`` (1) ‖ ``headsQuestion`` ‖ ``answeredHeads`` ‖ ``ownCard`` (8) ‖
-    /// card. A list follows its number (2).
+    /// ``wantedMessages`` ‖ ``owedMessages`` ‖ ``missedMessages`` ‖ ``unreadUntil`` ‖ ``answers`` ‖ ``lacksChain`` (1) ‖
+    /// ``missingSince`` (8) ‖ ``missingLast`` (8) ‖ ``headsHour`` (8) ‖ ``headsAnswers`` (1) ‖ ``headsQuestion`` ‖
+    /// ``answeredHeads`` ‖ ``ownCard`` (8) ‖ card. A list follows its number (2).
     var encoded: [UInt8] {
         // A clock can be before 1970.
         func time(_ seconds: Int64) -> [UInt8] { UInt64(bitPattern: seconds).bigEndianBytes }
@@ -146,7 +151,8 @@ package struct GroupMemberNote: Sendable {
         }
         let changes = list(wanted.map(\.bytes)) + list(missing.map(\.bytes))
         let messages =
-            list(wantedMessages) + list(missedMessages) + list([unreadUntil].compactMap(\.self))
+            list(wantedMessages) + list(owedMessages) + list(missedMessages)
+            + list([unreadUntil].compactMap(\.self))
         var got: [UInt8] = []
         if !answers.isEmpty {
             got =
@@ -250,6 +256,35 @@ extension StateTransaction {
         note.holds = row.integer(1)
         note.told = row.integer(2)
         return note
+    }
+
+    /// Notes that the questions to a person in all groups count as not asked: they, or their answers, were in sessions that are gone.
+    func forgetQuestions(to person: KeyID) throws(StateError) {
+        let mark = store.mark(person)
+        let chains = try connection.rows(
+            "SELECT DISTINCT group_id FROM group_chain WHERE device = ?", mark
+        ) { $0.integer(0) }
+        let headers = try connection.rows(
+            """
+            SELECT group_log.mark, group_log.sealed
+            FROM group_member JOIN group_log ON group_log.number = group_id
+            WHERE group_member.mark = ?
+            """, mark
+        ) { row throws(StateError) -> GroupHeader? in
+            let (mark, sealed) = (row.bytes(0), row.bytes(1))
+            return try store.readable(.group, mark) { () throws(StateError) in
+                try store.header(sealed, mark: mark)
+            }
+        }
+        for header in headers {
+            guard let id = header?.id, let group = try readableGroup(id) else { continue }
+            var note = try note(of: person, in: group)
+            guard note.asked > 0 else { continue }
+            note.asked = 0
+            note.asks -= min(note.asks, 1)
+            if group.isDoubtful, !chains.contains(group.number) { note.lacksChain = true }
+            try write(note, of: group)
+        }
     }
 
     /// Stores what is known of a member.

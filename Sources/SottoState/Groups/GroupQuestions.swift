@@ -36,6 +36,28 @@ extension GroupDues {
         return first.fits ? [first] + bodies.dropFirst() : [question] + bodies
     }
 
+    /// Returns when the members who were asked last were asked, and when the first of those who owe an answer is asked again;
+    /// `nil` if nobody owes one.
+    func nextQuestion() -> (asked: Timestamp, again: Timestamp)? {
+        var people: Set<KeyID> = []
+        if group.isDoubtful {
+            people = group.witnesses.filter { note(of: $0).answeredHeads.isEmpty }
+        } else if group.isNewcomer, isMember {
+            people = Set(group.drawn.filter { group.state.ranks[$0] != nil })
+        }
+        for note in notes.values {
+            let lacks = note.missing.contains { !group.log.contains($0) }
+            if lacks || messageRequests[note.id]?.isEmpty == false { people.insert(note.id) }
+        }
+        let asked = people.map { note(of: $0) }.filter { note in
+            note.asked > 0 && time.seconds - note.asked < Self.askAgain(after: note.asks)
+        }
+        guard let last = asked.map(\.asked).max(),
+            let again = asked.map({ $0.asked + Self.askAgain(after: $0.asks) }).min()
+        else { return nil }
+        return (Timestamp(seconds: last), Timestamp(seconds: again))
+    }
+
     /// Whether a person may be asked now.
     func mayAsk(_ note: GroupMemberNote) -> Bool {
         time.seconds - note.asked >= Self.askAgain(after: note.asks)

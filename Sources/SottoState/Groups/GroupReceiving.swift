@@ -130,7 +130,7 @@ extension StateTransaction {
             ? group.log.rank(
                 of: place.author, device: chain.device, at: content.heads, chain: chain.id,
                 iteration: place.message.iteration, in: group.state)
-            : (group.state.ranks[place.author] ?? .nobody, false)
+            : (group.present(place.author, chain.device), false)
         let body = try? MessageBody(content.body)
         let isPermitted =
             rank > .nobody && rank >= group.state.policy.post

@@ -16,6 +16,12 @@ extension StoredGroup {
         members.flatMap { member in seats(of: member.id) }.filter { $0.device != device }
     }
 
+    /// The present rank of a member for what a device signs: none for a device that the last list leaves out.
+    func present(_ member: KeyID, _ device: KeyID) -> GroupRank {
+        guard seats(of: member).contains(where: { $0.device == device }) else { return .nobody }
+        return state.ranks[member] ?? .nobody
+    }
+
     /// Returns the devices of a member, the first one first.
     func seats(of member: KeyID) -> [GroupSeat] {
         [GroupSeat(member: member, device: member, card: nil)]
@@ -41,12 +47,22 @@ extension GroupDues {
 }
 
 extension StateTransaction {
+    /// Whether a later list than that in the log leaves a device out. The announcement of a list can come before the change of the
+    /// group.
+    func wasRemoved(_ seat: GroupSeat, in group: StoredGroup) throws(StateError) -> Bool {
+        guard seat.device != seat.member, let list = try devices(of: seat.member) else {
+            return false
+        }
+        return list.device(seat.device) == nil
+            && list.supersedes(group.log.devices(of: seat.member))
+    }
+
     /// Puts the owner's list of devices into the log, if it is later than that in the log. Only the first device signs it. A log that
     /// has no space for it stays as it is.
     func writeDevices(
         in group: StoredGroup, at time: Timestamp
     ) throws(StateError) -> StoredGroup {
-        guard owner.owner == nil, let list = try devices(of: owner.id), group.rank > .nobody,
+        guard owner.owner == nil, let list = try shownDevices(), group.rank > .nobody,
             !group.isDoubtful, list.supersedes(group.log.devices(of: owner.id))
         else { return group }
         do {

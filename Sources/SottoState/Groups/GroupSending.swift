@@ -68,6 +68,8 @@ package struct GroupSending {
     let former: [GroupMemberNote]
     /// The devices that read the message, without this one.
     package let readers: [KeyID]
+    /// The devices of members who get the message only after the restored group is confirmed.
+    package let withheld: [KeyID]
     /// The chain, and the changes that members lack.
     package let bodies: [(to: KeyID, body: GroupBody)]
 }
@@ -85,7 +87,7 @@ extension StateTransaction {
         // The envelopes of an earlier message can still be on their way.
         let dues = try dues(in: group, olderThan: Departure.recent, at: time)
         try Self.checkWriting(to: group, dues.notes)
-        let readers = try entitled(group, dues.notes)
+        let (readers, withheld) = try audience(of: group, dues.notes)
         let own = try currentChain(of: group, readers, dues.notes, at: time)
         let isReader = Set(readers)
         var bodies: [(to: KeyID, body: GroupBody)] = []
@@ -106,7 +108,7 @@ extension StateTransaction {
         }
         return GroupSending(
             group: group, own: own, notes: dues.notes, former: former, readers: readers,
-            bodies: bodies)
+            withheld: withheld, bodies: bodies)
     }
 
     /// Returns the devices that may read what the owner writes, without this one.
@@ -131,20 +133,23 @@ extension StateTransaction {
         }
     }
 
-    /// Notes members who may read a message of the owner and got no copy. The message is told with the chain that they lack. Those
-    /// who have the chain ask for it after the next message.
+    /// Notes members who may read a message of the owner and got no copy. They get it, with the chain if they lack that, as soon as
+    /// they are reached.
     package func noteOwed(
-        _ message: String, to members: [KeyID], in group: StoredGroup
+        _ message: Message, to members: [KeyID], in group: StoredGroup
     ) throws(StateError) {
         guard !members.isEmpty else { return }
+        let repeated = message.body["ids"]?.array?.compactMap(\.string)
+        // Of a repeat, its messages are owed.
+        let isRepeat = message.body["type"]?.string == RepeatedMessages.type
+        let ids = isRepeat ? repeated ?? [] : [message.id]
         try noteWaiting(members, in: group)
         let serial = try chainSerial(of: group)
         for member in members {
             var note = try note(of: member, in: group)
-            guard note.holds != serial else { continue }
-            note.wantsChain = true
-            note.wantedMessages = (note.wantedMessages + [message]).suffix(
-                GroupMemberNote.mostWanted)
+            if note.holds != serial { note.wantsChain = true }
+            let new = ids.filter { !note.owedMessages.contains($0) }
+            note.owedMessages = (note.owedMessages + new).suffix(GroupMemberNote.mostWanted)
             try write(note, of: group)
         }
     }
@@ -159,25 +164,39 @@ extension StateTransaction {
         guard group.rank >= group.state.policy.post else { throw .mayNotPost }
     }
 
-    /// Returns the devices that may read what the owner writes, without this one. In a restored group, the first member who
-    /// confirms it and the members from after the backup are left out: they can have been removed, and can have brought in
-    /// others.
+    /// Returns the devices that may read what the owner writes now, without this one.
     func entitled(
         _ group: StoredGroup, _ notes: [KeyID: GroupMemberNote]
     ) throws(StateError) -> [KeyID] {
+        try audience(of: group, notes).readers
+    }
+
+    /// Returns the devices that may read what the owner writes now, and those that may read it after the restored group is
+    /// confirmed, without this one. The first member who confirms it and the members from after the backup wait: they can have
+    /// been removed, and can have brought in others.
+    private func audience(
+        of group: StoredGroup, _ notes: [KeyID: GroupMemberNote]
+    ) throws(StateError) -> (readers: [KeyID], withheld: [KeyID]) {
         let suspended = try suspended(in: group)
-        let readers = group.seats.filter {
-            Self.isEntitled($0.member, in: group, notes[$0.member])
-                && !suspended.contains($0.member)
+        var readers: [GroupSeat] = []
+        for seat in group.seats
+        where Self.isEntitled(seat.member, in: group, notes[seat.member])
+            && !suspended.contains(seat.member)
+        {
+            guard try !wasRemoved(seat, in: group) else { continue }
+            readers.append(seat)
         }
-        guard group.isDoubtful else { return readers.map(\.device) }
+        guard group.isDoubtful else { return (readers.map(\.device), []) }
         let confirmed = group.witnesses.subtracting(group.confirmers(notes.values))
-        return readers.filter { confirmed.contains($0.member) }.map(\.device)
+        return (
+            readers.filter { confirmed.contains($0.member) }.map(\.device),
+            readers.filter { !confirmed.contains($0.member) }.map(\.device)
+        )
     }
 
     /// Returns the members whom a change removes that waits for others, if its author has the power for it now. The removed
     /// person can withhold the others.
-    private func suspended(in group: StoredGroup) throws(StateError) -> Set<KeyID> {
+    func suspended(in group: StoredGroup) throws(StateError) -> Set<KeyID> {
         let ranks = group.state.ranks
         var suspended: Set<KeyID> = []
         for change in try waitingChanges(of: group) {
@@ -187,7 +206,7 @@ extension StateTransaction {
         return suspended
     }
 
-    private static func isEntitled(
+    static func isEntitled(
         _ reader: KeyID, in group: StoredGroup, _ note: GroupMemberNote?
     ) -> Bool {
         guard group.state.ranks[reader] != nil else { return false }
@@ -284,6 +303,7 @@ extension StateTransaction {
         try write(own, of: group)
         for var note in sending.former {
             note.unreadUntil = nil
+            note.owedMessages = []
             try write(note, of: group)
         }
         var message = group.message(

@@ -73,6 +73,17 @@ extension StateTransaction {
         return news
     }
 
+    /// Returns when members of a group were asked who owe an answer, and when the first of them is asked again; `nil` if nobody
+    /// owes one. Call it in a preview.
+    package func nextQuestion(
+        in group: StoredGroup, at time: Timestamp = .now()
+    ) throws(StateError) -> (asked: Timestamp, again: Timestamp)? {
+        guard group.isInTouch else { return nil }
+        var dues = try dues(in: group, isPreview: true, at: time)
+        if dues.isMember { dues.messageRequests = try messageRequests(in: group, dues.notes) }
+        return dues.nextQuestion()
+    }
+
     /// Returns the bodies, of limited length, with all that a member did not get yet: changes, those for which the member asked, the cards
     /// of newcomers, the owner's card if it has changed, earlier messages, and a question for changes that the member has.
     func due(
@@ -191,7 +202,7 @@ extension StateTransaction {
     }
 
     /// Returns bodies with messages of the owner, at least one.
-    private static func bodies(of group: GroupID, history: [JSONObject]) -> [GroupBody] {
+    static func bodies(of group: GroupID, history: [JSONObject]) -> [GroupBody] {
         var bodies = [GroupBody(group)]
         var bytes = 0
         for message in history {
@@ -323,7 +334,11 @@ extension StateTransaction {
             })
         let answeredMessages = note.wantedMessages.filter { shown.contains($0) }
         note.wantedMessages.removeAll { shown.contains($0) }
-        note.answers.add(answered, answeredMessages, at: time)
+        let paid = note.owedMessages.filter { shown.contains($0) }
+        note.owedMessages.removeAll { shown.contains($0) }
+        // The member can ask for them too, before they arrive.
+        let others = paid.filter { !answeredMessages.contains($0) }
+        note.answers.add(answered, answeredMessages + others, at: time)
         if body.chain != nil {
             note.holds = try chainSerial(of: group)
             if note.wantsChain {

@@ -45,13 +45,27 @@ extension StateTransaction {
         if body.isRequest { undoing.insert(.question) }
         if before.lacksChain, !note.lacksChain { undoing.insert(.chainQuestion) }
         if before.ownCard != note.ownCard { undoing.insert(.ownCard) }
-        guard !undoing.isEmpty || note.told != before.told else { return }
+        let paid = before.owedMessages.filter { !note.owedMessages.contains($0) }
+        guard !undoing.isEmpty || note.told != before.told || !paid.isEmpty else { return }
+        let marks = paid.flatMap { UInt64(bitPattern: store.mark(sent: $0)).bigEndianBytes }
         try connection.run(
             """
-            INSERT OR REPLACE INTO telling (group_id, envelope, member, made, told, undoes)
-            VALUES (?, ?, ?, ?, ?, ?)
+            INSERT OR REPLACE INTO telling (group_id, envelope, member, made, told, undoes, owed)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
             """, group.number, store.mark(envelope: envelope), store.mark(note.id), time.seconds,
-            before.told, undoing.rawValue)
+            before.told, undoing.rawValue, marks)
+    }
+
+    /// Returns the ids of the owner's messages with some keyed hashes, 8 bytes each.
+    private func owedMessages(_ marks: [UInt8]) throws(StateError) -> [String] {
+        var ids: [String] = []
+        for start in stride(from: 0, to: marks.count - marks.count % 8, by: 8) {
+            guard let mark = UInt64(bigEndianBytes: marks[start..<(start + 8)]) else { continue }
+            let found = try store.entries(
+                "WHERE mark = ?", Int64(bitPattern: mark), connection: connection)
+            if let id = found.first?.id { ids.append(id) }
+        }
+        return ids
     }
 
     /// Undoes what was told in envelopes that did not reach the outbox within `age` seconds or that no relay gets, and forgets the
@@ -64,13 +78,14 @@ extension StateTransaction {
         let last = time.seconds - age
         let rows = try connection.rows(
             """
-            SELECT envelope, member, made, told, undoes FROM telling
+            SELECT envelope, member, made, told, undoes, owed FROM telling
             WHERE group_id = ? AND made <= ?
             """, group.number, last
         ) { row throws(StateError) in
             (
                 envelope: row.integer(0), member: row.bytes(1), made: row.integer(2),
-                told: row.integer(3), undoing: Undoing(rawValue: row.integer(4))
+                told: row.integer(3), undoing: Undoing(rawValue: row.integer(4)),
+                owed: row.bytes(5)
             )
         }
         guard let first = rows.map(\.made).min() else { return notes }
@@ -93,6 +108,11 @@ extension StateTransaction {
                     // A relay that refuses all envelopes must not cause the work of all earlier messages again and again.
                     if arrivals[row.envelope] == .failed { undoing.remove(.history) }
                     Self.undo(undoing, told: row.told, in: &note)
+                    let owed = try owedMessages(row.owed).filter {
+                        !note.owedMessages.contains($0)
+                    }
+                    note.owedMessages = Array(
+                        (owed + note.owedMessages).suffix(GroupMemberNote.mostWanted))
                 }
                 notes[note.id] = note
                 if !isPreview { try write(note, of: group) }

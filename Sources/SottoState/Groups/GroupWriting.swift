@@ -25,7 +25,9 @@ extension StateTransaction {
         _ act: GroupChange.Act, in group: StoredGroup, at time: Timestamp = .now()
     ) throws -> StoredGroup {
         guard !group.isDoubtful else { throw GroupError.doubtful(id: group.id.short) }
-        guard owner.owner == nil || !act.needsIdentity else { throw GroupError.firstDevice }
+        guard try owner.owner == nil || !act.needsIdentity && !handsOver() else {
+            throw GroupError.firstDevice
+        }
         // A restored group without other members needs no confirmation.
         var group = group.isNewcomer ? group : try confirm(group)
         if let heads = group.headsForRemoval(of: act.removed) {

@@ -202,18 +202,20 @@ extension StateTransaction {
         try write(note, of: group)
     }
 
-    /// Returns the messages that a member asked for and may read, as the owner wrote them, without those that are deleted after
-    /// some time. They are limited in number for each day.
+    /// Returns the messages that a member may read and that the owner owes the member or the member asked for, as the owner wrote
+    /// them, without those that are deleted after some time. Those that were asked for are limited in number for each day.
     func answers(
         to note: GroupMemberNote, in group: StoredGroup, at time: Timestamp
     ) throws(StateError) -> [JSONObject] {
-        guard !note.wantedMessages.isEmpty else { return [] }
+        let owed = note.owedMessages
+        let wanted = note.wantedMessages.filter { !owed.contains($0) }
+        guard !owed.isEmpty || !wanted.isEmpty else { return [] }
         guard let first = try lastUnread(by: note, in: group) else { return [] }
         var answers: [JSONObject] = []
-        let left = note.answers.messagesLeft(at: time)
-        for id in note.wantedMessages {
-            guard answers.count < left else { break }
-            guard let entry = try sentMessage(id, in: group), entry.place > first,
+        let most = owed.count + note.answers.messagesLeft(at: time)
+        for id in owed + wanted {
+            guard answers.count < most else { break }
+            guard let entry = try sentMessage(id, in: group), entry.place > first, !entry.isRepeat,
                 let body = entry.record["body"]?.object, body["expires"] == nil,
                 let answer = entry.shown(group.sendable(body))
             else { continue }

@@ -88,7 +88,7 @@ extension HistoryEntry {
         switch state {
         case .new: direction == .received
         case .handedOn, .stored, .delivered, .read: true
-        case .failed, .claimed, .deleted, .damaged, .expired: false
+        case .waiting, .failed, .claimed, .deleted, .damaged, .expired: false
         }
     }
 }

@@ -25,6 +25,8 @@ public struct HistoryEntry: Sendable, Hashable {
 
     /// The progress of a message. The values of a sent message increase on its way.
     public enum State: Int64, Sendable {
+        /// A message that was written on a device of a private list. The first device has not sent it yet.
+        case waiting = -1
         /// A received message, or a sent one of which nothing more is known.
         case new = 0
         /// The envelopes of the sent message were written to a file, or go to the relay in another way than by `send` in this home.
@@ -161,7 +163,7 @@ extension HistoryEntry.State {
         case .delivered: "delivered"
         case .read: "read"
         case .failed: "failed"
-        case .new, .claimed, .deleted, .damaged, .expired: nil
+        case .waiting, .new, .claimed, .deleted, .damaged, .expired: nil
         }
     }
 
@@ -171,12 +173,12 @@ extension HistoryEntry.State {
         case .deleted: "deleted"
         case .damaged: "damaged"
         case .expired: "expired"
-        case .new, .handedOn, .stored, .delivered, .read, .failed, .claimed: nil
+        case .waiting, .new, .handedOn, .stored, .delivered, .read, .failed, .claimed: nil
         }
     }
 
     /// Whether nothing is known of the way of a sent message after `encrypt`.
-    var hasNoOutcome: Bool { self == .new || self == .handedOn }
+    var hasNoOutcome: Bool { self == .waiting || self == .new || self == .handedOn }
 
     /// Returns the state with this ``goneName``.
     public init?(goneName: String) {

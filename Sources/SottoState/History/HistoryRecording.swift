@@ -261,12 +261,13 @@ extension IdentityStore {
     /// place of its conversation is not known. The function only reads the keys, so several threads may call it during
     /// a transaction.
     public func row(
-        ofSent message: Message, isHandedOn: Bool = false, in place: ConversationPlace?,
-        at time: Timestamp = .now()
+        ofSent message: Message, isHandedOn: Bool = false, isWaiting: Bool = false,
+        in place: ConversationPlace?, at time: Timestamp = .now()
     ) -> HistoryRow {
         var new = newMessage(
             message.id, message, .sent, nil, digest: [], author: owner.id, time)
         if isHandedOn { new.state = .handedOn }
+        if isWaiting { new.state = .waiting }
         return row(new, in: place, time)
     }
 

@@ -124,7 +124,7 @@ public struct MessageView: Sendable {
         return switch entry.state {
         case .new: entry.direction == .received
         case .handedOn, .stored, .delivered: now.seconds - fileEnd.seconds < Departure.lifetime
-        case .read, .failed, .claimed, .deleted, .damaged, .expired: false
+        case .waiting, .read, .failed, .claimed, .deleted, .damaged, .expired: false
         }
     }
 

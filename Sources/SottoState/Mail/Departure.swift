@@ -8,11 +8,13 @@ import SottoDatabase
 public enum Departure: Sendable, Equatable {
     /// An envelope of the message waits in the outbox.
     case queued
-    /// No envelope of the message reached the outbox, or of a message to a group not all of them. `isRecent` tells that the message is less than a minute old, so that it can
-    /// still be on its way.
+    /// No envelope of the message reached the outbox, or of a message to a group not all of them. `isRecent` tells that it can still be
+    /// on its way: the message is less than a minute old, or the first device has not sent it yet.
     case unsent(isRecent: Bool)
     /// The message was sent again, in an envelope that was handed on.
     case handedOn
+    /// The message was sent, and no copy was made for these members of the group, who may read it.
+    case partly(lacking: [KeyID])
 
     /// Seconds for which an envelope can be on its way from `encrypt` to the outbox.
     static let recent: Int64 = 60
@@ -71,13 +73,17 @@ extension Outbox {
 }
 
 extension IdentityStore {
-    /// Returns the ways of those of some messages that wait in the outbox or did not reach it, by their numbers. `outbox` is
-    /// `nil` if the home has no outbox.
+    /// Returns the ways of those of some messages that wait in the outbox or did not reach it, or that members of a group lack, by
+    /// their numbers. `outbox` is `nil` if the home has no outbox.
     public func departures(
         of entries: [HistoryEntry], in outbox: Outbox?, at now: Timestamp = .now()
     ) throws -> [Int64: Departure] {
         let open = entries.filter { $0.direction == .sent && $0.state.hasNoOutcome }
-        guard !open.isEmpty else { return [:] }
+        let toGroups = entries.filter {
+            $0.direction == .sent && $0.conversation.group != nil && !$0.isGone && !$0.isRepeat
+                && now.seconds - ($0.received?.seconds ?? .min / 2) < Departure.lifetime
+        }
+        guard !open.isEmpty || !toGroups.isEmpty else { return [:] }
         // The outbox is read before the state: a collected outcome is in the state before it is deleted from the outbox.
         let reached = try outbox?.reachedIDs() ?? [:]
         return try preview { transaction in
@@ -87,16 +93,28 @@ extension IdentityStore {
                 departures[entry.number] = try transaction.departure(
                     of: entry, reached, &people, at: now)
             }
+            var owed: [GroupID: [String: [KeyID]]] = [:]
+            for entry in toGroups where departures[entry.number] == nil {
+                guard let group = entry.conversation.group, let id = entry.id else { continue }
+                if owed[group] == nil {
+                    owed[group] =
+                        try transaction.readableGroup(group).map {
+                            try transaction.owedMessages(in: $0, at: now)
+                        } ?? [:]
+                }
+                guard let members = owed[group]?[id] else { continue }
+                departures[entry.number] = .partly(lacking: members)
+            }
             return departures
         }
     }
 
-    /// Returns the own messages and events of the last 30 days that reached no outbox, the oldest first; with `handedOn` also those
-    /// whose envelopes were handed on.
+    /// Returns the own messages and events of the last 30 days that reached no outbox, or of which no copy was made for some
+    /// members of a group, the oldest first; with `handedOn` also those whose envelopes were handed on.
     public func unsent(
         in conversation: Conversation?, handedOn: Bool, outbox: Outbox?, at now: Timestamp = .now()
     ) throws -> [HistoryEntry] {
-        let found = try use { connection throws(StateError) -> [HistoryEntry] in
+        var found = try use { connection throws(StateError) -> [HistoryEntry] in
             let row = try conversation.map { conversation throws(StateError) in
                 try conversationRow(conversation, connection)?.number ?? 0
             }
@@ -108,13 +126,16 @@ extension IdentityStore {
                 (handedOn ? HistoryEntry.State.handedOn : .new).rawValue,
                 HistoryEntry.Kind.pin.rawValue, row, connection: connection)
         }
+        let known = Set(found.map(\.number))
+        let owed = try owedEntries(in: conversation, at: now).filter { !known.contains($0.number) }
+        if !owed.isEmpty { found = (found + owed).sorted { $0.number < $1.number } }
         let ways = try departures(of: found, in: outbox, at: now)
         return found.filter { entry in
             // The messages in a repeat have their own entries.
             guard !entry.isRepeat else { return false }
             return switch ways[entry.number] {
             case .queued: false
-            case .unsent: true
+            case .unsent, .partly: true
             case .handedOn: handedOn
             case nil: entry.state == .handedOn
             }
@@ -129,6 +150,7 @@ extension StateTransaction {
         _ people: inout [GroupID: [KeyID]],
         at now: Timestamp
     ) throws(StateError) -> Departure? {
+        if entry.state == .waiting { return .unsent(isRecent: true) }
         let ids = try envelopeIDs(of: entry, &people)
         if ids.contains(where: { reached[$0] == .waiting }) { return .queued }
         if entry.conversation.group == nil, let id = entry.id {

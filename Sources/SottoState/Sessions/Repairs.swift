@@ -106,6 +106,7 @@ extension StateTransaction {
         try setNote(.repairMade, mark: mark, to: now.seconds)
         try removeNote(.unopened, mark: mark)
         try retireSessions(with: peer)
+        try forgetQuestions(to: peer)
         try wantRenewal()
     }
 
@@ -134,6 +135,7 @@ extension StateTransaction {
         try setNote(.repairWritten, mark: mark, to: written.seconds)
         try setNote(.repairTaken, mark: mark, to: now.seconds)
         try retireSessions(with: device)
+        try forgetQuestions(to: device)
         let unread = try mayBeUnread(by: contact.id, at: now)?.count ?? 0
         return [
             "type": .string(RepairBody.type), "unread": .integer(Int64(unread)),

@@ -55,7 +55,7 @@ struct PageExport {
 
     /// Returns the heading before a message of another day than the one before, or an empty text.
     private func heading(for time: Timestamp?, _ day: inout String) -> String {
-        let today = time.map { TextLayout.local($0).day } ?? "no date"
+        let today = time.map { $0.local.day } ?? "no date"
         guard today != day else { return "" }
         day = today
         return "<h2>\(today)</h2>\n"
@@ -71,7 +71,7 @@ struct PageExport {
 
     /// Returns the element with the local time and the zone.
     private static func clock(_ time: Timestamp) -> String {
-        let local = TextLayout.local(time)
+        let local = time.local
         return "<time datetime=\"\(time)\">\(escaped("\(local.minute) \(local.zone)"))</time>"
     }
 

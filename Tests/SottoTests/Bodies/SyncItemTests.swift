@@ -75,6 +75,7 @@ struct SyncItemTests {
         let changes: [SyncItem.Change] = [
             .message(["v": .integer(1), "id": .string(id)], isSent: true, received: time),
             .message(["v": .integer(1), "id": .string(id)], isSent: false, received: time),
+            .unsent(["v": .integer(1), "id": .string(id)], received: time),
             .read(conversation, ids: [id], time), .delete(conversation, ids: [id]),
             .conversation(conversation, .favourite(true)),
             .conversation(conversation, .muted(false)),

@@ -59,6 +59,36 @@ struct DeviceListTests {
         #expect(unsigned["sig"] == record["sig"])
     }
 
+    @Test func aPrivateListOfAnotherImplementationIsRead() throws {
+        let file = try JSON.object(parsing: Vectors.file("device_list.json"))
+        let list = try DeviceList(record: #require(file["private"]?.object))
+        #expect(list.isPrivate && list.shown == 1_795_000_001 && list.devices.count == 2)
+        let shown = try DeviceList(record: #require(file["shown"]?.object))
+        #expect(!shown.isPrivate && shown.devices.isEmpty && shown.seq == list.shown)
+        #expect(list.supersedes(shown))
+        #expect(try DeviceList(record: #require(file["list"]?.object)).shown == nil)
+    }
+
+    /// The list that others get is made again from its number, so it must always be the same.
+    @Test func theListThatOthersGetIsMadeOfItsNumber() throws {
+        let list = try DeviceList(
+            [Self.device("laptop")], after: 1_800_000_005, shown: 1_800_000_005,
+            by: People.alice, at: Timestamp(seconds: 1_800_000_000))
+        #expect(list.seq == 1_800_000_006)
+        #expect(try DeviceList(record: JSON.object(parsing: list.record.serialized())) == list)
+        let shown = try DeviceList(shown: try #require(list.shown), by: People.alice)
+        #expect(shown.seq == 1_800_000_005 && shown.devices.isEmpty)
+        #expect(try DeviceList(shown: 1_800_000_005, by: People.alice) == shown)
+        // A number of the list itself, or a later one, could take its place at the own devices.
+        for number in [-1, list.seq, list.seq + 1] {
+            let record = Self.record(list) { $0["private"] = .integer(number) }
+            #expect(failure(record) == .member("private"), "\(number)")
+        }
+        #expect(failure(Self.record(list) { $0["private"] = .bool(true) }) == .member("private"))
+        let never = Self.record(list) { $0["private"] = .integer(0) }
+        #expect(try DeviceList(record: never).isPrivate)
+    }
+
     @Test func aListIsReadBackFromItsRecordAndFromTheCard() throws {
         let list = try Self.list(["laptop", "desktop"])
         #expect(try DeviceList(record: JSON.object(parsing: list.record.serialized())) == list)

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -36,6 +37,64 @@ struct SecretContentTests {
             .map { "\($0 + 1). \($1)" }.joined(separator: "\n")
         for text in [words, words.uppercased(), numbered, "\(words)\n"] {
             #expect(kind(text) == .words, "\(text)")
+        }
+    }
+
+    @Test func wordsAreRecognizedInASentence() throws {
+        for wordlist in Wordlist.allCases {
+            let words = Mnemonic(randomWordCount: 24, wordlist: wordlist).sentenceText()
+                .split(whereSeparator: \.isWhitespace).map(String.init)
+            let numbered = words.enumerated().map { "\($0 + 1). \($1)" }
+            // A page in two columns, which is read row by row.
+            let columns = (0..<12).map { "\(numbered[$0])   \(numbered[$0 + 12])" }
+            for text in [
+                words.joined(separator: " "), words.joined(separator: "\n> "),
+                words.map(\.localizedUppercase).joined(separator: ", "),
+                words.map { "**\($0)**" }.joined(separator: " – "),
+                words.map(\.precomposedStringWithCanonicalMapping).joined(separator: " "),
+                numbered.joined(separator: " "), columns.joined(separator: "\n"),
+                zip(words, 1...).map { "\($0) (\($1))" }.joined(separator: "; "),
+            ] {
+                #expect(kind("my 24 words: \(text) ok?") == .words, "\(wordlist): \(text)")
+                #expect(kind("(\(text))") == .words, "\(wordlist): \(text)")
+                // Words of the list stand beside them, and the text is long.
+                let beside = "\(words[5]) \(text) \(words[7])"
+                if text == words.joined(separator: " ") {
+                    #expect(kind(beside) == .words, "\(wordlist): \(text)")
+                }
+                let long = String(repeating: "I am at home. ", count: 1_000)
+                #expect(kind(long + text + "!\n" + long) == .words, "\(wordlist): \(text)")
+            }
+        }
+    }
+
+    @Test func fewerWordsAreRecognizedBetweenOtherWords() {
+        let words = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+        for text in ["my words: \(words) ok?", "it is\n\(words).", "\(words) is what I wrote"] {
+            #expect(kind(text) == .words, "\(text)")
+        }
+    }
+
+    @Test func wordsWithAWrongChecksumOrAGapAreNoSecretInASentence() {
+        let words = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+            .split(separator: " ")
+        let swapped = [words[1], words[0]] + words[2...]
+        #expect(kind("my words: \(swapped.joined(separator: " ")) ok?") == nil)
+        let apart = words[..<6] + ["or"] + words[6...]
+        #expect(kind("my words: \(apart.joined(separator: " ")) ok?") == nil)
+    }
+
+    /// Twenty words show a fingerprint, and a line of Chinese has only characters of the lists.
+    @Test func fingerprintsAndChineseTextAreNoSecret() {
+        for seed in 0..<200 {
+            let digest = sha256(Array("fingerprint \(seed)".utf8))
+            let places = (0..<20).map { Int(digest[$0]) * 8 + Int(digest[31 - $0 % 12] & 7) }
+            let list = Wordlist.english.words
+            let words = places.map { String(list[$0]) }.joined(separator: " ")
+            #expect(kind("compare: \(words)") == nil, "\(words)")
+            let characters = Wordlist.chineseSimplified.words
+            let text = (places + places.reversed()).map { String(characters[$0]) }.joined()
+            #expect(kind(text) == nil, "\(text)")
         }
     }
 

@@ -314,6 +314,33 @@ struct SyncTests {
         #expect(try due() == 2)
     }
 
+    @Test func anEnvelopeThatDidNotReachTheOutboxIsToldAgain() throws {
+        let machines = try Machines()
+        let store = machines.all[0].store
+        let now = Timestamp.now()
+        func tell() throws {
+            try store.transaction { transaction in
+                for device in try transaction.otherDevices() {
+                    while let due = try transaction.dueItems(for: device) {
+                        try transaction.noteTold(due, to: device, in: Envelope.newID(), at: now)
+                    }
+                }
+            }
+        }
+        func isDue(after seconds: Int64) throws -> Bool {
+            let time = Timestamp(seconds: now.seconds + seconds)
+            return try store.preview { try $0.hasDueItems(at: time) }
+        }
+        try tell()
+        // They can be on their way for a minute.
+        #expect(try !isDue(after: 59))
+        #expect(try isDue(after: 60))
+        try store.transaction { try $0.settleTold(at: Timestamp(seconds: now.seconds + 60)) }
+        #expect(try isDue(after: 0))
+        try tell()
+        #expect(try !isDue(after: 0))
+    }
+
     @Test func aMessageIsStoredWithOneEnvelopeAndFailsWithAll() throws {
         let machines = try Machines()
         let store = machines.all[0].store

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SottoBytes
 import TestSupport
 import Testing
@@ -97,6 +98,40 @@ import Testing
         #expect(try front.must("sotto send --list --json").lines.count == 4)
     }
 
+    /// A relay that does not answer keeps send waiting.
+    @Test func anInterruptedMessageWaitsInTheOutbox() throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                _ = bind(listener, address, size)
+                _ = listen(listener, 8)
+                _ = getsockname(listener, address, &size)
+            }
+        }
+        var environment = world.environment("alice")
+        environment["SOTTO_RELAY"] = "tcp://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
+        let session = try TerminalSession(
+            world.home.command(
+                "sotto", ["say", "--attach", "photo.txt", "bob", "later"], environment: environment),
+            columns: 200)
+        func waits() throws -> Bool { try world.run("send", ["--list", "--json"]).lines.count > 0 }
+        var tries = 0
+        while try tries < 10_000 && !waits() { tries += 1 }
+        try session.type("\u{3}")
+        let run = try session.finish()
+        #expect(run.wasKilled == SIGINT, "\(run.text)")
+        #expect(
+            run.text.contains("waits in the outbox, and the next send delivers it"), "\(run.text)")
+        #expect(try waits())
+        try front.must("sotto send")
+        #expect(try received(by: "bob").contains("later"))
+    }
+
     // MARK: read
 
     @Test func readShowsWhatIsUnreadOnce() throws {
@@ -115,6 +150,45 @@ import Testing
         // The receipt for bob, who gets some.
         #expect(try received(by: "bob").contains("read"))
         #expect(try world.paste("sotto read -q").status == 1)
+    }
+
+    /// The messages of a stranger are counted each time, and are shown after the sender was accepted.
+    @Test func readShowsTheMessagesOfAnAcceptedSender() throws {
+        try front.must("sotto read -q > /dev/null")
+        try world.home.makePerson("dave")
+        try world.must("dave", "contact", ["add", "alice.card"])
+        try front.must("echo one | sotto encrypt -q --to alice | sotto send -q", as: "dave")
+        try front.must("echo two | sotto encrypt -q --to alice | sotto send -q", as: "dave")
+        _ = try front.onTerminal("sotto", ["read"])
+        for _ in 1...2 {
+            let waits = try front.onTerminal("sotto", ["read"])
+            #expect(waits.status == 1, "\(waits.text)")
+            #expect(
+                waits.text.contains("a message request waits: sotto contact requests"),
+                "\(waits.text)")
+            #expect(!waits.text.contains("one"), "\(waits.text)")
+        }
+        #expect(try !world.paste("sotto read -q").stderr.contains("waits"))
+        let accepted = try front.onTerminal("contact", ["accept", "dave.card"])
+        #expect(accepted.text.contains("2 messages to read: sotto read dave"), "\(accepted.text)")
+        let shown = try front.onTerminal("sotto", ["read"])
+        #expect(shown.status == 0, "\(shown.text)")
+        #expect(shown.text.contains("one") && shown.text.contains("two"), "\(shown.text)")
+        #expect(!shown.text.contains("waits"), "\(shown.text)")
+        #expect(try world.must("history", ["--text", "dave"]).contains("two"))
+        #expect(try front.onTerminal("sotto", ["read"]).status == 1)
+    }
+
+    /// The relay need not be reached to read them.
+    @Test func readShowsAcceptedMessagesWithoutTheRelay() throws {
+        try front.must("sotto read -q > /dev/null")
+        try world.home.makePerson("dave")
+        try world.must("dave", "contact", ["add", "alice.card"])
+        try front.must("echo one | sotto encrypt -q --to alice | sotto send -q", as: "dave")
+        #expect(try world.paste("sotto read -q").status == 1)
+        try world.must("contact", ["accept", "-q", "dave.card"])
+        let down = try world.paste("SOTTO_RELAY=tcp://127.0.0.1:1 sotto read --text")
+        #expect(down.status == 69 && down.text.contains("one"), "\(down.text)\(down.stderr)")
     }
 
     /// Events of a group are shown, and are not unread messages.

@@ -7,6 +7,15 @@ extension HintTests {
     /// Hints of `compose`.
     static let composeHints: [HintCase] = [
         HintCase(
+            "a message is encrypted first: sotto encrypt",
+            typed: { world in try world.must("compose", ["text", "bob"], text: "hello") },
+            situation: { world in
+                try world.addBob()
+                let record = try world.must("compose", ["text", "bob"], text: "hello")
+                return try world.run("send", [], text: record)
+            },
+            result: { (_, run) throws in #expect(run.text.contains(#""type":"envelope""#)) }),
+        HintCase(
             "list the commands: sotto compose --help",
             situation: { world in try world.run("compose", []) },
             result: { (_, run) throws in #expect(run.text.contains("compose react")) }),

@@ -44,7 +44,14 @@ extension HintTests {
             },
             result: { (world, _) throws in try world.expectQuestion() }),
         HintCase(
-            "history: note: the backup can lack changes of groups; ask members: sotto group sync | sotto encrypt | sotto send",
+            "history: to tell your contacts that sessions were lost: sotto contact repair | sotto encrypt | sotto send",
+            situation: { world in try world.restoreTeam() },
+            result: { (world, _) throws in
+                let mail = try world.must("bob", "recv", [])
+                #expect(try world.must("bob", "decrypt", [], text: mail).contains("repair"))
+            }),
+        HintCase(
+            "history: note: the backup can lack changes of groups; after your contacts are told, ask members: sotto group sync | sotto encrypt | sotto send",
             situation: { world in try world.restoreTeam() },
             result: { (world, _) throws in try world.expectQuestion() }),
         HintCase(

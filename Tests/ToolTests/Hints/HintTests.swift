@@ -53,6 +53,8 @@ struct HintTests {
             "needs two lists with one number; DeviceDecisionTests make them",
         "recv: note: … is a full device now; to tell your contacts and machines: sotto device announce… --send":
             "needs a device of a day; aDeviceIsFullAfterADay settles one",
+        "to publish your card: sotto keygen public… --send":
+            "needs a second machine; PrivateListTests change the list",
         "if it is yours: sotto device confirm --now … --send":
             "needs a second machine; PairingTests run it",
         "device list": "the name of a stored fact",
@@ -95,6 +97,12 @@ struct HintTests {
             "needs a second machine",
         "sotto device confirm --now … --send": "needs a second machine; PairingTests run it",
         "show how to add one: sotto device add --help": "DocumentTests run all helps",
+        "… … nothing until another member confirms the group; to ask: sotto group sync … --send":
+            "needs a restored group of three; theFirstWhoConfirmsIsOwedTheMessages runs the command",
+        "no other member confirmed … since it was restored; to ask: sotto group sync … --send":
+            "needs a restored group of three; theFirstWhoConfirmsIsOwedTheMessages runs the command",
+        "to send it: sotto history repeat … --send":
+            "needs a message that is a minute old; aMemberWithAnUnlistedRelayGetsTheMessagesLater runs it",
         "qr drew no code": "an error message",
         "sotto relay": "the name in a certificate",
         "sotto bridge open …": "the beginning of the line about an attached file",
@@ -247,7 +255,13 @@ struct HintTests {
             "the line about a lost state; LostStateTests expect the whole command",
         "sotto contact repair --send":
             "printed by sotto init --recover; LostStateTests tell the contacts",
+        "sotto group sync --send":
+            "printed by sotto init --recover; RestoredGroupTests ask the members",
+        "sotto: note: what was encrypted waits in the outbox, and the next send delivers it; to see it: sotto send --list":
+            "printed after Ctrl-C; anInterruptedMessageWaitsInTheOutbox runs it",
         "sotto read": "printed by sotto init --recover; VerbTests run it",
+        "sotto: note: your identity is …, and its card is not published yet; to see what is missing: sotto whoami":
+            "printed after Ctrl-C; anInterruptedInitNamesTheNextStep runs it",
         "  sotto history import state.age":
             "printed by sotto init --recover, with a name to fill in",
         "  sotto history import …": "printed by sotto init --recover after an import that failed",

@@ -116,7 +116,14 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains("hello")) }),
         HintCase(
-            "to print your card: sotto keygen public --json",
+            "to see what is missing: sotto whoami, or to print your card: sotto keygen public --json",
+            situation: { world in try world.run("sotto", ["init", "--no-passphrase"]) },
+            result: { (world, run) throws in
+                #expect(try run.text.contains(world.id("alice")))
+            }),
+        HintCase(
+            "to see what is missing: sotto whoami, or to print your card: sotto keygen public --json",
+            choice: 1,
             situation: { world in try world.run("sotto", ["init", "--no-passphrase"]) },
             result: { (world, run) throws in
                 let card = try Card(record: JSON.object(parsing: run.stdout))

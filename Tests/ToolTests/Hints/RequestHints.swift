@@ -4,6 +4,17 @@ import TestSupport
 import Testing
 
 extension HintTests {
+    /// Accepts the request of carol on a terminal.
+    @Sendable private static func accepted(_ world: HintWorld) throws -> Run {
+        try world.startRelay()
+        try world.addBob()
+        try world.wait(for: "carol")
+        let session = try TerminalSession(
+            world.home.command(
+                "contact", ["accept", "carol.card"], environment: world.environment("alice")))
+        return try session.finish()
+    }
+
     /// Hints about requests.
     static let requestHints: [HintCase] = [
         HintCase(
@@ -81,17 +92,24 @@ extension HintTests {
             },
             result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
         HintCase(
-            "… to read: sotto contact accept … | …",
+            "… to read: «readingCommand»", situation: { try accepted($0) },
+            result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
+        HintCase(
+            "sotto read… …", situation: { try accepted($0) },
+            result: { (world, _) throws in
+                #expect(try world.must("history", ["carol"]).contains(#""text":"hello""#))
+            }),
+        HintCase(
+            "sotto: note: …: sotto contact requests…",
             situation: { world in
+                try world.startRelay()
                 try world.addBob()
                 try world.wait(for: "carol")
-                let session = try TerminalSession(
-                    world.home.command(
-                        "contact", ["accept", "carol.card"], environment: world.environment("alice")
-                    ))
-                return try session.finish()
+                return try world.run("sotto", ["read"])
             },
-            result: { (_, run) throws in #expect(run.text.contains(#""text":"hello""#)) }),
+            result: { (world, run) throws in
+                #expect(try run.records[0]["from"]?.string == world.id("carol"))
+            }),
         HintCase(
             "…, list: sotto contact requests …",
             situation: { world in

@@ -37,13 +37,14 @@ extension HintTests {
                 return try world.run("contact", ["add", "other.card"])
             }, result: keepsBob),
         HintCase(
-            "sotto contact accept-key …, or sotto contact keep-key …",
+            "after asking … on another channel: «acceptKeyCommand», or sotto contact keep-key …",
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run("encrypt", ["--to", "bob"], text: "x")
             }, result: hasOther),
         HintCase(
-            "sotto contact accept-key …, or sotto contact keep-key …", choice: 1,
+            "after asking … on another channel: «acceptKeyCommand», or sotto contact keep-key …",
+            choice: 1,
             situation: { world in
                 try world.offerOtherKey()
                 return try world.run("encrypt", ["--to", "bob"], text: "x")

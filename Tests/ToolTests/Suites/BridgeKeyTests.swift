@@ -298,10 +298,13 @@ struct BridgeKeyTests {
         #expect(try file.open(password: SecretBytes(copying: "hidden words".utf8)).count == 32)
         let wrong = try TerminalSession(
             home.command("bridge", ["export", "ecp1", "-o", "b.ecp1", "a.key"]))
-        try wrong.expect("New password: ")
-        try wrong.type("one\n")
-        try wrong.expect("Repeat the password: ")
-        try wrong.type("two\n")
+        // It is asked three times.
+        for _ in 1...3 {
+            try wrong.expect("New password: ")
+            try wrong.type("one\n")
+            try wrong.expect("Repeat the password: ")
+            try wrong.type("two\n")
+        }
         #expect(try wrong.finish().status == 64)
         #expect(!home.files.exists("b.ecp1"))
     }
