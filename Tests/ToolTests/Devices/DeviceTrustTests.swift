@@ -34,7 +34,7 @@ import Testing
                 try transaction.save(Contact(name: "bob", id: bob.id, card: bob.card()))
             }
             try store(laptop).transaction { transaction in
-                try transaction.keep(ownersCard: alice.card(issued: signed, devices: list))
+                _ = try transaction.keep(ownersCard: alice.card(issued: signed, devices: list))
             }
             try store(bob).transaction { transaction in
                 try transaction.save(
@@ -314,7 +314,7 @@ import Testing
             try world.tell(name, DeviceBody.announcement.record, card: empty, from: world.alice)
         }
         try world.store(world.alice).transaction { transaction in
-            try transaction.keep(#require(empty.devices))
+            _ = try transaction.keep(#require(empty.devices))
         }
         // With a later date: only the number counts.
         let earlier = world.alice.card(
