@@ -144,7 +144,7 @@ struct CompletionTests {
                 "history read",
                 "history repeat", "bridge card", "contact profile", "contact repair",
                 "device request", "device add", "device rename", "device remove", "device confirm",
-                "device object", "device announce", "device sync",
+                "device object", "device announce", "device sync", "device list",
             ].contains(command)
         }
     }
