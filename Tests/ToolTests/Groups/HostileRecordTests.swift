@@ -158,7 +158,7 @@ import Testing
         let nested = JSON.array([.array([.array([.array([.array([.array([])])])])])])
         for (value, text) in [
             (nested, "nest deeper than 6"), (.number(1e20), "is not an integer"),
-            (.string(String(repeating: "x", count: 16 << 10)), "has more than 16384 bytes"),
+            (.string(String(repeating: "x", count: 24 << 10)), "has more than 24576 bytes"),
         ] {
             let run = try card(value)
             #expect(run.status == 65 && run.stderr.contains(text), "\(run)")
