@@ -32,8 +32,9 @@ extension AddressBook {
                 .untrusted, "a different key was received for \(name) and is not accepted yet",
                 hint: contact.changedKeyHint)
         }
-        // The id is the same, but the encryption key differs: a signed card or a scan must decide which one is right.
-        if let card = person.card, !agree(card, with: contact) {
+        // The id is the same, but the encryption key differs: a signed card or a scan must decide which one is right. A device of the
+        // contact has its own key, and the contact's list names it.
+        if let card = person.card, person.id == contact.id, !agree(card, with: contact) {
             throw Failure(
                 .untrusted, "the encryption key on this card differs from the key of \(name)",
                 hint:
