@@ -83,7 +83,7 @@ extension AddressBook {
     private func checkKey(
         of person: Correspondent, _ suite: Suite?, _ policy: TrustPolicy?
     ) throws(Failure) {
-        guard let contact = person.contact else { return }
+        guard let contact = person.contact, person.id == contact.id else { return }
         switch suite {
         case nil, .sealed:
             guard let card = person.card, !contact.vouches(for: card) else { return }
