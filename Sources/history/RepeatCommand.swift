@@ -59,8 +59,7 @@ struct RepeatCommand: Program {
             case .hidden: hidden += 1
             }
         }
-        if !messages.isEmpty || !owed.records.isEmpty { try form.check() }
-        for record in owed.records { try output.writeRecord(record) }
+        if !messages.isEmpty { try form.check() }
         for message in Self.records(messages) { try output.writeRecord(message.record) }
         try output.finish()
         guard !options.quiet else { return }
@@ -87,15 +86,21 @@ struct RepeatCommand: Program {
                 "history: \(counted(owed.waiting, "message")) left out until another member confirms the restored group"
             )
         }
-        if messages.isEmpty, owed.records.isEmpty {
+        for (name, count) in owed.told {
+            Terminal.say(
+                "history: \(counted(count, "message")) lack copies for some members; to send these: sotto group sync \(shellWord(name)) --send"
+            )
+        }
+        if messages.isEmpty, owed.told.isEmpty {
             Terminal.say("history: nothing to send again")
         }
     }
 
     /// The messages that only some members of groups lack.
     private struct Owed {
-        /// The records for these members.
-        var records: [JSONObject] = []
+        /// The groups whose members are told by `group sync`, with the number of messages. A member takes an earlier message that was
+        /// asked for, and `group sync` brings the keys that let the member ask.
+        var told: [(name: String, count: Int)] = []
         /// The groups whose messages were looked up.
         var groups: Set<GroupID> = []
         /// The number of messages that wait for the confirmation of a restored group.
@@ -114,7 +119,10 @@ struct RepeatCommand: Program {
         guard entries.contains(where: isPartly) else { return entries }
         let found = try history.store.transaction { transaction in
             try transaction.readableGroup(group).map {
-                (isDoubtful: $0.isDoubtful, owed: try transaction.owedBodies(in: $0))
+                (
+                    isDoubtful: $0.isDoubtful, ids: try transaction.owedBodies(in: $0).ids,
+                    name: try transaction.shownName(of: group)
+                )
             }
         }
         guard let found else { return entries }
@@ -122,12 +130,12 @@ struct RepeatCommand: Program {
             owed.waiting += entries.count(where: isPartly)
             return entries.filter { !isPartly($0) }
         }
-        owed.records += try found.owed.bodies.map {
-            ComposedMessage(to: $0.to, try MessageBody($0.body.record)).record
+        func isOwed(_ entry: HistoryEntry) -> Bool {
+            isPartly(entry) && entry.id.map(found.ids.contains) ?? false
         }
-        return entries.filter { entry in
-            !isPartly(entry) || !(entry.id.map(found.owed.ids.contains) ?? false)
-        }
+        let count = entries.count(where: isOwed)
+        if count > 0 { owed.told.append((found.name, count)) }
+        return entries.filter { !isOwed($0) }
     }
 
     /// Returns the numbers of the messages whose files are neither at a relay nor here.

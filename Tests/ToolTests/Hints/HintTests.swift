@@ -80,7 +80,9 @@ struct HintTests {
         "begin again with a new code on the new machine: sotto device request --name NAME --send":
             "has a name to fill in; PairingTests run it",
         "the last messages to … were not sent, so that the session ends; to see them: sotto history unsent":
-            "needs 192 messages that were not sent; whatFollowsLostMessagesIsRead expects it",
+            "needs 192 messages that were not sent; whatFollowsManyLostMessagesIsRead expects it",
+        "history: … lack copies for some members; to send these: sotto group sync … --send":
+            "needs a group with a member who was not reached; UnsentTests send them",
         "new for a day; to make it full: sotto device confirm --now … --send":
             "needs a second machine; PairingTests run it",
         "to receive what machine one sends: sotto recv | sotto decrypt --text":
