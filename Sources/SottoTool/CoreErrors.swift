@@ -284,7 +284,8 @@ extension Failure {
             .malformed,
             "the message is too long: an envelope holds \(limit) bytes of JSON, in which a line feed or quotation mark needs two",
             hint:
-                "attach it as a file, with --attach FILE, and with --stateless also --blob FILE.blob")
+                "attach it as a file, with --attach FILE, and with --stateless also --blob FILE.blob"
+        )
     }
 
     init(_ error: SealedError) {
