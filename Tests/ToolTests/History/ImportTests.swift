@@ -267,7 +267,8 @@ import Testing
             "digest": "\"00\"", "quotation": "\"same\"", "expires": "\"2020-01-01T00:00:00Z\"",
             "place": "\"x\"", "dropped": "true", "damaged": "true", "expired": "true",
             "role": "\"owner\"", "seen": "true", "legacy": "\"x\"", "number": "7",
-            "fileExpired": "true", "ringing": "true",
+            "fileExpired": "true", "ringing": "true", "lacking": "[]",
+            "device": "\"\(alice.identity.id)\"",
         ]
         let extra = members.map { ",\"\($0)\":\($1)" }.joined()
         let line =
