@@ -8,7 +8,7 @@ import Testing
 @testable import SottoServer
 
 /// Calls through the built programs and a relay.
-@Suite(.timeLimit(.minutes(10))) struct CallProgramTests {
+@Suite(.timeLimit(.minutes(60))) struct CallProgramTests {
     let world: Correspondence
 
     init() throws {

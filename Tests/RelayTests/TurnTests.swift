@@ -10,7 +10,7 @@ import Testing
 @testable import SottoServer
 
 /// Credentials for TURN servers.
-@Suite(.timeLimit(.minutes(10))) struct TurnTests {
+@Suite(.timeLimit(.minutes(60))) struct TurnTests {
     static let secret = "0123456789abcdef0123"
     static let uris = ["turn:turn.example.org:3478?transport=udp", "turns:turn.example.org"]
 

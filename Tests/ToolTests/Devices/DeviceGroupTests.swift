@@ -5,7 +5,7 @@ import Testing
 @testable import SottoState
 
 /// Two people with three and two devices are members of a group, with the built programs.
-@Suite(.timeLimit(.minutes(10))) struct DeviceGroupTests {
+@Suite(.timeLimit(.minutes(60))) struct DeviceGroupTests {
     private func team(
         _ random: inout Generator, alice: Int = 2, bob: Int = 1
     ) throws -> DeviceWorld {

@@ -7,7 +7,7 @@ import Testing
 @testable import SottoState
 
 /// Two people with three and two devices write to each other with the built programs. The envelopes are passed on by hand.
-@Suite(.timeLimit(.minutes(10))) struct DeviceMailTests {
+@Suite(.timeLimit(.minutes(60))) struct DeviceMailTests {
     private typealias World = DeviceWorld
 
     @Test func everyDeviceWritesAndAllOfThemHaveEachMessageOnce() throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import SottoState
 
 /// Decisions of a device, and devices that are stolen, forged or half made, with the built programs.
-@Suite(.timeLimit(.minutes(10))) struct DeviceTrustTests {
+@Suite(.timeLimit(.minutes(60))) struct DeviceTrustTests {
     /// Alice's machine one, whose file has a passphrase, her laptop, and Bob. Each has another state.
     private struct World {
         let home = Home()
