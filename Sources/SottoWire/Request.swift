@@ -39,7 +39,7 @@ public enum Request: Sendable, Equatable {
     /// Looks up the card of an id. Answered by `card`.
     case lookup(KeyID)
     /// Looks up the cards with the id of an account in another messenger, 1 to 255 bytes. Answered by `cards`: at most
-    /// ``WireLimits/cardCount``, and everybody can put any account on a card.
+    /// ``WireLimits/cardCount``. A card can have the account of another person.
     case cards(account: String)
     /// Looks up the successions of an id. Answered by `cards` with their records, the oldest ones first, at most
     /// ``WireLimits/cardCount``.

@@ -68,7 +68,7 @@ struct AddCommand: Program {
         }
     }
 
-    /// Takes successions and revocations. A new key is offered for its contact and changes nothing by itself.
+    /// Takes successions and revocations. A new key is offered for its contact, and counts after the user accepts it.
     private func add(_ news: [IdentityNews], _ open: OpenBook) throws {
         let outcomes = try open.book.writableStore().transaction { transaction in
             try news.map { try transaction.take($0, isGiven: true) }
@@ -95,8 +95,8 @@ struct AddCommand: Program {
         }
     }
 
-    /// Returns the one card in the input with an account that the account's own key signed: everybody can put the id of an
-    /// account on a card.
+    /// Returns the one card in the input with an account that the account's own key signed: a card can have the id of an
+    /// account of another person.
     private func provenCard(_ account: String) throws -> Card {
         let cards = try RecipientArgument.list(in: card ?? "-").recipients.compactMap {
             try? $0.card()
@@ -286,7 +286,7 @@ extension Contact {
     /// The note about a contact whose offered key is of another person.
     var keptKeyNote: String { "\(name) keeps the key \(id.short)…, \(trust.rawValue)" }
 
-    /// What is missing of a contact without a signing key, and the command that adds it.
+    /// The missing part of a contact without a signing key, and the command that adds it.
     var keylessNote: String {
         profiles.whisperID == nil
             ? "whose messages are not authenticated; to add the signing key: sotto contact add --name \(shellWord(name)) URL"

@@ -91,7 +91,7 @@ struct RequestsCommand: Program {
         }
     }
 
-    /// What the address book knows of the senders of requests.
+    /// The knowledge of the address book about the senders of requests.
     private struct Known {
         let names: LookAlikeNames?
         /// The contacts with accounts. All contacts are read once, and only if a request is of an account.

@@ -288,7 +288,7 @@ struct SyncCommand: Program {
             hint: "the other groups were synchronised; restore a backup")
     }
 
-    /// Says of each group whose members owe an answer when they are asked again.
+    /// Prints for each group with members who owe an answer the time at which they are asked again.
     private func notePendingQuestions(of chosen: [StoredGroup], _ groups: OpenGroups) throws {
         for group in chosen {
             let found = try groups.store.preview { transaction in

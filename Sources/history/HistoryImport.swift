@@ -204,7 +204,7 @@ struct HistoryImport {
         case .group(let group): return try restore(group, transaction)
         case .devices(let list):
             guard list.owner == transaction.owner.id else {
-                return Failure(.untrusted, "the list of devices is of somebody else")
+                return Failure(.untrusted, "the list of devices is of another person")
             }
             try transaction.keep(list)
         case .header: break

@@ -12,10 +12,9 @@ struct RepeatCommand: Program {
         abstract: "Print own messages again as records for encrypt.",
         usage: "sotto history repeat [-q] WHO ... | ID ...",
         discussion: """
-            WHO prints the messages of the last 30 days that were not sent, see history unsent; those that only some members of \
-            a group lack are for these members. After WHO lost a state, see \
-            contact repair, it also prints those that nothing shows to have arrived, at most \(RepairBody.dailyRepeats) a day. \
-            It asks first on the terminal, unless contact set WHO repair=auto allows it. ID prints one message with its \
+            WHO prints the messages of the last 30 days that were not sent, see history unsent, without those that only some \
+            members of a group lack: group sync sends these. After WHO lost a state, see contact repair, it also prints those \
+            that nothing shows to have arrived, at most \(RepairBody.dailyRepeats) a day. It asks first on the terminal, unless contact set WHO repair=auto allows it. ID prints one message with its \
             edits, whatever became of it. A reader who has a message already does not see it twice. Deleted and ended \
             messages are left out, and those that wait in the outbox or are less than a minute old. \
             To send them: sotto history repeat bob --send
@@ -117,10 +116,10 @@ struct RepeatCommand: Program {
             if case .partly? = ways[entry.number] { true } else { false }
         }
         guard entries.contains(where: isPartly) else { return entries }
-        let found = try history.store.transaction { transaction in
+        let found = try history.store.preview { transaction in
             try transaction.readableGroup(group).map {
                 (
-                    isDoubtful: $0.isDoubtful, ids: try transaction.owedBodies(in: $0).ids,
+                    isDoubtful: $0.isDoubtful, ids: try transaction.syncedMessages(in: $0),
                     name: try transaction.shownName(of: group)
                 )
             }

@@ -37,7 +37,7 @@ struct MailReception {
         reception.ahead = { ahead?.begin() }
         let former = FormerMailbox(identity: identity, isQuiet: receiving.quiet)
         let readsFormer = inbox != nil && !receiving.isOfDead
-        // Before a wait without an end; else after the own mail.
+        // With --follow the wait has no end. Without it the own mail comes first.
         if readsFormer, receiving.follows { former.fetch() }
         try receiving.run(reception) { ending in
             inbox?.lock.unlock()

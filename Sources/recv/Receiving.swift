@@ -91,7 +91,7 @@ struct Receiving {
             "the relay says that another machine, or another copy of this state, used this identity on \(date); each gets a part of the mail, and breaks the sessions of the other: use one of them only; TWO MACHINES in sotto(7) tells what to do"
     }
 
-    /// What to do after the prekeys of a lost state were replaced.
+    /// The note after the prekeys of a lost state were replaced.
     static let lost =
         "the relay had prekeys of a state that is lost; new ones replace them, and messages that were written with the old ones cannot be opened; to tell your contacts: sotto contact repair --send"
 

@@ -129,7 +129,7 @@ final class EnvelopeLines: Sendable {
         return hasLines
     }
 
-    /// Puts a message of a meeting into its place. It is not stored here: nobody needs it after the meeting. A failure ends
+    /// Puts a message of a meeting into its place. It is not stored here: it has no use after the meeting. A failure ends
     /// the input, because both sides would wait for the message in vain.
     private func post(_ record: JSONObject) throws {
         let meeting: MeetingRecord

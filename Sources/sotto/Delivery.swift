@@ -41,7 +41,7 @@ struct Delivery {
             pipe.relayed = "encrypt"
             let observer = names.observer
             pipe.observe = { [quiet] bytes in
-                // What the first stage printed reaches the outbox before send connects.
+                // The output of the first stage reaches the outbox before send connects.
                 if !quiet { Terminal.sayIfInterrupted(Self.interrupted) }
                 observer?(bytes)
             }

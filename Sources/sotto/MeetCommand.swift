@@ -68,7 +68,7 @@ struct MeetingRun {
         ready = try PipeEnds()
     }
 
-    /// Runs the programs to their ends. Throws the failure of the first one that failed for a reason of its own.
+    /// Runs the programs to their ends. Throws the failure of the first one that failed, and not of one that another one ended.
     func meet(_ options: [String], relay: String?) throws(Failure) {
         // The code is checked and the identity is open before anything is sent.
         let contact = try startContact(options)

@@ -102,3 +102,17 @@ extension StateTransaction {
         try keep(card: card, from: sender, id: id)
     }
 }
+
+extension MessageOpening {
+    /// Takes the succession that a message carries, and returns a line about it if the user has to decide.
+    func takeNews(
+        of message: Message, _ transaction: StateTransaction
+    ) throws -> OpenedLine? {
+        guard let succession = message.carriedSuccession,
+            succession.former != transaction.owner.id
+        else { return nil }
+        let outcome = try transaction.take(.succession(succession))
+        if case .unknown = outcome { return nil }
+        return outcome.failure.map { .failed($0, id: nil, isFinal: true) }
+    }
+}

@@ -236,7 +236,7 @@ final class MessageOpening<Input: MessageInput> {
     // MARK: Messages
 
     /// A message to open, with the values that recognise its repeats.
-    private struct Attempt {
+    struct Attempt {
         let id: String
         let time: Timestamp
         let suite: String
@@ -448,53 +448,6 @@ final class MessageOpening<Input: MessageInput> {
         if rings == true { ringing.insert(number) }
         return transaction.deletedOnArrival.contains(number)
             ? .dropped : .message(message, number: number, seen: false)
-    }
-
-    /// Takes the succession that a message carries, and returns a line about it if the user has to decide.
-    private func takeNews(
-        of message: Message, _ transaction: StateTransaction
-    ) throws -> OpenedLine? {
-        guard let succession = message.carriedSuccession,
-            succession.former != transaction.owner.id
-        else { return nil }
-        let outcome = try transaction.take(.succession(succession))
-        if case .unknown = outcome { return nil }
-        return outcome.failure.map { .failed($0, id: nil, isFinal: true) }
-    }
-
-    /// Puts the id of the message in place of that of its copy for this device. Returns the line of a message that is here already, or
-    /// was; `nil` for one that is new, and for an envelope that has no copy.
-    private func open(
-        copyIn message: inout Message, _ step: StateTransaction.Step?, _ attempt: Attempt,
-        _ transaction: StateTransaction
-    ) throws -> OpenedLine? {
-        guard let original = message.original, message.authenticated, message.group == nil,
-            attempt.envelope != nil
-        else { return nil }
-        guard Envelope.isID(original), original != attempt.id else {
-            return .failed(
-                Failure(.malformed, "the member original is not the id of another envelope"),
-                id: attempt.id, isFinal: true)
-        }
-        message.id = original
-        let known = try transaction.known(message)
-        if case .new = known { return nil }
-        if case .different = known { throw Failure.differentContent }
-        var line = OpenedLine.dropped
-        var number: Int64 = 0
-        if case .same(let found, let record) = known {
-            number = found
-            let (known, verdict) = try senderPolicy.recall(record, transaction)
-            if verdict != .blocked { line = .message(known, number: found, seen: true) }
-        }
-        guard !isPreview else { return line }
-        if let step {
-            try transaction.keep(step)
-            try transaction.take(answer: message)
-        }
-        try transaction.forgetRequest(id: attempt.id)
-        try transaction.noteArrival(ofCopy: attempt.id, attempt.digest, of: number)
-        return line
     }
 
     /// Keeps a message as a request until the user decides about its sender.

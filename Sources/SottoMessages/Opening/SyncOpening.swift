@@ -62,6 +62,41 @@ extension MessageOpening {
         try transaction.keep(ownersCard: card)
     }
 
+    /// Puts the id of the message in place of that of its copy for this device. Returns the line of a message that is here already, or
+    /// was; `nil` for one that is new, and for an envelope that has no copy.
+    func open(
+        copyIn message: inout Message, _ step: StateTransaction.Step?, _ attempt: Attempt,
+        _ transaction: StateTransaction
+    ) throws -> OpenedLine? {
+        guard let original = message.original, message.authenticated, message.group == nil,
+            attempt.envelope != nil
+        else { return nil }
+        guard Envelope.isID(original), original != attempt.id else {
+            return .failed(
+                Failure(.malformed, "the member original is not the id of another envelope"),
+                id: attempt.id, isFinal: true)
+        }
+        message.id = original
+        let known = try transaction.known(message)
+        if case .new = known { return nil }
+        if case .different = known { throw Failure.differentContent }
+        var line = OpenedLine.dropped
+        var number: Int64 = 0
+        if case .same(let found, let record) = known {
+            number = found
+            let (known, verdict) = try senderPolicy.recall(record, transaction)
+            if verdict != .blocked { line = .message(known, number: found, seen: true) }
+        }
+        guard !isPreview else { return line }
+        if let step {
+            try transaction.keep(step)
+            try transaction.take(answer: message)
+        }
+        try transaction.forgetRequest(id: attempt.id)
+        try transaction.noteArrival(ofCopy: attempt.id, attempt.digest, of: number)
+        return line
+    }
+
     /// Takes the items in a body `sync`. Returns `nil` for another message. That of anybody but another device of the owner is
     /// refused (12).
     func open(

@@ -346,11 +346,27 @@ final class RecipientDirectory {
         to person: Correspondent, isShort: Bool, _ trust: TrustPolicy? = nil,
         isMember: Bool = false
     ) throws -> Destination.Route {
+        func find(_ state: StateTransaction?) throws -> (route: Destination.Route, isLost: Bool) {
+            let isLost = try person.contact != nil && state?.hasLostMessages(to: person.id) == true
+            return (try openRoute(person, isShort: isShort, trust, isMember: isMember), isLost)
+        }
+        // All look-ups are in one reading of the state.
+        let found = try book.view { try find($0) } ?? find(nil)
+        guard found.isLost else { return found.route }
+        warn(
+            "the last messages to \(person.name) were not sent, so that the session ends; to see them: sotto history unsent"
+        )
+        try book.change { try $0.endLostSessions(with: person.id) }
+        return try find(nil).route
+    }
+
+    private func openRoute(
+        _ person: Correspondent, isShort: Bool, _ trust: TrustPolicy?, isMember: Bool
+    ) throws -> Destination.Route {
         if try handsOver(to: person) {
             try book.check(person, suite: .sealed, trust ?? mailboxes.trust)
             return .machineOne
         }
-        try endLostSessions(with: person)
         let suite = try plan.suite(for: person, in: book, isShort: isShort, isMember: isMember)
         try book.check(person, suite: suite, trust ?? mailboxes.trust)
         guard let type = suite.messageSuite else { return .session(person.id) }
@@ -360,17 +376,6 @@ final class RecipientDirectory {
                 hint: "get the card: \(cardLookupCommand(person.id, name: person.contact?.name))")
         }
         return .suite(type, Recipient(id: person.id, card: person.card))
-    }
-
-    /// Ends the sessions with a person who could not open the next message, because too many before it were not sent.
-    private func endLostSessions(with person: Correspondent) throws {
-        guard person.contact != nil,
-            try book.view({ try $0.hasLostMessages(to: person.id) }) == true
-        else { return }
-        warn(
-            "the last messages to \(person.name) were not sent, so that the session ends; to see them: sotto history unsent"
-        )
-        try book.change { try $0.endLostSessions(with: person.id) }
     }
 
     /// Begins the session of a route if it does not exist, and reports the suite. Without a transaction nothing begins.

@@ -2,7 +2,7 @@ package import Sotto
 import SottoDatabase
 
 /// The messages to groups of which no copy was made for some members: they are not reached, or wait for the confirmation of a
-/// restored group. The next message, `group sync` and `history repeat` send them to these members.
+/// restored group. The next message and `group sync` send them to these members.
 extension StateTransaction {
     /// Returns the people who lack own messages to a group and may read them, by the ids of the messages. Blocked people are left out.
     /// What is in an envelope that did not reach the outbox within a minute counts as lacking. Call it in a preview.
@@ -36,30 +36,26 @@ extension StateTransaction {
         return try readableContact(id: person)?.isBlocked != true
     }
 
-    /// Returns the bodies with the messages that members lack, for these members, and the ids of the messages in them. A doubtful
-    /// group has none. A message that is deleted after some time is in no such body. What is in an envelope that did not reach the
-    /// outbox within a minute is owed again from now on.
-    package func owedBodies(
+    /// Returns the ids of the messages that members lack and get with `group sync`: none of a doubtful group, and none that is deleted after
+    /// some time. Call it in a preview.
+    package func syncedMessages(
         in group: StoredGroup, at time: Timestamp = .now()
-    ) throws(StateError) -> (bodies: [(to: KeyID, body: GroupBody)], ids: Set<String>) {
-        var bodies: [(to: KeyID, body: GroupBody)] = []
+    ) throws(StateError) -> Set<String> {
         var ids: Set<String> = []
-        guard group.rank > .nobody, !group.isDoubtful else { return (bodies, ids) }
+        guard group.rank > .nobody, !group.isDoubtful else { return ids }
         let notes = try settleTellings(
-            of: group, olderThan: Departure.recent, isPreview: false, at: time)
+            of: group, olderThan: Departure.recent, isPreview: true, at: time)
         for seat in group.seats {
             guard var note = notes[seat.device],
                 try mayGet(seat.member, notes[seat.member], in: group)
             else { continue }
             note.wantedMessages = []
-            let messages = try answers(to: note, in: group, at: time)
-            guard !messages.isEmpty else { continue }
-            ids.formUnion(messages.compactMap { $0.ownMessageID(in: group.id, of: owner.device) })
-            bodies += Self.bodies(of: group.id, history: messages).map {
-                (to: seat.device, body: $0)
+            for message in try answers(to: note, in: group, at: time) {
+                let place = message["place"]?.object.flatMap { GroupContent.Place($0) }
+                if let place { ids.insert(place.id(group.id, owner.device)) }
             }
         }
-        return (bodies, ids)
+        return ids
     }
 
     /// Notes that members get messages again with a message of the owner to the group. `body` is that of this message, `copies`
@@ -88,11 +84,6 @@ extension JSONObject {
     func repeatedIDs(in group: GroupID, by author: KeyID) -> [String] {
         guard self["type"]?.string == RepeatedMessages.type else { return [] }
         return recorded(in: group, by: author)["ids"]?.array?.compactMap(\.string) ?? []
-    }
-
-    /// The id of an own message that is shown to a member: ``EarlierMessage/object``.
-    func ownMessageID(in group: GroupID, of device: KeyID) -> String? {
-        self["place"]?.object.flatMap { GroupContent.Place($0) }?.id(group, device)
     }
 }
 

@@ -12,9 +12,6 @@ struct SessionSlot {
     var isRetired = false
     var isChanged = false
 
-    /// Whether it sends, and has sent so many messages since the peer's last answer.
-    func isLong(_ count: Int) -> Bool { !isRetired && session.sentCount >= count }
-
     /// The session in the choice of the one that sends. A session that is not written yet is the last that began.
     var candidate: PeerSession.Candidate {
         PeerSession.Candidate(session, began: number ?? .max, used: used)
@@ -296,7 +293,7 @@ extension StateTransaction {
     }
 
     /// Returns all sessions with a peer, and keeps them for the transaction.
-    private func allSlots(_ peer: KeyID) throws(StateError) -> [SessionSlot] {
+    func allSlots(_ peer: KeyID) throws(StateError) -> [SessionSlot] {
         let recent = try slots(peer)
         guard !readWhole.contains(peer) else { return recent }
         let all = try recent + olderSlots(of: peer)
@@ -345,37 +342,6 @@ extension StateTransaction {
         try connection.run("UPDATE session SET retired = 1 WHERE peer = ?", store.mark(peer))
         try forgetBundle(of: peer)
         try removeNote(.bundleTried, mark: store.mark(peer))
-    }
-
-    /// The number of messages in succession that reached no outbox, after which a session sends no more: nobody opens a message that is
-    /// more than ``Session/maximumSkip`` places ahead. The rest of the places is for messages that the history does not have.
-    private static let mostLost = Session.maximumSkip * 3 / 4
-
-    /// Returns whether a person could soon open no message of a session: the last ones reached no outbox, because the pipe to `send` was
-    /// broken or forgotten.
-    package func hasLostMessages(to person: KeyID) throws(StateError) -> Bool {
-        guard try allSlots(person).contains(where: { $0.isLong(Self.mostLost) }),
-            let row = try store.conversationRow(.peer(person), connection)
-        else { return false }
-        let last = try store.entries(
-            """
-            WHERE conversation = ? AND sent = 1 AND kind <= ? AND sealed IS NOT NULL
-            ORDER BY number DESC LIMIT ?
-            """, row.number, HistoryEntry.Kind.pin.rawValue, Self.mostLost, connection: connection)
-        guard last.count == Self.mostLost, last.allSatisfy({ $0.state == .new }),
-            let first = last.last?.received
-        else { return false }
-        let reached = Set(
-            try Outbox.arrivals(in: store.directory, since: first.seconds).map(\.id))
-        return !last.contains { $0.id.map { reached.contains($0) } ?? false }
-    }
-
-    /// Ends the sessions of which ``hasLostMessages(to:)`` is true, for sending: those with the person and with the person's devices.
-    package func endLostSessions(with person: KeyID) throws(StateError) {
-        for device in [person] + (try devices(of: person)?.devices.map(\.id) ?? [])
-        where try allSlots(device).contains(where: { $0.isLong(Self.mostLost) }) {
-            try retireSessions(with: device)
-        }
     }
 
     /// Does the same for the sessions with all peers.

@@ -84,6 +84,39 @@ import Testing
                 try JSON.object(parsing: Array($0.utf8))["body"]?.object
             }
         }
+
+        /// Pairs both machines with a spoken code.
+        func pair() throws {
+            let (request, code) = try self.request()
+            let added = try addCommand(code).run()
+            try #require(added.status == 0, "\(added.stderr)")
+            let made = try #require(try request.finish().first)
+            try #require(made.status == 0, "\(made.stderr)")
+        }
+
+        /// Makes Bob in a home of his own. He and Alice are contacts.
+        func bob() throws -> Home {
+            let home = Home()
+            try make("bob", in: home)
+            for (from, name, to, other) in [
+                (first, "alice", home, "bob"), (home, "bob", first, "alice"),
+            ] {
+                let card = try from.output("keygen", ["public"] + identity(name))
+                to.files.write("\(name).card", card)
+                _ = try to.output("contact", ["add", "\(name).card"] + identity(other))
+            }
+            return home
+        }
+
+        /// Does the same, and Alice has written to him.
+        func greetedBob() throws -> Home {
+            let home = try bob()
+            let envelope = try first.output(
+                "encrypt", ["--to", "bob"] + identity("alice"), stdin: Array("hello".utf8))
+            _ = try first.output("send", ["-q"], stdin: envelope)
+            #expect(try read(home, "bob").map { $0["text"]?.string } == ["hello"])
+            return home
+        }
     }
 
     @Test func aSpokenCodePairsTwoMachines() throws {
@@ -131,37 +164,10 @@ import Testing
         #expect(try machines.devices(machines.first, "alice").count == 2)
     }
 
-    /// Pairs both machines with a spoken code.
-    private func pair(_ machines: Machines) throws {
-        let (request, code) = try machines.request()
-        let added = try machines.addCommand(code).run()
-        try #require(added.status == 0, "\(added.stderr)")
-        let made = try #require(try request.finish().first)
-        try #require(made.status == 0, "\(made.stderr)")
-    }
-
-    /// Makes Bob in a home of his own. He and Alice are contacts, and Alice has written to him.
-    private func bob(_ machines: Machines) throws -> Home {
-        let home = Home()
-        try machines.make("bob", in: home)
-        for (from, name, to, other) in [
-            (machines.first, "alice", home, "bob"), (home, "bob", machines.first, "alice"),
-        ] {
-            let card = try from.output("keygen", ["public"] + machines.identity(name))
-            to.files.write("\(name).card", card)
-            _ = try to.output("contact", ["add", "\(name).card"] + machines.identity(other))
-        }
-        let envelope = try machines.first.output(
-            "encrypt", ["--to", "bob"] + machines.identity("alice"), stdin: Array("hello".utf8))
-        _ = try machines.first.output("send", ["-q"], stdin: envelope)
-        #expect(try machines.read(home, "bob").map { $0["text"]?.string } == ["hello"])
-        return home
-    }
-
     @Test func contactsAreToldInWords() throws {
         let machines = try Machines()
-        let bob = try bob(machines)
-        try pair(machines)
+        let bob = try machines.greetedBob()
+        try machines.pair()
         let told = try machines.read(bob, "bob")
         #expect(told.contains { $0["added"] == .array([.string("laptop")]) }, "\(told)")
         let shown = try bob.run("history", ["alice", "--text"] + machines.identity("bob"))
@@ -180,8 +186,8 @@ import Testing
 
     @Test func aFullDeviceGetsTheHistory() throws {
         let machines = try Machines()
-        _ = try bob(machines)
-        try pair(machines)
+        _ = try machines.greetedBob()
+        try machines.pair()
         let export = ["export", "--backup", "--device", "laptop", "-o", "laptop.age"]
         let early = try machines.first.run("history", export + machines.identity("alice"))
         #expect(early.status == 12 && early.stderr.contains("is new"), "\(early.stderr)")

@@ -189,28 +189,6 @@ import Testing
 
     private typealias Machines = PairingTests.Machines
 
-    private func pair(_ machines: Machines) throws {
-        let (request, code) = try machines.request()
-        let added = try machines.addCommand(code).run()
-        try #require(added.status == 0, "\(added.stderr)")
-        let made = try #require(try request.finish().first)
-        try #require(made.status == 0, "\(made.stderr)")
-    }
-
-    /// Makes Bob in a home of his own. He and Alice are contacts.
-    private func bob(_ machines: Machines) throws -> Home {
-        let home = Home()
-        try machines.make("bob", in: home)
-        for (from, name, to, other) in [
-            (machines.first, "alice", home, "bob"), (home, "bob", machines.first, "alice"),
-        ] {
-            let card = try from.output("keygen", ["public"] + machines.identity(name))
-            to.files.write("\(name).card", card)
-            _ = try to.output("contact", ["add", "\(name).card"] + machines.identity(other))
-        }
-        return home
-    }
-
     /// Encrypts and sends. Returns the number of envelopes.
     @discardableResult
     private func write(
@@ -249,11 +227,11 @@ import Testing
 
     @Test func contactsSeeOneDeviceAndBothMachinesHaveAllMail() throws {
         let machines = try Machines()
-        let bob = try bob(machines)
+        let bob = try machines.bob()
         let (first, second) = (machines.first, machines.second)
         let changed = try device(["list", "--private"], first, "alice", machines)
         #expect(changed.status == 0, "\(changed.stderr)")
-        try pair(machines)
+        try machines.pair()
         let shown = try machines.devices(second, "laptop")
         #expect(shown.map { $0["private"] == .bool(true) } == [true, false])
         #expect(try machines.read(second, "laptop").contains { $0["type"]?.string == "welcome" })
@@ -304,10 +282,10 @@ import Testing
 
     @Test func readMarksAgree() throws {
         let machines = try Machines()
-        let bob = try bob(machines)
+        let bob = try machines.bob()
         let (first, second) = (machines.first, machines.second)
         #expect(try device(["list", "--private"], first, "alice", machines).status == 0)
-        try pair(machines)
+        try machines.pair()
         _ = try machines.read(second, "laptop")
         try write("hello", to: "alice", bob, "bob", machines)
         _ = try machines.read(first, "alice")
@@ -328,12 +306,12 @@ import Testing
 
     @Test func aPublicListBecomesPrivateAndPublicAgain() throws {
         let machines = try Machines()
-        let bob = try bob(machines)
+        let bob = try machines.bob()
         let (first, second) = (machines.first, machines.second)
         // Alice has written to Bob, so that he knows her.
         try write("hello", to: "bob", first, "alice", machines)
         _ = try machines.read(bob, "bob")
-        try pair(machines)
+        try machines.pair()
         #expect(
             try machines.read(bob, "bob").contains { $0["added"] == .array([.string("laptop")]) })
         #expect(try write("to both", to: "alice", bob, "bob", machines) == 2)
@@ -362,9 +340,9 @@ import Testing
     @Test func whatOnlyMachineOneCanDoIsRefusedInWords() throws {
         let machines = try Machines()
         let (first, second) = (machines.first, machines.second)
-        _ = try bob(machines)
+        _ = try machines.bob()
         #expect(try device(["list", "--private"], first, "alice", machines).status == 0)
-        try pair(machines)
+        try machines.pair()
         _ = try machines.read(second, "laptop")
         let laptop = machines.identity("laptop")
         func expectRefusal(_ run: Run) {
