@@ -38,9 +38,7 @@ public final class Input: ByteSource {
 
     /// The failure of an empty input, with status 1. For a pipe it is silent: the program before has said why it printed nothing.
     public var emptyFailure: Failure {
-        var status = stat()
-        let isPipe = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
-        return Failure(.no, isPipe ? "" : "the input is empty")
+        Failure(.no, Terminal.isPipe(descriptor) ? "" : "the input is empty")
     }
 
     /// The device and inode, to detect an output to the same file.

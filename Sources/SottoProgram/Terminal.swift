@@ -13,6 +13,12 @@ public enum Terminal {
     /// Returns whether a descriptor is a terminal.
     public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
+    /// Returns whether a descriptor is a pipe.
+    public static func isPipe(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+    }
+
     /// The size of a terminal, or of a drawing on it.
     public struct Size: Sendable, Hashable {
         /// The characters in a line.

@@ -1,4 +1,3 @@
-import Glibc
 import Sotto
 import SottoTool
 
@@ -16,17 +15,14 @@ final class FailureRecord {
             try body()
         } catch {
             let failure = (error as? Failure) ?? RecvTool.failure(for: error)
-            if let failure, !hasPrinted, ![.no, .closedPipe].contains(failure.status), isPipe {
+            if let failure, !hasPrinted, ![.no, .closedPipe].contains(failure.status),
+                Terminal.isPipe(1)
+            {
                 // The failure itself is reported, whatever becomes of its record.
                 try? print(failure)
             }
             throw error
         }
-    }
-
-    private var isPipe: Bool {
-        var status = stat()
-        return fstat(1, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
     }
 
     private func print(_ failure: Failure) throws {
