@@ -32,15 +32,13 @@ extension StoredGroup {
 }
 
 extension GroupDues {
-    /// Returns what is known of a device. A further device of another member begins where the member is: it has the earlier
-    /// changes from the member's other devices. A further device of the owner lacks the log.
+    /// Returns what is known of a device. A further device of the owner lacks the log. One of another member gets the owner's changes
+    /// again: the member's first device can have got some of them after it gave the log to the others.
     func note(of seat: GroupSeat) -> GroupMemberNote {
         if let known = notes[seat.device] { return known }
         var note = GroupMemberNote(id: seat.device)
         if seat.member == group.owner {
             note.needsLog = true
-        } else if seat.device != seat.member {
-            note.told = notes[seat.member]?.told ?? 0
         }
         return note
     }

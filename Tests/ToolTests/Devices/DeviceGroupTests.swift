@@ -14,6 +14,61 @@ import Testing
         return world
     }
 
+    @Test func aMemberWritesFromAnotherDeviceUnderTheMembersName() throws {
+        var random = Generator(seed: 1)
+        let world = try team(&random)
+        for device in world.devices {
+            let group = try #require(
+                world.must(device.name, "group", ["show", "--json", "team"]).records.first)
+            #expect(group["standing"]?.string == "member", "\(device.name)")
+        }
+        let (alice, writer) = (try world.device("alice"), try world.device("alice-1"))
+        let mailboxes = try world.say("alice-1", "hello")
+        #expect(mailboxes == ["alice", "alice-0", "bob", "bob-0"])
+        var ids: Set<String> = []
+        for name in mailboxes.sorted() {
+            let found = try world.read(name, &random).first {
+                $0["body"]?.object?["text"]?.string == "hello"
+            }
+            let record = try #require(found, "\(name)")
+            #expect(record["from"]?.string == alice.identity.id.description)
+            #expect(record["device"]?.string == writer.identity.device.description)
+            if name.hasPrefix("bob") { #expect(record["name"]?.string == "alice") }
+            ids.insert(record["id"]?.string ?? "")
+        }
+        #expect(ids.count == 1)
+        // An answer of another device of the other member.
+        try world.say("bob-0", "hi")
+        try world.settleGroup(&random)
+        for device in world.devices {
+            let isAlices = device.person == "alice"
+            #expect(
+                try world.texts(device.name) == [
+                    isAlices ? "received hi" : "received hello",
+                    isAlices ? "sent hello" : "sent hi",
+                ], "\(device.name)")
+            let people = try world.must(
+                device.name, "group", ["participants", "--json", "team"]
+            ).records
+            #expect(people.count == 2, "\(device.name)")
+        }
+    }
+
+    @Test func aMessageThatComesTwiceHasOneLine() throws {
+        var random = Generator(seed: 2)
+        let world = try team(&random)
+        try world.say("alice-0", "hello")
+        for name in ["alice", "alice-1", "bob", "bob-0"] {
+            let device = try world.device(name)
+            let mail = device.mail
+            try world.read(name, &random)
+            device.mail = mail.filter { $0.contains(#""suite":"group""#) }
+            #expect(device.mail.count == 1)
+            try world.read(name, &random)
+            #expect(try world.texts(name).count == 1, "\(name)")
+        }
+    }
+
     @Test func aRemovedDeviceReadsNothingLater() throws {
         var random = Generator(seed: 3)
         let world = try team(&random)
