@@ -306,7 +306,7 @@ struct InitCommand: Program {
     }
 
     /// The number of times that a code is asked for.
-    private static let prompts = 3
+    static let prompts = 3
 
     /// Redeems an invitation with `recv`, which publishes the card and the prekeys. Without a code, and after a wrong one, a code is
     /// asked for on a terminal.
