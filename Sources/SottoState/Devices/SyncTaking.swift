@@ -103,6 +103,9 @@ extension StateTransaction {
             received: time, place: time, expires: nil, isUnread: false, number: 0, digest: [])
         switch try add(imported, isOwn: true, at: now) {
         case .different: return .different
+        case .added:
+            let conversation = Conversation(of: imported.record, owner: owner.id)
+            try applyEarlyReceipts(of: message.id, in: row(of: conversation))
         case .known where !isWaiting:
             // The first device has sent it.
             try connection.run(

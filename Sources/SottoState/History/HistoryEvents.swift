@@ -165,6 +165,19 @@ extension StateTransaction {
             state.rawValue, store.mark(sent: id), row.number)
     }
 
+    /// Advances an own message of another device by the receipts that came before it.
+    func applyEarlyReceipts(of id: String, in row: ConversationRow) throws(StateError) {
+        let events = try store.entries(
+            "WHERE sent = 0 AND number IN (SELECT message FROM event WHERE target = ?)",
+            store.mark(target: id, conversation: row.number), connection: connection)
+        for event in events where !event.isImported {
+            guard case .receipt(let receipt)? = event.body?.kind, receipt.group == nil else {
+                continue
+            }
+            try advance(id, to: HistoryEntry.State(receipt.status), in: row)
+        }
+    }
+
     /// Returns the people who deleted a new message: its author, or moderators. Their deletions arrived first.
     func earlyDeletions(
         of id: String, in row: ConversationRow, by author: KeyID?, at time: Timestamp,
