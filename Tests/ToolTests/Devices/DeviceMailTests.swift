@@ -82,6 +82,37 @@ import Testing
         }
     }
 
+    /// A device that lacks the present list reads the message of a new own device with the list that it carries. A preview keeps none.
+    @Test func aPreviewKeepsNoListOfAnOwnDevice() throws {
+        let world = try World(bob: 0)
+        let (alice, reader) = (try world.device("alice"), try world.device("alice-0"))
+        let earlier = Timestamp(seconds: Timestamp.now().seconds - 10)
+        let list = try DeviceList(
+            world.entries(of: "alice").filter { $0.name == "alice-0" }, after: 0,
+            by: alice.identity, at: earlier)
+        func known() throws -> DeviceList? {
+            try world.store(reader).preview { try $0.devices(of: alice.identity.id) }
+        }
+        try world.store(reader).transaction { transaction in
+            try transaction.connection.run("DELETE FROM device_list")
+            try transaction.connection.run("DELETE FROM device")
+        }
+        try world.store(reader).transaction { transaction in
+            let card = alice.identity.card(issued: earlier, devices: list)
+            _ = try transaction.keep(ownersCard: card)
+        }
+        try world.send("alice-1", "hello", ["--to", "bob"])
+        let mail = reader.mail.joined(separator: "\n") + "\n"
+        let preview = try world.home.run(
+            "decrypt", ["-q", "--preview", "-i", "alice-0.key"], text: mail)
+        #expect(preview.status == 0, "\(preview.stderr)")
+        #expect(try known() == list)
+        var random = Generator(seed: 6)
+        try world.read("alice-0", &random)
+        #expect(try known() == world.lists["alice"])
+        #expect(try world.texts("alice-0") == ["sent hello"])
+    }
+
     @Test func aRemovedDeviceGetsNothingMoreAndIsRefused() throws {
         let world = try World()
         var random = Generator(seed: 4)
