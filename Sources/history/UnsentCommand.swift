@@ -46,7 +46,8 @@ struct UnsentCommand: Program {
         try output.finish()
         guard !options.quiet, !all, form.isText else { return }
         for conversation in history.conversations(of: entries) {
-            guard let note = try history.wayOn(for: conversation) else { continue }
+            let some = entries.filter { $0.conversation == conversation }
+            guard let note = try history.wayOn(for: some, in: conversation) else { continue }
             Terminal.say("history: \(note)")
         }
     }
@@ -60,18 +61,30 @@ extension OpenHistory {
     }
 
     /// Returns the command that sends the messages of a conversation again, or what they wait for. `nil` for a chat.
-    fileprivate func wayOn(for conversation: Conversation) throws -> String? {
+    fileprivate func wayOn(
+        for entries: [HistoryEntry], in conversation: Conversation
+    ) throws -> String? {
         switch conversation {
         case .peer(let peer):
             let name = try store.readableContact(id: peer)?.argument
             return "to send it: sotto history repeat \(name ?? peer.description) --send"
         case .group(let id):
             let word = shellWord(try store.preview { try $0.groupNames() }[id] ?? id.short)
-            if try store.preview({ try $0.readableGroup(id)?.isDoubtful }) == true {
+            let group = try store.preview { transaction in
+                try transaction.readableGroup(id).map {
+                    (isDoubtful: $0.isDoubtful, synced: try transaction.syncedMessages(in: $0))
+                }
+            }
+            if group?.isDoubtful == true {
                 return
                     "no other member confirmed \(word) since it was restored; to ask: sotto group sync \(word) --send"
             }
-            return "to send it: sotto history repeat \(word) --send"
+            let isSynced = entries.allSatisfy { entry in
+                entry.id.map { group?.synced.contains($0) == true } ?? false
+            }
+            return isSynced
+                ? "to send it: sotto group sync \(word) --send"
+                : "to send it: sotto history repeat \(word) --send"
         default: return nil
         }
     }

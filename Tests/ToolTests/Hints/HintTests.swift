@@ -83,6 +83,8 @@ struct HintTests {
             "needs 192 messages that were not sent; whatFollowsManyLostMessagesIsRead expects it",
         "history: … lack copies for some members; to send these: sotto group sync … --send":
             "needs a group with a member who was not reached; UnsentTests send them",
+        "to send it: sotto group sync … --send":
+            "needs a group with a member who was not reached; UnsentTests send them",
         "new for a day; to make it full: sotto device confirm --now … --send":
             "needs a second machine; PairingTests run it",
         "to receive what machine one sends: sotto recv | sotto decrypt --text":

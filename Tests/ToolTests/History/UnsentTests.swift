@@ -269,7 +269,7 @@ import Testing
         #expect(try lacking("bob") == ["hello": carol, "still there": carol])
         let listed = try circle.must("bob", "history", ["unsent", "--text"])
         #expect(listed.text.components(separatedBy: "[not sent to carol").count == 3)
-        #expect(listed.stderr.contains("to send it: sotto history repeat team --send"))
+        #expect(listed.stderr.contains("to send it: sotto group sync team --send"))
         #expect(
             try circle.must("bob", "history", ["--text", "team"]).text.contains("[not sent to "))
         // The cause is not gone.
