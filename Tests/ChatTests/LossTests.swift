@@ -618,13 +618,19 @@ struct SeenTests {
     @Test func unreadMessagesBeforeAnOwnOneAreFound() {
         var stage = ChatStage(rows: 9, who: "bob")
         stage.answers["contact list"] = ([ChatStage.contact(bob, "bob")], 0)
-        stage.answers["history list"] = ([ChatStage.conversation(bob, "bob", unread: 99)], 0)
+        stage.answers["history list"] = (
+            [
+                ChatStage.conversation(bob, "bob", unread: 99)
+                    .replacing(#""read":0"#, #""read":100"#)
+            ], 0
+        )
         stage.answers["compose text -- bob"] = (
             [#"{"v":1,"type":"message","to":"\#(bob)","body":{}}"#], 0
         )
         let own = ChatStage.message(141, from: ChatStage.alice, "own", minutes: 141 - 2_000)
         stage.answers["history page"] = ([own] + page(142...200, unreadFrom: 1), 0)
-        stage.answers["history page --before 141 "] = (page(21...140, unreadFrom: 101), 0)
+        stage.answers["history page --after 100 "] = (page(101...140, unreadFrom: 101) + [own], 0)
+        stage.answers["history page --before 101 "] = (page(21...100, unreadFrom: 101), 0)
         stage.start()
         stage.wait()
         stage.wait()

@@ -13,6 +13,8 @@ enum Job: Sendable, Hashable {
     /// Sends envelopes.
     case sender
     case page(ConversationKey, before: Int64?)
+    /// The first unread messages, if they are too many to be loaded with the newest ones.
+    case unread(ConversationKey)
     /// The messages after one, if newer ones are not loaded.
     case later(ConversationKey, after: Int64)
     /// The newest messages again.
@@ -50,7 +52,15 @@ enum Job: Sendable, Hashable {
     /// Whether the program waits for it before it ends.
     var mustFinish: Bool {
         switch self {
-        case .making, .delivery, .change, .marking, .fetch, .save: true
+        case .making, .delivery, .change, .marking, .fetch, .save, .copy: true
+        default: false
+        }
+    }
+
+    /// Whether it moves a file, which can take long.
+    var isTransfer: Bool {
+        switch self {
+        case .delivery, .fetch: true
         default: false
         }
     }
@@ -61,12 +71,15 @@ enum Job: Sendable, Hashable {
     /// Whether it reads content for the screen.
     var isReading: Bool {
         switch self {
-        case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .later,
-            .refresh, .changed, .messages:
+        case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .unread,
+            .later, .refresh, .changed, .messages:
             true
         default: false
         }
     }
+
+    /// Whether it marks messages as read.
+    var isMarking: Bool { if case .marking = self { true } else { false } }
 
     /// Whether it sends a file.
     var isDelivery: Bool { if case .delivery = self { true } else { false } }
@@ -161,14 +174,18 @@ struct Running: Sendable {
 
     mutating func add(_ line: [UInt8]) {
         let line = job.isReading ? RecordLine.mended(line) : line
-        guard job.isPage || size + line.count < Self.outputLimit else {
+        // After a line that was dropped none is kept: messages that are read later would have a gap.
+        guard job.isPage || !isCut && size + line.count < Self.outputLimit else {
             isCut = true
             return
         }
         size += line.count + 1
         lines.append(line)
         // A page loses its earliest messages: they are read when the user scrolls there.
-        while size > Self.outputLimit { size -= lines.removeFirst().count + 1 }
+        while size > Self.outputLimit {
+            size -= lines.removeFirst().count + 1
+            isCut = true
+        }
     }
 
     mutating func say(_ line: String) {

@@ -130,6 +130,13 @@ extension Conversation {
         anchor = end
     }
 
+    /// Moves the view so that the line of unread messages is at its top.
+    mutating func showUnreadLine(_ layout: MessageRows, height: Int) {
+        guard let line = unreadLine, let index = index(of: .message(line.number)) else { return }
+        showAtTop(index, layout, height: height)
+        unreadAnchor = anchor
+    }
+
     /// Moves the view as far as needed to show an entry whole, or its beginning.
     mutating func reveal(_ id: EntryID, _ layout: MessageRows, height: Int) {
         guard let target = index(of: id) else { return }

@@ -35,7 +35,7 @@ struct ChatMessage: Sendable, Hashable {
     static let events: Set<String> = [
         "reaction", "edit", "delete", "pin", "unpin", "receipt", "typing", "presence", "profile",
         "call",
-        "history", "group", "devices", "sync", "timer",
+        "history", "group", "devices", "sync",
     ]
 
     /// The fate of an own message.
@@ -81,6 +81,8 @@ struct ChatMessage: Sendable, Hashable {
     /// Whether it is an event of this machine, which is not sent.
     var isLocal = false
     var isUnread = false
+    /// Whether it is a received message, which the history has as unread or as read.
+    var isCounted = false
     var isDeleted = false
     var isEdited = false
     var isPinned = false
@@ -137,6 +139,8 @@ struct ChatMessage: Sendable, Hashable {
         guard readContent(record) else { return nil }
         fate = record["status"]?.string.flatMap(Fate.init)
         isUnread = record.isTrue("unread")
+        isCounted =
+            !isOwn && !isDeleted && !record.isTrue("damaged") && !record.isTrue("imported")
         isEdited = record["edited"] != nil
         isPinned = record["pinned"] != nil
         expires = record.time("expires")
@@ -189,6 +193,10 @@ struct ChatMessage: Sendable, Hashable {
         case "system":
             content = .note(Self.systemWords(body))
             (name, isLocal) = ("*", true)
+        case "timer":
+            let time = body["seconds"]?.integer.flatMap { $0 > 0 ? $0 : nil }
+            content = .note(
+                time.map { "messages end after \(Words.time($0))" } ?? "messages are kept")
         case "repair": content = .note(Self.repairWords(body))
         default:
             content = .note(
@@ -296,8 +304,8 @@ struct ChatMessage: Sendable, Hashable {
         readers = Readers(delivered: statuses.count, read: read, copies: Int(clamping: copies))
     }
 
-    /// The position in the conversation.
-    var order: (Int64, Int64) { (place.seconds, number) }
+    /// The order in the conversation.
+    var order: MessageOrder { MessageOrder(time: place.seconds, number: number) }
 
     /// An estimate of the memory that the message takes, in bytes.
     var weight: Int {
@@ -313,6 +321,7 @@ extension ChatMessage {
     /// Removes the content at the end of the lifetime, as the history does.
     mutating func expire() {
         (content, isDeleted, expires) = (.note(Self.expired), true, nil)
+        (isUnread, isCounted) = (false, false)
         (quote, forwarded, reactions, thumbnail) = (nil, nil, [], nil)
     }
 

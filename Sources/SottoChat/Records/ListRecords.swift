@@ -7,11 +7,15 @@ struct ChatConversation: Sendable, Hashable {
     var key: ConversationKey
     var name: String
     var unread: Int
+    /// The number of the last message that is marked as read, or 0.
+    var read: Int64
     var isMuted: Bool
     var time: Timestamp?
     /// The last message on one line.
     var last: String
     var lastIsOwn: Bool
+    /// The number of the last message, or `nil`.
+    var lastNumber: Int64?
     var timer: Int64?
 
     init?(_ record: JSONObject) {
@@ -29,11 +33,13 @@ struct ChatConversation: Sendable, Hashable {
             return nil
         }
         unread = record.count("unread")
+        read = max(0, record["read"]?.integer ?? 0)
         isMuted = record.isTrue("muted")
         time = record.time("time")
         timer = record["timer"]?.integer
         let last = record["last"]?.object
         lastIsOwn = last?["direction"]?.string == "sent"
+        lastNumber = last?["number"]?.integer
         self.last = last.map(Self.words) ?? ""
     }
 

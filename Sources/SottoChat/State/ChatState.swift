@@ -89,6 +89,8 @@ package struct ChatState: Sendable {
     var outgoing = Outgoing()
     /// The tools that make records run one at a time, so that the order of typing is the order of sending.
     var makings: [Making] = []
+    /// The message of each conversation up to which messages are marked as read next.
+    var marks: [ConversationKey: Int64] = [:]
     /// The parts to read again, and the time when each was read last.
     var refreshes: Set<Refresh> = []
     var lastRefresh: [Refresh: Timestamp] = [:]
@@ -150,6 +152,8 @@ package struct ChatState: Sendable {
     /// The exit status after everything is sent, once the program ends then.
     var finishing: Int32?
     var isFinishing: Bool { finishing != nil }
+    /// The time of the monotonic clock at which the program ends without waiting further, while it is to end.
+    var finishLimit: Int64 = 0
     /// The status of the first line that was not sent or not done, without a screen or at the end.
     var failure: Int32?
     var isInputEnded = false
@@ -225,6 +229,7 @@ package struct ChatState: Sendable {
             takeWaitingLines()
             runRefreshes()
             runMakings()
+            runMarkings()
             feedSender()
             runPreviews()
             endIfFinished()

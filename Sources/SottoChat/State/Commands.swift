@@ -61,7 +61,7 @@ extension ChatState {
                 ? refuse("/search needs a text") : show(MessageQuery(key: key, kind: .text(rest)))
         case .file: sendFile(rest, to: who)
         case .older: scroll(up: max(1, viewHeight - 2))
-        case .read: if let last = conversation?.messages.last?.number { markRead(upTo: last) }
+        case .read: markAll()
         case .timer: setTimer(rest, key)
         case .receipts, .typing, .presence: set(command, rest, key)
         case .mute: run(.change("no bell for this conversation"), "history", ["mute", "--", who])

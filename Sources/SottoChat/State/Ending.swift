@@ -11,6 +11,7 @@ extension ChatState {
     mutating func finish(_ status: Int32) {
         guard !isFinishing else { return end(status) }
         finishing = status
+        finishLimit = uptime + Self.finishMilliseconds
         for contact in presenceContacts {
             make("compose", ["presence", "--offline", contact.id], isQuiet: true)
         }
@@ -18,8 +19,19 @@ extension ChatState {
         say("ending, when everything is sent or in the outbox; Ctrl-C ends now")
     }
 
+    /// The time in which everything that was asked for is done at the end, after the last transfer of a file.
+    private static let finishMilliseconds: Int64 = 60_000
+
     mutating func endIfFinished() {
-        guard let finishing, makings.isEmpty,
+        guard let finishing else { return }
+        if running.values.contains(where: \.job.isTransfer) {
+            finishLimit = uptime + Self.finishMilliseconds
+        }
+        guard uptime < finishLimit else {
+            refuse("not everything was done in a minute", status: 75)
+            return end(finishing == 0 ? failure ?? 75 : finishing)
+        }
+        guard makings.isEmpty, marks.isEmpty || isLocked,
             !running.values.contains(where: { $0.job.mustFinish })
         else { return }
         if let id = sender.id {

@@ -6,6 +6,10 @@ import SottoMedia
 extension ChatState {
     /// The messages of a page.
     static let pageSize = 60
+    /// The messages that are printed first, without a screen.
+    static let linePageSize = 20
+    /// The most unread messages that are loaded with the newest page.
+    static let unreadLimit = 440
     static let syncSeconds: Int64 = 60
 
     /// Reads what the first screen shows, when the identity can be read.
@@ -142,7 +146,7 @@ extension ChatState {
         case .sync: break
         case .marking(let key, let number): endMarking(key, number, run)
         case .previews(let numbers): previews.take(run.lines, of: numbers)
-        case .conversations, .page:
+        case .conversations, .page, .unread:
             endReading(run)
             beginRest()
         case .contacts, .requests, .groups, .members, .waiting, .later, .refresh, .changed:
@@ -181,7 +185,8 @@ extension ChatState {
     private mutating func endMarking(_ key: ConversationKey, _ number: Int64, _ run: Running) {
         // The messages are marked also if a receipt was not encrypted.
         guard run.statuses.first == 0 else {
-            conversation?.forgetUnmarked()
+            if conversation?.key == key { conversation?.hasUnmarked = false }
+            if !isLocked { refuse("not marked as read: \(run.cause)", status: run.status) }
             return
         }
         if conversation?.key == key { conversation?.mark(upTo: number) }

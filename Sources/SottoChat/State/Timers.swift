@@ -96,7 +96,9 @@ extension ChatState {
         let soon = Timestamp(seconds: now.seconds + 1)
         var times = signals.values.map { $0 }
         if let status { times.append(status.until) }
-        if !isFinishing {
+        if isFinishing {
+            times.append(soon)
+        } else {
             for restart in [news.restart, mail.restart, sender.restart, nextPresence, nextSync] {
                 if let restart { times.append(restart) }
             }
