@@ -639,6 +639,64 @@ struct SeenTests {
         #expect(marks(stage) == ["history read -q --json --upto 105 -- \(bob) | encrypt -q"])
     }
 
+    /// A marking that runs does not end what is asked for meanwhile, and the end waits for all of it.
+    @Test func whatIsMarkedBeforeTheEndIsMarked() {
+        for leaves in [false, true] {
+            let page = (1...30).map {
+                ChatStage.message($0, "message \($0)", $0 > 10 ? #""unread":true"# : "")
+            }
+            var stage = ChatStage.withBob(rows: 9)
+            stage.press(.escape)
+            stage.answers["history page"] = (page, 0)
+            stage.answers["history list"] = ([ChatStage.conversation(bob, "bob", unread: 20)], 0)
+            stage.answers["history read"] = nil
+            stage.wait()
+            stage.press(.enter)
+            #expect(marks(stage).count == 1)
+            if leaves {
+                // The next messages are seen, and the conversation is left at once.
+                stage.press(.pageDown, .escape, .escape, .text("q"))
+            } else {
+                stage.enter("/read")
+                stage.enter("/quit")
+            }
+            stage.end("history read", 0, 0)
+            #expect(!stage.isEnded(0))
+            let last = leaves ? 19 : 30
+            #expect(
+                marks(stage).last == "history read -q --json --upto \(last) -- \(bob) | encrypt -q")
+            stage.end("history read", 0, 0)
+            #expect(stage.isEnded(0), "\(leaves)")
+        }
+    }
+
+    /// The end has a bound, and Ctrl-C is the way out before it.
+    @Test func theEndDoesNotWaitForEver() {
+        for key in [Key.control("c"), .left] {
+            var stage = ChatStage.withBob(rows: 9, [ChatStage.message(1, "hi")])
+            stage.answers["history read"] = nil
+            stage.enter("/read")
+            stage.enter("/quit")
+            stage.press(key)
+            #expect(stage.isEnded(130) == (key == .control("c")))
+            for _ in 0..<61 where !stage.isEnded(130) { stage.wait() }
+            #expect(stage.isEnded(130) || stage.isEnded(75))
+        }
+    }
+
+    /// A marking that fails is told, and is not tried again and again.
+    @Test func aMarkingThatFailsIsTold() {
+        var stage = ChatStage.withBob(rows: 9, [ChatStage.message(1, "hi")])
+        stage.answers["history read"] = nil
+        stage.forgetCommands()
+        stage.enter("/read")
+        stage.say("history read", "history: error: the state is used by another process")
+        stage.end("history read", 75, 0)
+        for _ in 0..<3 { stage.wait() }
+        #expect(stage.screen.contains("not marked as read: the state is used"), "\(stage.screen)")
+        #expect(marks(stage).count == 1)
+    }
+
     /// A typed text that waits takes rows of the screen.
     @Test func aMessageAboveTypedTextsIsNotSeen() {
         var stage = ChatStage.withBob(columns: 40, rows: 9, [ChatStage.message(1, "hi")])

@@ -50,6 +50,8 @@ struct ChatList: Sendable {
     var groups: [ChatGroup] = []
     /// Whether the conversations were read once.
     var isLoaded = false
+    /// Whether the contacts were read once.
+    var areContactsLoaded = false
     /// The chosen item. The first one is fixed as soon as the screen shows it.
     var choice = Choice.first
     /// The items that the screen shows, in their order.

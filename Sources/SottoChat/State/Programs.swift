@@ -32,7 +32,8 @@ extension ChatState {
 
     mutating func startNews() {
         news.restart = nil
-        news.id = run(.news, "history", ["--follow", "--raw", "--limit", "1", "--json"])
+        news.id = run(
+            .news, "history", ["--follow", "--raw", "--changes", "--limit", "1", "--json"])
     }
 
     mutating func startMail() {

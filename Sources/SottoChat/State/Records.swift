@@ -24,6 +24,7 @@ extension ChatState {
             seekUnread()
             markSeen()
         case .contacts:
+            list.areContactsLoaded = true
             list.contacts = Array(records.compactMap { ChatContact($0) }.prefix(ChatList.limit))
             nameConversation()
             // The questions name contacts.
@@ -227,12 +228,15 @@ extension ChatState {
     /// Takes a record that was stored, by any program.
     mutating func takeNews(_ record: JSONObject) {
         news.attempts = 0
+        if record.isA("changes") { return takeChanges(record) }
         let type = record["body"]?.object?["type"]?.string ?? ""
         refreshes.insert(.conversations)
         if type == "group" { return takeGroupNews(record) }
         if type == "system" || type == "profile" { refreshes.insert(.contacts) }
-        // Another program can have added the contact.
-        if case .person(let id)? = conversation?.key, id != ownID, list.contact(id) == nil {
+        // Its messages can begin to have forward secrecy.
+        if case .person(let id)? = conversation?.key, id != ownID,
+            list.contact(id)?.hasForwardSecrecy != true
+        {
             refreshes.insert(.contacts)
         }
         guard var message = ChatMessage(record) else {
@@ -255,6 +259,20 @@ extension ChatState {
             refreshes.insert(.newest)
         }
         announce(message)
+    }
+
+    /// Reads again the lists that any program changed.
+    private mutating func takeChanges(_ record: JSONObject) {
+        for list in (record["lists"]?.array ?? []).prefix(20) {
+            switch list.string {
+            // The conversations have the names of contacts and groups.
+            case "contacts": refreshes.formUnion([.contacts, .conversations, .members])
+            case "groups": refreshes.formUnion([.groups, .conversations, .members])
+            case "requests": refreshes.insert(.requests)
+            case "conversations": refreshes.insert(.conversations)
+            default: break
+            }
+        }
     }
 
     /// Rings for a message of another person.

@@ -88,12 +88,13 @@ extension ChatState {
         return row
     }
 
-    /// One column: verified, a group, or online.
+    /// One column: a changed key, verified, a group, or online.
     private func mark(of key: ConversationKey) -> String {
         switch key {
         case .group: return "#"
         case .chat: return "~"
         case .person(let id):
+            if list.contact(id)?.hasChangedKey == true { return "!" }
             if isOn(.presence, id, nil), trouble == nil { return "●" }
             return list.contact(id)?.isVerified == true ? "✓" : " "
         }

@@ -248,6 +248,36 @@ import Testing
         try right.waitFor("again")
     }
 
+    /// Another terminal adds, renames and removes contacts, brings another key, and makes a group.
+    @Test func whatAnotherTerminalChangesIsShown() throws {
+        let list = try stage.chat(they.alice)
+        let open = try chat(they.alice)
+        try list.waitFor("bob")
+        try open.waitFor(" bob  not verified")
+        try stage.must(
+            they.alice,
+            """
+            keygen --name bob -o other.key && keygen public other.key > other.card
+            contact add -q other.card || true
+            """)
+        try open.waitFor(" bob  CHANGED KEY")
+        try list.waitFor("! no messages yet")
+        try stage.must(they.alice, "contact keep-key bob")
+        try open.waitFor(" bob  not verified")
+        try stage.must(they.alice, "contact rename bob robert")
+        try open.waitFor(" robert  not verified")
+        try list.waitFor("robert")
+        try stage.must(
+            they.alice,
+            "keygen --name carol -o carol.key && keygen public carol.key | contact add -q -")
+        try list.waitFor("carol")
+        try stage.must(they.alice, "group create team > /dev/null")
+        try list.waitFor("team")
+        try stage.must(they.alice, "contact remove robert")
+        try open.waitFor("not a contact")
+        try list.waitForEnd(of: "robert")
+    }
+
     /// The sandboxed helper decodes the small picture of a message.
     @Test func aPictureHasAPreview() throws {
         try stage.must(they.bob, "printf x | qr -t png -o code.png")
