@@ -303,7 +303,7 @@ struct PageCommand: Program {
 
     private func printChanges(_ lists: [StateList], _ output: Output) throws {
         guard !lists.isEmpty else { return }
-        try output.writeRecord([
+        try output.writeLine([
             "v": .integer(1), "type": .string("changes"),
             "lists": .array(lists.map { .string($0.rawValue) }),
         ])
