@@ -105,6 +105,15 @@ struct HistoryWindowTests {
         stage.compare("unread-thousands")
     }
 
+    /// More rows than a page has messages.
+    @Test func aTallScreenIsFilled() {
+        let stage = ChatStage.with(StoredConversation(5_000, read: 0), rows: 200)
+        let shown = numbers(stage)
+        // Some rows have the line of unread messages and those of days.
+        #expect(shown.count > 190 && shown == Array(1...Int64(shown.count)))
+        #expect(!stage.screen.contains("this is the beginning"))
+    }
+
     /// Messages that came while nothing told about them.
     @Test func aRefreshLeavesNoGap() {
         for isAtEnd in [true, false] {

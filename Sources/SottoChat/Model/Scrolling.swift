@@ -137,6 +137,9 @@ extension Conversation {
         unreadAnchor = anchor
     }
 
+    /// Whether the view begins with the line of unread messages, and was not moved.
+    var isAtUnreadLine: Bool { anchor != nil && anchor == unreadAnchor }
+
     /// Moves the view as far as needed to show an entry whole, or its beginning.
     mutating func reveal(_ id: EntryID, _ layout: MessageRows, height: Int) {
         guard let target = index(of: id) else { return }

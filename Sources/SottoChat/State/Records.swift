@@ -90,13 +90,10 @@ extension ChatState {
             unreadOwn = nil
             lastRefresh[.changed] = now
             if open.missesNews { refreshes.insert(.newest) }
-        } else if !records.contains(where: { $0.isA("message") }), open.found == nil {
+        } else if !records.contains(where: { $0.isA("message") }), open.found == nil,
+            !open.isAtUnreadLine
+        {
             say("this is the beginning of the conversation")
-        }
-        // With the messages before it, the first one can have other rows.
-        if var open = conversation, let anchor = open.anchor, anchor == open.unreadAnchor {
-            open.showUnreadLine(layout, height: viewHeight)
-            conversation = open
         }
         endLoading()
     }
@@ -141,9 +138,15 @@ extension ChatState {
     }
 
     private mutating func endLoading() {
+        // With the messages beside it, the first unread one can have other rows, and more rows are below it.
+        if var open = conversation, open.isAtUnreadLine {
+            open.showUnreadLine(layout, height: viewHeight)
+            conversation = open
+        }
         conversation?.hasUnmarked = true
         seekUnread()
         showFound()
+        if let open = conversation, open.isAtUnreadLine, open.needsLater { loadLater() }
     }
 
     /// Takes the newest messages again. If others can be between them and the loaded ones, none is added.

@@ -15,7 +15,8 @@ extension ChatState {
         guard isComplete, !isLocked, ending == nil, !isFinishing else { return }
         if let restart = news.restart, restart <= now {
             startNews()
-            refreshes.formUnion([.conversations, .newest, .changed])
+            // Nothing told what was changed meanwhile.
+            refreshes.formUnion(Refresh.allCases)
         }
         if let restart = mail.restart, restart <= now { startMail() }
         if let restart = sender.restart, restart <= now { startSender() }
