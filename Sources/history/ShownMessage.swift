@@ -265,8 +265,12 @@ final class MessageShowing {
     private func addStatus(of entry: HistoryEntry, to record: inout JSONObject) {
         entry.addStatus(to: &record)
         guard let departure = departures[entry.number] else { return }
-        if case .partly(let lacking) = departure {
+        switch departure {
+        case .partly(let lacking):
             record["lacking"] = .array(lacking.map { .string($0.description) })
+        case .invited(let people):
+            record["invited"] = .array(people.map { .string($0.description) })
+        case .queued, .unsent, .handedOn: break
         }
         if let status = departure.status { record["status"] = .string(status) }
     }
@@ -274,9 +278,13 @@ final class MessageShowing {
     /// Returns the mark for the way of a message that follows it for people, or `nil`.
     private func mark(of entry: HistoryEntry) throws -> String? {
         guard let departure = departures[entry.number] else { return nil }
-        guard case .partly(let lacking) = departure else { return departure.mark }
-        return "not sent to "
-            + (try people.members(lacking, of: entry.conversation.group))
+        let group = entry.conversation.group
+        return switch departure {
+        case .partly(let lacking): "not sent to " + (try people.members(lacking, of: group))
+        case .invited(let invited):
+            "not sent to \(try people.members(invited, of: group)), invited"
+        case .queued, .unsent, .handedOn: departure.mark
+        }
     }
 
     private func isUnread(_ entry: HistoryEntry) throws -> Bool {
@@ -306,7 +314,7 @@ extension Departure {
         case .queued: "queued"
         case .unsent: "unsent"
         case .handedOn: "handedOn"
-        case .partly: nil
+        case .partly, .invited: nil
         }
     }
 
@@ -317,7 +325,7 @@ extension Departure {
         case .unsent(isRecent: true): "not sent yet"
         case .unsent(isRecent: false): "not sent"
         case .handedOn: "handed on"
-        case .partly: nil
+        case .partly, .invited: nil
         }
     }
 }

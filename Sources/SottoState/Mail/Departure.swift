@@ -15,6 +15,9 @@ public enum Departure: Sendable, Equatable {
     case handedOn
     /// The message was sent, and no copy was made for these members of the group, who may read it.
     case partly(lacking: [KeyID])
+    /// The message was sent, and these people were invited to the group then and are invited now. They get it if their entries, which
+    /// can be on their way, are from before it.
+    case invited([KeyID])
 
     /// Seconds for which an envelope can be on its way from `encrypt` to the outbox.
     static let recent: Int64 = 60
@@ -93,17 +96,25 @@ extension IdentityStore {
                 departures[entry.number] = try transaction.departure(
                     of: entry, reached, &people, at: now)
             }
-            var owed: [GroupID: [String: [KeyID]]] = [:]
+            var lacks: [GroupID: (owed: [String: [KeyID]], invited: [KeyID])] = [:]
             for entry in toGroups where departures[entry.number] == nil {
                 guard let group = entry.conversation.group, let id = entry.id else { continue }
-                if owed[group] == nil {
-                    owed[group] =
+                if lacks[group] == nil {
+                    lacks[group] =
                         try transaction.readableGroup(group).map {
-                            try transaction.owedMessages(in: $0, at: now)
-                        } ?? [:]
+                            (
+                                try transaction.owedMessages(in: $0, at: now),
+                                $0.rank > .nobody ? $0.invited.map(\.id) : []
+                            )
+                        } ?? ([:], [])
                 }
-                guard let members = owed[group]?[id] else { continue }
-                departures[entry.number] = .partly(lacking: members)
+                if let members = lacks[group]?.owed[id] {
+                    departures[entry.number] = .partly(lacking: members)
+                    continue
+                }
+                let marks = entry.invitedMarks
+                let invited = lacks[group]?.invited.filter { marks.contains(mark(author: $0)) }
+                if let invited, !invited.isEmpty { departures[entry.number] = .invited(invited) }
             }
             return departures
         }
@@ -137,7 +148,7 @@ extension IdentityStore {
             case .queued: false
             case .unsent, .partly: true
             case .handedOn: handedOn
-            case nil: entry.state == .handedOn
+            case .invited, nil: entry.state == .handedOn
             }
         }
     }
