@@ -110,14 +110,15 @@ extension IdentityStore {
         }
     }
 
-    /// Returns the room that the envelopes leave which are neither done nor dead. Early ones have a limit of their own.
+    /// Returns the room that the envelopes leave which are neither done nor dead. Early ones, and those that could not be opened,
+    /// have limits of their own.
     private static func room(
         within limit: InboxLimit, _ connection: StateConnection
     ) throws(StateError) -> InboxLimit {
         let used = try connection.rows(
             """
             SELECT count(*), coalesce(sum(length(envelope)), 0) FROM inbox
-            WHERE envelope IS NOT NULL AND chain IS NULL AND state <> ?
+            WHERE envelope IS NOT NULL AND chain IS NULL AND claimed IS NULL AND state <> ?
             """, InboxState.dead.rawValue
         ) { (count: $0.integer(0), bytes: $0.integer(1)) }[0]
         return InboxLimit(count: limit.count - used.count, bytes: limit.bytes - used.bytes)
@@ -171,7 +172,10 @@ extension IdentityStore {
 
     /// Records that envelopes were handled, and deletes them.
     public func markHandled(_ ids: [String]) throws(StateError) {
-        try mark(ids, "UPDATE inbox SET envelope = NULL, chain = NULL, state = 3 WHERE id = ?")
+        try mark(
+            ids,
+            "UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3 WHERE id = ?"
+        )
     }
 
     private func mark(_ ids: [String], _ sql: String) throws(StateError) {
@@ -189,7 +193,8 @@ extension IdentityStore {
         guard !ids.isEmpty, try count(.unfinished) > 0 else { return }
         try mark(
             ids,
-            "UPDATE inbox SET envelope = NULL, chain = NULL, state = 3 WHERE id = ? AND state = 2")
+            "UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3 WHERE id = ? AND state = 2"
+        )
     }
 
     /// Deletes envelopes that were printed and not opened, and dead letters, so that a later copy is not printed. Returns their number.
@@ -199,7 +204,7 @@ extension IdentityStore {
             for id in ids {
                 try connection.run(
                     """
-                    UPDATE inbox SET envelope = NULL, chain = NULL, state = 3
+                    UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3
                     WHERE id = ? AND state IN (1, 2, 4) AND envelope IS NOT NULL
                     """, id)
                 count += connection.changes
@@ -247,7 +252,7 @@ extension IdentityStore {
     ) throws(StateError) {
         try connection.run(
             """
-            UPDATE inbox SET envelope = NULL, chain = NULL, state = 3 WHERE number IN (
+            UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3 WHERE number IN (
                 SELECT number FROM (
                     SELECT number, row_number() OVER newest AS place,
                         sum(length(envelope)) OVER newest AS bytes
@@ -258,7 +263,7 @@ extension IdentityStore {
     }
 }
 
-/// The envelopes that an inbox keeps, apart from early ones. Dead letters have the same limit for themselves.
+/// The envelopes that an inbox keeps, apart from early ones and those that could not be opened. Dead letters have the same limit for themselves.
 public struct InboxLimit: Sendable, Equatable {
     /// The number of envelopes.
     var count: Int64
