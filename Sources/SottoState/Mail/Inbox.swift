@@ -118,7 +118,8 @@ extension IdentityStore {
         let used = try connection.rows(
             """
             SELECT count(*), coalesce(sum(length(envelope)), 0) FROM inbox
-            WHERE envelope IS NOT NULL AND chain IS NULL AND claimed IS NULL AND state <> ?
+            WHERE envelope IS NOT NULL AND chain IS NULL AND (claimed IS NULL OR state = 0)
+                AND state <> ?
             """, InboxState.dead.rawValue
         ) { (count: $0.integer(0), bytes: $0.integer(1)) }[0]
         return InboxLimit(count: limit.count - used.count, bytes: limit.bytes - used.bytes)
@@ -230,7 +231,7 @@ extension IdentityStore {
     }
 
     /// Records that the delivery of an envelope failed. Returns whether it will be tried again. If the dead letters are
-    /// above `limit`, the oldest are deleted.
+    /// above `limit`, the oldest are deleted, first those that claim to be from strangers.
     public func markFailed(
         _ id: String, limit: InboxLimit = .standard
     ) throws(StateError) -> Bool {
@@ -257,7 +258,8 @@ extension IdentityStore {
                     SELECT number, row_number() OVER newest AS place,
                         sum(length(envelope)) OVER newest AS bytes
                     FROM inbox WHERE envelope IS NOT NULL AND state = 4
-                    WINDOW newest AS (ORDER BY number DESC))
+                    WINDOW newest AS (
+                        ORDER BY claimed IS NOT NULL AND known = 0, number DESC))
                 WHERE place > ? OR bytes > ?)
             """, limit.count, limit.bytes)
     }

@@ -30,11 +30,11 @@ extension StateTransaction {
         case aboveLimit
     }
 
-    /// Marks a printed envelope as one that nothing here opens. `envelope` is its printed bytes, `content` a hash of what it has
+    /// Marks an envelope as one that nothing here opens. `envelope` is its printed bytes, `content` a hash of what it has
     /// besides its id. `sender` is the person from whom it claims to be, or `nil`.
     ///
     /// Above the limit of a sender the newest are deleted, because the first one begins a session, and above that of all strangers the
-    /// oldest.
+    /// oldest. One that a command handles becomes a dead letter, of which there is a limit.
     package func markUnopened(
         id: String, envelope: [UInt8], content: [UInt8], from sender: KeyID?
     ) throws(StateError) -> Unopened {
@@ -44,12 +44,14 @@ extension StateTransaction {
         try connection.run(
             """
             UPDATE inbox SET claimed = ?, digest = ?, known = ?
-            WHERE id = ? AND envelope = ? AND state IN (1, 5)
+            WHERE id = ? AND envelope = ? AND state IN (0, 1, 4, 5)
             """, mark, digest, isKnown, id, envelope)
-        guard connection.changes > 0 else { return .kept }
+        let isPrinted = try connection.exists(
+            "SELECT 1 FROM inbox WHERE id = ? AND envelope = ? AND state IN (1, 5)", id, envelope)
+        guard isPrinted else { return .kept }
         let isEqual = try connection.exists(
             """
-            SELECT 1 FROM inbox WHERE claimed = ? AND digest = ? AND id <> ? AND envelope IS NOT NULL
+            SELECT 1 FROM inbox WHERE claimed = ? AND digest = ? AND id <> ? AND \(Self.isKept)
             """, mark, digest, id)
         if isEqual {
             try delete(unopened: "id = ?", id)
@@ -59,7 +61,7 @@ extension StateTransaction {
         let used = try connection.rows(
             """
             SELECT count(*), coalesce(sum(length(envelope)), 0) FROM inbox
-            WHERE claimed = ? AND envelope IS NOT NULL
+            WHERE claimed = ? AND \(Self.isKept)
             """, mark
         ) { (count: $0.integer(0), bytes: $0.integer(1)) }[0]
         if used.count > limits.count || used.bytes > limits.bytes {
@@ -72,13 +74,16 @@ extension StateTransaction {
                     number IN (SELECT number FROM (
                         SELECT number, row_number() OVER newest AS place,
                             sum(length(envelope)) OVER newest AS bytes
-                        FROM inbox WHERE claimed IS NOT NULL AND known = 0 AND envelope IS NOT NULL
+                        FROM inbox WHERE claimed IS NOT NULL AND known = 0 AND \(Self.isKept)
                         WINDOW newest AS (ORDER BY number DESC))
                     WHERE place > ? OR bytes > ?)
                     """, Limits.strangers.count, Limits.strangers.bytes)
         }
         return .kept
     }
+
+    /// The condition of an envelope that was printed and waits.
+    fileprivate static let isKept = "envelope IS NOT NULL AND state IN (1, 2, 5)"
 
     /// Whether a person is a contact or was in a group.
     private func isKnown(_ person: KeyID) throws(StateError) -> Bool {
@@ -94,20 +99,20 @@ extension StateTransaction {
         try connection.run(
             """
             UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3
-            WHERE claimed IS NOT NULL AND envelope IS NOT NULL AND \(condition)
+            WHERE claimed IS NOT NULL AND envelope IS NOT NULL AND state <> 0 AND \(condition)
             """, repeat each values)
         return connection.changes
     }
 }
 
 extension IdentityStore {
-    /// Returns the number of envelopes that could not be opened and wait.
+    /// Returns the number of printed envelopes that could not be opened and wait.
     package func unopenedCount() throws(StateError) -> Int {
         try use { connection throws(StateError) in
             Int(
                 try connection.integer(
-                    "SELECT count(*) FROM inbox WHERE claimed IS NOT NULL AND envelope IS NOT NULL")
-            )
+                    "SELECT count(*) FROM inbox WHERE claimed IS NOT NULL AND \(StateTransaction.isKept)"
+                ))
         }
     }
 
