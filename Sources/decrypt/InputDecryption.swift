@@ -67,18 +67,18 @@ struct InputDecryption {
         }
     }
 
-    /// Returns an error that ended the reading. A pipe brings the mail only once, so that the same command would not read it: the
-    /// hint has the command that does, if the inbox has printed mail.
+    /// Returns an error that ended the reading. A pipe brings the mail only once, so that the same command would not read it. If the
+    /// state could not be used, the hint has the command that reads it again, unless the inbox has no printed mail.
     private func failure(ofPipe error: any Error, _ book: AddressBook) -> any Error {
-        guard let failure = (error as? any FailureError)?.failure ?? error as? Failure,
-            [.ioError, .tryAgain].contains(failure.status),
+        guard let error = error as? StateError, !error.isOfOneRecord,
+            [.ioError, .tryAgain].contains(error.failure.status),
             let store = try? book.storeWithoutPrompt(messages.identity),
             (try? store.count(.unfinished)) != 0
         else { return error }
         let option = messages.identity.identityOption
-        let first = (error as? StateError)?.isOfFullDisk == true ? "free some space; " : ""
+        let first = error.isOfFullDisk ? "free some space; " : ""
         return Failure(
-            failure.status, failure.message,
+            error.failure.status, error.failure.message,
             hint:
                 "\(first)to decrypt what recv printed: sotto recv --again\(option) | sotto decrypt\(option)"
         )

@@ -234,7 +234,8 @@ extension StateTransaction {
         return try sentMessage(until, in: group)?.place ?? .start
     }
 
-    private func sentMessage(
+    /// Returns an own message to a group, or `nil`.
+    func sentMessage(
         _ id: String, in group: StoredGroup
     ) throws(StateError) -> HistoryEntry? {
         try store.entries("WHERE mark = ?", store.mark(sent: id), connection: connection).first {

@@ -13,6 +13,8 @@ extension StateTransaction {
         guard group.rank > .nobody else { return owed }
         let notes = try settleTellings(
             of: group, olderThan: Departure.recent, isPreview: true, at: time)
+        /// Whether messages are here with their content.
+        var isHere: [String: Bool] = [:]
         let lacking = notes.values.filter { !$0.owedMessages.isEmpty }.sorted {
             $0.id.description < $1.id.description
         }
@@ -20,7 +22,10 @@ extension StateTransaction {
             let person = group.log.member(of: note.id)
             guard person != owner.id, try mayGet(person, notes[person], in: group) else { continue }
             for id in note.owedMessages where owed[id]?.contains(person) != true {
-                owed[id, default: []].append(person)
+                if isHere[id] == nil {
+                    isHere[id] = try sentMessage(id, in: group).map { !$0.isGone } ?? false
+                }
+                if isHere[id] == true { owed[id, default: []].append(person) }
             }
         }
         return owed
@@ -57,7 +62,7 @@ extension StateTransaction {
             """, row.number, time.seconds, GroupMemberNote.mostWanted, connection: connection)
         let mark = store.mark(author: person)
         return found.reversed().filter { entry in
-            guard entry.groupPlace != nil, !entry.isImported, !entry.isRepeat,
+            guard entry.groupPlace != nil, !entry.isGone, !entry.isImported, !entry.isRepeat,
                 let written = entry.time
             else { return false }
             return written > time || written == time && entry.invitedMarks.contains(mark)
