@@ -101,7 +101,7 @@ struct WaitTests {
         let sent = try front.must("echo soon | sotto encrypt -q --group team | sotto send -q")
         let ids = Set(try sent.records.compactMap { $0["message"]?.string })
         let id = try #require(ids.first)
-        #expect(ids.count == 1 && sent.records.last?["message"]?.string == id)
+        #expect(try ids.count == 1 && sent.records.last?["message"]?.string == id)
         let run = try front.must("sotto history wait \(id) --timeout 1m")
         #expect(try run.records.map { $0["status"] } == [.string("stored")])
         #expect(try run.records[0].body["text"] == .string("soon"))
