@@ -22,6 +22,9 @@ extension HistoryEntry {
     /// The keyed hashes of these members, or `nil`.
     fileprivate var readerMarks: Set<Int64>? { marks("readers") }
 
+    /// Whether a copy was made for the member with a keyed hash. Not known of a message to a large group.
+    func hasReader(_ mark: Int64) -> Bool { readerMarks?.contains(mark) == true }
+
     /// The keyed hashes of the people who were invited when the owner wrote this message to a group.
     var invitedMarks: Set<Int64> { marks("invited") ?? [] }
 
@@ -104,7 +107,7 @@ extension StateTransaction {
         try store.entries(
             "WHERE mark = ? AND conversation = ?", store.mark(sent: id), row.number,
             connection: connection
-        ).first { $0.readerMarks?.contains(reader) == true }
+        ).first { $0.hasReader(reader) }
     }
 
     /// Sets the state of an own message to the least one that all its readers have.

@@ -63,7 +63,7 @@ extension StateTransaction {
         let mark = store.mark(author: person)
         return found.reversed().filter { entry in
             guard entry.groupPlace != nil, !entry.isGone, !entry.isImported, !entry.isRepeat,
-                let written = entry.time
+                !entry.hasReader(mark), let written = entry.time
             else { return false }
             return written > time || written == time && entry.invitedMarks.contains(mark)
         }
