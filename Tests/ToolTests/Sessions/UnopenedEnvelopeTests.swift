@@ -38,7 +38,7 @@ struct UnopenedEnvelopeTests {
         #expect(states.allSatisfy { $0 == .new })
         try store.markPrinted(mail.map(\.id))
         return try couple.home.run(
-            "decrypt", stdin: .whole(Array(lines.map { $0 + "\n" }.joined().utf8)),
+            "decrypt", [], stdin: .whole(Array(lines.map { $0 + "\n" }.joined().utf8)),
             environment: environment)
     }
 
