@@ -98,7 +98,9 @@ public final class IdentityStore: Sendable {
             day INTEGER NOT NULL
         );
         CREATE INDEX device_copy_message ON device_copy(message);
-        CREATE TABLE arrived_copy (envelope INTEGER PRIMARY KEY, message INTEGER NOT NULL);
+        CREATE TABLE arrived_copy (
+            envelope INTEGER PRIMARY KEY, message INTEGER NOT NULL, day INTEGER NOT NULL
+        );
         CREATE TABLE sync_item (
             number INTEGER PRIMARY KEY AUTOINCREMENT, mark BLOB NOT NULL UNIQUE,
             level INTEGER NOT NULL, sealed BLOB NOT NULL

@@ -129,12 +129,14 @@ extension MessageView {
             marks.append(isSent ? "file no longer at the relay" : "file expired")
         }
         if let answering { marks.append(progress(of: answering)) }
+        guard entry.direction == .sent else { return marks }
         switch entry.state {
         case .delivered where entry.readerCount == nil: marks.append("delivered")
         case .read where entry.readerCount == nil: marks.append("read")
         case .failed: marks.append("not accepted by the relay")
         case .handedOn: marks.append("handed on")
-        case .waiting, .new, .stored, .delivered, .read, .claimed, .deleted, .expired, .damaged:
+        case .sentElsewhere, .waiting, .new, .stored, .delivered, .read, .claimed, .deleted,
+            .expired, .damaged:
             break
         }
         return marks

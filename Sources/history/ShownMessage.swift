@@ -188,9 +188,7 @@ final class MessageShowing {
             record["deleted"] = .bool(true)
         }
         addStatus(of: entry, to: &record)
-        if entry.direction == .received, view.body != nil {
-            record["unread"] = try isUnread(entry) ? .bool(true) : nil
-        }
+        if view.body != nil { record["unread"] = try isUnread(entry) ? .bool(true) : nil }
         record["fileExpired"] = view.hasExpiredFile() ? .bool(true) : nil
         record["quotation"] = try Quotation(view, history.store).map { .string($0.name) }
         if view.isEdited, let last = view.versions.last {
@@ -284,7 +282,7 @@ final class MessageShowing {
             read[entry.conversation] =
                 try history.store.summary(of: entry.conversation)?.readPlace ?? .start
         }
-        return entry.state != .claimed && entry.place > read[entry.conversation] ?? .start
+        return entry.isUnread(after: read[entry.conversation] ?? .start)
     }
 }
 
@@ -325,10 +323,11 @@ extension Departure {
 extension HistoryEntry {
     /// Adds what is known of the message.
     fileprivate func addStatus(to record: inout JSONObject) {
+        record["status"] = status.map { .string($0) }
         switch state {
-        case .waiting, .new, .claimed: break
-        case .handedOn, .stored, .delivered, .read, .failed:
-            record["status"] = state.status.map { .string($0) }
+        case .sentElsewhere, .waiting, .new, .handedOn, .stored, .delivered, .read, .failed,
+            .claimed:
+            break
         case .deleted: record["deleted"] = .bool(true)
         case .expired:
             record["deleted"] = .bool(true)

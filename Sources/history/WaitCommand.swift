@@ -135,7 +135,7 @@ struct WaitCommand: Program {
 
     private func isAnswer(_ entry: HistoryEntry, to message: HistoryEntry) -> Bool {
         guard entry.conversation == message.conversation, entry.direction == .received,
-            entry.kind == .content, !entry.isImported
+            entry.kind == .content, !entry.isImported, !entry.isSystem
         else { return false }
         let reply = entry.record["body"]?.object?["reply"]?.object?["id"]?.string
         return any || reply != nil && reply == message.id

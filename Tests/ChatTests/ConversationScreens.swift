@@ -75,7 +75,8 @@ struct ConversationScreens {
             #"{"v":1,"type":"message","from":"\#(bob)","body":{"type":"presence","state":"online"}}"#,
             #"{"v":1,"type":"message","from":"\#(bob)","body":{"type":"typing","state":"started"}}"#
         )
-        stage.store(ChatStage.message(2, body: #"{"type":"system","event":"verified"}"#))
+        stage.store(
+            ChatStage.message(2, from: alice, body: #"{"type":"system","event":"verified"}"#))
         stage.wait()
         stage.show("verified, online and typing")
         stage.say(

@@ -295,12 +295,12 @@ struct NewcomerTests {
     @Test func aChangedProfileIsALineWithAClaim() {
         let stage = ChatStage.withBob([
             ChatStage.message(
-                1, from: alice,
+                1,
                 body:
                     #"{"type":"system","event":"profile","changed":["name"],"name":"Bo\u001bb\nx"}"#
             )
         ])
-        let line = "[the contact changed the profile: “Bo"
+        let line = "bob  [changed the profile: “Bo"
         #expect(stage.screen.contains(line), "\(stage.screen)")
         #expect(stage.screen.contains("/info]"), "\(stage.screen)")
         #expect(!stage.screen.contains("\u{1B}"))

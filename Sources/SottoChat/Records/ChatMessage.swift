@@ -188,7 +188,9 @@ struct ChatMessage: Sendable, Hashable {
         case "file": readFile(body)
         case "system":
             content = .note(Self.systemWords(body))
-            (name, isLocal) = ("*", true)
+            isLocal = true
+            // A contact did the other ones. A call is of both sides.
+            if isOwn || body["event"]?.string == "call" { name = "*" }
         case "repair": content = .note(Self.repairWords(body))
         default:
             content = .note(
@@ -242,17 +244,17 @@ struct ChatMessage: Sendable, Hashable {
         case "key-accepted": "a new key was accepted; compare the safety number: /verify"
         case "unverified": "the key is no longer verified"
         case "keys_updated":
-            "the key signed that another one replaces it; ask on another channel: /verify"
+            "signed that another key replaces this one; ask on another channel: /verify"
         case "keys-doubtful": "the key counts no more; compare the safety number: /verify"
-        case "revoked": "the owner revoked the key"
+        case "revoked": "revoked this key"
         case "call": CallWords.of(body)
         case "device-added":
-            "a new device: “\(body.line("name", limit: 32) ?? "?")”"
+            "uses a new device: “\(body.line("name", limit: 32) ?? "?")”"
         case "device-removed":
             "removed the device “\(body.line("name", limit: 32) ?? "?")”"
-        case "device-fork": "the key signed two different lists of devices; ask on another channel"
+        case "device-fork": "signed two different lists of devices; ask on another channel"
         case "profile":
-            "the contact changed the profile"
+            "changed the profile"
                 + (body.line("name", limit: 32).map { ": “\($0)”" } ?? "") + "; see /info"
         case let event?: Cells.line(event, limit: 60)
         case nil: "an event of this machine"

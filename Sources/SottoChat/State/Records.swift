@@ -197,7 +197,7 @@ extension ChatState {
         if message.key == conversation?.key {
             guard conversation?.isLoaded == true else { return }
             let isNew = conversation?.has(message.number) == false
-            message.isUnread = !message.isOwn && isNew
+            message.isUnread = !message.isOwn && !message.isLocal && isNew
             if isNew {
                 preview(&message)
                 conversation?.add(message)
@@ -212,7 +212,8 @@ extension ChatState {
 
     /// Rings for a message of another person.
     private mutating func announce(_ message: ChatMessage) {
-        guard !message.isOwn, message.number > announced, !message.isDeleted else { return }
+        guard !message.isOwn, !message.isLocal, message.number > announced, !message.isDeleted
+        else { return }
         let isFirst = announced == 0
         announced = message.number
         // The first record can be from before the start.

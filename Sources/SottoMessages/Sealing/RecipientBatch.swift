@@ -293,7 +293,8 @@ extension Recipients {
             if let blob { line["blob"] = .string(blob.name) }
             lines.append(line)
         }
-        try transaction.recordSent(sealed.message, isHandedOn: isHandedOn)
+        try transaction.recordSent(
+            sealed.message, state: isHandedOn ? .handedOn : .new)
         func people(_ devices: [KeyID]) -> Int {
             Set(devices.map { route.group.log.member(of: $0) }).subtracting([
                 transaction.owner.id

@@ -122,9 +122,10 @@ public struct MessageView: Sendable {
     public func hasExpiredFile(at now: Timestamp = .now()) -> Bool {
         guard let fileEnd, fileEnd <= now, !isFileFetched else { return false }
         return switch entry.state {
-        case .new: entry.direction == .received
-        case .handedOn, .stored, .delivered: now.seconds - fileEnd.seconds < Departure.lifetime
-        case .waiting, .read, .failed, .claimed, .deleted, .damaged, .expired: false
+        case .new, .read: entry.direction == .received
+        case .sentElsewhere, .handedOn, .stored, .delivered:
+            now.seconds - fileEnd.seconds < Departure.lifetime
+        case .waiting, .failed, .claimed, .deleted, .damaged, .expired: false
         }
     }
 

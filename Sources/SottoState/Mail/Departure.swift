@@ -194,9 +194,7 @@ extension StateTransaction {
     func envelopeIDs(
         of entry: HistoryEntry, _ people: inout [GroupID: [KeyID]]
     ) throws(StateError) -> [String] {
-        guard let id = entry.id, entry.record["body"]?.object?["type"] != .string("system") else {
-            return []
-        }
+        guard let id = entry.id, !entry.isSystem else { return [] }
         guard let group = entry.conversation.group else { return [id] }
         guard entry.copies ?? 0 > 0, Envelope.isID(id) else { return [] }
         if people[group] == nil { people[group] = try self.people(of: group) }

@@ -217,9 +217,11 @@ extension IdentityStore {
             let transaction = StateTransaction(store: self, connection: connection)
             let early = try transaction.forgetEarly(at: time)
             try transaction.forgetOldSkipped(at: transaction.settledTime(at: time))
+            let first = Self.today - Self.knownDays
             try connection.run(
                 "DELETE FROM inbox WHERE envelope IS NULL AND arrived < ?",
-                (Self.today - Self.knownDays) * StateTransaction.day)
+                first * StateTransaction.day)
+            try connection.run("DELETE FROM arrived_copy WHERE day < ?", first)
             return early
         }
     }
