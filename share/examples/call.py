@@ -53,15 +53,16 @@ async def main():
     def use(channel): channel.on("message", lambda text: greet(channel, text))
     connection.addTrack(Tone())
     for event, handler in (("track", listen), ("datachannel", use)): connection.on(event, handler)
-    call, talk = None, asyncio.gather(heard.wait(), greeted.wait())
+    async def hear():
+        await heard.wait() and await greeted.wait()
+    call, talk = None, asyncio.create_task(hear() if role == "offer" else greeted.wait())
     if role == "offer":
         use(channel := connection.createDataChannel("chat"))
         channel.on("open", lambda: channel.send("hello"))
         await connection.setLocalDescription(await connection.createOffer())
         call = compose("offer", sdp=connection.localDescription.sdp)
     end = asyncio.create_task(signals(connection, call))
-    waiting = [end, talk] if call else [end, asyncio.create_task(greeted.wait())]
-    done, _ = await asyncio.wait(waiting, timeout=options.timeout, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait([end, talk], timeout=options.timeout, return_when=asyncio.FIRST_COMPLETED)
     if not call and greeted.is_set(): await end
     if call and talk.done():
         print(json.dumps({"connected": round(time.monotonic() - began, 3)}), file=sys.stderr)
