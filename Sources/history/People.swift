@@ -132,7 +132,7 @@ extension MessageView {
         switch entry.state {
         case .delivered where entry.readerCount == nil: marks.append("delivered")
         case .read where entry.readerCount == nil: marks.append("read")
-        case .failed: marks.append("not accepted by the relay")
+        case .failed: marks.append("not sent")
         case .handedOn: marks.append("handed on")
         case .waiting, .new, .stored, .delivered, .read, .claimed, .deleted, .expired, .damaged:
             break
