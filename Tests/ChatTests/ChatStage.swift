@@ -290,7 +290,7 @@ extension ChatStage {
     ) -> ChatStage {
         var stage = ChatStage(columns: columns, rows: rows)
         if hasPassphrase {
-            stage.answers["keygen unlock --status"] = (["unlocked for 8 hours"], 0)
+            stage.answers["keygen unlock --status"] = (["unlocked until \(time(480))"], 0)
         }
         stage.answers["contact list"] = ([contact(bob, "bob"), contact(carol, "carol")], 0)
         stage.answers["history list"] = ([conversation(bob, "bob", unread: unread)], 0)

@@ -128,6 +128,13 @@ struct RowTests {
             ["locked-later": ["locked meanwhile", "the text is kept", "back"]]
         ),
         ("locked: without a keyring", ["no-keyring": ["a wrong one", "the list", "the commands"]]),
+        (
+            "a changed key: the commands, and its messages wait",
+            [
+                "key-change": ["the key changed", "accepted"],
+                "new-key-requests": ["accepted, and its message waits"],
+            ]
+        ),
         ("another recv receives", ["elsewhere": ["one line, and the messages"]]),
         (
             "troubles: relay, disk, a message that cannot be opened",

@@ -105,6 +105,14 @@ enum SlashCommand: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether it needs the identity. Those with a text of a message need it when they send that.
+    var needsIdentity: Bool {
+        switch self {
+        case .reply, .edit, .file, .questions, .accept, .list, .unlock, .lock, .help, .quit: false
+        default: true
+        }
+    }
+
     /// The commands whose argument is a name.
     var takesName: Bool {
         switch self {

@@ -57,7 +57,10 @@ struct ChatContact: Sendable, Hashable {
     var name: String
     var isVerified: Bool
     var isBlocked: Bool
+    /// Whether another key is offered, about which the user has not decided.
     var hasChangedKey: Bool
+    /// The id of that key, if the record has it.
+    var offeredID: String?
     var sendsTyping: Bool
     var sendsPresence: Bool
     /// Whether the next message has forward secrecy.
@@ -71,9 +74,21 @@ struct ChatContact: Sendable, Hashable {
         isVerified = record["trust"]?.string == "verified"
         isBlocked = record.isTrue("blocked")
         hasChangedKey = record["changed"] != nil
+        offeredID = record["changed"]?.object?.line("id")
         sendsTyping = record.isTrue("typing")
         sendsPresence = record.isTrue("presence")
         hasForwardSecrecy = record["uses"]?.string == "ratchet"
+    }
+
+    /// The words for an offered key, or `nil` if none is offered.
+    var keyChange: String? {
+        guard hasChangedKey else { return nil }
+        let who = shellWord(name)
+        // With the beginning of the id, the command accepts no other key.
+        let offered = offeredID.map { $0 == id ? "" : " \($0.prefix(16))" } ?? ""
+        return
+            "\(name)'s key changed, and nothing is sent until you decide: /verify shows both keys; ask \(name) on another channel, then "
+            + "sotto contact accept-key \(who)\(offered), or sotto contact keep-key \(who)"
     }
 }
 
@@ -82,6 +97,8 @@ struct ChatRequest: Sendable, Hashable {
     var id: String
     var count: Int
     var claimedName: String?
+    /// The name of the contact that has this key now, or `nil`.
+    var contactName: String?
 
     init?(_ record: JSONObject) {
         // Messages of an account in another messenger are not accepted here: bridge opens them.
@@ -91,6 +108,7 @@ struct ChatRequest: Sendable, Hashable {
         self.id = id
         count = record.count("count")
         claimedName = record.line("claimedName", limit: 40)
+        contactName = record.line("name", limit: 40)
     }
 }
 

@@ -83,6 +83,8 @@ package struct ChatState: Sendable {
     var news = Service()
     var mail = Service()
     var sender = Service()
+    /// What sends the messages that waited before the start or that other programs left.
+    var outbox = Service()
     /// Whether the sender reads no further lines.
     var isSenderClosing = false
     /// The lines for the sender that it has not answered.
@@ -134,6 +136,8 @@ package struct ChatState: Sendable {
     package internal(set) var locking = Locking.never
     var editor = LineEditor()
     var drafts: [ConversationKey: String] = [:]
+    /// The command that is being done.
+    var command: TypedCommand?
     var typed: [String] = []
     /// The place of the line in ``typed`` that is shown again, and the text that was typed before.
     var recalled: (place: Int, draft: String)?
@@ -268,6 +272,7 @@ package struct ChatState: Sendable {
         let id = Pipeline.ID(lastID)
         let stages = passphrase == nil ? stages : stages.map(\.withPassphrase)
         running[id] = Running(job, tools: stages.map(\.tool))
+        if job.isOfCommand { running[id]?.command = command }
         var pipeline = Pipeline(
             id, stages, takesInput: input != nil || staysOpen, confirmingStage: confirmingStage)
         pipeline.endsWithChat = job.isEndless
@@ -301,6 +306,8 @@ package struct ChatState: Sendable {
             effects.append(.warn("sotto chat: \(Cells.line(text, limit: 500))"))
         }
         complain(text)
+        leaveCommand(command)
+        command = nil
     }
 
     /// Adds a line to the open conversation.

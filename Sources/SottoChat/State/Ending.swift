@@ -84,20 +84,17 @@ extension ChatState {
                 .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
             return ["sotto chat: \(each.title):"] + lines
         }
-        return lines + unsentFiles.map { "sotto chat: the file \($0) may not be sent" }
+        return lines
     }
 
-    /// The names of the files that are being sent.
-    private var unsentFiles: [String] {
-        running.values.compactMap { run -> String? in
-            if case .delivery(let name) = run.job { name } else { nil }
-        }.sorted()
-    }
-
-    /// Leaves a line that was not done in the editor. Without a screen, it is printed at the end.
-    mutating func leave(_ line: String) {
-        guard options.form == .lines else { return editor.set(line) }
-        lost.append((conversation?.key, line))
+    /// Leaves a command that was not done in the line, if nothing else is typed there. Without a screen, it is printed at the end.
+    mutating func leaveCommand(_ command: TypedCommand?) {
+        guard let command else { return }
+        if options.form == .lines {
+            lost.append((command.key, command.line))
+        } else if editor.isEmpty, subject == nil, conversation?.key == command.key {
+            editor.set(command.line)
+        }
     }
 
     /// Tells, without a screen, that a text was not sent. A long one is printed whole at the end.
@@ -106,6 +103,7 @@ extension ChatState {
     ) {
         let shown = Cells.line(text, limit: 40)
         if shown != text { lost.append((key, text)) }
+        command = nil
         refuse("not sent: “\(shown)”: \(cause)", status: status)
     }
 

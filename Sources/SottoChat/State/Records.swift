@@ -24,7 +24,9 @@ extension ChatState {
             seekUnread()
             markSeen()
         case .contacts:
+            let old = list
             list.contacts = Array(records.compactMap { ChatContact($0) }.prefix(ChatList.limit))
+            followKey(from: old)
             nameConversation()
             // The questions name contacts.
             askRequests()
@@ -57,15 +59,18 @@ extension ChatState {
         }
     }
 
-    /// Takes the list of the outbox. What waited before the start is sent at once.
+    /// Takes the list of the outbox. What waits there is sent at once, and then tried again.
     private mutating func takeWaiting(_ records: [JSONObject]) {
         waiting =
             Set(
-                records.filter { $0.isA("queued") && $0["to"] != nil }.compactMap {
+                records.filter {
+                    $0.isA("queued") && $0["to"] != nil && $0["kind"]?.string != "blob"
+                }.compactMap {
                     $0["id"]?.string
                 }
             ).count
-        if waiting > 0, sender.id == nil, sender.restart == nil, !isFinishing { startSender() }
+        if waiting == 0 { (outbox.attempts, outbox.restart) = (0, nil) }
+        if waiting > 0, outbox.id == nil, outbox.restart == nil, !isFinishing { startOutbox() }
     }
 
     private mutating func endPage(_ key: ConversationKey, _ before: Int64?, _ records: [JSONObject])
@@ -164,6 +169,19 @@ extension ChatState {
             previews.ask(message.number, file)
         }
         message.thumbnail = nil
+    }
+
+    /// Continues the open conversation with the new key of its contact, if the user has accepted one. What is typed is for the contact.
+    private mutating func followKey(from old: ChatList) {
+        guard case .person(let id)? = conversation?.key, list.contact(id) == nil,
+            let name = old.contact(id)?.name,
+            let new = list.contacts.first(where: { $0.name == name })
+        else { return }
+        let typed = editor.text
+        editor.set("")
+        open(.person(new.id), name: name)
+        if editor.isEmpty { editor.set(typed) }
+        say("the new key of \(name) is accepted; /verify compares it")
     }
 
     private mutating func nameConversation() {
@@ -291,7 +309,8 @@ extension ChatState {
         let id = record["id"]?.string ?? ""
         switch record["status"]?.string {
         case "stored", "duplicate", "accepted":
-            (sendTrouble, isReconnecting) = (nil, receptionTrouble != nil)
+            noteReached()
+            isReconnecting = receptionTrouble != nil
             if waiting > 0 { refreshes.insert(.waiting) }
             conversation?.set(.stored, ofID: id)
         case "queued", "deferred":

@@ -19,6 +19,7 @@ extension ChatState {
         }
         if let restart = mail.restart, restart <= now { startMail() }
         if let restart = sender.restart, restart <= now { startSender() }
+        if let restart = outbox.restart, restart <= now { startOutbox() }
         checkFates()
         synchronise()
         tellPresence()
@@ -97,9 +98,8 @@ extension ChatState {
         var times = signals.values.map { $0 }
         if let status { times.append(status.until) }
         if !isFinishing {
-            for restart in [news.restart, mail.restart, sender.restart, nextPresence, nextSync] {
-                if let restart { times.append(restart) }
-            }
+            let restarts = [news, mail, sender, outbox].map(\.restart)
+            for time in restarts + [nextPresence, nextSync] { if let time { times.append(time) } }
         }
         if isComplete, !isLocked, let next = fates.next { times.append(next) }
         if let next = conversation?.nextExpiry { times.append(next) }

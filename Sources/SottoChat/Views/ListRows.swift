@@ -66,7 +66,11 @@ extension ChatState {
         case .request(let request):
             let claimed =
                 request.claimedName.map { "“\($0)”" } ?? "\(request.id.prefix(16))…"
-            add(claimed, request.count, "", "?", "message request; the name is only claimed", .dim)
+            add(
+                request.contactName ?? claimed, request.count, "", "?",
+                request.contactName == nil
+                    ? "message request; the name is only claimed"
+                    : "messages from before the new key was accepted", .dim)
         case .invitation(let group):
             add(
                 group.name, 0, "", "?",
