@@ -115,7 +115,6 @@ struct KeyChangeTests {
         stage.show("before")
         stage.answers["contact list"] = ([ChatStage.contact(newBob, "bob")], 0)
         stage.answers["contact requests"] = ([request(#","name":"bob""#)], 0)
-        stage.print("recv", #"{"v":1,"type":"request","from":"\#(newBob)"}"#)
         stage.store(
             ChatStage.message(
                 2, from: newBob, body: #"{"type":"system","event":"key-accepted"}"#))

@@ -203,7 +203,8 @@ extension ChatState {
         let type = record["body"]?.object?["type"]?.string ?? ""
         refreshes.insert(.conversations)
         if type == "group" { return takeGroupNews(record) }
-        if type == "system" || type == "profile" { refreshes.insert(.contacts) }
+        // A key that was accepted changes who the senders of the requests are.
+        if type == "system" || type == "profile" { refreshes.formUnion([.contacts, .requests]) }
         // Another program can have added the contact.
         if case .person(let id)? = conversation?.key, id != ownID, list.contact(id) == nil {
             refreshes.insert(.contacts)
