@@ -89,6 +89,20 @@ struct ConversationScreens {
         stage.compare("header")
     }
 
+    /// The contacts are read after the start.
+    @Test func presenceIsToldWhenTheContactsAreKnown() {
+        var stage = ChatStage(who: "bob")
+        stage.answers["contact list"] = nil
+        stage.start()
+        stage.wait()
+        stage.wait()
+        stage.print("contact list", ChatStage.contact(bob, "bob", #""presence":true"#))
+        stage.end("contact list", 0)
+        stage.wait()
+        let told = stage.commands.filter { $0.hasPrefix("compose presence \(bob)") }
+        #expect(told.count == 1, "\(stage.commands)")
+    }
+
     @Test func aSentMessageHasOneMarkThatChanges() {
         var stage = ChatStage.withBob(rows: 7, [ChatStage.message(1, "hi")])
         stage.forgetCommands()

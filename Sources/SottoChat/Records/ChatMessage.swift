@@ -236,7 +236,8 @@ struct ChatMessage: Sendable, Hashable {
             + "sotto history repeat \(shellWord(name)) --send"
     }
 
-    private static func systemWords(_ body: JSONObject) -> String {
+    /// The words of an event that a program made on this machine.
+    static func systemWords(_ body: JSONObject) -> String {
         switch body["event"]?.string {
         case "verified": "the key was verified"
         case "key-accepted": "a new key was accepted; compare the safety number: /verify"

@@ -33,7 +33,8 @@ struct ChatConversation: Sendable, Hashable {
         time = record.time("time")
         timer = record["timer"]?.integer
         let last = record["last"]?.object
-        lastIsOwn = last?["direction"]?.string == "sent"
+        let isEvent = last?["body"]?.object?["type"]?.string == "system"
+        lastIsOwn = last?["direction"]?.string == "sent" && !isEvent
         self.last = last.map(Self.words) ?? ""
     }
 
@@ -43,8 +44,7 @@ struct ChatConversation: Sendable, Hashable {
         switch body["type"]?.string {
         case "text": return body.line("text", limit: 200) ?? ""
         case "file": return "[file \(body.line("name", limit: 40) ?? "?")]"
-        case "system" where body["event"]?.string == "call": return "[\(CallWords.of(body))]"
-        case "system": return "[\(body.line("event", limit: 40) ?? "event")]"
+        case "system": return "[\(ChatMessage.systemWords(body))]"
         case let type?: return "[\(Cells.line(type, limit: 30))]"
         case nil: return ""
         }

@@ -23,7 +23,6 @@ extension ChatState {
         startNews()
         startMail()
         refreshes.formUnion([.conversations, .contacts, .requests, .groups, .newest, .waiting])
-        nextPresence = now
     }
 
     mutating func startNews() {

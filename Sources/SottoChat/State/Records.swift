@@ -26,6 +26,7 @@ extension ChatState {
         case .contacts:
             list.contacts = Array(records.compactMap { ChatContact($0) }.prefix(ChatList.limit))
             nameConversation()
+            if nextPresence == nil { nextPresence = now }
             // The questions name contacts.
             askRequests()
             askInvitations()
