@@ -8,6 +8,8 @@ public struct Failure: Error, Sendable {
     public let message: String
     /// The text of the hint.
     public let hint: String?
+    /// Whether an earlier program of the pipe has printed the message.
+    package var isTold = false
 
     /// Creates a failure. `message` begins in lower case and has no full stop. A bug has a hint in any case.
     public init(_ status: ExitStatus, _ message: String, hint: String? = nil) {

@@ -25,8 +25,6 @@ extension Reception {
         /// Whether the last connection attempt failed and was reported.
         private var isDisconnected = false
         private static let addressSeconds = 15.0
-        /// The least seconds between two notes that all waiting mail was received.
-        private static let noteSeconds = 600.0
         private var notedAt = -Double.infinity
         /// When a long connection is opened again, so that prekeys are renewed.
         var renewal = 0.0
@@ -345,7 +343,7 @@ extension Reception {
         /// Stores, once in a while, that all waiting mail was received.
         private mutating func noteReceived() throws {
             let now = Monotonic.seconds()
-            guard now - notedAt >= Self.noteSeconds else { return }
+            guard now - notedAt >= Double(StateTransaction.receivedNoteSeconds) else { return }
             notedAt = now
             try plan.store?.transaction { try $0.noteReceived() }
         }

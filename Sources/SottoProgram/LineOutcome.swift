@@ -1,7 +1,8 @@
 public import SottoBytes
 
 extension Failure {
-    /// Creates the failure that an error record of an earlier program describes; `nil` for any other record.
+    /// Creates the failure that an error record of an earlier program describes; `nil` for any other record. That program has printed it,
+    /// if the record comes through a pipe.
     public init?(errorRecord record: JSONObject) {
         guard record["type"]?.string == "error" else { return nil }
         let status = record["status"]?.integer.flatMap { Int32(exactly: $0) }
@@ -11,6 +12,7 @@ extension Failure {
             }
                 ?? .malformed,
             record["message"]?.string ?? "an earlier program failed")
+        isTold = Terminal.isPipe(0)
     }
 }
 
@@ -52,8 +54,10 @@ public struct LineOutcome {
     public mutating func failed(
         _ failure: Failure, line: Int, id: String? = nil, claimedFrom: String? = nil
     ) -> JSONObject {
-        failures.append(
-            Failure(failure.status, "line \(line): \(failure.message)", hint: failure.hint))
+        var numbered = Failure(
+            failure.status, "line \(line): \(failure.message)", hint: failure.hint)
+        numbered.isTold = failure.isTold
+        failures.append(numbered)
         announce()
         return JSONObject([
             ("v", .integer(1)), ("type", .string("error")), ("line", .integer(Int64(line))),
@@ -70,12 +74,12 @@ public struct LineOutcome {
         let isUniform = good == 0 && failures.allSatisfy { $0.status == last.status }
         let status = isUniform ? last.status : .partial
         // The failures were reported before.
-        guard announcer == nil else { return Failure(status, "") }
+        guard announcer == nil, !last.isTold else { return Failure(status, "") }
         return Failure(status, last.message, hint: last.hint)
     }
 
     private mutating func announce() {
-        guard let announcer, let failure = failures.last else { return }
+        guard let announcer, let failure = failures.last, !failure.isTold else { return }
         guard announced < Self.batchLimit else {
             passedOver += 1
             return
@@ -100,10 +104,9 @@ public struct LineOutcome {
     public func end(tool: String) throws(Failure) {
         guard let failure else { return }
         guard announcer == nil else { throw failure }
-        for failure in failures.dropLast().prefix(9) {
-            Terminal.say("\(tool): error: \(failure.message)")
-        }
-        if failures.count > 10 { Terminal.say("\(tool): error: … and \(failures.count - 10) more") }
+        let earlier = failures.dropLast().filter { !$0.isTold }
+        for failure in earlier.prefix(9) { Terminal.say("\(tool): error: \(failure.message)") }
+        if earlier.count > 9 { Terminal.say("\(tool): error: … and \(earlier.count - 9) more") }
         throw failure
     }
 }

@@ -71,10 +71,11 @@ public final class IdentityStore: Sendable {
         CREATE TABLE inbox (
             number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, arrived INTEGER NOT NULL,
             failures INTEGER NOT NULL, envelope BLOB, state INTEGER NOT NULL DEFAULT 0,
-            chain BLOB, place INTEGER
+            chain BLOB, place INTEGER, claimed BLOB, digest BLOB, known INTEGER
         );
         CREATE INDEX inbox_kept ON inbox(state, number) WHERE envelope IS NOT NULL;
         CREATE INDEX inbox_early ON inbox(chain, place) WHERE chain IS NOT NULL;
+        CREATE INDEX inbox_unopened ON inbox(claimed, number) WHERE claimed IS NOT NULL;
         CREATE TABLE request (
             number INTEGER PRIMARY KEY, peer BLOB NOT NULL, id TEXT NOT NULL UNIQUE,
             seen INTEGER NOT NULL, sealed BLOB NOT NULL, envelope BLOB NOT NULL,
@@ -98,7 +99,9 @@ public final class IdentityStore: Sendable {
             day INTEGER NOT NULL
         );
         CREATE INDEX device_copy_message ON device_copy(message);
-        CREATE TABLE arrived_copy (envelope INTEGER PRIMARY KEY, message INTEGER NOT NULL);
+        CREATE TABLE arrived_copy (
+            envelope INTEGER PRIMARY KEY, message INTEGER NOT NULL, day INTEGER NOT NULL
+        );
         CREATE TABLE sync_item (
             number INTEGER PRIMARY KEY AUTOINCREMENT, mark BLOB NOT NULL UNIQUE,
             level INTEGER NOT NULL, sealed BLOB NOT NULL

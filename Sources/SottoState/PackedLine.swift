@@ -109,7 +109,7 @@ struct PackedLine: Sendable {
         let place = HistoryPlace.seconds(known.place)
         if place != known.time ?? 0 { Self.append("place", place, to: &out, &clock) }
         if let expires = known.expires { Self.append("expires", expires, to: &out, &clock) }
-        if let status = HistoryEntry.State(rawValue: known.state)?.status {
+        if known.isSent, let status = HistoryEntry.State(rawValue: known.state)?.status {
             Self.append("status", Array(status.utf8), to: &out)
         }
         out += "}\n".utf8

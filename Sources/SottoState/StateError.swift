@@ -31,6 +31,9 @@ extension StateError {
         case .database, .noHome, .notUTF8, .notPrivate, .shared, .privateDevices: false
         }
     }
+
+    /// Whether a disk has no space.
+    public var isOfFullDisk: Bool { if case .database(.full) = self { true } else { false } }
 }
 
 extension StateError: DatabaseFailure {

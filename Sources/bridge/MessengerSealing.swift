@@ -151,6 +151,6 @@ struct SentMessage {
             body: body.recorded(in: nil, by: transaction.owner.id),
             members: JSONObject(extra.map { ($0.name, $0.value) }))
         message.group = group?.description
-        try transaction.recordSent(message, isHandedOn: true)
+        try transaction.recordSent(message, state: .handedOn)
     }
 }

@@ -60,6 +60,33 @@ struct InputDecryption {
 
     private func openMessages(_ input: Input, _ source: any ByteSource) throws {
         let book = messages.book()
+        do {
+            try openMessages(input, source, book)
+        } catch {
+            throw path == nil || path == "-" ? failure(ofPipe: error, book) : error
+        }
+    }
+
+    /// Returns an error that ended the reading. A pipe brings the mail only once, so that the same command would not read it. If the
+    /// state could not be used, the hint has the command that reads it again, unless the inbox has no printed mail.
+    private func failure(ofPipe error: any Error, _ book: AddressBook) -> any Error {
+        guard let error = error as? StateError, !error.isOfOneRecord,
+            [.ioError, .tryAgain].contains(error.failure.status),
+            let store = try? book.storeWithoutPrompt(messages.identity),
+            (try? store.count(.unfinished)) != 0
+        else { return error }
+        let option = messages.identity.identityOption
+        let first = error.isOfFullDisk ? "free some space; " : ""
+        return Failure(
+            error.failure.status, error.failure.message,
+            hint:
+                "\(first)to decrypt what recv printed: sotto recv --again\(option) | sotto decrypt\(option)"
+        )
+    }
+
+    private func openMessages(
+        _ input: Input, _ source: any ByteSource, _ book: AddressBook
+    ) throws {
         let owner = try messages.owner(book, hasChats: !chats.isEmpty)
         let chats = try book.chatRecords(chats).map { try Chat(record: $0) }
         try MessageReading(

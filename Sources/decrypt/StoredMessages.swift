@@ -42,11 +42,13 @@ struct StoredMessages {
         try output.finish()
     }
 
-    /// Returns a message with the current trust of its sender, and its number, or `nil` if the sender is not accepted.
+    /// Returns a message with the current trust of its sender, and its number, or `nil` if it was not opened, or the sender is not
+    /// accepted.
     private func accept(
         _ opened: IdentityStore.OpenedMessage, _ senderPolicy: SenderPolicy,
         _ transaction: StateTransaction
     ) throws -> (Message, Int64)? {
+        guard !opened.isSystem else { return nil }
         do {
             let (message, verdict) = try senderPolicy.recall(opened.record, transaction)
             return verdict == .accepted ? (message, opened.number) : nil

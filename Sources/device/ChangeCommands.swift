@@ -69,15 +69,22 @@ struct RemoveCommand: Program {
             a program: sotto device changes ID --json
             """)
 
+    /// Members who are no contacts get the list with the changes of their group.
+    private static let groupsLearn =
+        "members of your groups learn it with your next message to each; to tell them now: sotto group sync --send"
+
     @OptionGroup var options: ChangeOptions
 
     func execute() throws {
         var decisions: DecisionList?
+        let groups = try options.device.options.book().store()?.groups().groups ?? []
+        let isInGroup = groups.contains(where: \.isInTouch)
         let removed = try options.change { device, list, transaction in
             decisions = try DecisionList(list, device.id, transaction)
             return nil
         }
         let note = options.device.options.note
+        defer { if isInGroup { note(Self.groupsLearn) } }
         guard let decisions, !decisions.isEmpty else {
             return note("removed \(removed.name), which decided nothing about contacts lately")
         }

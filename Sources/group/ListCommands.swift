@@ -119,6 +119,7 @@ extension StoredGroup {
                 ("standing", .string(standing.rawValue)),
                 ("rank", rank == .nobody ? nil : .string(rank.name)),
                 ("members", .integer(Int64(members.count))),
+                ("invited", invited.isEmpty ? nil : .integer(Int64(invited.count))),
                 (
                     "by",
                     standing == .invited
@@ -161,7 +162,8 @@ struct ShowCommand: Program {
             are changes by which somebody told two members different things. unconfirmed says that no member has let \
             you into a room yet, has confirmed a group that was restored from a backup, or has confirmed the changes \
             that came with an invitation. missing counts the messages that did not arrive, by author, and missingChanges the \
-            changes that members named and that did not arrive, since missingSince: group sync asks for them.
+            changes that members named and that did not arrive, since missingSince: group sync asks for them. owed counts \
+            your messages of which no copy was made for a member who may read them, by member.
             """)
 
     @OptionGroup var form: GroupForm
@@ -179,7 +181,9 @@ struct ShowCommand: Program {
             let changes = try $0.missingChanges(of: found)
             return (try $0.missingMessages(of: found), changes.count, changes.since)
         }
-        let untold = try groups.store.preview { try $0.untold(in: found) }
+        let (untold, owed) = try groups.store.preview {
+            (try $0.untold(in: found), try $0.owedMessages(in: found))
+        }
         var record = try found.record(
             groups, untold, called: groups.localName(of: found))
         let authors = missing.sorted { $0.key.description < $1.key.description }
@@ -188,6 +192,17 @@ struct ShowCommand: Program {
                 authors.map { id, messages in
                     let count = JSON.integer(Int64(messages.count))
                     return .object(["from": .string(id.description), "messages": count])
+                })
+        }
+        let lacking = Dictionary(owed.values.joined().map { ($0, 1) }, uniquingKeysWith: +).sorted {
+            $0.key.description < $1.key.description
+        }
+        if !lacking.isEmpty {
+            record["owed"] = .array(
+                lacking.map { id, count in
+                    .object([
+                        "to": .string(id.description), "messages": .integer(Int64(count)),
+                    ])
                 })
         }
         if changes > 0 {
@@ -208,6 +223,11 @@ struct ShowCommand: Program {
         if found.isKnownFromInviterAlone, let inviter = found.inviter {
             group.options.note(
                 "the group is known from \(try groups.name(of: inviter)) alone, who brought in all other members"
+            )
+        }
+        if let who = sentence(of: try lacking.map { try groups.name(of: $0.key) }) {
+            group.options.note(
+                "\(counted(owed.count, "message")) of yours not sent to \(who); to see what sends them: sotto history unsent \(try groups.argument(of: found))"
             )
         }
         for (id, messages) in authors {

@@ -26,7 +26,10 @@ struct AcceptCommand: Program {
         do {
             let (joined, records) = try join(found, groups)
             let count = counted(joined.members.count, "member")
-            group.options.note("joined \(try groups.localName(of: joined)), with \(count)")
+            let invited = joined.invited.count
+            let others =
+                invited == 0 ? "" : "; \(invited) more \(invited == 1 ? "is" : "are") invited"
+            group.options.note("joined \(try groups.localName(of: joined)), with \(count)\(others)")
             try groups.print(records)
         } catch GroupError.refused {
             try askForInvitation(found, groups)

@@ -367,7 +367,7 @@ private struct ImportedRecord {
                 .untrusted, "the message is marked as sent, but not from this identity",
                 hint: "name the identity of the export with -i")
         }
-        let status = record["status"]?.string.flatMap { HistoryEntry.State(status: $0) }
+        let status = record["status"]?.string.flatMap { HistoryEntry.State(backupStatus: $0) }
         let received = try fields["received"].optional?.time()
         return ImportedMessage(
             record: stored, direction: direction, state: direction == .sent ? status ?? .new : .new,

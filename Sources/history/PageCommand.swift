@@ -13,7 +13,7 @@ struct PageCommand: Program {
         abstract: "Print the newest messages, or those before a number.",
         usage: """
             sotto history [WHO] [--limit N] [--before N|TIME | --after N|TIME] [--text | --json] [-q]
-            sotto history [WHO] --changed-since TIME | --pinned | --unread | --expiring | --raw | --follow
+            sotto history [WHO] --changed-since TIME | --pinned | --unread | --expiring | --raw | --follow [--changes]
             sotto history [WHO] --as NAME [--from-start | --from-now] [--follow] [--exec CMD] [--raw]
             """)
 
@@ -57,6 +57,11 @@ struct PageCommand: Program {
 
     @Flag("--follow", help: "Then wait for new messages, and print each once.")
     var follow = false
+
+    @Flag(
+        "--changes",
+        help: "With --follow: also print a record when contacts, groups or other lists changed.")
+    var changes = false
 
     @Option(
         "--as", value: "name",
@@ -114,6 +119,9 @@ struct PageCommand: Program {
             throw UsageError(
                 "--unread cannot be combined with --as, --limit, --follow or --raw")
         }
+        guard !changes || follow && reader == nil && !form.text else {
+            throw UsageError("--changes requires --follow, and no --as or --text")
+        }
         guard !raw || !form.text else { throw UsageError("--raw and --text cannot be combined") }
         guard
             [after != nil, changedSince != nil, pinned, unread, expiring, before != nil]
@@ -152,6 +160,7 @@ struct PageCommand: Program {
         let limit = limit ?? 50
         // Messages that arrive while the page is printed are left to --follow.
         let watch = follow ? store.watch() : nil
+        let lists = changes ? try store.listValues() : nil
         let last = try store.lastNumber()
         let entries =
             if let changedSince {
@@ -180,7 +189,7 @@ struct PageCommand: Program {
         let page = entries.filter { $0.number <= last }
         let changes = try self.changes(among: page, in: conversation, limit: limit, history)
         let count = try print(page, among: changes, showing, store)
-        if let watch { try wait(watch, after: last, conversation, showing, store) }
+        if let watch { try wait(watch, after: last, lists, conversation, output, showing, store) }
         try output.finish()
         guard count > 0 else { throw history.nothing("no message") }
     }
@@ -224,7 +233,9 @@ struct PageCommand: Program {
             ? try history.store.history(
                 conversation: conversation, before: first.place, limit: 1
             ).isEmpty : page.count < limit
-        let start: HistoryPlace = after == nil && isWhole ? .start : first.place
+        var start: HistoryPlace = after == nil && isWhole ? .start : first.place
+        // The page before ended with the last message, and had no changes after it.
+        if let after, case .number = after { start = try history.store.place(after: after) }
         var end = try before.map { try history.store.place(of: $0) } ?? .end
         if after != nil, !isWhole { end = last.place }
         return try ShownChanges(history, conversation, from: start, before: end)
@@ -262,15 +273,22 @@ struct PageCommand: Program {
         return count
     }
 
-    /// Prints new messages until the program is ended, each once. Events are printed only with `--raw`.
+    /// Prints new messages until the program is ended, each once. Events are printed only with `--raw`. If `lists` is given, prints
+    /// which of them changed since they had these values.
     private func wait(
-        _ watch: StateWatch, after number: Int64, _ conversation: Conversation?,
-        _ showing: MessageShowing, _ store: IdentityStore
+        _ watch: StateWatch, after number: Int64, _ lists: [StateList: Int]?,
+        _ conversation: Conversation?, _ output: Output, _ showing: MessageShowing,
+        _ store: IdentityStore
     ) throws -> Never {
-        var last = number
+        var (last, lists) = (number, lists)
         while true {
             let new = try store.history(after: last, limit: 256)
             guard let end = new.last else {
+                if let known = lists {
+                    let values = try store.listValues()
+                    lists = values
+                    try printChanges(StateList.allCases.filter { values[$0] != known[$0] }, output)
+                }
                 try watch.wait()
                 continue
             }
@@ -281,5 +299,13 @@ struct PageCommand: Program {
                         && (raw ? entry.kind != .copy : entry.kind == .content)
                 }, showing, store)
         }
+    }
+
+    private func printChanges(_ lists: [StateList], _ output: Output) throws {
+        guard !lists.isEmpty else { return }
+        try output.writeLine([
+            "v": .integer(1), "type": .string("changes"),
+            "lists": .array(lists.map { .string($0.rawValue) }),
+        ])
     }
 }

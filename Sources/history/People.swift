@@ -129,12 +129,14 @@ extension MessageView {
             marks.append(isSent ? "file no longer at the relay" : "file expired")
         }
         if let answering { marks.append(progress(of: answering)) }
+        guard entry.direction == .sent else { return marks }
         switch entry.state {
         case .delivered where entry.readerCount == nil: marks.append("delivered")
         case .read where entry.readerCount == nil: marks.append("read")
-        case .failed: marks.append("not accepted by the relay")
+        case .failed: marks.append("not sent")
         case .handedOn: marks.append("handed on")
-        case .waiting, .new, .stored, .delivered, .read, .claimed, .deleted, .expired, .damaged:
+        case .sentElsewhere, .waiting, .new, .stored, .delivered, .read, .claimed, .deleted,
+            .expired, .damaged:
             break
         }
         return marks
@@ -142,7 +144,7 @@ extension MessageView {
 
     /// Whether the author forwarded the message, as the author says.
     var isForwarded: Bool {
-        body.flatMap { try? MessageBody($0, isLocal: true) }?.content.forwarded != nil
+        parsedBody?.content.forwarded != nil
     }
 
     /// Returns the number of readers who have an own message to a group, of those who can tell it.

@@ -101,7 +101,8 @@ struct Reader {
             !entry.isImported
         else { return false }
         return showsEvents
-            ? entry.kind != .copy : entry.kind == .content && entry.direction == .received
+            ? entry.kind != .copy
+            : entry.kind == .content && entry.direction == .received && !entry.isSystem
     }
 
     private func print(_ entries: [HistoryEntry]) throws {

@@ -272,7 +272,7 @@ extension OpenHistory {
         let ready = entries.filter { entry in
             switch ways[entry.number] {
             case .queued, .unsent(isRecent: true): false
-            case .unsent(isRecent: false), .handedOn, .partly, nil: true
+            case .unsent(isRecent: false), .handedOn, .partly, .invited, nil: true
             }
         }
         return (ready, entries.count - ready.count)

@@ -43,7 +43,8 @@ final class MessageShowing {
                 try text?.print(
                     view, name: shown, reactions: people.reactions(to: view),
                     forwarded: people.origin(of: view), answering: people.answering(view),
-                    quotation: Quotation(view, history.store), about: target(of: view),
+                    quotation: Quotation(view, history.store),
+                    about: TargetWords.of(view, history.store),
                     group: group(of: view.entry),
                     departure: mark(of: view.entry))
             } else {
@@ -79,12 +80,6 @@ final class MessageShowing {
             }
         }
         if !changes.isEmpty, !output.isFile { try output.flush() }
-    }
-
-    /// Returns the words for the message that a message is about.
-    private func target(of view: MessageView) throws -> String {
-        guard let body = view.body else { return TargetWords.unknown }
-        return try TargetWords.of(body, in: view.entry.conversation, history.store)
     }
 
     /// Returns the record of a message as it stands now.
@@ -188,9 +183,7 @@ final class MessageShowing {
             record["deleted"] = .bool(true)
         }
         addStatus(of: entry, to: &record)
-        if entry.direction == .received, view.body != nil {
-            record["unread"] = try isUnread(entry) ? .bool(true) : nil
-        }
+        if view.body != nil { record["unread"] = try isUnread(entry) ? .bool(true) : nil }
         record["fileExpired"] = view.hasExpiredFile() ? .bool(true) : nil
         record["quotation"] = try Quotation(view, history.store).map { .string($0.name) }
         if view.isEdited, let last = view.versions.last {
@@ -265,8 +258,12 @@ final class MessageShowing {
     private func addStatus(of entry: HistoryEntry, to record: inout JSONObject) {
         entry.addStatus(to: &record)
         guard let departure = departures[entry.number] else { return }
-        if case .partly(let lacking) = departure {
+        switch departure {
+        case .partly(let lacking):
             record["lacking"] = .array(lacking.map { .string($0.description) })
+        case .invited(let people):
+            record["invited"] = .array(people.map { .string($0.description) })
+        case .queued, .unsent, .handedOn: break
         }
         if let status = departure.status { record["status"] = .string(status) }
     }
@@ -274,9 +271,13 @@ final class MessageShowing {
     /// Returns the mark for the way of a message that follows it for people, or `nil`.
     private func mark(of entry: HistoryEntry) throws -> String? {
         guard let departure = departures[entry.number] else { return nil }
-        guard case .partly(let lacking) = departure else { return departure.mark }
-        return "not sent to "
-            + (try people.members(lacking, of: entry.conversation.group))
+        let group = entry.conversation.group
+        return switch departure {
+        case .partly(let lacking): "not sent to " + (try people.members(lacking, of: group))
+        case .invited(let invited):
+            "not sent to \(try people.members(invited, of: group)), invited"
+        case .queued, .unsent, .handedOn: departure.mark
+        }
     }
 
     private func isUnread(_ entry: HistoryEntry) throws -> Bool {
@@ -284,7 +285,7 @@ final class MessageShowing {
             read[entry.conversation] =
                 try history.store.summary(of: entry.conversation)?.readPlace ?? .start
         }
-        return entry.state != .claimed && entry.place > read[entry.conversation] ?? .start
+        return entry.isUnread(after: read[entry.conversation] ?? .start)
     }
 }
 
@@ -306,7 +307,7 @@ extension Departure {
         case .queued: "queued"
         case .unsent: "unsent"
         case .handedOn: "handedOn"
-        case .partly: nil
+        case .partly, .invited: nil
         }
     }
 
@@ -317,7 +318,7 @@ extension Departure {
         case .unsent(isRecent: true): "not sent yet"
         case .unsent(isRecent: false): "not sent"
         case .handedOn: "handed on"
-        case .partly: nil
+        case .partly, .invited: nil
         }
     }
 }
@@ -325,10 +326,11 @@ extension Departure {
 extension HistoryEntry {
     /// Adds what is known of the message.
     fileprivate func addStatus(to record: inout JSONObject) {
+        record["status"] = status.map { .string($0) }
         switch state {
-        case .waiting, .new, .claimed: break
-        case .handedOn, .stored, .delivered, .read, .failed:
-            record["status"] = state.status.map { .string($0) }
+        case .sentElsewhere, .waiting, .new, .handedOn, .stored, .delivered, .read, .failed,
+            .claimed:
+            break
         case .deleted: record["deleted"] = .bool(true)
         case .expired:
             record["deleted"] = .bool(true)

@@ -15,7 +15,7 @@ struct WaitCommand: Program {
         case delivered
         /// A receipt says that the recipient has read it.
         case read
-        /// The recipient has replied to it.
+        /// The recipient has replied to it, or reacted to it.
         case answered
 
         /// The lowest state of a message that has it, or `nil` for an answer.
@@ -33,14 +33,16 @@ struct WaitCommand: Program {
         name: "wait",
         abstract: "Wait until an own message is stored, delivered, read or answered.",
         usage: """
-            sotto history wait ID --status stored|delivered|read [--timeout DURATION]
+            sotto history wait ID [--status stored] [--timeout DURATION]
+            sotto history wait ID --status delivered|read [--members N] [--timeout DURATION]
             sotto history wait ID --status answered [--any] [--timeout DURATION]
             """,
         discussion: """
             Prints the message, or the answer. The mail is received by another program, such as recv --follow | decrypt. \
-            The statuses delivered and read need receipts, which are the other side's choice. An answer is a reply to \
-            the message, or with --any the next message of the conversation. The exit status is 1 at the timeout, and \
-            75 if nothing received mail meanwhile.
+            The statuses delivered and read need receipts, which are the other side's choice. An answer is a reply or a \
+            reaction to the message, or with --any the next message of the conversation. A message to a group is delivered \
+            or read when all its readers say so, or with --members so many; the answer of one member is enough. The exit \
+            status is 1 at the timeout, and 75 if nothing received mail meanwhile.
             """)
 
     @Option(
@@ -49,6 +51,11 @@ struct WaitCommand: Program {
 
     @Flag("--any", help: "The next message of the conversation counts as an answer.")
     var any = false
+
+    @Option(
+        "--members", value: "number",
+        help: "In a group: so many readers are enough. Default: all.")
+    var members: Int?
 
     @Option(
         "--timeout", value: "duration",
@@ -66,6 +73,10 @@ struct WaitCommand: Program {
         guard !any || status == .answered else {
             throw UsageError("--any requires --status answered")
         }
+        guard members == nil || status == .delivered || status == .read else {
+            throw UsageError("--members requires --status delivered or read")
+        }
+        guard members ?? 1 > 0 else { throw UsageError("--members must be at least 1") }
     }
 
     func execute() throws {
@@ -73,6 +84,16 @@ struct WaitCommand: Program {
         let message = try history.message(id)
         guard message.direction == .sent, !message.isGone else {
             throw Failure(.usage, "\(id) is not a message of yours that is here")
+        }
+        if let members {
+            guard let readers = message.readerCount else {
+                throw Failure(
+                    .usage, "--members is for a message to a group with receipts",
+                    hint: "omit --members")
+            }
+            guard members <= readers else {
+                throw Failure(.usage, "the message has only \(counted(readers, "reader"))")
+            }
         }
         let found = try wait(for: message, history)
         let output = try Output(path: "-", content: .text)
@@ -113,13 +134,15 @@ struct WaitCommand: Program {
         guard present.state != .failed else {
             throw Failure(.unavailable, "the relay did not accept the message")
         }
-        let receipts = try history.store.views(of: [present])[0].receipts
-        let states = [present.state] + receipts.map(\.status)
         let known = HistoryEntry.State.stored.rawValue...HistoryEntry.State.read.rawValue
-        let isReached = states.contains {
-            known.contains($0.rawValue) && $0.rawValue >= wanted.rawValue
+        func isReached(_ state: HistoryEntry.State) -> Bool {
+            known.contains(state.rawValue) && state.rawValue >= wanted.rawValue
         }
-        return isReached ? present : nil
+        // The state of a message to a group is the least one of its readers.
+        if isReached(present.state) { return present }
+        guard let enough = message.conversation.group == nil ? 1 : members else { return nil }
+        let receipts = try history.store.views(of: [present])[0].receipts
+        return receipts.count { isReached($0.status) } >= enough ? present : nil
     }
 
     private func answer(
@@ -135,10 +158,13 @@ struct WaitCommand: Program {
 
     private func isAnswer(_ entry: HistoryEntry, to message: HistoryEntry) -> Bool {
         guard entry.conversation == message.conversation, entry.direction == .received,
-            entry.kind == .content, !entry.isImported
+            !entry.isImported, !entry.isSystem, let id = message.id
         else { return false }
+        if entry.kind == .event, case .reaction(let target, let emoji)? = entry.body?.kind {
+            return target.id == id && !emoji.isEmpty
+        }
         let reply = entry.record["body"]?.object?["reply"]?.object?["id"]?.string
-        return any || reply != nil && reply == message.id
+        return entry.kind == .content && (any || reply == id)
     }
 
     /// Returns the failure at the timeout: with status 75 if the mail was not received meanwhile, else 1.
@@ -153,8 +179,7 @@ struct WaitCommand: Program {
                 "no receipt says in \(time) that the message was \(status.rawValue); receipts are the other side's choice"
             case .answered: "no answer came in \(time)"
             }
-        let received = try history.store.preview { try $0.lastReceived() }
-        guard status != .stored, received.map({ $0 < start }) ?? true else {
+        guard try status != .stored && !history.store.hasReceived(since: start) else {
             return history.nothing(text)
         }
         return Failure(

@@ -62,7 +62,7 @@ struct MailReception {
 
         init(of identity: Identity, lockTimeout: Double) throws {
             let directory = try StateDirectory.standard()
-            lock = try FileLock(path: directory.file(identity.device.description + ".recv-lock"))
+            lock = try FileLock(path: directory.receptionLock(of: identity.device))
             guard lock.lock(timeout: lockTimeout) else {
                 throw Failure(
                     .tryAgain, "another recv is running for this identity",
@@ -147,12 +147,20 @@ struct MailReception {
     }
 
     private func noteUnfinished(_ inbox: Inbox) throws {
-        let count = try inbox.store.count(.unfinished)
-        guard count > 0, !receiving.quiet else { return }
+        guard !receiving.quiet else { return }
+        let unopened = try inbox.store.unopenedCount()
+        let count = try inbox.store.count(.unfinished) - unopened
         let option = identity.identityOption
-        Terminal.say(
-            "recv: note: \(count) printed before \(count == 1 ? "was" : "were") not decrypted here; to decrypt: sotto recv --again\(option) | sotto decrypt\(option)"
-        )
+        if count > 0 {
+            Terminal.say(
+                "recv: note: \(count) printed before \(count == 1 ? "was" : "were") not decrypted here; to decrypt: sotto recv --again\(option) | sotto decrypt\(option)"
+            )
+        }
+        if unopened > 0 {
+            Terminal.say(
+                "recv: note: \(unopened) in the inbox cannot be opened here; to delete: sotto recv --forget all\(option)"
+            )
+        }
     }
 
     private func noteDead(_ inbox: Inbox) throws {

@@ -95,7 +95,8 @@ struct RecvTool: CoreProgram {
     @Option(
         "--forget", value: "id",
         help:
-            "Delete this printed envelope, which decrypt cannot open, from the inbox; may be repeated. Needs no relay."
+            "Delete this printed envelope, which decrypt cannot open, from the inbox; may be repeated. The id of a sender deletes all "
+            + "that claim to be from them, and all deletes all that decrypt could not open. Needs no relay."
     )
     var forget: [String] = []
 

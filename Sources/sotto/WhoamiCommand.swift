@@ -42,14 +42,10 @@ struct WhoamiCommand: Program {
         table.add(["file", path])
         table.add(["passphrase", Self.line(state.output)])
         table.add(["relay", relay ?? "none; to set it: sotto keygen set\(option) --relay URL"])
-        if relay != nil {
-            table.add(["card", try published(id, at: record["relay"]?.string, identity)])
-        }
-        let count = Self.line(prekeys)
-        table.add([
-            "prekeys",
-            count == "0" ? "none; to publish them: sotto keygen prekeys\(option) --send" : count,
-        ])
+        let isPublished =
+            try relay == nil ? nil : isPublished(id, at: record["relay"]?.string, identity)
+        if relay != nil { table.add(["card", words(forCard: isPublished)]) }
+        table.add(["prekeys", words(for: Self.line(prekeys), isCardPublished: isPublished)])
         let expiring = try identity.run(.history, ["--expiring", "--json", "-q"]).run().output
         let numbers = records(in: expiring).compactMap { $0["number"]?.integer }
         if let text = warning(ofFiles: numbers, option: option) { table.add(["files", text]) }
@@ -64,17 +60,37 @@ struct WhoamiCommand: Program {
         } ?? "-"
     }
 
-    /// Asks a relay, or the one in the environment, for the own card.
-    private func published(
+    /// Asks a relay, or the one in the environment, for the own card. Returns `nil` if it gives no answer.
+    private func isPublished(
         _ id: String, at relay: String?, _ identity: SharedIdentity
-    ) throws -> String {
+    ) throws -> Bool? {
         var recv = identity.run(
             .recv, ["-q", "--card", id] + (relay.map { ["--relay", $0] } ?? []))
         recv.collectsMessages = true
         return switch ExitStatus(rawValue: try recv.run().status) {
-        case .done: "published"
-        case .no: "not published; to publish it: sotto keygen public\(options.option) --send"
-        default: "unknown: the relay gave no answer"
+        case .done: true
+        case .no: false
+        default: nil
+        }
+    }
+
+    private func words(forCard isPublished: Bool?) -> String {
+        switch isPublished {
+        case true?: "published"
+        case false?: "not published; to publish it: sotto keygen public\(options.option) --send"
+        case nil: "unknown: the relay gave no answer"
+        }
+    }
+
+    /// Returns the words for the number of one-time prekeys in the state. A relay that refuses a person has neither the card nor these.
+    private func words(for count: String, isCardPublished: Bool?) -> String {
+        let option = options.option
+        if count == "0" { return "none; to publish them: sotto keygen prekeys\(option) --send" }
+        return switch isCardPublished {
+        case true?: "\(count) made here and not used"
+        case false?:
+            "\(count) made here, perhaps none at the relay; to publish them: sotto keygen prekeys\(option) --send"
+        case nil: "\(count) made here; unknown whether a relay has them"
         }
     }
 }

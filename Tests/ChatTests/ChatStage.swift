@@ -31,6 +31,8 @@ struct ChatStage {
         "group list": ([], 1), "history read": ([], 0), "history page": ([], 1),
         "send --list": ([], 0),
     ]
+    /// A conversation whose pages, marks and place in the list are answered from it.
+    var history: StoredConversation?
     /// The pipelines that were started and have not ended.
     private(set) var running: [Pipeline] = []
     /// All commands that were started, as lines.
@@ -157,7 +159,8 @@ struct ChatStage {
                 let words = Self.words(pipeline)
                 commands.append(words)
                 let key = answers.keys.filter { words.hasPrefix($0) }.max { $0.count < $1.count }
-                guard let key, let answer = answers[key] else {
+                let stored = history?.answer(pipeline.stages[0])
+                guard let answer = stored ?? key.flatMap({ answers[$0] }) else {
                     running.append(pipeline)
                     continue
                 }
@@ -290,7 +293,7 @@ extension ChatStage {
     ) -> ChatStage {
         var stage = ChatStage(columns: columns, rows: rows)
         if hasPassphrase {
-            stage.answers["keygen unlock --status"] = (["unlocked for 8 hours"], 0)
+            stage.answers["keygen unlock --status"] = (["unlocked until \(time(480))"], 0)
         }
         stage.answers["contact list"] = ([contact(bob, "bob"), contact(carol, "carol")], 0)
         stage.answers["history list"] = ([conversation(bob, "bob", unread: unread)], 0)
@@ -313,5 +316,24 @@ extension String {
     /// Returns the text with all occurrences of another one replaced.
     func replacing(_ text: String, _ replacement: String) -> String {
         replacingOccurrences(of: text, with: replacement)
+    }
+}
+
+extension ChatStage {
+    /// A stage with a stored conversation with bob, which is open: from the list, or named on the command line.
+    static func with(_ history: StoredConversation, named: Bool = false, rows: Int = 12)
+        -> ChatStage
+    {
+        var stage = ChatStage(rows: rows, who: named ? "bob" : nil)
+        stage.answers["contact list"] = ([contact(bob, "bob")], 0)
+        stage.answers["compose text -- bob"] = (
+            [#"{"v":1,"type":"message","to":"\#(bob)","body":{}}"#], 0
+        )
+        stage.history = history
+        stage.start()
+        stage.wait()
+        if !named { stage.press(.enter) }
+        stage.wait()
+        return stage
     }
 }

@@ -89,7 +89,6 @@ struct CommandScreens {
         run("/list")
         run("/open carol")
         run("/unlock")
-        stage.press(.escape)
         run("/lock")
         #expect(stage.commands.isEmpty && stage.state.locking == .always)
         stage.compare("commands-shown")

@@ -16,7 +16,8 @@ struct KeyDecoderTests {
             ("\u{1B}[1;5D", .wordLeft), ("\u{1B}[5~", .pageUp), ("\u{1B}[3~", .delete),
             ("\u{1B}[13;2u", .lineBreak), ("\u{1B}[27;5;13~", .lineBreak),
             ("\u{19}", .control("y")),
-            ("\u{1B}x", .alt("x")), ("\u{1B}[99~", .unknown), ("\u{1B}[", .unknown),
+            ("\u{1B}x", .alt("x")), ("\u{1B}ö", .unknown), ("\u{1B}\u{F0}\u{9F}", .unknown),
+            ("\u{1B}[99~", .unknown), ("\u{1B}[", .unknown),
             ("\0", .unknown),
             ("grüß 👩‍👩‍👧", .text("grüß 👩‍👩‍👧")),
         ] as [(String, Key)])

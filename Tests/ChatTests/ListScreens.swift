@@ -41,6 +41,22 @@ struct ListScreens {
         return stage
     }
 
+    @Test func anEventIsTheLastLineInWords() {
+        var stage = ChatStage(columns: 80, rows: 12)
+        let message = #""body":{"type":"text","text":"see you at 8"}"#
+        let event = #""body":{"type":"system","event":"verified"}"#
+        stage.answers["history list"] = (
+            [
+                ChatStage.conversation(ChatStage.bob, "bob", "see you at 8")
+                    .replacing(message, event).replacing("received", "sent")
+            ], 0
+        )
+        stage.start()
+        stage.wait()
+        #expect(stage.screen.contains("[the key was verified]"), "\(stage.screen)")
+        #expect(!stage.screen.contains("me:"), "\(stage.screen)")
+    }
+
     @Test func conversationsRequestsAndContacts() {
         var stage = stage()
         stage.show("80 columns")

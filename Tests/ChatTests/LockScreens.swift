@@ -73,6 +73,7 @@ struct LockScreens {
         stage.give(.unlocked(status: 0, message: ""))
         #expect(!stage.state.takesPassphrase)
         var open = ChatStage.withBob([ChatStage.message(1, "hi")], hasPassphrase: true)
+        lock(&open)
         open.enter("/unlock")
         open.give(.key(.escape), .typed(typed("hello")))
         #expect(open.screen.contains("> hello"))
@@ -90,11 +91,7 @@ struct LockScreens {
     @Test func aLaterLockTakesNothingThatIsTyped() {
         var stage = ChatStage.withBob(rows: 8, [ChatStage.message(1, "hi")])
         stage.type("a draft")
-        stage.say(
-            "recv",
-            "recv: error: the identity /home/a/identity is locked, and no terminal is available for its passphrase"
-        )
-        stage.end("recv", 78, 141)
+        lock(&stage)
         stage.type(" goes on")
         stage.show("locked meanwhile")
         stage.press(.enter)
@@ -106,6 +103,79 @@ struct LockScreens {
         stage.give(.unlocked(status: 0, message: ""))
         stage.show("back")
         stage.compare("locked-later")
+    }
+
+    private static let refusal =
+        "error: the identity /home/a/identity is locked, and no terminal is available for its passphrase"
+
+    /// Another program has locked the identity, and recv finds it.
+    private func lock(_ stage: inout ChatStage) {
+        stage.say("recv", "recv: \(Self.refusal)")
+        stage.end("recv", 78, 141)
+    }
+
+    /// The action that finds the identity locked asks for the passphrase, and keeps what was typed.
+    @Test func aLockIsFoundByTheNextAction() {
+        for (line, command) in [
+            ("a text", "compose text"), ("/timer 7d", "compose timer"),
+            ("/search a text", "history search"), ("/verify", "contact show"),
+            ("/rename robert", "history rename"), ("/open carol", "compose text -- carol"),
+            ("/file a.jpg", "compose file"),
+        ] {
+            var stage = ChatStage.withBob(columns: 80, rows: 10, [ChatStage.message(1, "hi")])
+            stage.enter(line)
+            let tool = command.prefix { $0 != " " }
+            stage.say(command, "\(tool): \(Self.refusal)")
+            if command.hasPrefix("compose"), !command.hasSuffix("carol") {
+                stage.end(command, 78, 1)
+            } else {
+                stage.end(command, 78)
+            }
+            #expect(stage.screen.contains("The identity is locked."), "\(line): \(stage.screen)")
+            stage.enter("right")
+            stage.give(.unlocked(status: 0, message: ""))
+            #expect(stage.screen.contains("> \(line)"), "\(line): \(stage.screen)")
+            #expect(!stage.screen.contains("no terminal"), "\(line): \(stage.screen)")
+        }
+    }
+
+    /// What is typed meanwhile is no passphrase, so nothing is asked before Enter.
+    @Test func aLockThatIsFoundLateTakesNothing() {
+        var stage = ChatStage.withBob(columns: 80, rows: 10, [ChatStage.message(1, "hi")])
+        stage.enter("first")
+        stage.type("second")
+        stage.say("compose text", "compose: \(Self.refusal)")
+        stage.end("compose text", 78, 1)
+        #expect(stage.state.lock == nil && stage.screen.contains("  locked"), "\(stage.screen)")
+        stage.press(.enter)
+        #expect(stage.state.lock != nil)
+        stage.press(.escape)
+        #expect(stage.screen.contains("> second"), "\(stage.screen)")
+        // A command that needs the identity asks too.
+        stage.press(.control("u"))
+        stage.enter("/search x")
+        #expect(stage.state.lock != nil)
+        stage.press(.escape)
+        #expect(stage.screen.contains("> /search x"), "\(stage.screen)")
+    }
+
+    @Test func unlockTellsUntilWhen() {
+        var stage = ChatStage.withBob(columns: 80, rows: 6, [], hasPassphrase: true)
+        stage.enter("/unlock")
+        #expect(stage.state.lock == nil)
+        #expect(stage.screen.contains("the identity is unlocked until 26 Nov 17:30"))
+        stage.give(.otherWindowLocks)
+        stage.enter("/unlock")
+        let words = "unlocked until the end of the chat, at most until 26 Nov 17:30"
+        #expect(stage.screen.contains(words), "\(stage.screen)")
+        stage.answers["keygen unlock --status"] = (["no passphrase"], 0)
+        stage.enter("/unlock")
+        #expect(stage.screen.contains("the identity has no passphrase"), "\(stage.screen)")
+        stage.answers["keygen unlock --status"] = (["locked"], 1)
+        stage.enter("/unlock")
+        #expect(stage.state.lock != nil && stage.state.editor.isEmpty)
+        stage.press(.escape)
+        #expect(stage.screen.contains("  locked"), "\(stage.screen)")
     }
 
     /// In a container the kernel can refuse keys. Then each tool that uses the identity gets the passphrase.

@@ -262,7 +262,10 @@ struct LossTests {
         stage.enter("/file a.jpg with a text")
         stage.press(.control("c"), .control("c"))
         #expect(stage.isEnded(130))
-        #expect(stage.state.unsentLines == ["sotto chat: the file a.jpg may not be sent"])
+        #expect(
+            stage.state.unsentLines == [
+                "sotto chat: may not be sent to bob:", "/file a.jpg with a text",
+            ])
     }
 
     /// Without a screen, the words for an error have the beginning of a line, and the whole of a longer one comes at the end.
@@ -304,7 +307,7 @@ struct LossTests {
         stage.enter("/file a.jpg")
         stage.press(.control("d"))
         stage.say("compose file", "compose: error: a.jpg: no such file or directory")
-        stage.end("compose file", 66, 0, 0)
+        stage.end("compose file", 66, 0)
         #expect(stage.isEnded(66) && !stage.isEnded(0))
         #expect(
             warnings(stage) == [
@@ -316,8 +319,8 @@ struct LossTests {
     @Test func onlyAFailureAtTheEndGivesTheStatus() {
         var stage = stage()
         stage.enter("/file a.jpg")
-        stage.end("compose file", 66, 0, 0)
-        stage.press(.control("d"))
+        stage.end("compose file", 66, 0)
+        stage.press(.control("u"), .control("d"))
         #expect(stage.isEnded(0))
     }
 
@@ -325,7 +328,7 @@ struct LossTests {
         var stage = stage()
         stage.enter("/file a.jpg")
         stage.give(.interrupted(15))
-        stage.end("compose file", 66, 0, 0)
+        stage.end("compose file", 66, 0)
         #expect(stage.isEnded(143) && !stage.isEnded(66))
     }
 
@@ -544,9 +547,12 @@ struct ChordTests {
         stage.enter("/accept")
         #expect(stage.commands == [])
         #expect(stage.screen.contains("? show your messages in the group climbing to caro"))
+        stage.press(.control("u"))
         stage.enter("/leave")
-        stage.enter("/accept")
-        stage.enter("/accept yes")
+        for line in ["/accept", "/accept yes"] {
+            stage.enter(line)
+            stage.press(.control("u"))
+        }
         #expect(stage.commands == [])
         stage.press(.control("y"))
         #expect(stage.commands == ["group leave --yes \(ChatStage.group) | encrypt -q"])
@@ -618,19 +624,83 @@ struct SeenTests {
     @Test func unreadMessagesBeforeAnOwnOneAreFound() {
         var stage = ChatStage(rows: 9, who: "bob")
         stage.answers["contact list"] = ([ChatStage.contact(bob, "bob")], 0)
-        stage.answers["history list"] = ([ChatStage.conversation(bob, "bob", unread: 99)], 0)
+        stage.answers["history list"] = (
+            [
+                ChatStage.conversation(bob, "bob", unread: 99)
+                    .replacing(#""read":0"#, #""read":100"#)
+            ], 0
+        )
         stage.answers["compose text -- bob"] = (
             [#"{"v":1,"type":"message","to":"\#(bob)","body":{}}"#], 0
         )
         let own = ChatStage.message(141, from: ChatStage.alice, "own", minutes: 141 - 2_000)
         stage.answers["history page"] = ([own] + page(142...200, unreadFrom: 1), 0)
-        stage.answers["history page --before 141 "] = (page(21...140, unreadFrom: 101), 0)
+        stage.answers["history page --after 100 "] = (page(101...140, unreadFrom: 101) + [own], 0)
+        stage.answers["history page --before 101 "] = (page(21...100, unreadFrom: 101), 0)
         stage.start()
         stage.wait()
         stage.wait()
         #expect(stage.screen.contains("── 99 unread ──"))
         #expect(stage.screen.contains("message 101"))
         #expect(marks(stage) == ["history read -q --json --upto 105 -- \(bob) | encrypt -q"])
+    }
+
+    /// A marking that runs does not end what is asked for meanwhile, and the end waits for all of it.
+    @Test func whatIsMarkedBeforeTheEndIsMarked() {
+        for leaves in [false, true] {
+            let page = (1...30).map {
+                ChatStage.message($0, "message \($0)", $0 > 10 ? #""unread":true"# : "")
+            }
+            var stage = ChatStage.withBob(rows: 9)
+            stage.press(.escape)
+            stage.answers["history page"] = (page, 0)
+            stage.answers["history list"] = ([ChatStage.conversation(bob, "bob", unread: 20)], 0)
+            stage.answers["history read"] = nil
+            stage.wait()
+            stage.press(.enter)
+            #expect(marks(stage).count == 1)
+            if leaves {
+                // The next messages are seen, and the conversation is left at once.
+                stage.press(.pageDown, .escape, .escape, .text("q"))
+            } else {
+                stage.enter("/read")
+                stage.enter("/quit")
+            }
+            stage.end("history read", 0, 0)
+            #expect(!stage.isEnded(0))
+            let last = leaves ? 19 : 30
+            #expect(
+                marks(stage).last == "history read -q --json --upto \(last) -- \(bob) | encrypt -q")
+            stage.end("history read", 0, 0)
+            #expect(stage.isEnded(0), "\(leaves)")
+        }
+    }
+
+    /// The end has a bound, and Ctrl-C is the way out before it.
+    @Test func theEndDoesNotWaitForEver() {
+        for key in [Key.control("c"), .left] {
+            var stage = ChatStage.withBob(rows: 9, [ChatStage.message(1, "hi")])
+            stage.answers["history read"] = nil
+            stage.enter("/read")
+            stage.enter("/quit")
+            stage.press(key)
+            #expect(stage.isEnded(130) == (key == .control("c")))
+            for _ in 0..<61 where !stage.isEnded(130) { stage.wait() }
+            #expect(stage.isEnded(130) || stage.isEnded(75))
+        }
+    }
+
+    /// A marking that fails is told, and is not tried again and again.
+    @Test func aMarkingThatFailsIsTold() {
+        var stage = ChatStage.withBob(rows: 9, [ChatStage.message(1, "hi")])
+        stage.answers["history read"] = nil
+        stage.forgetCommands()
+        stage.enter("/read")
+        stage.say("history read", "history: error: the state is used by another process")
+        stage.end("history read", 75, 0)
+        for _ in 0..<3 { stage.wait() }
+        #expect(stage.screen.contains("not marked as read: the state is used"), "\(stage.screen)")
+        #expect(marks(stage).count == 1)
     }
 
     /// A typed text that waits takes rows of the screen.

@@ -17,6 +17,16 @@ struct RowTests {
             ["list": ["typing filters", "the arrow keys choose", "a number opens"]]
         ),
         ("list: mail of all conversations", ["list-news": ["a message of the group has come"]]),
+        (
+            "list and header: what another terminal changes",
+            [
+                "elsewhere-changes": [
+                    "bob is verified, and carol is removed", "another key of bob", "in the list",
+                    "the key is accepted, with another name, and carol is added", "a group",
+                    "no contact, no group, and a request", "a conversation with a former contact",
+                ]
+            ]
+        ),
         ("list: who is online", ["online": ["bob is online", "a minute without a signal"]]),
         (
             "header: verified, forward secrecy, presence, typing, relay",
@@ -49,6 +59,7 @@ struct RowTests {
             [
                 "unread": ["the first unread messages", "they are marked", "nothing is marked"],
                 "unread-many": ["the first unread message is at the top"],
+                "unread-thousands": ["opened again", "marked by a command"],
             ]
         ),
         (
@@ -128,6 +139,13 @@ struct RowTests {
             ["locked-later": ["locked meanwhile", "the text is kept", "back"]]
         ),
         ("locked: without a keyring", ["no-keyring": ["a wrong one", "the list", "the commands"]]),
+        (
+            "a changed key: the commands, and its messages wait",
+            [
+                "key-change": ["the key changed", "accepted"],
+                "new-key-requests": ["accepted, and its message waits"],
+            ]
+        ),
         ("another recv receives", ["elsewhere": ["one line, and the messages"]]),
         (
             "troubles: relay, disk, a message that cannot be opened",

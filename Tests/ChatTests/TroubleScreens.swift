@@ -163,6 +163,52 @@ struct TroubleScreens {
         stage.compare("clock")
     }
 
+    /// What other programs change in the lists is shown at once.
+    @Test func whatAnotherTerminalChangesIsShown() {
+        var stage = ChatStage.withBob(columns: 70, rows: 7, [ChatStage.message(1, "hi")])
+        let (bob, carol) = (ChatStage.bob, ChatStage.carol)
+        func changes(_ list: String) -> String {
+            #"{"v":1,"type":"changes","lists":["\#(list)"]}"#
+        }
+        let verified = ChatStage.contact(bob, "bob").replacing("trusted", "verified")
+        stage.answers["contact list"] = ([verified], 0)
+        stage.wait()
+        stage.store(changes("contacts"))
+        stage.show("bob is verified, and carol is removed")
+        stage.answers["contact list"] = (
+            [verified.replacing(#""uses""#, #""changed":{},"uses""#)], 0
+        )
+        stage.wait()
+        stage.store(changes("contacts"))
+        stage.show("another key of bob")
+        stage.press(.escape)
+        stage.show("in the list")
+        stage.answers["contact list"] = (
+            [ChatStage.contact(bob, "robert"), ChatStage.contact(carol, "caroline")], 0
+        )
+        stage.answers["history list"] = ([ChatStage.conversation(bob, "robert")], 0)
+        stage.wait()
+        stage.store(changes("contacts"))
+        stage.show("the key is accepted, with another name, and carol is added")
+        stage.answers["group list"] = ([ChatStage.groupRecord("climbing")], 0)
+        stage.answers["group sync"] = ([], 1)
+        stage.wait()
+        stage.store(changes("groups"))
+        stage.show("a group")
+        stage.answers["group list"] = ([], 1)
+        stage.answers["contact list"] = ([], 1)
+        stage.answers["contact requests"] = (
+            [#"{"v":1,"type":"requests","from":"\#(carol)","count":2,"claimedName":"carol"}"#], 0
+        )
+        stage.wait()
+        for list in ["groups", "contacts", "requests"] { stage.store(changes(list)) }
+        stage.show("no contact, no group, and a request")
+        stage.press(.enter)
+        stage.press(.up, .down, .enter)
+        stage.show("a conversation with a former contact")
+        stage.compare("elsewhere-changes")
+    }
+
     @Test func theLockedIdentityIsToldInTheSameWords() {
         var stage = ChatStage.withBob(rows: 6, [])
         stage.enter("x")

@@ -171,6 +171,24 @@ import Testing
         #expect(try store.kept(.unfinished, after: 0, limit: 9).map(\.envelope) == [bytes])
     }
 
+    /// The copy of a message for a device is known as long as the id of its envelope can be repeated.
+    @Test func arrivedCopiesEndWithTheIDsOfTheInbox() throws {
+        let store = try store()
+        try store.transaction { transaction in
+            for number in 1...2 as ClosedRange<Int64> {
+                try transaction.noteArrival(ofCopy: Envelope.newID(), [1], of: number)
+            }
+        }
+        func update(_ query: String) throws -> [Int64] {
+            try store.transaction { transaction in
+                try transaction.connection.rows(query) { $0.integer(0) }
+            }
+        }
+        _ = try update("UPDATE arrived_copy SET day = day - 61 WHERE message = 1")
+        try store.forgetOld()
+        #expect(try update("SELECT message FROM arrived_copy") == [2])
+    }
+
     /// With a command, only its end counts: its decrypt does not delete the envelope.
     @Test func mailIsFinishedOnlyWithItsCommand() throws {
         let store = try store()

@@ -60,6 +60,19 @@ struct DecryptedTextTests {
         #expect(errors.count == 1, "\(run.stderr)")
     }
 
+    /// The error of a stage comes to the next one as a record. It is printed once, and both have its status.
+    @Test func anErrorIsPrintedByOneStage() throws {
+        let pipeline = try Pipeline([
+            two.alice.command("encrypt", ["--to", bob.card, "--jsonl"]), bob.command("decrypt", []),
+        ])
+        try pipeline.feed(.whole(lines(["{}"])))
+        let runs = try pipeline.finish()
+        #expect(runs[0].stderr.contains("encrypt: error: line 1: "), "\(runs[0].stderr)")
+        #expect(!runs[1].stderr.contains("error:"), "\(runs[1].stderr)")
+        #expect(runs.map(\.status) == [65, 65])
+        #expect(runs[1].text.contains(#""type":"error""#))
+    }
+
     @Test func manyFailuresAreSummarized() throws {
         let run = try bob.read(Array(repeating: "{}", count: 500), "--text")
         #expect(run.status == 65 && run.stderr.contains(" more\n"))

@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
-# call.py offer|answer WHO [TURN]: a call with a data channel and a tone. Reads records of decrypt, writes records for
-# encrypt. WHO is a contact, TURN a file of recv --turn. The caller hangs up when it has heard the tone and its greeting
-# came back. Needs aiortc (PyPI). Exit status: 0 the call took place; 1 the other side did not take it, or an error.
-import aiortc, array, asyncio, json, subprocess, sys, time
+# call.py offer|answer WHO [TURN] [--timeout SECONDS]: a call with a data channel and a tone. Reads records of decrypt,
+# writes records for encrypt. WHO is a contact, TURN a file of recv --turn. The caller hangs up when it has heard the tone
+# and its greeting came back. A call that does not begin within 60 s, for which an offer rings, or SECONDS, ends. Needs
+# aiortc (PyPI). Exit status: 0 the call took place; 1 the other side did not take it, or an error.
+import aiortc, argparse, array, asyncio, json, subprocess, sys, time
 
-role, who, *files = sys.argv[1:]
+parser = argparse.ArgumentParser()
+for name, form in (("role", {"choices": ["offer", "answer"]}), ("who", {}), ("turn", {"nargs": "*"})):
+    parser.add_argument(name, **form)
+parser.add_argument("--timeout", type=float, default=60)
+options = parser.parse_args()
+role, who, files = options.role, options.who, options.turn
 servers = [aiortc.RTCIceServer(t["uris"], t["username"], t["password"]) for t in map(json.load, map(open, files))]
 class Tone(aiortc.mediastreams.AudioStreamTrack):
     async def recv(self):
@@ -17,12 +23,13 @@ def compose(*words, sdp=""):
     print(record, end="", flush=True)
     return json.loads(record)["body"]["call"]
 
-async def signals(connection, call):  # until the call ends
+async def signals(connection, call):  # until the call ends; returns the reason
     lines = asyncio.StreamReader(limit=1 << 20)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     while line := await lines.readline():
         signal = (record := json.loads(line)).get("body", {})
-        if signal.get("type") != "call" or who not in (record.get("name"), record.get("from")): continue
+        names = [str(record.get(member)).casefold() for member in ("name", "from")]
+        if signal.get("type") != "call" or who.casefold() not in names: continue
         if role == "answer" and record.get("ringing") and not call:
             call = signal["call"]
             await connection.setRemoteDescription(aiortc.RTCSessionDescription(signal["sdp"], "offer"))
@@ -30,7 +37,9 @@ async def signals(connection, call):  # until the call ends
             compose("answer", "--id", call, sdp=connection.localDescription.sdp)
         elif signal["call"] == call and signal["kind"] == "answer":
             await connection.setRemoteDescription(aiortc.RTCSessionDescription(signal["sdp"], "answer"))
-        elif signal["call"] == call and signal["kind"] in ("hangup", "busy"): return
+        elif signal["call"] == call and signal["kind"] in ("hangup", "busy"):
+            return f"{who} is busy" if signal["kind"] == "busy" else f"{who} ended the call"
+    return "the input ended before the call"
 
 async def main():
     connection = aiortc.RTCPeerConnection(aiortc.RTCConfiguration(iceServers=servers))
@@ -44,17 +53,23 @@ async def main():
     def use(channel): channel.on("message", lambda text: greet(channel, text))
     connection.addTrack(Tone())
     for event, handler in (("track", listen), ("datachannel", use)): connection.on(event, handler)
-    if role == "answer": await signals(connection, None)
-    else:
+    async def hear():
+        await heard.wait() and await greeted.wait()
+    call, talk = None, asyncio.create_task(hear() if role == "offer" else greeted.wait())
+    if role == "offer":
         use(channel := connection.createDataChannel("chat"))
         channel.on("open", lambda: channel.send("hello"))
         await connection.setLocalDescription(await connection.createOffer())
         call = compose("offer", sdp=connection.localDescription.sdp)
-        end, talk = asyncio.create_task(signals(connection, call)), asyncio.gather(heard.wait(), greeted.wait())
-        await asyncio.wait([end, talk], return_when=asyncio.FIRST_COMPLETED)
-        if talk.done():
-            print(json.dumps({"connected": round(time.monotonic() - began, 3)}), file=sys.stderr)
-            compose("hangup", "--id", call)
+    end = asyncio.create_task(signals(connection, call))
+    await asyncio.wait([end, talk], timeout=options.timeout, return_when=asyncio.FIRST_COMPLETED)
+    if not call and greeted.is_set(): await end
+    if call and talk.done():
+        print(json.dumps({"connected": round(time.monotonic() - began, 3)}), file=sys.stderr)
+    if call and not end.done(): compose("hangup", "--id", call)
+    reason = end.result() if end.done() else f"{who} did not answer" if call else f"no call of {who} came"
+    for task in (end, talk): task.cancel()
     await connection.close()
-    return 0 if greeted.is_set() else 1
-sys.exit(asyncio.run(main()))
+    return None if greeted.is_set() else f"call.py: {reason}"
+try: sys.exit(asyncio.run(main()))
+except (OSError, ValueError, KeyError, subprocess.CalledProcessError) as error: sys.exit(f"call.py: {error}")

@@ -18,7 +18,7 @@ public struct Message: Sendable, Hashable {
         "direction", "received", "status", "unread", "deleted", "damaged", "expired", "expires",
         "edited", "versions", "reactions", "pinned", "dropped", "receipts", "imported",
         "digest", "quotation", "group", "role", "place", "card", "fileExpired",
-        "ringing", "device", "original", "list", "lacking",
+        "ringing", "device", "original", "list", "lacking", "invited",
     ]
 
     /// The id of the message: that of its envelope, or of the envelope for the first device if this is a copy for another one.

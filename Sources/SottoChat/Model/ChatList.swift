@@ -29,7 +29,8 @@ struct ChatList: Sendable {
         var name: String {
             switch self {
             case .invitation(let group): group.name
-            case .request(let request): request.claimedName ?? String(request.id.prefix(16))
+            case .request(let request):
+                request.contactName ?? request.claimedName ?? String(request.id.prefix(16))
             case .conversation(let conversation): conversation.name
             case .silent(_, let name): name
             }
@@ -50,6 +51,8 @@ struct ChatList: Sendable {
     var groups: [ChatGroup] = []
     /// Whether the conversations were read once.
     var isLoaded = false
+    /// Whether the contacts were read once.
+    var areContactsLoaded = false
     /// The chosen item. The first one is fixed as soon as the screen shows it.
     var choice = Choice.first
     /// The items that the screen shows, in their order.
@@ -65,13 +68,20 @@ struct ChatList: Sendable {
         conversations.first { $0.key == key }
     }
 
+    /// The requests that wait for an answer: of senders who are no contacts, and of contacts with a new key.
+    var waiting: [ChatRequest] {
+        requests.filter { request in
+            guard request.count > 0 else { return false }
+            return contact(request.id).map { request.contactName != nil && !$0.isBlocked } ?? true
+        }
+    }
+
     /// The items whose names contain a text.
     func items(_ filter: String) -> [Item] {
         let invitations = groups.filter { $0.standing == "invited" }
         // Items that wait for an answer come first. A group that ended for the user is in no list; /open shows it.
         let others = Set(groups.filter { !$0.isShown }.map(\.id))
         var items = invitations.map(Item.invitation)
-        let waiting = requests.filter { contact($0.id) == nil && $0.count > 0 }
         items += waiting.map(Item.request)
         let shown = conversations.filter {
             if case .group(let id) = $0.key { return !others.contains(id) }

@@ -102,8 +102,12 @@ struct Conversation: Sendable {
     var isLoaded = false
     /// Whether newer messages than the last entry are not loaded.
     private(set) var isDetached = false
-    /// Whether earlier pages are read until the first unread message is loaded.
+    /// Whether a message was stored before the first page was read, which can be missing in it.
+    var missesNews = false
+    /// Whether the first unread message is to be shown, once it is known.
     var seeksUnread = true
+    /// Whether the line of unread messages is not placed yet.
+    var needsUnreadLine = true
     /// `nil` if the end is shown.
     var anchor: Anchor?
     var selection: EntryID?
@@ -112,10 +116,14 @@ struct Conversation: Sendable {
     var found: EntryID?
     /// The first message that was unread when the conversation was opened, and the number of unread ones then.
     var unreadLine: (number: Int64, count: Int)?
-    /// The unread messages that were on the screen.
-    var seen: Set<Int64> = []
+    /// The view that begins with this line, until it is moved.
+    var unreadAnchor: Anchor?
+    /// The parts of the history that were on the screen.
+    var seen = SeenParts()
     /// Whether messages were seen that are not marked yet, and can be marked.
-    private(set) var hasUnmarked = false
+    var hasUnmarked = false
+    /// Whether all unread messages before the first one were seen, or none is there.
+    var startsAtUnread = false
 
     init(_ key: ConversationKey, name: String) { (self.key, self.name) = (key, name) }
 
@@ -139,12 +147,15 @@ struct Conversation: Sendable {
         return Origin(anchor: anchor, message: shown.last { $0.message != nil }?.message)
     }
 
-    /// Whether a message is before the first one that is loaded, so that others between them may not be loaded.
-    func isBeforeLoaded(_ message: ChatMessage) -> Bool {
-        guard !isComplete, let first = entries.first(where: { $0.message != nil }) else {
+    /// Whether the order of an entry is in the loaded part, or directly beside it.
+    private func covers(_ order: (Int64, Int64, Int)) -> Bool {
+        if !isComplete, let first = entries.first(where: { $0.message != nil }),
+            order < first.order
+        {
             return false
         }
-        return (message.place.seconds, message.number, 0) < first.order
+        guard isDetached, let last = entries.last else { return true }
+        return order < last.order
     }
 
     func index(of id: EntryID) -> Int? {
@@ -205,16 +216,16 @@ struct Conversation: Sendable {
         insert(Entry(content: .pending(text), order: (text.time.seconds, .max, text.number)))
     }
 
-    /// Adds a change of the group, or replaces the words of the same one.
-    mutating func add(_ change: GroupChangeLine) {
+    /// Adds a change of the group, or replaces the words of the same one, as ``add(_:extends:)`` does.
+    mutating func add(_ change: GroupChangeLine, extends: Bool = false) {
         if let index = index(of: .change(change.id)) {
             entries[index].content = .change(change)
             return
         }
         let entry = Entry(content: .change(change), order: (change.time.seconds, change.number, 0))
-        if isDetached, let last = entries.last, entry.order > last.order { return }
+        guard extends || covers(entry.order) else { return }
         insert(entry)
-        trim()
+        if !extends { trim() }
     }
 
     /// Removes a typed text.
@@ -227,11 +238,17 @@ struct Conversation: Sendable {
         entries.remove(at: index)
     }
 
+    /// The number of loaded messages.
+    var messageCount: Int { numbers.count }
+
     /// Whether the message with a number is loaded.
     func has(_ number: Int64) -> Bool { numbers.contains(number) }
 
     /// Adds a message, or replaces the one of its number.
-    mutating func add(_ message: ChatMessage) {
+    ///
+    /// `extends` tells that it is part of a page beside the loaded part; ``trim()`` follows after the page. Any other message is left
+    /// out if messages between it and the loaded part can be missing.
+    mutating func add(_ message: ChatMessage, extends: Bool = false) {
         if let index = index(of: .message(message.number)), let old = entries[index].message {
             var message = message
             // A record from before the marking must not take it back.
@@ -243,18 +260,14 @@ struct Conversation: Sendable {
             }
             if old.place == message.place { return replace(at: index, with: message) }
             remove(at: index)
-            return insert(message)
+            return add(message, extends: extends)
         }
-        if isDetached, let last = entries.last,
-            (message.place.seconds, message.number, 0) > last.order
-        {
-            return
-        }
+        guard extends || covers(Self.order(message)) else { return }
         insert(message)
-        trim()
+        if !extends { trim() }
     }
 
-    private mutating func replace(at index: Int, with message: ChatMessage) {
+    mutating func replace(at index: Int, with message: ChatMessage) {
         count(entries[index], -1)
         entries[index].content = .message(message)
         count(entries[index], 1)
@@ -274,8 +287,12 @@ struct Conversation: Sendable {
         if sign > 0 { numbers.insert(message.number) } else { numbers.remove(message.number) }
     }
 
+    private static func order(_ message: ChatMessage) -> (Int64, Int64, Int) {
+        (message.order.time, message.order.number, 0)
+    }
+
     private mutating func insert(_ message: ChatMessage) {
-        insert(Entry(content: .message(message), order: (message.place.seconds, message.number, 0)))
+        insert(Entry(content: .message(message), order: Self.order(message)))
     }
 
     private mutating func insert(_ entry: Entry) {
@@ -300,25 +317,51 @@ struct Conversation: Sendable {
         trim()
     }
 
+    /// The entries on each side of the view that are always kept.
+    private static let margin = 60
+
     /// Drops what is far from the view, if too much is kept: a part at once, so that most messages cost nothing.
-    private mutating func trim() {
-        guard entries.count > Self.entryLimit || weight > Self.weightLimit else { return }
-        let isAtStart = anchor.flatMap { index(of: $0.id) }.map { $0 < entries.count / 2 } ?? false
-        while entries.count > Self.entryLimit * 9 / 10 || weight > Self.weightLimit * 9 / 10,
-            entries.count > 100
-        {
-            let dropped = max(1, entries.count / 20)
-            let range = isAtStart ? entries.count - dropped..<entries.count : 0..<dropped
-            for entry in entries[range] { count(entry, -1) }
-            entries.removeSubrange(range)
+    mutating func trim() {
+        guard isTooLarge(without: 0, percent: 100) else { return }
+        let isNearStart = viewPlace < entries.count / 2
+        for fromStart in [!isNearStart, isNearStart] { drop(fromStart: fromStart) }
+    }
+
+    /// The place of the last entry in the view.
+    private var viewPlace: Int { anchor.flatMap { index(of: $0.id) } ?? entries.count - 1 }
+
+    private func isTooLarge(without count: Int, percent: Int) -> Bool {
+        entries.count - count > Self.entryLimit * percent / 100
+            || weight > Self.weightLimit * percent / 100
+    }
+
+    private mutating func drop(fromStart: Bool) {
+        let room = (fromStart ? viewPlace : entries.count - 1 - viewPlace) - Self.margin
+        let wasKnown = isFirstUnreadKnown
+        var count = 0
+        var areSeen = true
+        while count < room, isTooLarge(without: count, percent: 90) {
+            let entry = entries[fromStart ? count : entries.count - 1 - count]
+            if let message = entry.message, message.isUnread {
+                areSeen = areSeen && seen.part(with: message.order) != nil
+            }
+            self.count(entry, -1)
+            count += 1
         }
-        if isAtStart { isDetached = true } else { isComplete = false }
+        guard count > 0 else { return }
+        if fromStart {
+            entries.removeFirst(count)
+            (isComplete, startsAtUnread) = (false, wasKnown && areSeen)
+        } else {
+            entries.removeLast(count)
+            isDetached = true
+        }
     }
 
     /// Forgets the loaded messages, so that the newest page is read again.
     mutating func reset() {
         (entries, weight, numbers, unread) = ([], 0, [], 0)
-        (isComplete, isLoaded, isDetached) = (false, false, false)
+        (isComplete, isLoaded, isDetached, startsAtUnread) = (false, false, false, false)
         (anchor, selection) = (nil, nil)
     }
 
@@ -360,52 +403,5 @@ struct Conversation: Sendable {
         }
         message.fate = fate
         replace(at: index, with: message)
-    }
-
-    /// Forgets that messages were seen that are not marked, because they cannot be marked now.
-    mutating func forgetUnmarked() { hasUnmarked = false }
-
-    /// Notes that messages were on the screen.
-    mutating func see(_ numbers: [Int64]) {
-        let new = numbers.filter { !seen.contains($0) && message($0)?.isUnread == true }
-        guard !new.isEmpty else { return }
-        seen.formUnion(new)
-        hasUnmarked = true
-    }
-
-    /// The number of the message up to which all unread ones were seen, or `nil`.
-    var lastSeen: Int64? {
-        var last: Int64?
-        for place in unreadPlaces.reversed() {
-            guard let number = entries[place].message?.number, seen.contains(number) else { break }
-            last = number
-        }
-        return last
-    }
-
-    /// Marks the messages up to the place of a message as read here.
-    mutating func mark(upTo number: Int64) {
-        // More can have been seen since this marking began.
-        defer { hasUnmarked = !seen.isEmpty }
-        guard let index = index(of: .message(number)) else { return }
-        for place in unreadPlaces where place <= index {
-            guard var message = entries[place].message else { continue }
-            message.isUnread = false
-            replace(at: place, with: message)
-            seen.remove(message.number)
-        }
-    }
-
-    /// The places of the unread messages, the newest first. Most are at the end, so the search ends with the last of them.
-    private var unreadPlaces: [Int] {
-        var places: [Int] = []
-        var place = entries.count
-        while places.count < unread, place > 0 {
-            place -= 1
-            if case .message(let message) = entries[place].content, message.isUnread {
-                places.append(place)
-            }
-        }
-        return places
     }
 }

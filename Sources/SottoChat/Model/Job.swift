@@ -1,6 +1,8 @@
 /// The purpose of a pipeline.
 enum Job: Sendable, Hashable {
     case lockStatus
+    /// Whether the identity is locked, for /unlock.
+    case unlockStatus
     /// Tries a passphrase.
     case trial
     case resolve(String)
@@ -13,6 +15,8 @@ enum Job: Sendable, Hashable {
     /// Sends envelopes.
     case sender
     case page(ConversationKey, before: Int64?)
+    /// The first unread messages, if they are too many to be loaded with the newest ones.
+    case unread(ConversationKey)
     /// The messages after one, if newer ones are not loaded.
     case later(ConversationKey, after: Int64)
     /// The newest messages again.
@@ -29,8 +33,10 @@ enum Job: Sendable, Hashable {
     case sync
     /// Makes and encrypts records.
     case making(Making)
-    /// Uploads and sends a file.
-    case delivery(String)
+    /// Claims a bundle of a contact's prekeys for the text that needs it, which is made again then.
+    case claim(Making)
+    /// Sends what waits in the outbox and was not given to the sender.
+    case outbox
     /// Changes something here; the text tells its success.
     case change(String)
     /// Fetches the file of a message, then saves it.
@@ -50,7 +56,15 @@ enum Job: Sendable, Hashable {
     /// Whether the program waits for it before it ends.
     var mustFinish: Bool {
         switch self {
-        case .making, .delivery, .change, .marking, .fetch, .save: true
+        case .making, .claim, .change, .marking, .fetch, .save, .copy: true
+        default: false
+        }
+    }
+
+    /// Whether it moves a file, which can take long.
+    var isTransfer: Bool {
+        switch self {
+        case .fetch: true
         default: false
         }
     }
@@ -61,15 +75,32 @@ enum Job: Sendable, Hashable {
     /// Whether it reads content for the screen.
     var isReading: Bool {
         switch self {
-        case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .later,
-            .refresh, .changed, .messages:
+        case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .unread,
+            .later, .refresh, .changed, .messages:
             true
         default: false
         }
     }
 
-    /// Whether it sends a file.
-    var isDelivery: Bool { if case .delivery = self { true } else { false } }
+    /// Whether it marks messages as read.
+    var isMarking: Bool { if case .marking = self { true } else { false } }
+
+    /// Whether a command does nothing else.
+    var isOfCommand: Bool {
+        switch self {
+        case .resolve, .change, .fetch, .overlay, .messages, .facts, .copy: true
+        default: false
+        }
+    }
+
+    /// Whether the user asked for it.
+    var isAction: Bool {
+        switch self {
+        case .making(let making), .claim(let making): !making.isQuiet && making.tool != nil
+        case .page, .later, .save: true
+        default: isOfCommand
+        }
+    }
 
     /// Whether it reads a page of messages, the newest at its end.
     var isPage: Bool {
@@ -82,7 +113,7 @@ enum Job: Sendable, Hashable {
     /// Whether its output is read as it comes.
     var isStream: Bool {
         switch self {
-        case .news, .mail, .again, .sender, .delivery, .making, .sync, .marking: true
+        case .news, .mail, .again, .sender, .outbox, .making, .sync, .marking: true
         default: false
         }
     }
@@ -95,16 +126,29 @@ struct Making: Sendable, Hashable {
     var input: String?
     /// The number of the text that is shown until it is in the history.
     var pending: Int?
+    /// The command that asked for it, if no text waits for it.
+    var command: TypedCommand?
     /// The words after a success.
     var success: String?
     /// The parts to read again after a success.
     var reads: Set<Refresh> = []
     /// Whether a failure is not told.
     var isQuiet = false
+    /// Whether a bundle was claimed for it.
+    var hasClaimed = false
 
     static let encryption = Pipeline.Stage("encrypt", ["-q"])
 
+    /// Whether it sends a file.
+    var isOfFile: Bool { tool?.arguments.first == "file" }
+
     var stages: [Pipeline.Stage] { (tool.map { [$0] } ?? []) + [Self.encryption] }
+}
+
+/// A line with a command, and the conversation in which it was typed.
+struct TypedCommand: Sendable, Hashable {
+    var key: ConversationKey?
+    var line: String
 }
 
 /// A part of the state that can be read again.
@@ -122,6 +166,8 @@ struct Running: Sendable {
     let job: Job
     /// The tools.
     let tools: [String]
+    /// The command that started it.
+    var command: TypedCommand?
     /// Whether a line for the sender was printed.
     var isMade = false
     var lines: [[UInt8]] = []
@@ -146,29 +192,51 @@ struct Running: Sendable {
     /// The status of the tool that failed, or 0.
     var status: Int32 { failed.map { statuses[$0] } ?? 0 }
 
+    /// Whether encrypt needs a bundle of the recipient's prekeys to begin a session.
+    var needsBundle: Bool { errors.contains { $0.contains("no prekey bundle to begin one") } }
+
+    /// Whether the action failed, so that its command can be corrected. Status 1 of a tool that reads is an empty result.
+    var isRefused: Bool { status > (job.isReading ? 1 : 0) && !isMade }
+
+    /// The lines of the tool that failed. A tool before it ends because its reader is gone.
+    private var ownErrors: [String] {
+        let place = failed ?? 0
+        guard tools.indices.contains(place) else { return errors }
+        let others = tools.filter { $0 != tools[place] }
+        return errors.filter { line in !others.contains { line.hasPrefix("\($0): ") } }
+    }
+
     /// The cause of a failure in words.
     var cause: String {
         if isOfLock { return Self.lockCause }
-        // A tool before the one that failed ends because its reader is gone.
+        if let cause = Words.cause(ownErrors) { return cause }
         let place = failed ?? 0
         guard tools.indices.contains(place), statuses.indices.contains(place) else {
-            return Words.cause(errors) ?? "a tool ended"
+            return "a tool ended"
         }
-        let others = tools.filter { $0 != tools[place] }
-        let lines = errors.filter { line in !others.contains { line.hasPrefix("\($0): ") } }
-        return Words.cause(lines) ?? "\(tools[place]) ended with status \(statuses[place])"
+        return "\(tools[place]) ended with status \(statuses[place])"
+    }
+
+    /// The cause of a failure, and the hint of the tool.
+    var advice: String {
+        guard !isOfLock, let hint = Words.hint(ownErrors) else { return cause }
+        return "\(cause); \(hint)"
     }
 
     mutating func add(_ line: [UInt8]) {
         let line = job.isReading ? RecordLine.mended(line) : line
-        guard job.isPage || size + line.count < Self.outputLimit else {
+        // After a line that was dropped none is kept: messages that are read later would have a gap.
+        guard job.isPage || !isCut && size + line.count < Self.outputLimit else {
             isCut = true
             return
         }
         size += line.count + 1
         lines.append(line)
         // A page loses its earliest messages: they are read when the user scrolls there.
-        while size > Self.outputLimit { size -= lines.removeFirst().count + 1 }
+        while size > Self.outputLimit {
+            size -= lines.removeFirst().count + 1
+            isCut = true
+        }
     }
 
     mutating func say(_ line: String) {

@@ -130,6 +130,16 @@ extension Conversation {
         anchor = end
     }
 
+    /// Moves the view so that the line of unread messages is at its top.
+    mutating func showUnreadLine(_ layout: MessageRows, height: Int) {
+        guard let line = unreadLine, let index = index(of: .message(line.number)) else { return }
+        showAtTop(index, layout, height: height)
+        unreadAnchor = anchor
+    }
+
+    /// Whether the view begins with the line of unread messages, and was not moved.
+    var isAtUnreadLine: Bool { anchor != nil && anchor == unreadAnchor }
+
     /// Moves the view as far as needed to show an entry whole, or its beginning.
     mutating func reveal(_ id: EntryID, _ layout: MessageRows, height: Int) {
         guard let target = index(of: id) else { return }

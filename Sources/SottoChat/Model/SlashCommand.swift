@@ -105,6 +105,14 @@ enum SlashCommand: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether it needs the identity. Those with a text of a message need it when they send that.
+    var needsIdentity: Bool {
+        switch self {
+        case .reply, .edit, .file, .questions, .accept, .list, .unlock, .lock, .help, .quit: false
+        default: true
+        }
+    }
+
     /// The commands whose argument is a name.
     var takesName: Bool {
         switch self {
@@ -138,7 +146,7 @@ enum SlashCommand: String, CaseIterable, Sendable {
         let marks = [
             "",
             "Your messages: … waits, ✓ is stored by the relay, ✓✓ is delivered, ✓✓ read is read, [not sent] failed.",
-            "The list: ● online, ✓ verified, # a group, ~ a chat with a phrase, ? waits for your answer; 3 is the number of unread messages.",
+            "The list: ● online, ✓ verified, ! a changed key, # a group, ~ a chat with a phrase, ? waits for your answer; 3 is the number of unread messages.",
             "The header: +2 or 2 unread are messages in other conversations; 3 waiting are messages that the relay has not taken.",
             "A friend: sotto add FILE, or sotto meet. A group: sotto group create NAME WHO --send. Both in another terminal.",
             "A text that was not sent can be selected: e edits it, d removes it, c copies it.",

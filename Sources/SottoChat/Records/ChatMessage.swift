@@ -35,7 +35,7 @@ struct ChatMessage: Sendable, Hashable {
     static let events: Set<String> = [
         "reaction", "edit", "delete", "pin", "unpin", "receipt", "typing", "presence", "profile",
         "call",
-        "history", "group", "devices", "sync", "timer",
+        "history", "group", "devices", "sync",
     ]
 
     /// The fate of an own message.
@@ -81,6 +81,8 @@ struct ChatMessage: Sendable, Hashable {
     /// Whether it is an event of this machine, which is not sent.
     var isLocal = false
     var isUnread = false
+    /// Whether it is a received message, which the history has as unread or as read.
+    var isCounted = false
     var isDeleted = false
     var isEdited = false
     var isPinned = false
@@ -137,6 +139,9 @@ struct ChatMessage: Sendable, Hashable {
         guard readContent(record) else { return nil }
         fate = record["status"]?.string.flatMap(Fate.init)
         isUnread = record.isTrue("unread")
+        isCounted =
+            !isOwn && !isLocal && !isDeleted && !record.isTrue("damaged")
+            && !record.isTrue("imported")
         isEdited = record["edited"] != nil
         isPinned = record["pinned"] != nil
         expires = record.time("expires")
@@ -188,7 +193,13 @@ struct ChatMessage: Sendable, Hashable {
         case "file": readFile(body)
         case "system":
             content = .note(Self.systemWords(body))
-            (name, isLocal) = ("*", true)
+            isLocal = true
+            // A contact did the other ones. A call is of both sides.
+            if isOwn || body["event"]?.string == "call" { name = "*" }
+        case "timer":
+            let time = body["seconds"]?.integer.flatMap { $0 > 0 ? $0 : nil }
+            content = .note(
+                time.map { "messages end after \(Words.time($0))" } ?? "messages are kept")
         case "repair": content = .note(Self.repairWords(body))
         default:
             content = .note(
@@ -236,23 +247,24 @@ struct ChatMessage: Sendable, Hashable {
             + "sotto history repeat \(shellWord(name)) --send"
     }
 
-    private static func systemWords(_ body: JSONObject) -> String {
+    /// The words of an event that a program made on this machine.
+    static func systemWords(_ body: JSONObject) -> String {
         switch body["event"]?.string {
         case "verified": "the key was verified"
         case "key-accepted": "a new key was accepted; compare the safety number: /verify"
         case "unverified": "the key is no longer verified"
         case "keys_updated":
-            "the key signed that another one replaces it; ask on another channel: /verify"
+            "signed that another key replaces this one; ask on another channel: /verify"
         case "keys-doubtful": "the key counts no more; compare the safety number: /verify"
-        case "revoked": "the owner revoked the key"
+        case "revoked": "revoked this key"
         case "call": CallWords.of(body)
         case "device-added":
-            "a new device: “\(body.line("name", limit: 32) ?? "?")”"
+            "uses a new device: “\(body.line("name", limit: 32) ?? "?")”"
         case "device-removed":
             "removed the device “\(body.line("name", limit: 32) ?? "?")”"
-        case "device-fork": "the key signed two different lists of devices; ask on another channel"
+        case "device-fork": "signed two different lists of devices; ask on another channel"
         case "profile":
-            "the contact changed the profile"
+            "changed the profile"
                 + (body.line("name", limit: 32).map { ": “\($0)”" } ?? "") + "; see /info"
         case let event?: Cells.line(event, limit: 60)
         case nil: "an event of this machine"
@@ -296,8 +308,8 @@ struct ChatMessage: Sendable, Hashable {
         readers = Readers(delivered: statuses.count, read: read, copies: Int(clamping: copies))
     }
 
-    /// The position in the conversation.
-    var order: (Int64, Int64) { (place.seconds, number) }
+    /// The order in the conversation.
+    var order: MessageOrder { MessageOrder(time: place.seconds, number: number) }
 
     /// An estimate of the memory that the message takes, in bytes.
     var weight: Int {
@@ -313,6 +325,7 @@ extension ChatMessage {
     /// Removes the content at the end of the lifetime, as the history does.
     mutating func expire() {
         (content, isDeleted, expires) = (.note(Self.expired), true, nil)
+        (isUnread, isCounted) = (false, false)
         (quote, forwarded, reactions, thumbnail) = (nil, nil, [], nil)
     }
 

@@ -7,11 +7,15 @@ struct ChatConversation: Sendable, Hashable {
     var key: ConversationKey
     var name: String
     var unread: Int
+    /// The number of the last message that is marked as read, or 0.
+    var read: Int64
     var isMuted: Bool
     var time: Timestamp?
     /// The last message on one line.
     var last: String
     var lastIsOwn: Bool
+    /// The number of the last message, or `nil`.
+    var lastNumber: Int64?
     var timer: Int64?
 
     init?(_ record: JSONObject) {
@@ -29,11 +33,14 @@ struct ChatConversation: Sendable, Hashable {
             return nil
         }
         unread = record.count("unread")
+        read = max(0, record["read"]?.integer ?? 0)
         isMuted = record.isTrue("muted")
         time = record.time("time")
         timer = record["timer"]?.integer
         let last = record["last"]?.object
-        lastIsOwn = last?["direction"]?.string == "sent"
+        let isEvent = last?["body"]?.object?["type"]?.string == "system"
+        lastIsOwn = last?["direction"]?.string == "sent" && !isEvent
+        lastNumber = last?["number"]?.integer
         self.last = last.map(Self.words) ?? ""
     }
 
@@ -43,8 +50,7 @@ struct ChatConversation: Sendable, Hashable {
         switch body["type"]?.string {
         case "text": return body.line("text", limit: 200) ?? ""
         case "file": return "[file \(body.line("name", limit: 40) ?? "?")]"
-        case "system" where body["event"]?.string == "call": return "[\(CallWords.of(body))]"
-        case "system": return "[\(body.line("event", limit: 40) ?? "event")]"
+        case "system": return "[\(ChatMessage.systemWords(body))]"
         case let type?: return "[\(Cells.line(type, limit: 30))]"
         case nil: return ""
         }
@@ -57,7 +63,10 @@ struct ChatContact: Sendable, Hashable {
     var name: String
     var isVerified: Bool
     var isBlocked: Bool
+    /// Whether another key is offered, about which the user has not decided.
     var hasChangedKey: Bool
+    /// The id of that key, if the record has it.
+    var offeredID: String?
     var sendsTyping: Bool
     var sendsPresence: Bool
     /// Whether the next message has forward secrecy.
@@ -71,9 +80,21 @@ struct ChatContact: Sendable, Hashable {
         isVerified = record["trust"]?.string == "verified"
         isBlocked = record.isTrue("blocked")
         hasChangedKey = record["changed"] != nil
+        offeredID = record["changed"]?.object?.line("id")
         sendsTyping = record.isTrue("typing")
         sendsPresence = record.isTrue("presence")
         hasForwardSecrecy = record["uses"]?.string == "ratchet"
+    }
+
+    /// The words for an offered key, or `nil` if none is offered.
+    var keyChange: String? {
+        guard hasChangedKey else { return nil }
+        let who = shellWord(name)
+        // With the beginning of the id, the command accepts no other key.
+        let offered = offeredID.map { $0 == id ? "" : " \($0.prefix(16))" } ?? ""
+        return
+            "\(name)'s key changed, and nothing is sent until you decide: /verify shows both keys; ask \(name) on another channel, then "
+            + "sotto contact accept-key \(who)\(offered), or sotto contact keep-key \(who)"
     }
 }
 
@@ -82,6 +103,8 @@ struct ChatRequest: Sendable, Hashable {
     var id: String
     var count: Int
     var claimedName: String?
+    /// The name of the contact that has this key now, or `nil`.
+    var contactName: String?
 
     init?(_ record: JSONObject) {
         // Messages of an account in another messenger are not accepted here: bridge opens them.
@@ -91,6 +114,7 @@ struct ChatRequest: Sendable, Hashable {
         self.id = id
         count = record.count("count")
         claimedName = record.line("claimedName", limit: 40)
+        contactName = record.line("name", limit: 40)
     }
 }
 

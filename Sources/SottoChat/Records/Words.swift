@@ -60,6 +60,22 @@ enum Words {
             let pieces = text.pieces(between: mark)
             if pieces.count > 1, pieces[0].utf8.count < 20 { text = text[pieces[1].startIndex...] }
         }
+        // Each text has its own tools, so the number of a line tells nothing.
+        let pieces = text.pieces(between: ": ")
+        let words = pieces[0].split(separator: " ")
+        if pieces.count > 1, words.count == 2, words[0] == "line", Int(words[1]) != nil {
+            text = text[pieces[1].startIndex...]
+        }
         return Cells.line(String(text), limit: 400)
+    }
+
+    /// Returns the first hint of what a tool printed on standard error.
+    static func hint(_ lines: [String]) -> String? {
+        for line in lines {
+            let pieces = line.pieces(between: ": hint: ")
+            guard pieces.count > 1, pieces[0].utf8.count < 20 else { continue }
+            return Cells.line(String(line[pieces[1].startIndex...]), limit: 400)
+        }
+        return nil
     }
 }

@@ -3,18 +3,21 @@ import Sotto
 /// Questions and the effects of their answers.
 extension ChatState {
     mutating func askRequests() {
-        let ids = Set(list.requests.filter { list.contact($0.id) == nil && $0.count > 0 }.map(\.id))
+        let waiting = list.waiting
+        let ids = Set(waiting.map(\.id))
         questions.keep(
             { if case .request(let id) = $0 { ids.contains(id) } else { true } })
-        for request in list.requests where ids.contains(request.id) {
+        for request in waiting {
             let name = acceptedNames[request.id].map { ", named \($0) here" } ?? ""
             let claimed =
                 request.claimedName.map { "“\($0)” (claimed)" } ?? "a sender without a name"
+            let sender =
+                request.contactName.map { "\($0), with the new key" } ?? claimed + name
             ask(
                 Question(
                     subject: .request(id: request.id),
                     text:
-                        "\(claimed)\(name), \(request.id.prefix(16))…: \(Words.count(request.count, "message"))",
+                        "\(sender), \(request.id.prefix(16))…: \(Words.count(request.count, "message"))",
                     yes: "accepts", no: "drops"))
         }
     }

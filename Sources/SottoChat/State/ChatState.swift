@@ -83,12 +83,16 @@ package struct ChatState: Sendable {
     var news = Service()
     var mail = Service()
     var sender = Service()
+    /// What sends the messages that waited before the start or that other programs left.
+    var outbox = Service()
     /// Whether the sender reads no further lines.
     var isSenderClosing = false
     /// The lines for the sender that it has not answered.
     var outgoing = Outgoing()
     /// The tools that make records run one at a time, so that the order of typing is the order of sending.
     var makings: [Making] = []
+    /// The message of each conversation up to which messages are marked as read next.
+    var marks: [ConversationKey: Int64] = [:]
     /// The parts to read again, and the time when each was read last.
     var refreshes: Set<Refresh> = []
     var lastRefresh: [Refresh: Timestamp] = [:]
@@ -134,6 +138,8 @@ package struct ChatState: Sendable {
     package internal(set) var locking = Locking.never
     var editor = LineEditor()
     var drafts: [ConversationKey: String] = [:]
+    /// The command that is being done.
+    var command: TypedCommand?
     var typed: [String] = []
     /// The place of the line in ``typed`` that is shown again, and the text that was typed before.
     var recalled: (place: Int, draft: String)?
@@ -150,6 +156,8 @@ package struct ChatState: Sendable {
     /// The exit status after everything is sent, once the program ends then.
     var finishing: Int32?
     var isFinishing: Bool { finishing != nil }
+    /// The time of the monotonic clock at which the program ends without waiting further, while it is to end.
+    var finishLimit: Int64 = 0
     /// The status of the first line that was not sent or not done, without a screen or at the end.
     var failure: Int32?
     var isInputEnded = false
@@ -225,6 +233,7 @@ package struct ChatState: Sendable {
             takeWaitingLines()
             runRefreshes()
             runMakings()
+            runMarkings()
             feedSender()
             runPreviews()
             endIfFinished()
@@ -268,6 +277,7 @@ package struct ChatState: Sendable {
         let id = Pipeline.ID(lastID)
         let stages = passphrase == nil ? stages : stages.map(\.withPassphrase)
         running[id] = Running(job, tools: stages.map(\.tool))
+        if job.isOfCommand { running[id]?.command = command }
         var pipeline = Pipeline(
             id, stages, takesInput: input != nil || staysOpen, confirmingStage: confirmingStage)
         pipeline.endsWithChat = job.isEndless
@@ -301,6 +311,8 @@ package struct ChatState: Sendable {
             effects.append(.warn("sotto chat: \(Cells.line(text, limit: 500))"))
         }
         complain(text)
+        leaveCommand(command)
+        command = nil
     }
 
     /// Adds a line to the open conversation.

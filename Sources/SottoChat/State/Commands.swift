@@ -6,11 +6,9 @@ extension ChatState {
         let name = line.dropFirst().prefix { !$0.isWhitespace }
         let rest = whole(String(line.dropFirst(name.count + 1)))
         guard !name.isEmpty else {
-            leave(line)
             return refuse("no command has a space after the slash; begin a text with //")
         }
         guard let command = SlashCommand(rawValue: String(name)) else {
-            leave(line)
             return refuse(
                 "no command /\(Cells.line(String(name), limit: 20)); begin a text with //, see /help"
             )
@@ -22,8 +20,11 @@ extension ChatState {
             return refuse("/\(command.rawValue) is for groups")
         }
         if command.arguments == .nothing, !rest.isEmpty {
-            leave(line)
             return refuse("/\(command.rawValue) stands alone: nothing follows it")
+        }
+        if isLocked, command.needsIdentity, options.form == .screen {
+            refuse(Running.lockCause)
+            return askPassphrase()
         }
         run(command, command.takesName ? unquoted(rest) : rest)
     }
@@ -34,7 +35,7 @@ extension ChatState {
         case .quit: finish(0)
         case .list: close()
         case .open: rest.isEmpty ? refuse("/open needs a name") : resolve(rest)
-        case .unlock: isLocked || isStarted ? askPassphrase() : ()
+        case .unlock: isLocked ? askPassphrase() : askUnlocked()
         case .lock where !hasPassphrase:
             refuse("the identity has no passphrase; to add one: sotto keygen passwd")
         case .lock:
@@ -59,9 +60,9 @@ extension ChatState {
         case .search:
             rest.isEmpty
                 ? refuse("/search needs a text") : show(MessageQuery(key: key, kind: .text(rest)))
-        case .file: sendFile(rest, to: who)
+        case .file: sendFile(rest, in: key)
         case .older: scroll(up: max(1, viewHeight - 2))
-        case .read: if let last = conversation?.messages.last?.number { markRead(upTo: last) }
+        case .read: markAll()
         case .timer: setTimer(rest, key)
         case .receipts, .typing, .presence: set(command, rest, key)
         case .mute: run(.change("no bell for this conversation"), "history", ["mute", "--", who])

@@ -49,9 +49,9 @@ extension ChatState {
 
     mutating func edit(_ message: ChatMessage) {
         guard message.isOwn, let text = message.plainText else {
-            return say("only your own texts can be changed")
+            return refuse("only your own texts can be changed")
         }
-        guard !message.isTextCut else { return say("this text is too long to be changed here") }
+        guard !message.isTextCut else { return refuse("this text is too long to be changed here") }
         guard editor.isEmpty else { return say(Self.fullLine) }
         conversation?.selection = nil
         subject = .edit(message.number)

@@ -11,6 +11,7 @@ extension ChatState {
     mutating func finish(_ status: Int32) {
         guard !isFinishing else { return end(status) }
         finishing = status
+        finishLimit = uptime + Self.finishMilliseconds
         for contact in presenceContacts {
             make("compose", ["presence", "--offline", contact.id], isQuiet: true)
         }
@@ -18,8 +19,20 @@ extension ChatState {
         say("ending, when everything is sent or in the outbox; Ctrl-C ends now")
     }
 
+    /// The time in which everything that was asked for is done at the end, after the last transfer of a file.
+    private static let finishMilliseconds: Int64 = 60_000
+
     mutating func endIfFinished() {
-        guard let finishing, makings.isEmpty,
+        guard let finishing else { return }
+        let isSending = sender.id != nil && isSenderClosing
+        if isSending || running.values.contains(where: \.job.isTransfer) {
+            finishLimit = uptime + Self.finishMilliseconds
+        }
+        guard uptime < finishLimit else {
+            refuse("not everything was done in a minute", status: 75)
+            return end(finishing == 0 ? failure ?? 75 : finishing)
+        }
+        guard makings.isEmpty, marks.isEmpty || isLocked,
             !running.values.contains(where: { $0.job.mustFinish })
         else { return }
         if let id = sender.id {
@@ -84,20 +97,17 @@ extension ChatState {
                 .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
             return ["sotto chat: \(each.title):"] + lines
         }
-        return lines + unsentFiles.map { "sotto chat: the file \($0) may not be sent" }
+        return lines
     }
 
-    /// The names of the files that are being sent.
-    private var unsentFiles: [String] {
-        running.values.compactMap { run -> String? in
-            if case .delivery(let name) = run.job { name } else { nil }
-        }.sorted()
-    }
-
-    /// Leaves a line that was not done in the editor. Without a screen, it is printed at the end.
-    mutating func leave(_ line: String) {
-        guard options.form == .lines else { return editor.set(line) }
-        lost.append((conversation?.key, line))
+    /// Leaves a command that was not done in the line, if nothing else is typed there. Without a screen, it is printed at the end.
+    mutating func leaveCommand(_ command: TypedCommand?) {
+        guard let command else { return }
+        if options.form == .lines {
+            lost.append((command.key, command.line))
+        } else if editor.isEmpty, subject == nil, conversation?.key == command.key {
+            editor.set(command.line)
+        }
     }
 
     /// Tells, without a screen, that a text was not sent. A long one is printed whole at the end.
@@ -106,6 +116,7 @@ extension ChatState {
     ) {
         let shown = Cells.line(text, limit: 40)
         if shown != text { lost.append((key, text)) }
+        command = nil
         refuse("not sent: “\(shown)”: \(cause)", status: status)
     }
 

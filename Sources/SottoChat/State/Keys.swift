@@ -25,11 +25,8 @@ extension ChatState {
         case .control("c"): return interrupt()
         default: break
         }
-        // Only the list has keys of Alt. The terminal sends Esc and a quick character as Alt with it.
-        if case .alt(let character) = key, conversation != nil || overlay != nil {
-            take(.escape)
-            return take(.text(String(character)))
-        }
+        // Only the list has keys of Alt.
+        if case .alt = key, conversation != nil || overlay != nil { return }
         if overlay != nil { return takeInOverlay(key) }
         if isOpening { return takeWhileOpening(key) }
         if conversation?.selection != nil, takeInSelection(key) { return }

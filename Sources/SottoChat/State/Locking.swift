@@ -31,7 +31,34 @@ extension ChatState {
 
     mutating func askPassphrase() {
         guard options.form == .screen else { return say("unlock it: sotto keygen unlock") }
+        overlay = nil
         lock = LockPrompt()
+    }
+
+    /// Asks whether the identity is unlocked, because another program can have locked it.
+    mutating func askUnlocked() {
+        guard passphrase == nil else {
+            return say("the identity is unlocked: the chat keeps the passphrase until its end")
+        }
+        run(.unlockStatus, "keygen", ["unlock", "--status"])
+    }
+
+    mutating func endUnlockStatus(_ run: Running) {
+        let word = run.lines.first.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        if word == "locked" {
+            isLocked = true
+            return askPassphrase()
+        }
+        guard run.status == 0 else { return refuse(run.advice, status: run.status) }
+        let pieces = word.pieces(between: "unlocked until ")
+        guard pieces.count > 1, let end = Timestamp(String(pieces[1])) else {
+            return say("the identity has no passphrase")
+        }
+        let time = Words.moment(options.localTime(end))
+        say(
+            locking == .never
+                ? "the identity is unlocked until \(time)"
+                : "the identity is unlocked until the end of the chat, at most until \(time)")
     }
 
     /// Whether typed text can be a passphrase. Then it must come as ``ChatEvent/typed(_:)``.

@@ -24,12 +24,18 @@ extension ChatState {
         makings.append(
             Making(
                 tool: Pipeline.Stage(tool, arguments), input: input, pending: pending,
-                success: success, reads: reads, isQuiet: isQuiet))
+                command: pending == nil ? command : nil, success: success, reads: reads,
+                isQuiet: isQuiet))
     }
 
     /// The tool that runs now.
     private var presentMaking: Making? {
-        for run in running.values { if case .making(let making) = run.job { return making } }
+        for run in running.values {
+            switch run.job {
+            case .making(let making), .claim(let making): return making
+            default: break
+            }
+        }
         return nil
     }
 
@@ -39,7 +45,8 @@ extension ChatState {
     mutating func runMakings() {
         guard isStarted, presentMaking == nil, !makings.isEmpty else { return }
         let making = makings.removeFirst()
-        run(.making(making), making.stages, input: making.input.map { Array($0.utf8) })
+        let id = run(.making(making), making.stages, input: making.input.map { Array($0.utf8) })
+        running[id]?.command = making.command
     }
 
     /// Takes a line of a pipeline that ends with `encrypt`.
@@ -63,17 +70,12 @@ extension ChatState {
     mutating func endMaking(_ making: Making, _ run: Running) {
         let isDone = run.status == 0
         if !isDone {
-            let cause = run.cause
             let text = pending.first { $0.number == making.pending }
-            if options.form == .lines, let text, !run.isMade {
-                removePending(text.number)
-                lose(text.text, to: text.key, cause, status: run.status)
-            } else {
-                if let text, !run.isMade { fail(text.number, cause) }
-                if !making.isQuiet { refuse(cause, status: run.status) }
+            if run.needsBundle, !run.isMade, !making.hasClaimed, case .person(let id)? = text?.key {
+                self.run(.claim(making), "recv", ["-q", "--bundle", id])
+                return
             }
-            // A program that was killed can have stored the message.
-            refreshes.insert(.newest)
+            refuse(making, run)
         }
         guard isDone || run.isMade else { return }
         if let text = pending.first(where: { $0.number == making.pending }) {
@@ -88,6 +90,32 @@ extension ChatState {
         }
         if isDone, let success = making.success { say(success) }
         refreshes.formUnion(making.reads)
+    }
+
+    /// Takes the end of a claim. The text is made again, before the others.
+    mutating func endClaim(_ making: Making, _ run: Running) {
+        guard run.status == 0 else { return refuse(making, run) }
+        var making = making
+        making.hasClaimed = true
+        makings.insert(making, at: 0)
+    }
+
+    /// Tells that nothing, or not everything, was made, and gives a text back.
+    private mutating func refuse(_ making: Making, _ run: Running) {
+        // A name with spaces is cut at the first one.
+        let isMissing = run.cause.hasSuffix("no such file or directory")
+        let cause =
+            making.isOfFile && isMissing ? "\(run.cause); quote a name with spaces" : run.advice
+        let text = pending.first { $0.number == making.pending }
+        if options.form == .lines, let text, !run.isMade {
+            removePending(text.number)
+            lose(text.text, to: text.key, cause, status: run.status)
+        } else {
+            if let text, !run.isMade { fail(text.number, cause) }
+            if !making.isQuiet { refuse(cause, status: run.status) }
+        }
+        // The key of the contact can have changed, and a program that was killed can have stored the message.
+        refreshes.formUnion([.contacts, .newest])
     }
 
     /// Reads a new own message in a conversation, if that is open.

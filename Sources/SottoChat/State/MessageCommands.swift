@@ -21,7 +21,6 @@ extension ChatState {
         let isOdd =
             isAlone ? !text.isEmpty : word == nil && ["#", "-"].contains(String(rest.prefix(1)))
         guard !isOdd else {
-            leave("/\(command.rawValue) \(rest)")
             let odd = Cells.line(
                 String((isAlone ? text : rest).prefix { !$0.isWhitespace }), limit: 20)
             return refuse(
@@ -33,7 +32,6 @@ extension ChatState {
             return showInfo(number)
         }
         if word.map({ $0.hasPrefix("-") }) ?? true, isCatchingUp {
-            leave("/\(command.rawValue)" + (rest.isEmpty ? "" : " " + rest))
             return refuse(Self.catchingUp)
         }
         guard let message = message(word, for: command) else {
@@ -70,7 +68,7 @@ extension ChatState {
     var isCatchingUp: Bool {
         guard let key = conversation?.key else { return false }
         return pending.contains { $0.key == key && $0.failure == nil }
-            || unreadOwn == key || running.values.contains { $0.job.isDelivery }
+            || unreadOwn == key
     }
 
     /// The reason why a command without the number of a message is not done.
@@ -126,7 +124,7 @@ extension ChatState {
 
     mutating func save(_ message: ChatMessage) {
         guard case .file(let name, _, _) = message.content else {
-            return say("this message has no file")
+            return refuse("this message has no file")
         }
         conversation?.selection = nil
         say("fetching \(name)")
@@ -134,14 +132,14 @@ extension ChatState {
     }
 
     mutating func copy(_ message: ChatMessage) {
-        guard message.plainText != nil else { return say("this message has no text") }
+        guard message.plainText != nil else { return refuse("this message has no text") }
         conversation?.selection = nil
         run(.copy(message.number), "history", ["show", "--json", "--", "\(message.number)"])
     }
 
     /// Copies the text of a message from its record: what is loaded of it can be cut, and has escapes.
     mutating func endCopy(_ run: Running) {
-        guard run.status == 0 else { return refuse(run.cause) }
+        guard run.status == 0 else { return refuse(run.advice) }
         let record = run.lines.first.flatMap { try? JSON.object(parsing: $0) }
         guard let text = record?["body"]?.object?["text"]?.string else {
             return refuse("not copied: the text cannot be read")

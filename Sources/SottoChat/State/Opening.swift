@@ -9,6 +9,7 @@ extension ChatState {
         }
         conversation = Conversation(key, name: Cells.line(name, limit: 40))
         conversation?.seeksUnread = options.form == .screen
+        conversation?.needsUnreadLine = options.form == .screen
         addPending()
         questions.keep { !$0.isOfConversation }
         editor.set(drafts.removeValue(forKey: key) ?? "")
@@ -104,15 +105,35 @@ extension ChatState {
         for text in pending where text.key == conversation?.key { conversation?.add(text) }
     }
 
-    /// Reads the newest messages: all that are unread, and a page before them, as far as the limit.
+    /// Reads the newest messages, with all that are unread. If these are too many, reads the first of them instead.
     mutating func loadPage() {
-        guard let key = conversation?.key else { return }
-        let unread = list.conversation(key)?.unread ?? 0
-        let limit =
-            options.form == .lines ? 20 : min(Conversation.entryLimit - 500, unread + Self.pageSize)
+        guard let open = conversation else { return }
+        let unread = open.seeksUnread ? list.conversation(open.key)?.unread ?? 0 : 0
+        guard unread <= Self.unreadLimit else { return loadUnread() }
+        let limit = options.form == .lines ? Self.linePageSize : unread + Self.pageSize
         run(
-            .page(key, before: nil), "history",
-            ["page", "--limit", "\(limit)", "--json", "--", key.who])
+            .page(open.key, before: nil), "history",
+            ["page", "--limit", "\(limit)", "--json", "--", open.key.who])
+    }
+
+    /// Reads the messages after the last one that is marked as read.
+    private mutating func loadUnread() {
+        guard let key = conversation?.key, let listed = list.conversation(key),
+            !isRunning(.unread(key))
+        else { return }
+        run(
+            .unread(key), "history",
+            [
+                "page", "--after", "\(listed.read)", "--limit", "\(Self.pageSize)", "--json", "--",
+                key.who,
+            ])
+    }
+
+    /// Reads the newest page anew.
+    mutating func reload() {
+        conversation?.reset()
+        addPending()
+        loadPage()
     }
 
     /// Notes the messages that the terminal has taken.
@@ -127,27 +148,37 @@ extension ChatState {
     /// Marks the unread messages that were on the screen, as far as all before them were there too.
     mutating func markSeen() {
         guard let open = conversation, open.hasUnmarked, !canLackUnread else { return }
-        if let number = conversation?.lastSeen { markRead(upTo: number) }
+        conversation?.hasUnmarked = false
+        if let number = open.lastSeen { markRead(upTo: number, in: open.key) }
     }
 
     /// Whether unread messages can be before the first one that is loaded. Then none is marked, because a mark counts for all before
     /// it.
-    var canLackUnread: Bool {
-        guard let open = conversation, !open.isComplete else { return false }
-        guard list.isLoaded else { return true }
-        let isFirstUnread = open.messages.first?.isUnread == true
-        return isFirstUnread || open.unread < list.conversation(open.key)?.unread ?? 0
+    private var canLackUnread: Bool {
+        guard let open = conversation, !open.isFirstUnreadKnown else { return false }
+        let listed = list.conversation(open.key)
+        if let listed, open.has(listed.read) { return false }
+        guard list.isLoaded, !open.isDetached, open.messages.first?.isUnread != true else {
+            return true
+        }
+        return open.unread < listed?.unread ?? 0
     }
 
-    /// Reads earlier pages until all unread messages are loaded, and shows the first of them.
+    /// Shows the first unread message as soon as it is known; reads the messages there if they are not loaded.
     mutating func seekUnread() {
-        guard let open = conversation, open.isLoaded, open.seeksUnread, list.isLoaded else {
-            return
+        guard let open = conversation, open.isLoaded else { return }
+        guard canLackUnread else {
+            // It stays known when the messages that tell it are dropped.
+            conversation?.startsAtUnread = true
+            // The loaded part begins after the mark, and all of it is from the user.
+            if open.seeksUnread, open.unread == 0, open.isDetached { return loadLater() }
+            placeUnreadLine()
+            return markSeen()
         }
-        if canLackUnread { return loadOlder() }
+        guard open.seeksUnread, list.isLoaded else { return }
+        let unread = list.conversation(open.key)?.unread ?? 0
+        if unread > 0, open.anchor == nil { return loadUnread() }
         conversation?.seeksUnread = false
-        placeUnreadLine()
-        markSeen()
     }
 
     /// Notes what the user can see.
@@ -157,10 +188,25 @@ extension ChatState {
         if let messages = shown.messages { noteSeen(messages) }
     }
 
-    mutating func markRead(upTo number: Int64) {
-        guard let key = conversation?.key, !isLocked,
-            !running.values.contains(where: { if case .marking = $0.job { true } else { false } })
+    /// Marks messages as read, after the marking that runs.
+    mutating func markRead(upTo number: Int64, in key: ConversationKey) {
+        marks[key] = max(marks[key] ?? 0, number)
+    }
+
+    /// Marks everything as read, also what is not loaded.
+    mutating func markAll() {
+        guard let open = conversation else { return }
+        let listed = open.isDetached ? list.conversation(open.key)?.lastNumber : nil
+        guard let last = listed ?? open.lastNumber else { return say("no message is here") }
+        markRead(upTo: last, in: open.key)
+    }
+
+    /// Starts the next marking: one at a time, so that none is lost.
+    mutating func runMarkings() {
+        guard isStarted, !isLocked, let (key, number) = marks.first,
+            !running.values.contains(where: \.job.isMarking)
         else { return }
+        marks[key] = nil
         run(
             .marking(key, number),
             [

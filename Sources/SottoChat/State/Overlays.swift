@@ -26,7 +26,7 @@ extension ChatState {
     }
 
     mutating func endMessages(_ query: MessageQuery, _ run: Running) {
-        var cause = run.status == 0 ? nil : run.cause
+        var cause = run.status == 0 ? nil : run.advice
         // Status 1: the list is empty.
         if run.status == 1 { cause = query.nothing }
         guard options.form == .screen else {
@@ -54,7 +54,7 @@ extension ChatState {
     }
 
     mutating func endFacts(_ subject: FactLines.Subject, _ run: Running) {
-        var lines = [run.cause]
+        var lines = [run.advice]
         if run.status == 0,
             let record = run.lines.first.flatMap({ try? JSON.object(parsing: $0) })
         {
@@ -72,7 +72,7 @@ extension ChatState {
         }
         var lines = Self.plainLines(shown)
         if run.status != 0, lines.isEmpty {
-            lines = [Words.cause(run.errors) ?? "status \(run.status)"]
+            lines = [run.advice]
         }
         guard options.form == .screen else { return show(title, lines) }
         guard overlay?.title == title else { return }

@@ -53,10 +53,8 @@ extension ChatState {
             conversation?.anchor = nil
             return
         }
-        conversation?.reset()
-        addPending()
         conversation?.seeksUnread = false
-        loadPage()
+        reload()
     }
 
     // MARK: Messages of a list

@@ -6,6 +6,10 @@ import SottoMedia
 extension ChatState {
     /// The messages of a page.
     static let pageSize = 60
+    /// The messages that are printed first, without a screen.
+    static let linePageSize = 20
+    /// The most unread messages that are loaded with the newest page.
+    static let unreadLimit = 440
     static let syncSeconds: Int64 = 60
 
     /// Reads what the first screen shows, when the identity can be read.
@@ -23,12 +27,12 @@ extension ChatState {
         startNews()
         startMail()
         refreshes.formUnion([.conversations, .contacts, .requests, .groups, .newest, .waiting])
-        nextPresence = now
     }
 
     mutating func startNews() {
         news.restart = nil
-        news.id = run(.news, "history", ["--follow", "--raw", "--limit", "1", "--json"])
+        news.id = run(
+            .news, "history", ["--follow", "--raw", "--changes", "--limit", "1", "--json"])
     }
 
     mutating func startMail() {
@@ -99,17 +103,17 @@ extension ChatState {
             if line.hasSuffix("; trying again") {
                 (receptionTrouble, isReconnecting) = (Words.cause([line]), false)
             } else if line.contains("reconnected to") {
-                (receptionTrouble, sendTrouble) = (nil, nil)
+                receptionTrouble = nil
+                noteReached()
             } else if line.contains("not decrypted here") {
                 receiveAgain()
             }
         case .again where stage == 0: break
         case .mail, .again:
             if let cause = Words.cause([line]), line.contains("error:") { complain(cause) }
-        case .sender, .delivery:
-            // The end of a delivery tells its error.
-            let isError = line.contains("error:") && job == .sender
-            if let cause = Words.cause([line]), isError || line.contains("warning:") {
+        case .sender:
+            if let cause = Words.cause([line]), line.contains("error:") || line.contains("warning:")
+            {
                 complain(cause)
             }
         default: break
@@ -122,8 +126,15 @@ extension ChatState {
         guard var run = running.removeValue(forKey: id) else { return }
         run.statuses = statuses
         if run.status != 0, run.isOfLock { noteLock() }
+        // A text that is typed meanwhile must not become a passphrase.
+        let asks = run.isOfLock && run.job.isAction && editor.isEmpty && subject == nil
+        defer {
+            if run.isRefused { leaveCommand(run.command) }
+            if isLocked, asks { askPassphrase() }
+        }
         switch run.job {
         case .lockStatus: endLockStatus(run)
+        case .unlockStatus: endUnlockStatus(run)
         case .trial: endTrial(run)
         case .resolve(let who): endResolving(who, run)
         case .news: endNews(run)
@@ -131,7 +142,8 @@ extension ChatState {
         case .again: refreshes.formUnion([.newest, .requests])
         case .sender: endSender(run)
         case .making(let making): endMaking(making, run)
-        case .delivery(let name): endDelivery(name, run)
+        case .claim(let making): endClaim(making, run)
+        case .outbox: endOutbox(run)
         case .change(let success): endChange(success, run)
         case .fetch(let number): endFetching(number, run)
         case .save: endSaving(run)
@@ -142,7 +154,7 @@ extension ChatState {
         case .sync: break
         case .marking(let key, let number): endMarking(key, number, run)
         case .previews(let numbers): previews.take(run.lines, of: numbers)
-        case .conversations, .page:
+        case .conversations, .page, .unread:
             endReading(run)
             beginRest()
         case .contacts, .requests, .groups, .members, .waiting, .later, .refresh, .changed:
@@ -150,38 +162,26 @@ extension ChatState {
         }
     }
 
-    private mutating func endDelivery(_ name: String, _ run: Running) {
-        if run.status == 0 {
-            say("sent \(name)")
-        } else {
-            let isMissing = ["no such file or directory", "no such file"].contains {
-                run.cause.hasSuffix($0)
-            }
-            let hint = isMissing ? "; quote a name with spaces" : ""
-            refuse(run.cause + hint, status: run.status)
-        }
-        readOwn(in: conversation?.key)
-    }
-
     private mutating func endChange(_ success: String, _ run: Running) {
-        if run.status == 0 { say(success) } else { refuse(run.cause, status: run.status) }
+        if run.status == 0 { say(success) } else { refuse(run.advice, status: run.status) }
         refreshes.formUnion([.contacts, .conversations, .requests, .groups, .newest])
     }
 
     private mutating func endFetching(_ number: Int64, _ run: Running) {
-        guard run.status == 0 else { return refuse(run.cause, status: run.status) }
+        guard run.status == 0 else { return refuse(run.advice, status: run.status) }
         self.run(.save(number), "history", ["save", "-q", "\(number)"])
     }
 
     private mutating func endSaving(_ run: Running) {
-        guard run.status == 0 else { return refuse(run.cause, status: run.status) }
+        guard run.status == 0 else { return refuse(run.advice, status: run.status) }
         say("saved as \(String(decoding: run.lines.first ?? [], as: UTF8.self))")
     }
 
     private mutating func endMarking(_ key: ConversationKey, _ number: Int64, _ run: Running) {
         // The messages are marked also if a receipt was not encrypted.
         guard run.statuses.first == 0 else {
-            conversation?.forgetUnmarked()
+            if conversation?.key == key { conversation?.hasUnmarked = false }
+            if !isLocked { refuse("not marked as read: \(run.cause)", status: run.status) }
             return
         }
         if conversation?.key == key { conversation?.mark(upTo: number) }
@@ -235,5 +235,27 @@ extension ChatState {
         outgoing.end(isDone: [0, 15, 75].contains(run.status))
         if !outgoing.isEmpty { restart(\.sender) }
         refreshes.insert(.newest)
+    }
+
+    // MARK: The outbox
+
+    /// Sends what waits in the outbox. A sender that runs knows only the lines that it was given.
+    mutating func startOutbox() {
+        outbox.restart = nil
+        outbox.id = run(.outbox, "send", ["-q"])
+    }
+
+    private mutating func endOutbox(_ run: Running) {
+        outbox.id = nil
+        // The sender can hold the queue; then it tells the trouble.
+        if run.status == 75, !run.cause.contains("another send holds") { sendTrouble = run.cause }
+        refreshes.formUnion([.waiting, .newest])
+        restart(\.outbox)
+    }
+
+    /// Notes that the relay is reached again: what waits is sent now.
+    mutating func noteReached() {
+        if sendTrouble != nil || isReconnecting, outbox.restart != nil { outbox.restart = now }
+        sendTrouble = nil
     }
 }

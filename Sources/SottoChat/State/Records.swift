@@ -24,8 +24,12 @@ extension ChatState {
             seekUnread()
             markSeen()
         case .contacts:
+            let old = list
+            list.areContactsLoaded = true
             list.contacts = Array(records.compactMap { ChatContact($0) }.prefix(ChatList.limit))
+            followKey(from: old)
             nameConversation()
+            if nextPresence == nil { nextPresence = now }
             // The questions name contacts.
             askRequests()
             askInvitations()
@@ -43,102 +47,153 @@ extension ChatState {
             if let me = members.first(where: \.isMe) { ownID = me.id }
             askGrants(id)
         case .waiting: takeWaiting(records)
-        case .page(let key, let before): endPage(key, before, records)
+        case .page(let key, let before): endPage(key, before, records, isCut: run.isCut)
+        case .unread(let key): endUnread(key, records, isCut: run.isCut)
         case .later(let key, let last): endLater(key, last, records, isCut: run.isCut)
         case .refresh(let key):
             // A refresh that began before the message was stored is followed by another one.
             if key == unreadOwn, !refreshes.contains(.newest) { unreadOwn = nil }
-            guard conversation?.key == key else { return }
-            for record in records { add(record, in: key) }
+            endRefresh(key, records, isCut: run.isCut)
         case .changed(let key):
             guard conversation?.key == key else { return }
-            for record in records { add(record, in: key, isChange: true) }
+            for record in records { add(record, in: key) }
         default: break
         }
     }
 
-    /// Takes the list of the outbox. What waited before the start is sent at once.
+    /// Takes the list of the outbox. What waits there is sent at once, and then tried again.
     private mutating func takeWaiting(_ records: [JSONObject]) {
         waiting =
             Set(
-                records.filter { $0.isA("queued") && $0["to"] != nil }.compactMap {
+                records.filter {
+                    $0.isA("queued") && $0["to"] != nil && $0["kind"]?.string != "blob"
+                }.compactMap {
                     $0["id"]?.string
                 }
             ).count
-        if waiting > 0, sender.id == nil, sender.restart == nil, !isFinishing { startSender() }
+        if waiting == 0 { (outbox.attempts, outbox.restart) = (0, nil) }
+        if waiting > 0, outbox.id == nil, outbox.restart == nil, !isFinishing { startOutbox() }
     }
 
-    private mutating func endPage(_ key: ConversationKey, _ before: Int64?, _ records: [JSONObject])
-    {
+    /// Takes a page: the newest one, or the one before the first loaded message.
+    private mutating func endPage(
+        _ key: ConversationKey, _ before: Int64?, _ records: [JSONObject], isCut: Bool
+    ) {
         guard let open = conversation, open.key == key else { return }
-        let first = open.firstNumber
+        if before == nil, open.isLoaded { return endRefresh(key, records, isCut: isCut) }
         // Others than those before which it was read are the first ones now.
-        if let before, !open.seeksUnread, first != before { return }
-        for record in records { add(record, in: key) }
-        let isEmpty = !records.contains { $0.isA("message") }
-        if isEmpty { conversation?.isComplete = true }
+        if let before, open.firstNumber != before { return }
+        for record in records { add(record, in: key, extends: true) }
+        // The newest page has at least this size, unless it is the whole conversation.
+        let size = options.form == .lines ? Self.linePageSize : Self.pageSize
+        let isWhole = before == nil && !isCut && records.count(where: { $0.isA("message") }) < size
+        if isWhole || conversation?.messageCount == open.messageCount {
+            conversation?.isComplete = true
+        }
+        conversation?.trim()
         if before == nil {
             conversation?.isLoaded = true
             unreadOwn = nil
             lastRefresh[.changed] = now
-        }
-        if conversation?.seeksUnread == true {
-            // A page that brings nothing earlier, or that is too much to keep, ends the search.
-            let isEarlier = first.map { conversation?.has($0) == true } ?? true
-            guard isEarlier, conversation?.firstNumber != first else {
-                conversation?.seeksUnread = false
-                return placeUnreadLine()
-            }
-            seekUnread()
-        } else if before != nil, isEmpty, conversation?.found == nil {
+            if open.missesNews { refreshes.insert(.newest) }
+        } else if !records.contains(where: { $0.isA("message") }), open.found == nil,
+            !open.isAtUnreadLine
+        {
             say("this is the beginning of the conversation")
         }
-        showFound()
+        endLoading()
     }
 
-    /// Takes the messages after the last one that was loaded. A page that is not full is the end.
+    /// Takes the first unread messages, unless the view was moved meanwhile.
+    private mutating func endUnread(_ key: ConversationKey, _ records: [JSONObject], isCut: Bool) {
+        guard let open = conversation, open.key == key, open.seeksUnread, open.anchor == nil else {
+            return
+        }
+        guard records.contains(where: { $0.isA("message") }) else {
+            conversation?.seeksUnread = false
+            if !open.isLoaded { loadPage() }
+            return
+        }
+        conversation?.reset()
+        conversation?.isLoaded = true
+        conversation?.startsAtUnread = true
+        append(records, in: key, isCut: isCut)
+        loadOlder()
+    }
+
+    /// Takes the messages after the last one that was loaded.
     private mutating func endLater(
         _ key: ConversationKey, _ last: Int64, _ records: [JSONObject], isCut: Bool
     ) {
         guard let open = conversation, open.key == key, open.isDetached, open.lastNumber == last
         else { return }
-        conversation?.attach(true)
-        for record in records { add(record, in: key) }
-        if !isCut, records.count(where: { $0.isA("message") }) < Self.pageSize {
-            addPending()
-            refreshes.insert(.newest)
-        } else {
-            conversation?.attach(false)
-        }
-        showFound()
+        append(records, in: key, isCut: isCut)
     }
 
-    /// Puts the line of unread messages before the first of them, and shows it.
-    mutating func placeUnreadLine() {
-        guard var open = conversation, let first = open.messages.first(where: \.isUnread) else {
-            return
+    /// Adds a page after the loaded part. One that is not full is the end.
+    private mutating func append(_ records: [JSONObject], in key: ConversationKey, isCut: Bool) {
+        for record in records { add(record, in: key, extends: true) }
+        let isEnd = !isCut && records.count(where: { $0.isA("message") }) < Self.pageSize
+        conversation?.attach(isEnd)
+        conversation?.trim()
+        if isEnd {
+            addPending()
+            refreshes.insert(.newest)
         }
-        open.unreadLine = (first.number, max(list.conversation(open.key)?.unread ?? 0, open.unread))
-        if options.form == .screen, open.anchor == nil,
-            let index = open.index(of: .message(first.number))
-        {
-            open.showAtTop(index, layout, height: viewHeight)
+        endLoading()
+    }
+
+    private mutating func endLoading() {
+        // With the messages beside it, the first unread one can have other rows, and more rows are below it.
+        if var open = conversation, open.isAtUnreadLine {
+            open.showUnreadLine(layout, height: viewHeight)
+            conversation = open
+        }
+        conversation?.hasUnmarked = true
+        seekUnread()
+        showFound()
+        if let open = conversation, open.isAtUnreadLine, open.needsLater { loadLater() }
+    }
+
+    /// Takes the newest messages again. If others can be between them and the loaded ones, none is added.
+    private mutating func endRefresh(_ key: ConversationKey, _ records: [JSONObject], isCut: Bool) {
+        guard let open = conversation, open.key == key else { return }
+        let numbers = records.filter { $0.isA("message") }.compactMap { $0["number"]?.integer }
+        let isFull = isCut || numbers.count >= Self.pageSize
+        if !open.isDetached, isFull, !numbers.contains(where: open.has) {
+            if open.anchor == nil { return reload() }
+            conversation?.attach(false)
+        }
+        for record in records { add(record, in: key) }
+    }
+
+    /// Puts the line of unread messages before the first of them, and shows it unless the view was moved.
+    mutating func placeUnreadLine() {
+        guard var open = conversation, open.needsUnreadLine else { return }
+        let isSought = open.seeksUnread && open.anchor == nil
+        open.seeksUnread = false
+        if let first = open.messages.first(where: \.isUnread) {
+            open.needsUnreadLine = false
+            let count = max(list.conversation(open.key)?.unread ?? 0, open.unread)
+            open.unreadLine = (first.number, count)
+            if isSought { open.showUnreadLine(layout, height: viewHeight) }
+        } else if !open.isDetached {
+            open.needsUnreadLine = false
         }
         conversation = open
     }
 
-    /// Adds a record of the history. `isChange` tells that it can be of a message far before those that are loaded.
+    /// Adds a record of the history. `extends` tells that it is part of a page beside the loaded part.
     private mutating func add(
-        _ record: JSONObject, in key: ConversationKey, isChange: Bool = false
+        _ record: JSONObject, in key: ConversationKey, extends: Bool = false
     ) {
         if case .group(let id) = key, let change = GroupChangeLine(record, in: id, name(of:)) {
             let isNew = conversation?.index(of: .change(change.id)) == nil
-            conversation?.add(change)
+            conversation?.add(change, extends: extends)
             if options.form == .lines, isNew, conversation?.isLoaded == true { say(change.text) }
             return
         }
         guard var message = ChatMessage(record, in: key) else { return }
-        if isChange, conversation?.isBeforeLoaded(message) == true { return }
         // A deleted message has lost its author, but the other side of a conversation is known.
         if message.author.isEmpty, !message.isOwn, case .person(let id) = key {
             message.author = id
@@ -148,7 +203,7 @@ extension ChatState {
         }
         if message.isOwn, !message.author.isEmpty { ownID = message.author }
         preview(&message)
-        conversation?.add(message)
+        conversation?.add(message, extends: extends)
         if message.isOwn { settle(message) }
         if options.form == .lines { printLine(message) }
     }
@@ -164,6 +219,19 @@ extension ChatState {
             previews.ask(message.number, file)
         }
         message.thumbnail = nil
+    }
+
+    /// Continues the open conversation with the new key of its contact, if the user has accepted one. What is typed is for the contact.
+    private mutating func followKey(from old: ChatList) {
+        guard case .person(let id)? = conversation?.key, list.contact(id) == nil,
+            let name = old.contact(id)?.name,
+            let new = list.contacts.first(where: { $0.name == name })
+        else { return }
+        let typed = editor.text
+        editor.set("")
+        open(.person(new.id), name: name)
+        if editor.isEmpty { editor.set(typed) }
+        say("the new key of \(name) is accepted; /verify compares it")
     }
 
     private mutating func nameConversation() {
@@ -182,12 +250,16 @@ extension ChatState {
     /// Takes a record that was stored, by any program.
     mutating func takeNews(_ record: JSONObject) {
         news.attempts = 0
+        if record.isA("changes") { return takeChanges(record) }
         let type = record["body"]?.object?["type"]?.string ?? ""
         refreshes.insert(.conversations)
         if type == "group" { return takeGroupNews(record) }
-        if type == "system" || type == "profile" { refreshes.insert(.contacts) }
-        // Another program can have added the contact.
-        if case .person(let id)? = conversation?.key, id != ownID, list.contact(id) == nil {
+        // A key that was accepted changes who the senders of the requests are.
+        if type == "system" || type == "profile" { refreshes.formUnion([.contacts, .requests]) }
+        // Its messages can begin to have forward secrecy, and another program can have added the contact.
+        if case .person(let id)? = conversation?.key, id != ownID,
+            list.contact(id)?.hasForwardSecrecy != true
+        {
             refreshes.insert(.contacts)
         }
         guard var message = ChatMessage(record) else {
@@ -195,10 +267,12 @@ extension ChatState {
             return
         }
         if message.key == conversation?.key {
-            guard conversation?.isLoaded == true else { return }
             let isNew = conversation?.has(message.number) == false
-            message.isUnread = !message.isOwn && isNew
-            if isNew {
+            message.isUnread = message.isCounted && isNew
+            if conversation?.isLoaded == false {
+                conversation?.missesNews = true
+            } else if isNew {
+                conversation?.seen.note(stored: message.order)
                 preview(&message)
                 conversation?.add(message)
                 if message.isOwn { settle(message) }
@@ -210,9 +284,24 @@ extension ChatState {
         announce(message)
     }
 
+    /// Reads again the lists that any program changed.
+    private mutating func takeChanges(_ record: JSONObject) {
+        for list in (record["lists"]?.array ?? []).prefix(20) {
+            switch list.string {
+            // The conversations have the names of contacts and groups.
+            case "contacts": refreshes.formUnion([.contacts, .conversations, .members])
+            case "groups": refreshes.formUnion([.groups, .conversations, .members])
+            case "requests": refreshes.insert(.requests)
+            case "conversations": refreshes.insert(.conversations)
+            default: break
+            }
+        }
+    }
+
     /// Rings for a message of another person.
     private mutating func announce(_ message: ChatMessage) {
-        guard !message.isOwn, message.number > announced, !message.isDeleted else { return }
+        guard !message.isOwn, !message.isLocal, message.number > announced, !message.isDeleted
+        else { return }
         let isFirst = announced == 0
         announced = message.number
         // The first record can be from before the start.
@@ -291,7 +380,8 @@ extension ChatState {
         let id = record["id"]?.string ?? ""
         switch record["status"]?.string {
         case "stored", "duplicate", "accepted":
-            (sendTrouble, isReconnecting) = (nil, receptionTrouble != nil)
+            noteReached()
+            isReconnecting = receptionTrouble != nil
             if waiting > 0 { refreshes.insert(.waiting) }
             conversation?.set(.stored, ofID: id)
         case "queued", "deferred":

@@ -27,6 +27,7 @@ extension ChatState {
         conversation?.selection = ids[index]
         conversation?.found = nil
         conversation?.reveal(ids[index], layout, height: height)
+        if conversation?.needsLater == true { loadLater() }
     }
 
     /// Takes a key while a message is selected. Returns `false` if it is for the text.

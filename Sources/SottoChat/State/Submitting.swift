@@ -21,10 +21,14 @@ extension ChatState {
 
     /// Takes a line that was typed: a text or a command.
     mutating func take(line: String) {
+        // A refusal leaves the line.
+        command = TypedCommand(key: conversation?.key, line: line)
         if line.hasPrefix("/"), !line.hasPrefix("//") {
-            return take(command: line)
+            take(command: line)
+        } else {
+            say(text: line.hasPrefix("//") ? String(line.dropFirst()) : line)
         }
-        say(text: line.hasPrefix("//") ? String(line.dropFirst()) : line)
+        command = nil
     }
 
     /// Sends a text to the open conversation.
@@ -40,9 +44,12 @@ extension ChatState {
     /// The reason why nothing can be sent to the open conversation now.
     private var obstacle: String? {
         if isFinishing { return "not sent: the chat ends" }
-        if isLocked { return "the identity is locked: /unlock" }
-        if case .person(let id)? = conversation?.key, list.contact(id)?.isBlocked == true {
-            return "\(name(of: id)) is blocked, and an answer is dropped; /unblock ends it"
+        if isLocked { return Running.lockCause }
+        if case .person(let id)? = conversation?.key, let contact = list.contact(id) {
+            if contact.isBlocked {
+                return "\(contact.name) is blocked, and an answer is dropped; /unblock ends it"
+            }
+            if let change = contact.keyChange { return change }
         }
         guard case .group(let id)? = conversation?.key, let group = list.group(id), !group.mayPost
         else { return nil }
@@ -53,22 +60,23 @@ extension ChatState {
             : "you are not a member of the group"
     }
 
-    /// Leaves a refused line as a draft. If the identity is locked, asks for the passphrase: it must not be typed after the draft.
-    private mutating func keep(_ text: String) {
-        leave(text)
-        if isLocked, options.form == .screen { askPassphrase() }
-    }
-
     /// Makes a message with a typed text, which is shown until the history has it. A text that cannot be sent stays in the line.
+    /// `input` is that of the tool, if it is not the text.
     private mutating func make(
-        _ text: String, _ subject: Subject?, _ arguments: [String], reads: Set<Refresh> = []
+        _ text: String, _ subject: Subject?, _ arguments: [String], input: String? = nil,
+        reads: Set<Refresh> = []
     ) {
         guard let key = conversation?.key else { return }
         if let obstacle {
+            // Another program can have removed it.
+            refreshes.insert(.contacts)
             guard options.form == .screen else { return lose(text, to: key, obstacle) }
-            keep(text)
+            editor.set(text)
             self.subject = subject
-            return refuse(obstacle)
+            refuse(obstacle)
+            // The passphrase must not be typed after the text.
+            if isLocked { askPassphrase() }
+            return
         }
         if !(subject?.isEdit ?? false) { goToEnd() }
         lastPending += 1
@@ -76,7 +84,7 @@ extension ChatState {
             number: lastPending, key: key, text: text, time: now, subject: subject)
         pending.append(typed)
         conversation?.add(typed)
-        make("compose", arguments, input: text, pending: lastPending, reads: reads)
+        make("compose", arguments, input: input ?? text, pending: lastPending, reads: reads)
     }
 
     mutating func take(_ text: String, for subject: Subject) {
@@ -129,22 +137,13 @@ extension ChatState {
             success: "forwarded to \(whole(name))", reads: [.conversations, .newest])
     }
 
-    mutating func sendFile(_ rest: String, to who: String) {
+    /// Sends a file to the open conversation. The command stands for it until the history has the message.
+    mutating func sendFile(_ rest: String, in key: ConversationKey) {
         var words = ShellWords(rest)
         guard var path = words.next(), !path.isEmpty else { return refuse("/file needs a path") }
-        if let obstacle {
-            keep("/file \(rest)")
-            return refuse(obstacle)
-        }
         if path.hasPrefix("~/"), !options.home.isEmpty { path = options.home + path.dropFirst() }
-        let name = path.split(separator: "/").last.map(String.init) ?? path
-        if options.form == .screen { say("sending \(name)") }
-        run(
-            .delivery(Cells.line(name, limit: 40)),
-            [
-                Pipeline.Stage("compose", ["file", "-q", "--", path, who]),
-                Pipeline.Stage("encrypt", ["-q"]), Pipeline.Stage("send", ["-q"]),
-            ], input: Array(whole(words.rest).utf8))
-        goToEnd()
+        make(
+            "/file \(rest)", nil, ["file", "-q", "--", path, key.who],
+            input: whole(String(words.rest)))
     }
 }

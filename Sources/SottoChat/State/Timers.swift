@@ -15,10 +15,12 @@ extension ChatState {
         guard isComplete, !isLocked, ending == nil, !isFinishing else { return }
         if let restart = news.restart, restart <= now {
             startNews()
-            refreshes.formUnion([.conversations, .newest, .changed])
+            // Nothing told what was changed meanwhile.
+            refreshes.formUnion(Refresh.allCases)
         }
         if let restart = mail.restart, restart <= now { startMail() }
         if let restart = sender.restart, restart <= now { startSender() }
+        if let restart = outbox.restart, restart <= now { startOutbox() }
         checkFates()
         synchronise()
         tellPresence()
@@ -96,10 +98,11 @@ extension ChatState {
         let soon = Timestamp(seconds: now.seconds + 1)
         var times = signals.values.map { $0 }
         if let status { times.append(status.until) }
-        if !isFinishing {
-            for restart in [news.restart, mail.restart, sender.restart, nextPresence, nextSync] {
-                if let restart { times.append(restart) }
-            }
+        if isFinishing {
+            times.append(soon)
+        } else {
+            let restarts = [news, mail, sender, outbox].map(\.restart)
+            for time in restarts + [nextPresence, nextSync] { if let time { times.append(time) } }
         }
         if isComplete, !isLocked, let next = fates.next { times.append(next) }
         if let next = conversation?.nextExpiry { times.append(next) }

@@ -37,10 +37,11 @@ extension ChatState {
         case .person(let id):
             if id == ownID { return (name, ["notes to yourself"]) }
             guard let contact = list.contact(id) else {
-                return (name, list.contacts.isEmpty ? [] : ["not a contact"])
+                return (name, list.areContactsLoaded ? ["not a contact"] : [])
             }
-            facts.append(contact.isVerified ? "verified" : "not verified")
-            if contact.hasChangedKey { facts.append("CHANGED KEY") }
+            facts.append(
+                contact.hasChangedKey
+                    ? "CHANGED KEY" : contact.isVerified ? "verified" : "not verified")
             if contact.isBlocked { facts.append("blocked") }
             facts.append(contact.hasForwardSecrecy ? "forward secrecy" : "no forward secrecy yet")
             if isOn(.presence, id, nil), trouble == nil { facts.append("online") }

@@ -66,7 +66,11 @@ extension ChatState {
         case .request(let request):
             let claimed =
                 request.claimedName.map { "“\($0)”" } ?? "\(request.id.prefix(16))…"
-            add(claimed, request.count, "", "?", "message request; the name is only claimed", .dim)
+            add(
+                request.contactName ?? claimed, request.count, "", "?",
+                request.contactName == nil
+                    ? "message request; the name is only claimed"
+                    : "messages from before the new key was accepted", .dim)
         case .invitation(let group):
             add(
                 group.name, 0, "", "?",
@@ -88,12 +92,13 @@ extension ChatState {
         return row
     }
 
-    /// One column: verified, a group, or online.
+    /// One column: a changed key, verified, a group, or online.
     private func mark(of key: ConversationKey) -> String {
         switch key {
         case .group: return "#"
         case .chat: return "~"
         case .person(let id):
+            if list.contact(id)?.hasChangedKey == true { return "!" }
             if isOn(.presence, id, nil), trouble == nil { return "●" }
             return list.contact(id)?.isVerified == true ? "✓" : " "
         }

@@ -50,7 +50,9 @@ extension ChatState {
                 return [Screen.Span("── Esc: back to where you were\(selecting) ──", .dim)]
             }
             if open.anchor != nil {
-                let unread = open.unread > 0 ? "\(open.unread) unread, " : ""
+                let listed = open.isDetached ? list.conversation(open.key)?.unread ?? 0 : 0
+                let count = max(open.unread, listed)
+                let unread = count > 0 ? "\(count) unread, " : ""
                 return [Screen.Span("── \(unread)newer messages are below: PageDown, Esc ──", .dim)]
             }
             if let trouble = receptionTrouble ?? sendTrouble ?? presentMailTrouble {

@@ -103,7 +103,7 @@ extension MessageOpening {
                 // Another device of the owner wrote it.
                 try noteHeard(message, transaction)
                 guard try !transaction.hasSent(message.id) else { return .dropped }
-                let number = try transaction.recordSent(message, isHandedOn: true)
+                let number = try transaction.recordSent(message, state: .sentElsewhere)
                 return .message(message, number: number, seen: false)
             }
             let number = try transaction.recordOpened(

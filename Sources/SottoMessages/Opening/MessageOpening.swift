@@ -18,6 +18,8 @@ final class MessageOpening<Input: MessageInput> {
     private var previewed: [[UInt8]: OpenedLine] = [:]
     /// Whether the line that was opened last waits for other messages of its session.
     private(set) var lastWaits = false
+    /// Whether nothing here opens the last envelope.
+    private var isUnopenable = false
     /// The messages that were sent again in the messages that were opened, which are printed after these.
     var repeated: [OpenedLine] = []
     /// The addresses of the owner, read in this transaction.
@@ -88,6 +90,8 @@ final class MessageOpening<Input: MessageInput> {
         if !openedLate.isEmpty, openedLate.remove(sha256(line.bytes)) != nil { return .dropped }
         var id: String?
         var foreign: Envelope?
+        var envelope: Envelope?
+        isUnopenable = false
         let result = try caught(line, transaction) { content in
             let attempt: Attempt
             switch content {
@@ -100,6 +104,7 @@ final class MessageOpening<Input: MessageInput> {
             case .foreign(let foreign): attempt = Attempt(foreign)
             case .envelope(let parsed, let waiting):
                 if waiting != nil { foreign = parsed.envelope }
+                envelope = parsed.envelope
                 attempt = Attempt(try arrived(parsed, transaction), ahead) {
                     waiting ?? parsed.envelope.record
                 }
@@ -108,6 +113,15 @@ final class MessageOpening<Input: MessageInput> {
             return try open(attempt, line, transaction)
         }
         if isPreview, case .message = result { previewed[hash] = result }
+        if !isPreview, foreign == nil, isUnopenable || id == nil,
+            case .failed(_, _, _, let claimed) = result, let id = line.id
+        {
+            let content = envelope.map { sha256(JSON.object($0.payload).canonical()) }
+            let state = try transaction.markUnopened(
+                id: id, envelope: line.bytes, content: content ?? line.bytes, from: claimed)
+            if case .equal = state { return .dropped }
+            return result
+        }
         return try marked(result, id, line.bytes, foreign, transaction, &printed)
     }
 
@@ -220,11 +234,13 @@ final class MessageOpening<Input: MessageInput> {
             return .failed(error.failure, id: id, isFinal: false)
         } catch let error as SessionError where error.claimedSender != nil {
             guard let (failure, claimed) = try lost(error, transaction) else { throw error }
+            isUnopenable = true
             return .failed(failure, id: id, isFinal: false, claimed: claimed)
         } catch {
             guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
             // A message that a suite refuses without a reason may open after another chat or contact is added.
             let isRefused = (error as? SuiteError) == .refused
+            if isRefused { isUnopenable = true }
             // The rules of a group refuse a message for good.
             let isFinal =
                 [.refused, .tooManyInvitations].contains(error as? GroupError)

@@ -26,6 +26,7 @@ extension MessageOpening {
     }
 
     /// Returns the failure of an envelope of a lost session with the name of the contact from whom it claims to be. Notes the claim.
+    /// To tell a person who is no contact would not help.
     func lost(
         _ error: SessionError, _ transaction: StateTransaction?
     ) throws -> (failure: Failure, claimed: KeyID)? {
@@ -33,7 +34,11 @@ extension MessageOpening {
         if let person = try transaction?.person(ofDevice: claimed) { claimed = person }
         guard let transaction, let contact = try transaction.contact(id: claimed),
             !contact.name.isEmpty
-        else { return (error.failure, claimed) }
+        else {
+            let failure = error.failure
+            let hint = "to delete what nothing here opens: sotto recv --forget all"
+            return (Failure(failure.status, failure.message, hint: hint), claimed)
+        }
         if !isPreview { try transaction.noteUnopened(from: claimed) }
         return (error.failure(claimed: contact.name), claimed)
     }

@@ -41,20 +41,20 @@ extension MessageBody {
         case .system("key-accepted"):
             "[a new key of this contact was accepted; the id before: \(extra["former"]?.string ?? "?")]"
         case .system("keys_updated"):
-            "[the key of this contact signed that another one replaces it: \(extra["next"]?.string ?? "?")]"
+            "[signed that another key replaces this one: \(extra["next"]?.string ?? "?")]"
         case .system("keys-doubtful"):
             "[the key of this contact counts no more: the succession by which it was accepted is void]"
-        case .system("revoked"): "[the owner revoked the key of this contact]"
+        case .system("revoked"): "[revoked this key]"
         case .system("verified"): "[the key of this contact was verified]"
         case .system("unverified"): "[the key of this contact is no longer verified]"
         case .system("call"): "[\(CallWords.of(record))]"
-        case .system("profile"): "[this contact changed the profile: \(profileChanges)]"
+        case .system("profile"): "[changed the profile: \(profileChanges)]"
         case .system("device-added"):
-            "[this contact uses a new device, \(Self.shown(name: extra["name"]?.string ?? "?")), since \(extra["since"]?.string ?? "?")]"
+            "[uses a new device, \(Self.shown(name: extra["name"]?.string ?? "?")), since \(extra["since"]?.string ?? "?")]"
         case .system("device-removed"):
-            "[this contact removed the device \(Self.shown(name: extra["name"]?.string ?? "?"))]"
+            "[removed the device \(Self.shown(name: extra["name"]?.string ?? "?"))]"
         case .system("device-fork"):
-            "[this contact's key signed two different lists of devices; ask on another channel]"
+            "[signed two different lists of devices; ask on another channel]"
         case .system(let event): "[\(event)]"
         case .unknown("sender_key"): "[sent the key of a group]"
         case .unknown(let type):

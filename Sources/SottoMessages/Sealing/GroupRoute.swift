@@ -207,6 +207,30 @@ extension RecipientDirectory {
     ) throws(StateError) {
         let people = Set(devices.map { group.log.member(of: $0) }).subtracting([own])
         guard !people.isEmpty, notedWithheld.insert(group.id).inserted else { return }
+        let verb = people.count == 1 ? "gets" : "get"
+        warn(
+            "\(try names(of: people, in: group, transaction)) \(verb) nothing until another member confirms the group; to ask: sotto group sync \(group.id.short) --send"
+        )
+    }
+
+    /// Reports once the people who are invited to a group: they can have entered it already.
+    func noteInvited(
+        _ group: StoredGroup, _ transaction: StateTransaction
+    ) throws(StateError) {
+        let people = Set(group.invited.map(\.id))
+        guard !people.isEmpty, group.state.policy.visibility == .joined,
+            notedInvited.insert(group.id).inserted
+        else { return }
+        let verb = people.count == 1 ? "is" : "are"
+        warn(
+            "\(try names(of: people, in: group, transaction)) \(verb) invited to \(try transaction.shownName(of: group.id)): if they have joined already, they get the message when that is known here"
+        )
+    }
+
+    /// Returns the names of people in a group, in a sentence.
+    private func names(
+        of people: Set<KeyID>, in group: StoredGroup, _ transaction: StateTransaction
+    ) throws(StateError) -> String {
         let names = try people.sorted { $0.description < $1.description }.map {
             id throws(StateError) -> String in
             let contact = try transaction.readableContact(id: id)?.name
@@ -214,11 +238,7 @@ extension RecipientDirectory {
             if let contact, !contact.isEmpty { return contact }
             return chosen.map { "\(shellWord($0)) \(id.short)…" } ?? "\(id.short)…"
         }
-        let who = sentence(of: names) ?? ""
-        let verb = names.count == 1 ? "gets" : "get"
-        warn(
-            "\(who) \(verb) nothing until another member confirms the group; to ask: sotto group sync \(group.id.short) --send"
-        )
+        return sentence(of: names) ?? ""
     }
 
     /// Reports once that no other member gets the owner's messages to a group: it has none, or its policy entitles none.

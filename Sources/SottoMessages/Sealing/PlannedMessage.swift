@@ -101,6 +101,7 @@ struct PlannedMessage: Sendable {
                     guard var line = device.destination?.line(copy) else { continue }
                     // The file is uploaded once, for the first device.
                     line["blob"] = recipient.last?["blob"]
+                    if !isHandedOn { line["message"] = .string(envelope.id) }
                     lines.append(line)
                     ids.append(copy.id)
                 case .failure(let failure): failures.append((device.name, failure))
@@ -124,9 +125,11 @@ struct PlannedMessage: Sendable {
         var rows: [HistoryRow] = []
         for (index, message) in messages.enumerated() {
             guard let message else { continue }
-            var (suite, written, isWaiting) = (Suite.sealed, time, true)
+            var (suite, written) = (Suite.sealed, time)
+            var state = HistoryEntry.State.waiting
             if case .envelope(let envelope) = message {
-                (suite, written, isWaiting) = (envelope.suite, envelope.time, false)
+                (suite, written) = (envelope.suite, envelope.time)
+                state = isHandedOn ? .handedOn : .new
             }
             let isOfChat = suite.traits.isOfChat
             if isOfChat, index > 0 { continue }
@@ -138,8 +141,7 @@ struct PlannedMessage: Sendable {
                 members: JSONObject(self.message.extra.map { ($0.name, $0.value) }))
             rows.append(
                 store.row(
-                    ofSent: sent, isHandedOn: isHandedOn, isWaiting: isWaiting,
-                    in: places[index], at: time))
+                    ofSent: sent, state: state, in: places[index], at: time))
         }
         return rows
     }

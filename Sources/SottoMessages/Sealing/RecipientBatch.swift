@@ -285,15 +285,18 @@ extension Recipients {
             zip(readers, sealed.envelopes).map { ($0, isHandedOn ? nil : $1.id) }, in: group)
         directory?.noteSealed(sealedNames)
         try directory?.noteWithheld(withheld, from: group, transaction)
+        try directory?.noteInvited(group, transaction)
         if sending.readers.isEmpty, withheld.isEmpty {
             try directory?.noteUnread(group, transaction)
         }
         for (member, envelope) in zip(readers, sealed.envelopes) {
             guard var line = route.line(envelope, to: member) else { continue }
             if let blob { line["blob"] = .string(blob.name) }
+            if !isHandedOn { line["message"] = .string(sealed.message.id) }
             lines.append(line)
         }
-        try transaction.recordSent(sealed.message, isHandedOn: isHandedOn)
+        try transaction.recordSent(
+            sealed.message, state: isHandedOn ? .handedOn : .new)
         func people(_ devices: [KeyID]) -> Int {
             Set(devices.map { route.group.log.member(of: $0) }).subtracting([
                 transaction.owner.id

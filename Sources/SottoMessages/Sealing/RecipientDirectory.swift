@@ -104,6 +104,8 @@ final class RecipientDirectory {
     var ownCards: [SendAddress?: JSONObject] = [:]
     /// The restored groups of which the members who get nothing yet are reported.
     var notedWithheld: Set<GroupID> = []
+    /// The groups of which the invited people are reported.
+    var notedInvited: Set<GroupID> = []
     /// The members to whose relays no mail may go, by group, and those of them who are not reported yet.
     var notedUnlisted: [GroupID: Set<KeyID>] = [:]
     var unlisted: [(group: StoredGroup, members: [UnlistedMember])] = []

@@ -89,8 +89,8 @@ extension StateTransaction {
     ) throws(StateError) {
         hasArrivedCopies = true
         try connection.run(
-            "INSERT OR REPLACE INTO arrived_copy (envelope, message) VALUES (?, ?)",
-            mark(ofCopy: id, digest), number)
+            "INSERT OR REPLACE INTO arrived_copy (envelope, message, day) VALUES (?, ?, ?)",
+            mark(ofCopy: id, digest), number, IdentityStore.today)
     }
 
     private func mark(ofCopy id: String, _ digest: [UInt8]) -> Int64 {

@@ -99,7 +99,7 @@ extension StateTransaction {
         else { return .refused }
         let time = min(received, now)
         let imported = ImportedMessage(
-            record: message.record, direction: .sent, state: isWaiting ? .waiting : .handedOn,
+            record: message.record, direction: .sent, state: isWaiting ? .waiting : .sentElsewhere,
             received: time, place: time, expires: nil, isUnread: false, number: 0, digest: [])
         switch try add(imported, isOwn: true, at: now) {
         case .different: return .different
@@ -110,7 +110,7 @@ extension StateTransaction {
             // The first device has sent it.
             try connection.run(
                 "UPDATE message SET state = ? WHERE mark = ? AND state = -1",
-                HistoryEntry.State.handedOn.rawValue, store.mark(sent: message.id))
+                HistoryEntry.State.sentElsewhere.rawValue, store.mark(sent: message.id))
         default: break
         }
         return .taken

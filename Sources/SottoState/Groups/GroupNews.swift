@@ -175,8 +175,10 @@ extension StateTransaction {
             record: earlier.record, direction: .received, state: .new,
             received: Timestamp(seconds: min(written.seconds, time.seconds)), expires: nil,
             isUnread: true, number: 0, digest: [])
-        if case .added = try add(imported, isOwn: true, at: time) { return true }
-        return false
+        guard case .added = try add(imported, isOwn: true, at: time) else { return false }
+        // It was lost, so nobody has read it.
+        if wanted.contains(id) { try markUnread(late: id, in: group.id) }
+        return true
     }
 
     /// Notes that a member told something: the next question need not wait.

@@ -20,9 +20,17 @@ extension HistoryEntry {
     public var readerCount: Int? { readerMarks?.count }
 
     /// The keyed hashes of these members, or `nil`.
-    fileprivate var readerMarks: Set<Int64>? {
+    fileprivate var readerMarks: Set<Int64>? { marks("readers") }
+
+    /// Whether a copy was made for the member with a keyed hash. Not known of a message to a large group.
+    func hasReader(_ mark: Int64) -> Bool { readerMarks?.contains(mark) == true }
+
+    /// The keyed hashes of the people who were invited when the owner wrote this message to a group.
+    var invitedMarks: Set<Int64> { marks("invited") ?? [] }
+
+    private func marks(_ name: String) -> Set<Int64>? {
         guard direction == .sent, conversation.group != nil,
-            let text = record["details"]?.object?["readers"]?.string,
+            let text = record["details"]?.object?[name]?.string,
             let bytes = Base64.standard.decode(text), bytes.count.isMultiple(of: 8)
         else { return nil }
         return Set(
@@ -41,7 +49,7 @@ extension IdentityStore {
         return readers.intersection(known.map { mark(author: $0) }).count
     }
 
-    /// Returns the keyed hashes of the readers of an own message, 8 bytes each. The columns of events have the same ones.
+    /// Returns the keyed hashes of people who read an own message or are invited, 8 bytes each. The columns of events have the same ones.
     func readerMarks(_ readers: [KeyID]) -> [UInt8] {
         readers.flatMap { UInt64(bitPattern: mark(author: $0)).bigEndianBytes }
     }
@@ -99,7 +107,7 @@ extension StateTransaction {
         try store.entries(
             "WHERE mark = ? AND conversation = ?", store.mark(sent: id), row.number,
             connection: connection
-        ).first { $0.readerMarks?.contains(reader) == true }
+        ).first { $0.hasReader(reader) }
     }
 
     /// Sets the state of an own message to the least one that all its readers have.

@@ -319,6 +319,11 @@ extension StateTransaction {
             let marks = store.readerMarks(group.members.map(\.id).filter(people.contains))
             message.details?["readers"] = .base64(marks)
         }
+        let invited = group.invited.map(\.id)
+        if !invited.isEmpty, invited.count <= GroupReceipts.mostMembers {
+            // They can have joined already: their entries are on their way.
+            message.details?["invited"] = .base64(store.readerMarks(invited))
+        }
         return (message, envelopes)
     }
 

@@ -104,6 +104,7 @@ extension StateTransaction {
         try draw(in: &group)
         try endGrants(of: group, since: before, known, isOver: isOver)
         try grantNewcomers(of: group, since: known)
+        try oweMessages(of: group, since: before)
     }
 
     /// Notes the forks that the log did not have before.

@@ -234,7 +234,8 @@ extension StateTransaction {
         return try sentMessage(until, in: group)?.place ?? .start
     }
 
-    private func sentMessage(
+    /// Returns an own message to a group, or `nil`.
+    func sentMessage(
         _ id: String, in group: StoredGroup
     ) throws(StateError) -> HistoryEntry? {
         try store.entries("WHERE mark = ?", store.mark(sent: id), connection: connection).first {
@@ -242,14 +243,17 @@ extension StateTransaction {
         }
     }
 
-    /// Returns the id of the owner's last message to a group, or ``GroupMemberNote/nothing``.
-    func lastSentMessage(to group: StoredGroup) throws(StateError) -> String {
+    /// Returns the id of the owner's last message to a group, or of the last one before a place, or ``GroupMemberNote/nothing``.
+    func lastSentMessage(
+        to group: StoredGroup, before end: HistoryPlace = .end
+    ) throws(StateError) -> String {
         let row = try row(of: .group(group.id))
         let last = try store.entries(
             """
             WHERE conversation = ? AND sent = 1 AND sealed IS NOT NULL AND state <> ?
-            ORDER BY place DESC, number DESC LIMIT 1
-            """, row.number, HistoryEntry.State.claimed.rawValue, connection: connection)
+            AND (place, number) < (?, ?) ORDER BY place DESC, number DESC LIMIT 1
+            """, row.number, HistoryEntry.State.claimed.rawValue, end.rank, end.number,
+            connection: connection)
         return last.first?.id ?? GroupMemberNote.nothing
     }
 }

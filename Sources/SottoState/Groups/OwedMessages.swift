@@ -1,8 +1,8 @@
 package import Sotto
 import SottoDatabase
 
-/// The messages to groups of which no copy was made for some members: they are not reached, or wait for the confirmation of a
-/// restored group. The next message and `group sync` send them to these members.
+/// The messages to groups of which no copy was made for some members: they are not reached, wait for the confirmation of a
+/// restored group, or had entered before the author learned of it. The next message and `group sync` send them to these members.
 extension StateTransaction {
     /// Returns the people who lack own messages to a group and may read them, by the ids of the messages. Blocked people are left out.
     /// What is in an envelope that did not reach the outbox within a minute counts as lacking. Call it in a preview.
@@ -13,6 +13,8 @@ extension StateTransaction {
         guard group.rank > .nobody else { return owed }
         let notes = try settleTellings(
             of: group, olderThan: Departure.recent, isPreview: true, at: time)
+        /// Whether messages are here with their content.
+        var isHere: [String: Bool] = [:]
         let lacking = notes.values.filter { !$0.owedMessages.isEmpty }.sorted {
             $0.id.description < $1.id.description
         }
@@ -20,10 +22,64 @@ extension StateTransaction {
             let person = group.log.member(of: note.id)
             guard person != owner.id, try mayGet(person, notes[person], in: group) else { continue }
             for id in note.owedMessages where owed[id]?.contains(person) != true {
-                owed[id, default: []].append(person)
+                if isHere[id] == nil {
+                    isHere[id] = try sentMessage(id, in: group).map { !$0.isGone } ?? false
+                }
+                if isHere[id] == true { owed[id, default: []].append(person) }
             }
         }
         return owed
+    }
+
+    /// Notes the messages that the owner wrote after a person had entered the group and before the owner learned of it: no copy was
+    /// made for this person, who was a member. `before` is the state before the changes that arrived.
+    ///
+    /// The entry and the message have times of different clocks. In one second the message counts as later if the owner knew of the
+    /// invitation. Grants decide about newcomers in a group with another visibility.
+    func oweMessages(of group: StoredGroup, since before: GroupState) throws(StateError) {
+        guard before.ranks[owner.id] != nil, group.rank > .nobody, !group.isDoubtful,
+            group.state.policy.visibility == .joined
+        else { return }
+        for member in group.state.ranks.keys where before.ranks[member] == nil {
+            guard member != owner.id, let entered = group.log.admitted(member) else { continue }
+            let messages = try messages(to: group, sentFor: member, after: entered)
+            guard let first = messages.first else { continue }
+            for seat in group.seats(of: member) {
+                try owe(messages.compactMap(\.id), since: first, to: seat.device, in: group)
+            }
+        }
+    }
+
+    /// Returns the last own messages to a group that a person who entered it at a time should have, the oldest first.
+    private func messages(
+        to group: StoredGroup, sentFor person: KeyID, after time: Timestamp
+    ) throws(StateError) -> [HistoryEntry] {
+        guard let row = try store.conversationRow(.group(group.id), connection) else { return [] }
+        let found = try store.entries(
+            """
+            WHERE conversation = ? AND sent = 1 AND time >= ? AND sealed IS NOT NULL
+            ORDER BY place DESC, number DESC LIMIT ?
+            """, row.number, time.seconds, GroupMemberNote.mostWanted, connection: connection)
+        let mark = store.mark(author: person)
+        return found.reversed().filter { entry in
+            guard entry.groupPlace != nil, !entry.isGone, !entry.isImported, !entry.isRepeat,
+                !entry.hasReader(mark), let written = entry.time
+            else { return false }
+            return written > time || written == time && entry.invitedMarks.contains(mark)
+        }
+    }
+
+    private func owe(
+        _ ids: [String], since first: HistoryEntry, to device: KeyID, in group: StoredGroup
+    ) throws(StateError) {
+        var note = try note(of: device, in: group)
+        if note.unreadUntil == nil {
+            note.unreadUntil = try lastSentMessage(to: group, before: first.place)
+        }
+        if try note.holds != chainSerial(of: group) { note.wantsChain = true }
+        let new = ids.filter { !note.owedMessages.contains($0) }
+        note.owedMessages = (note.owedMessages + new).suffix(GroupMemberNote.mostWanted)
+        try write(note, of: group)
     }
 
     /// Whether a member may have the messages that the owner owes.

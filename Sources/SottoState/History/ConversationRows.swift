@@ -218,6 +218,27 @@ extension StateTransaction {
         return entries
     }
 
+    /// Moves the read mark of a conversation before a message that came late, so that it is unread. The messages after it stay read.
+    func markUnread(late id: String, in group: GroupID) throws(StateError) {
+        var row = try row(of: .group(group))
+        let entry = try store.entries(
+            "WHERE mark = ? AND kind = 0 AND state = 0 AND sealed IS NOT NULL",
+            store.mark(groupMessage: id), connection: connection
+        ).first
+        guard let entry, entry.place <= row.read else { return }
+        try connection.run(
+            """
+            UPDATE message SET state = ? WHERE conversation = ? AND kind = 0 AND sent = 0 AND state = 0
+            AND (place, number) > (?, ?) AND (place, number) <= (?, ?)
+            """, HistoryEntry.State.read.rawValue, row.number, entry.place.rank,
+            entry.place.number, row.read.rank, row.read.number)
+        let before = HistoryPlace(rank: entry.place.rank, number: entry.place.number - 1)
+        row.read = try lastContent(of: row, upTo: before)?.place ?? .start
+        row.unread = try unread(in: row)
+        row.isChanged = true
+        conversations[row.conversation] = row
+    }
+
     /// Marks the messages of a conversation up to the place of the message with a number as read, as
     /// ``markRead(_:upTo:shown:at:)`` does.
     @discardableResult

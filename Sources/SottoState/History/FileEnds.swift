@@ -87,7 +87,7 @@ extension HistoryEntry {
     var hasLeft: Bool {
         switch state {
         case .new: direction == .received
-        case .handedOn, .stored, .delivered, .read: true
+        case .sentElsewhere, .handedOn, .stored, .delivered, .read: true
         case .waiting, .failed, .claimed, .deleted, .damaged, .expired: false
         }
     }

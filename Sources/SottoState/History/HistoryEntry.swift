@@ -25,9 +25,11 @@ public struct HistoryEntry: Sendable, Hashable {
 
     /// The progress of a message. The values of a sent message increase on its way.
     public enum State: Int64, Sendable {
+        /// Another device of the owner sent the message. This one learns of its way only by receipts.
+        case sentElsewhere = -2
         /// A message that was written on a device of a private list. The first device has not sent it yet.
         case waiting = -1
-        /// A received message, or a sent one of which nothing more is known.
+        /// A received message that was not read on another device, or a sent one of which nothing more is known.
         case new = 0
         /// The envelopes of the sent message were written to a file, or go to the relay in another way than by `send` in this home.
         case handedOn = 1
@@ -35,7 +37,7 @@ public struct HistoryEntry: Sendable, Hashable {
         case stored = 2
         /// The recipient has decrypted the sent message.
         case delivered = 3
-        /// The recipient has read the sent message.
+        /// The recipient has read the sent message; or a received message that counts as read, because it was read on another device.
         case read = 4
         /// The relay refused the sent message.
         case failed = 8
@@ -107,6 +109,16 @@ public struct HistoryEntry: Sendable, Hashable {
         conversation.group != nil
             && record["body"]?.object?["type"]?.string != GroupBody.type
     }
+    /// Whether a program of this machine made it, see ``StateTransaction/SystemEvent``. It has no envelope.
+    public var isSystem: Bool {
+        record["body"]?.object?["type"]?.string == "system"
+    }
+    /// The member `status` of a sent message, or `nil` if nothing is known of its way.
+    public var status: String? { direction == .sent ? state.status : nil }
+    /// Returns whether the message is unread in a conversation that was read up to a place.
+    public func isUnread(after read: HistoryPlace) -> Bool {
+        direction == .received && kind == .content && state == .new && place > read
+    }
     /// Whether the record is gone.
     public var isGone: Bool { state.rawValue >= State.deleted.rawValue }
 }
@@ -163,7 +175,7 @@ extension HistoryEntry.State {
         case .delivered: "delivered"
         case .read: "read"
         case .failed: "failed"
-        case .waiting, .new, .claimed, .deleted, .damaged, .expired: nil
+        case .sentElsewhere, .waiting, .new, .claimed, .deleted, .damaged, .expired: nil
         }
     }
 
@@ -173,7 +185,9 @@ extension HistoryEntry.State {
         case .deleted: "deleted"
         case .damaged: "damaged"
         case .expired: "expired"
-        case .waiting, .new, .handedOn, .stored, .delivered, .read, .failed, .claimed: nil
+        case .sentElsewhere, .waiting, .new, .handedOn, .stored, .delivered, .read, .failed,
+            .claimed:
+            nil
         }
     }
 
@@ -187,10 +201,13 @@ extension HistoryEntry.State {
         self = state
     }
 
-    /// Returns the state with this ``status``.
-    public init?(status: String) {
-        let states: [Self] = [.handedOn, .stored, .delivered, .read, .failed]
-        guard let state = states.first(where: { $0.status == status }) else { return nil }
+    /// The member `status` of a message in a backup, or `nil`.
+    public var backupStatus: String? { self == .sentElsewhere ? "elsewhere" : status }
+
+    /// Returns the state with this ``backupStatus``.
+    public init?(backupStatus status: String) {
+        let states: [Self] = [.sentElsewhere, .handedOn, .stored, .delivered, .read, .failed]
+        guard let state = states.first(where: { $0.backupStatus == status }) else { return nil }
         self = state
     }
 }

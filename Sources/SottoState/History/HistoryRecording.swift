@@ -21,15 +21,15 @@ extension StateTransaction {
             at: time)
     }
 
-    /// Records that a message was encrypted. It has the owner as `from` and its recipient as `to`. `isHandedOn` tells that its
-    /// envelopes do not go to `send` in this home. Returns the message's number.
+    /// Records that a message was encrypted, or sent by another device. It has the owner as `from` and its recipient as `to`. Returns the
+    /// message's number.
     @discardableResult
     public func recordSent(
-        _ message: Message, isHandedOn: Bool = false, at time: Timestamp = .now()
+        _ message: Message, state: HistoryEntry.State = .new, at time: Timestamp = .now()
     ) throws(StateError) -> Int64 {
         try record(
             store.row(
-                ofSent: message, isHandedOn: isHandedOn,
+                ofSent: message, state: state,
                 in: place(of: Conversation(of: message, owner: owner.id)), at: time))
     }
 
@@ -261,13 +261,12 @@ extension IdentityStore {
     /// place of its conversation is not known. The function only reads the keys, so several threads may call it during
     /// a transaction.
     public func row(
-        ofSent message: Message, isHandedOn: Bool = false, isWaiting: Bool = false,
+        ofSent message: Message, state: HistoryEntry.State = .new,
         in place: ConversationPlace?, at time: Timestamp = .now()
     ) -> HistoryRow {
         var new = newMessage(
             message.id, message, .sent, nil, digest: [], author: owner.id, time)
-        if isHandedOn { new.state = .handedOn }
-        if isWaiting { new.state = .waiting }
+        new.state = state
         return row(new, in: place, time)
     }
 

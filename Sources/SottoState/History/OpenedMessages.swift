@@ -23,6 +23,8 @@ extension IdentityStore {
         public let number: Int64
         /// The record that was printed.
         public let record: JSONObject
+        /// Whether a program of this machine made it, see ``HistoryEntry/isSystem``.
+        public let isSystem: Bool
     }
 
     /// A point in the history.
@@ -50,7 +52,7 @@ extension IdentityStore {
                 WHERE number > ?1 AND (?2 IS NULL OR coalesce(arrived, time) >= ?2) AND sent = 0
                 AND sealed IS NOT NULL ORDER BY number LIMIT ?3
                 """, start, time, limit, connection: connection
-            ).map { OpenedMessage(number: $0.number, record: $0.record) }
+            ).map { OpenedMessage(number: $0.number, record: $0.record, isSystem: $0.isSystem) }
         }
     }
 }

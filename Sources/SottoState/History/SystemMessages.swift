@@ -26,9 +26,18 @@ extension StateTransaction {
         case deviceRemoved = "device-removed"
         /// The contact's key signed two lists of devices with one number.
         case deviceFork = "device-fork"
+
+        /// Whether the contact did it. The others are of the owner or of a program of this machine.
+        fileprivate var isOfContact: Bool {
+            switch self {
+            case .profile, .keysUpdated, .revoked, .deviceAdded, .deviceRemoved, .deviceFork: true
+            case .keyAccepted, .verified, .unverified, .keysDoubtful: false
+            }
+        }
     }
 
-    /// Adds a message about the contact `peer` to the conversation with it.
+    /// Adds a message about the contact `peer` to the conversation with it. It is from the contact if the contact did it, and it is
+    /// never unread.
     ///
     /// `former` is the contact's id before a new key was accepted. Nothing is added if no message was exchanged under
     /// this id. `members` are further members of the body.
@@ -44,19 +53,26 @@ extension StateTransaction {
                 ("type", .string("system")), ("event", .string(event.rawValue)),
                 ("former", former.map { .string($0.description) }),
             ] + members)
+        let isReceived = event.isOfContact
+        let (from, to) = isReceived ? (peer, owner.id) : (owner.id, peer)
+        let trust =
+            isReceived
+            ? try readableContact(id: peer)?.trust ?? .unverified : Message.Trust.verified
         // It has no suite, because nothing was encrypted.
         let record = JSONObject([
             ("v", .integer(1)), ("type", .string("message")), ("id", .string(id)),
-            ("from", .string(owner.id.description)), ("to", .string(peer.description)),
+            ("from", .string(from.description)), ("to", .string(to.description)),
             ("time", .string(time.description)), ("authenticated", .bool(true)),
-            ("trust", .string(Message.Trust.verified.rawValue)), ("body", .object(body)),
+            ("trust", .string(trust.rawValue)), ("body", .object(body)),
         ])
         let conversation = Conversation.peer(peer)
+        let marks = store.marks(of: id, in: conversation)
         let new = NewMessage(
-            mark: store.mark(sent: id), id: id, conversation: conversation,
+            mark: isReceived ? marks.received : marks.sent, id: id, conversation: conversation,
             packed: PackedRecord.pack(record, conversation, owner: owner.id), written: time,
-            body: MessageBody(of: record), direction: .sent, kind: .content, time: time,
-            expires: nil, digest: [], author: owner.id)
+            body: MessageBody(of: record), direction: isReceived ? .received : .sent,
+            kind: .content, state: isReceived ? .read : .new, time: time,
+            expires: nil, digest: [], author: from)
         _ = try insert(new, at: time)
     }
 }

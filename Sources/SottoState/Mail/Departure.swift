@@ -15,6 +15,9 @@ public enum Departure: Sendable, Equatable {
     case handedOn
     /// The message was sent, and no copy was made for these members of the group, who may read it.
     case partly(lacking: [KeyID])
+    /// The message was sent, and these people were invited to the group then and are invited now. They get it if their entries, which
+    /// can be on their way, are from before it.
+    case invited([KeyID])
 
     /// Seconds for which an envelope can be on its way from `encrypt` to the outbox.
     static let recent: Int64 = 60
@@ -81,29 +84,40 @@ extension IdentityStore {
         let open = entries.filter { $0.direction == .sent && $0.state.hasNoOutcome }
         let toGroups = entries.filter {
             $0.direction == .sent && $0.conversation.group != nil && !$0.isGone && !$0.isRepeat
-                && now.seconds - ($0.received?.seconds ?? .min / 2) < Departure.lifetime
+                && $0.isRecentDeparture(at: now)
         }
         guard !open.isEmpty || !toGroups.isEmpty else { return [:] }
         // The outbox is read before the state: a collected outcome is in the state before it is deleted from the outbox.
         let reached = try outbox?.reachedIDs() ?? [:]
+        let hasWaiting = reached.values.contains(.waiting)
         return try preview { transaction in
             var departures: [Int64: Departure] = [:]
             var people: [GroupID: [KeyID]] = [:]
-            for entry in open {
+            // An old message has a way only while an envelope waits.
+            for entry in open
+            where hasWaiting || entry.state == .waiting || entry.isRecentDeparture(at: now) {
                 departures[entry.number] = try transaction.departure(
                     of: entry, reached, &people, at: now)
             }
-            var owed: [GroupID: [String: [KeyID]]] = [:]
+            var lacks: [GroupID: (owed: [String: [KeyID]], invited: [KeyID])] = [:]
             for entry in toGroups where departures[entry.number] == nil {
                 guard let group = entry.conversation.group, let id = entry.id else { continue }
-                if owed[group] == nil {
-                    owed[group] =
+                if lacks[group] == nil {
+                    lacks[group] =
                         try transaction.readableGroup(group).map {
-                            try transaction.owedMessages(in: $0, at: now)
-                        } ?? [:]
+                            (
+                                try transaction.owedMessages(in: $0, at: now),
+                                $0.rank > .nobody ? $0.invited.map(\.id) : []
+                            )
+                        } ?? ([:], [])
                 }
-                guard let members = owed[group]?[id] else { continue }
-                departures[entry.number] = .partly(lacking: members)
+                if let members = lacks[group]?.owed[id] {
+                    departures[entry.number] = .partly(lacking: members)
+                    continue
+                }
+                let marks = entry.invitedMarks
+                let invited = lacks[group]?.invited.filter { marks.contains(mark(author: $0)) }
+                if let invited, !invited.isEmpty { departures[entry.number] = .invited(invited) }
             }
             return departures
         }
@@ -137,7 +151,7 @@ extension IdentityStore {
             case .queued: false
             case .unsent, .partly: true
             case .handedOn: handedOn
-            case nil: entry.state == .handedOn
+            case .invited, nil: entry.state == .handedOn
             }
         }
     }
@@ -194,9 +208,7 @@ extension StateTransaction {
     func envelopeIDs(
         of entry: HistoryEntry, _ people: inout [GroupID: [KeyID]]
     ) throws(StateError) -> [String] {
-        guard let id = entry.id, entry.record["body"]?.object?["type"] != .string("system") else {
-            return []
-        }
+        guard let id = entry.id, !entry.isSystem else { return [] }
         guard let group = entry.conversation.group else { return [id] }
         guard entry.copies ?? 0 > 0, Envelope.isID(id) else { return [] }
         if people[group] == nil { people[group] = try self.people(of: group) }
@@ -219,5 +231,12 @@ extension StateTransaction {
         ) { $0.integer(0) }
         return Set(collected).union(settled.map { FoundCopies.mark(of: Envelope.idBytes($0)) })
             .count
+    }
+}
+
+extension HistoryEntry {
+    /// Whether it can still be told that the message was not sent.
+    fileprivate func isRecentDeparture(at now: Timestamp) -> Bool {
+        now.seconds - (received?.seconds ?? .min / 2) < Departure.lifetime
     }
 }

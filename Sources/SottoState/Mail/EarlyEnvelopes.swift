@@ -21,7 +21,7 @@ extension StateTransaction {
     ) throws(StateError) -> Bool {
         try connection.run(
             """
-            UPDATE inbox SET chain = ?, place = ?
+            UPDATE inbox SET chain = ?, place = ?, claimed = NULL
             WHERE id = ? AND envelope = ? AND state IN (1, 5)
             """, chain(of: sender, position), position.number, id, envelope)
         return connection.changes > 0
@@ -69,7 +69,7 @@ extension StateTransaction {
         else { return 0 }
         try connection.run(
             """
-            UPDATE inbox SET envelope = NULL, chain = NULL, state = 3
+            UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3
             WHERE chain IS NOT NULL AND (arrived < ?1 OR number <= (
                 SELECT number FROM inbox WHERE chain IS NOT NULL
                 ORDER BY number DESC LIMIT 1 OFFSET ?2))

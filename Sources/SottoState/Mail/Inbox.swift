@@ -110,14 +110,16 @@ extension IdentityStore {
         }
     }
 
-    /// Returns the room that the envelopes leave which are neither done nor dead. Early ones have a limit of their own.
+    /// Returns the room that the envelopes leave which are neither done nor dead. Early ones, and those that could not be opened,
+    /// have limits of their own.
     private static func room(
         within limit: InboxLimit, _ connection: StateConnection
     ) throws(StateError) -> InboxLimit {
         let used = try connection.rows(
             """
             SELECT count(*), coalesce(sum(length(envelope)), 0) FROM inbox
-            WHERE envelope IS NOT NULL AND chain IS NULL AND state <> ?
+            WHERE envelope IS NOT NULL AND chain IS NULL AND (claimed IS NULL OR state = 0)
+                AND state <> ?
             """, InboxState.dead.rawValue
         ) { (count: $0.integer(0), bytes: $0.integer(1)) }[0]
         return InboxLimit(count: limit.count - used.count, bytes: limit.bytes - used.bytes)
@@ -171,7 +173,10 @@ extension IdentityStore {
 
     /// Records that envelopes were handled, and deletes them.
     public func markHandled(_ ids: [String]) throws(StateError) {
-        try mark(ids, "UPDATE inbox SET envelope = NULL, chain = NULL, state = 3 WHERE id = ?")
+        try mark(
+            ids,
+            "UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3 WHERE id = ?"
+        )
     }
 
     private func mark(_ ids: [String], _ sql: String) throws(StateError) {
@@ -189,7 +194,8 @@ extension IdentityStore {
         guard !ids.isEmpty, try count(.unfinished) > 0 else { return }
         try mark(
             ids,
-            "UPDATE inbox SET envelope = NULL, chain = NULL, state = 3 WHERE id = ? AND state = 2")
+            "UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3 WHERE id = ? AND state = 2"
+        )
     }
 
     /// Deletes envelopes that were printed and not opened, and dead letters, so that a later copy is not printed. Returns their number.
@@ -199,7 +205,7 @@ extension IdentityStore {
             for id in ids {
                 try connection.run(
                     """
-                    UPDATE inbox SET envelope = NULL, chain = NULL, state = 3
+                    UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3
                     WHERE id = ? AND state IN (1, 2, 4) AND envelope IS NOT NULL
                     """, id)
                 count += connection.changes
@@ -217,15 +223,17 @@ extension IdentityStore {
             let transaction = StateTransaction(store: self, connection: connection)
             let early = try transaction.forgetEarly(at: time)
             try transaction.forgetOldSkipped(at: transaction.settledTime(at: time))
+            let first = Self.today - Self.knownDays
             try connection.run(
                 "DELETE FROM inbox WHERE envelope IS NULL AND arrived < ?",
-                (Self.today - Self.knownDays) * StateTransaction.day)
+                first * StateTransaction.day)
+            try connection.run("DELETE FROM arrived_copy WHERE day < ?", first)
             return early
         }
     }
 
     /// Records that the delivery of an envelope failed. Returns whether it will be tried again. If the dead letters are
-    /// above `limit`, the oldest are deleted.
+    /// above `limit`, the oldest are deleted, first those that claim to be from strangers.
     public func markFailed(
         _ id: String, limit: InboxLimit = .standard
     ) throws(StateError) -> Bool {
@@ -247,18 +255,19 @@ extension IdentityStore {
     ) throws(StateError) {
         try connection.run(
             """
-            UPDATE inbox SET envelope = NULL, chain = NULL, state = 3 WHERE number IN (
+            UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3 WHERE number IN (
                 SELECT number FROM (
                     SELECT number, row_number() OVER newest AS place,
                         sum(length(envelope)) OVER newest AS bytes
                     FROM inbox WHERE envelope IS NOT NULL AND state = 4
-                    WINDOW newest AS (ORDER BY number DESC))
+                    WINDOW newest AS (
+                        ORDER BY claimed IS NOT NULL AND known = 0, number DESC))
                 WHERE place > ? OR bytes > ?)
             """, limit.count, limit.bytes)
     }
 }
 
-/// The envelopes that an inbox keeps, apart from early ones. Dead letters have the same limit for themselves.
+/// The envelopes that an inbox keeps, apart from early ones and those that could not be opened. Dead letters have the same limit for themselves.
 public struct InboxLimit: Sendable, Equatable {
     /// The number of envelopes.
     var count: Int64

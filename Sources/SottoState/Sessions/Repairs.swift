@@ -156,8 +156,9 @@ extension StateTransaction {
         let sent = try store.entries(
             """
             WHERE conversation = ? AND sent = 1 AND kind = 0 AND time >= ? AND time <= ?
-            AND state IN (?, ?, ?) AND sealed IS NOT NULL ORDER BY number DESC LIMIT ?
-            """, row.number, start, taken, HistoryEntry.State.new.rawValue,
+            AND state IN (?, ?, ?, ?) AND sealed IS NOT NULL ORDER BY number DESC LIMIT ?
+            """, row.number, start, taken, HistoryEntry.State.sentElsewhere.rawValue,
+            HistoryEntry.State.new.rawValue,
             HistoryEntry.State.handedOn.rawValue, HistoryEntry.State.stored.rawValue,
             RepairBody.mostExamined, connection: connection)
         let answers = try store.entries(

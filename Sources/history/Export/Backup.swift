@@ -57,7 +57,7 @@ struct Backup {
         unreadable = try store.backUpGroups { try $0.forEachRecord(lines.write) }
         var last: Int64 = 0
         while true {
-            let rows = try store.backupRows(after: last, limit: MessageBlocks.size)
+            let rows = try store.backupRows(after: last, limit: ViewBlocks.size)
             guard let end = rows.last else { break }
             last = end.number
             for (_, row) in rows {
@@ -66,9 +66,7 @@ struct Backup {
                 where since.map { entry.written.seconds < $0.seconds } == true:
                     continue
                 case .message(let entry, let digest):
-                    let isUnread =
-                        entry.direction == .received && entry.kind == .content
-                        && entry.place > read[entry.conversation] ?? .start
+                    let isUnread = entry.isUnread(after: read[entry.conversation] ?? .start)
                     try lines.write(entry.backup(digest: digest, isUnread: isUnread))
                     messages += 1
                 case .tombstone(let tombstone): try lines.write(tombstone.record)
@@ -191,7 +189,7 @@ extension HistoryEntry {
         record["received"] = received.map { .string($0.description) }
         record["place"] = otherPlace.map { .string($0.description) }
         record["expires"] = expires.map { .string($0.description) }
-        record["status"] = state.status.map { .string($0) }
+        record["status"] = (direction == .sent ? state.backupStatus : nil).map { .string($0) }
         record["unread"] = isUnread ? .bool(true) : nil
         record["digest"] = digest.allSatisfy { $0 == 0 } ? nil : .string(hex(digest))
         return record

@@ -51,6 +51,23 @@ import Testing
         #expect(try !isUnlocked())
     }
 
+    /// Another program locks the identity: the next text asks for the passphrase, and stays in the line.
+    @Test func aLockOfAnotherProgramIsNoticed() throws {
+        let terminal = try stage.chat(they.alice, with: "bob")
+        try terminal.waitFor("The identity is locked.")
+        try terminal.enter("correct horse battery")
+        try terminal.waitFor("no messages yet")
+        try stage.must(they.alice, "keygen lock -q")
+        try terminal.enter("hello")
+        try terminal.waitFor("The identity is locked.")
+        try terminal.enter("correct horse battery")
+        try terminal.waitFor("> hello")
+        try terminal.press("Enter")
+        try terminal.waitFor("me  hello ✓")
+        try terminal.enter("/unlock")
+        try terminal.waitFor("the identity is unlocked until the end of the chat")
+    }
+
     /// The second window finds the identity unlocked, and uses it after the end of the first one.
     @Test func theLastWindowLocksTheIdentity() throws {
         let first = try stage.chat(they.alice, with: "bob")

@@ -226,6 +226,38 @@ import Testing
         try terminal.waitFor("ended 0")
     }
 
+    /// A file that is sent while the relay is away leaves by itself, as a text does.
+    @Test func aFileWaitsForTheRelay() throws {
+        let terminal = try chat(they.alice)
+        try terminal.waitFor("no messages yet")
+        try terminal.enter("first")
+        try terminal.waitFor("me  first ✓")
+        they.home.files.write("menu.txt", randomBytes(200_000))
+        try stage.withoutRelay {
+            try terminal.enter("/file '\(they.home.files("menu.txt"))' for friday")
+            try terminal.waitFor("[menu.txt, 200 kB]")
+            try terminal.waitFor("relay not reached")
+        }
+        try terminal.waitFor("for friday ✓")
+        let read = try stage.must(they.bob, "recv -q | decrypt -q")
+        #expect(try read.records.compactMap { $0.body["name"]?.string } == ["menu.txt"])
+    }
+
+    /// What waited before the start, a text or a file, is sent without another text.
+    @Test func whatWaitedBeforeTheStartIsSent() throws {
+        they.home.files.write("menu.txt", randomBytes(1_000))
+        try stage.withoutRelay {
+            for make in ["text bob", "file menu.txt bob"] {
+                let line = "printf waited | compose \(make) | encrypt -q | send -q || [ $? = 75 ]"
+                try stage.must(they.alice, line)
+            }
+        }
+        let terminal = try chat(they.alice)
+        try terminal.waitFor("me  waited ✓")
+        try terminal.waitFor("      waited ✓")
+        try terminal.waitForEnd(of: "waiting")
+    }
+
     @Test func aFileIsSentAndSaved() throws {
         let (left, right) = (try chat(they.alice), try chat(they.bob))
         try left.waitFor("no messages yet")
@@ -246,6 +278,36 @@ import Testing
         try left.press("C-d")
         try left.waitFor("ended 0")
         try right.waitFor("again")
+    }
+
+    /// Another terminal adds, renames and removes contacts, brings another key, and makes a group.
+    @Test func whatAnotherTerminalChangesIsShown() throws {
+        let list = try stage.chat(they.alice)
+        let open = try chat(they.alice)
+        try list.waitFor("bob")
+        try open.waitFor(" bob  not verified")
+        try stage.must(
+            they.alice,
+            """
+            keygen --name bob -o other.key && keygen public other.key > other.card
+            contact add -q other.card || true
+            """)
+        try open.waitFor(" bob  CHANGED KEY")
+        try list.waitFor("! no messages yet")
+        try stage.must(they.alice, "contact keep-key bob")
+        try open.waitFor(" bob  not verified")
+        try stage.must(they.alice, "contact rename bob robert")
+        try open.waitFor(" robert  not verified")
+        try list.waitFor("robert")
+        try stage.must(
+            they.alice,
+            "keygen --name carol -o carol.key && keygen public carol.key | contact add -q -")
+        try list.waitFor("carol")
+        try stage.must(they.alice, "group create team > /dev/null")
+        try list.waitFor("team")
+        try stage.must(they.alice, "contact remove robert")
+        try open.waitFor("not a contact")
+        try list.waitForEnd(of: "robert")
     }
 
     /// The sandboxed helper decodes the small picture of a message.

@@ -69,6 +69,20 @@ import Testing
         }
     }
 
+    @Test func aRemovalNamesTheCommandThatTellsGroups() throws {
+        var random = Generator(seed: 11)
+        let world = try team(&random)
+        let removed = try world.device("alice-1").identity.device
+        let run = try world.home.run("device", ["remove", removed.description, "-i", "alice.key"])
+        #expect(run.status == 0, "\(run.stderr)")
+        #expect(run.stderr.contains("to tell them now: sotto group sync --send"), "\(run.stderr)")
+        // The records for contacts are lost.
+        #expect(try world.say("bob", "before").contains("alice-1"))
+        try world.group("alice", "sync")
+        try world.settleGroup(&random, without: "alice-1")
+        #expect(try !world.say("bob", "later").contains("alice-1"))
+    }
+
     @Test func aRemovedDeviceReadsNothingLater() throws {
         var random = Generator(seed: 3)
         let world = try team(&random)

@@ -28,6 +28,10 @@ import Testing
                 "\(writer.hasPrefix(person) ? "sent" : "received") from \(writer)"
             }.sorted()
             #expect(try world.texts(name) == expected, "\(name)")
+            // Only what this device sent has a status: nothing is known of the way of the others, and they are not unsent.
+            let records = try world.must(name, "history", ["--json"]).records
+            let known = records.filter { $0["status"] != nil }.map { $0.body["text"]?.string }
+            #expect(known == ["from \(name)"], "\(name)")
         }
     }
 

@@ -161,6 +161,7 @@ import Testing
             #expect(removed.stderr.contains(command), "\(removed.stderr)")
         }
         #expect(!removed.text.contains("undo"))
+        #expect(!removed.stderr.contains("group sync"))
         let after = ["changes", world.laptop.device.description, "--json"]
         #expect(try records(world.run("device", after, "alice")).count == 3)
         for command in undone.values.sorted() {

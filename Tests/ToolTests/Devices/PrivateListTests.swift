@@ -106,7 +106,7 @@ import Testing
             suite: .sealed, authenticated: true, trust: .verified, body: Message.textBody("hello"))
         try other.transaction { transaction in
             let place = try transaction.place(of: .peer(People.bob.id))
-            try transaction.record(other.row(ofSent: message, isWaiting: true, in: place))
+            try transaction.record(other.row(ofSent: message, state: .waiting, in: place))
         }
         func due(_ store: IdentityStore) throws -> [JSONObject] {
             try store.transaction { transaction in
@@ -141,7 +141,7 @@ import Testing
             try other.entries(
                 "WHERE mark = ?", other.mark(sent: message.id), connection: transaction.connection)
         }
-        #expect(entry.map(\.state) == [.handedOn])
+        #expect(entry.map(\.state) == [.sentElsewhere])
     }
 
     @Test func machineOneSendsNoMessageThatADeviceMayNotHandOver() throws {

@@ -398,8 +398,11 @@ import Testing
                 "none; to set it: sotto keygen set --relay URL"))
         let relay = try #require(world.relayURL)
         try world.must("keygen", ["set", "-q", "--relay", relay, "alice.key"])
+        try world.must("keygen", ["prekeys"])
         let after = try front.must("sotto whoami").text
         #expect(after.contains(relay) && after.contains("card         published\n"), "\(after)")
+        // Prekeys that were only made do not count as published.
+        #expect(after.contains(" made here and not used\n"), "\(after)")
         let other = try world.paste("sotto whoami", as: "nobody")
         #expect(other.status == 66, "\(other.stderr)")
     }

@@ -114,7 +114,7 @@ import Testing
         #expect(try statuses() == ["failed"] && counted() == 0)
         #expect(
             try circle.must("alice", "history", ["--text", "team"]).text
-                .contains("[not accepted by the relay]"))
+                .contains("[not sent]"))
         // A copy was sent again.
         try settle([(one[1], "rejected 403")])
         #expect(try statuses() == ["failed"])

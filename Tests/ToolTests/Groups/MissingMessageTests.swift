@@ -27,6 +27,7 @@ import Testing
         try circle.say("bob", "three")
         try circle.settle()
         #expect(try texts(circle, "carol") == ["one", "three"])
+        try circle.must("carol", "history", ["read", "team"])
         let shown = try circle.must("carol", "group", ["show", "team"])
         let missing = try shown.records[0]["missing"]?.array?.first?.object
         #expect(missing?["messages"] == .integer(1))
@@ -34,6 +35,9 @@ import Testing
         #expect(shown.stderr.contains("1 message of"))
         try ask(circle, "carol", "bob")
         #expect(try texts(circle, "carol") == ["one", "three", "two"])
+        // It stands before a message that was read, and is unread.
+        let unread = try circle["carol"].history("team", "--unread")
+        #expect(unread.compactMap { $0.body["text"]?.string } == ["two"])
         let two = try #require(
             try circle["carol"].history("team").first { $0.body["text"] == .string("two") })
         #expect(two["from"] == .string(circle["bob"].identity.id.description))

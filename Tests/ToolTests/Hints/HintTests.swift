@@ -91,6 +91,8 @@ struct HintTests {
             "needs a second machine; PairingTests run it",
         "Type this on machine one: sotto device add CODE --send":
             "has a code to fill in; PairingTests run it",
+        "members of your groups learn it with your next message to each; to tell them now: sotto group sync --send":
+            "needs a second machine; DeviceGroupTests run it",
         "to list this again: sotto device changes …":
             "needs a second machine; DeviceTrustTests run it",
         "sotto contact remove …": "undoes what a device decided; DeviceTrustTests run it",
@@ -130,6 +132,14 @@ struct HintTests {
             "needs the place of another person; MeetTests run it",
         "to meet this person again: sotto contact unblock …":
             "after a meeting; noContactIsReplaced prints it",
+        "… of yours not sent to …; to see what sends them: sotto history unsent …":
+            "needs members who did not know each other; NewcomerMessageTests show them",
+        "…to decrypt what recv printed: sotto recv --again… | sotto decrypt…":
+            "needs a full disk; whatAPipeBroughtIsReadAgain runs it",
+        "to delete what nothing here opens: sotto recv --forget all":
+            "needs a lost session; UnopenedEnvelopeTests run it",
+        "recv: note: … in the inbox cannot be opened here; to delete: sotto recv --forget all…":
+            "needs a lost session; UnopenedEnvelopeTests run it",
         "decrypt its envelopes: sotto recv --again | sotto decrypt; or receive with --stateless":
             "needs an inbox of 10,000 envelopes",
         "…: note: a message waits for changes of its group: sotto group sync | sotto encrypt | sotto send":

@@ -65,6 +65,16 @@ extension HintTests {
                 #expect(try world.must("sotto", ["whoami"]).contains("card         published"))
             }),
         HintCase(
+            "… made here, perhaps none at the relay; to publish them: sotto keygen prekeys… --send",
+            situation: { world in
+                try world.startRelay()
+                _ = try world.must("keygen", ["prekeys"])
+                return try world.run("sotto", ["whoami"])
+            },
+            result: { (world, _) throws in
+                try world.must("bob", "recv", ["--bundle", world.id("alice")])
+            }),
+        HintCase(
             "none; to publish them: sotto keygen prekeys… --send",
             situation: { world in
                 try world.startRelay()

@@ -78,6 +78,43 @@ import Testing
         #expect(read.contains { $0.body["text"] == .string("before carol") })
     }
 
+    /// With `--changes`, each change of a list by another program is told, and a message is no change.
+    @Test func aFollowerTellsWhichListsChanged() throws {
+        let they = try Conversing()
+        let (alice, bob) = (they.alice, they.bob)
+        try they.tell(bob, "first")
+        let follower = follow(alice, ["--raw", "--changes"])
+        defer {
+            follower.kill(SIGTERM)
+            follower.wait()
+        }
+        #expect(try texts(alice, with: "first") == ["first"])
+        func records() throws -> [JSONObject] {
+            they.home.files.lines("shown").compactMap { try? JSON.object(parsing: Array($0.utf8)) }
+        }
+        var count = 0
+        for (tool, arguments, list) in [
+            ("contact", ["rename", "bob", "robert"], "contacts"),
+            ("contact", ["block", "robert"], "contacts"),
+            ("history", ["mute", "robert"], "conversations"),
+            ("group", ["create", "team"], "groups"),
+            ("contact", ["unblock", "robert"], "contacts"),
+        ] {
+            #expect(try alice.run(tool, arguments).status == 0)
+            var new: [JSONObject] = []
+            for _ in 0..<3_000 where new.isEmpty {
+                usleep(10_000)
+                new = Array(
+                    try records().filter { $0["type"] == .string("changes") }.dropFirst(count))
+            }
+            #expect(
+                new.first?["lists"]?.array?.contains(.string(list)) == true, "\(arguments): \(new)")
+            count += new.count
+        }
+        #expect(try alice.run("history", ["--changes", "--raw"]).status == 64)
+        #expect(try alice.run("history", ["--changes", "--follow", "--text"]).status == 64)
+    }
+
     /// The program waits for a change of the file and does not look several times a second.
     @Test func aFollowerWaitsForAChange() throws {
         let they = try Conversing()

@@ -1,5 +1,6 @@
 import Glibc
 import Sotto
+import SottoState
 import TestSupport
 import Testing
 
@@ -84,6 +85,29 @@ struct FullStateTests {
         #expect((try? they.home.files.read("receipts"))?.isEmpty ?? true)
         let opened = try must(bob, "decrypt", [], sealed.text).records
         #expect(opened[0]["seen"] == nil && opened[0].body["text"] == .string("again"))
+        #expect(try texts(bob) == ["first", "again"])
+    }
+
+    /// A pipe brings the mail only once: the hint has the command that reads it again.
+    @Test func whatAPipeBroughtIsReadAgain() throws {
+        let sealed = try must(alice, "encrypt", ["--to", "bob"], "again")
+        let line = Array(sealed.lines[0].utf8)
+        let id = try #require(JSON.object(parsing: line)["id"]?.string)
+        let directory = try StateDirectory(path: disk.scratch("bob"))
+        func store() throws -> IdentityStore {
+            try IdentityStore(directory: directory, identity: bob.identity, lockTimeout: 20)
+        }
+        #expect(try store().receive([(id, line)], to: .print) == [.new])
+        try store().markPrinted([id])
+        let filler = disk.fill()
+        let refused = try run(bob, "decrypt", [], sealed.text)
+        unlink(filler)
+        #expect(refused.status == 74, "\(refused.stderr)")
+        #expect(
+            refused.stderr.contains(
+                "free some space; to decrypt what recv printed: sotto recv --again | sotto decrypt"),
+            "\(refused.stderr)")
+        try must(bob, "decrypt", [], must(bob, "recv", ["--again"]).text)
         #expect(try texts(bob) == ["first", "again"])
     }
 

@@ -86,6 +86,25 @@ struct GroupChangeLineTests {
         #expect(newest == records)
     }
 
+    /// The pages after one another have all changes, those between two pages too.
+    @Test func pagesForwardHaveAllChanges() throws {
+        try circle.say("alice", "alone")
+        try circle.must("alice", "group", ["rename", "crew", "climbers"])
+        try circle.say("alice", "at last")
+        let all = try circle.must("alice", "history", ["climbers", "--json"]).records
+        var (paged, last) = ([JSONObject](), "0")
+        while true {
+            let run = try circle["alice"].run(
+                "history", ["climbers", "--json", "--after", last, "--limit", "1"])
+            guard run.status == 0 else { break }
+            paged += try run.records
+            last =
+                try run.records.last { $0["type"]?.string == "message" }?["number"]?.integer
+                .map(String.init) ?? last
+        }
+        #expect(paged == all)
+    }
+
     /// A deleted message of another member keeps its author, and a group without a message has a page with its changes.
     @Test func deletedMessagesHaveTheirAuthors() throws {
         let bob = "\(circle["bob"].identity.id)"

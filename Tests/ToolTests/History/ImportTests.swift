@@ -268,6 +268,7 @@ import Testing
             "place": "\"x\"", "dropped": "true", "damaged": "true", "expired": "true",
             "role": "\"owner\"", "seen": "true", "legacy": "\"x\"", "number": "7",
             "fileExpired": "true", "ringing": "true", "lacking": "[]",
+            "invited": "[]",
             "device": "\"\(alice.identity.id)\"",
         ]
         let extra = members.map { ",\"\($0)\":\($1)" }.joined()

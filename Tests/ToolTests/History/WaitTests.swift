@@ -1,4 +1,6 @@
 import Sotto
+import SottoDatabase
+import SottoState
 import TestSupport
 import Testing
 
@@ -33,6 +35,76 @@ struct WaitTests {
         try circle.settle()
         let answer = try wait(id, "--status", "answered")
         #expect(try answer.records.map { $0.body["text"]?.string } == ["at 7"])
+    }
+
+    @Test func aReactionIsAnAnswer() throws {
+        let id = try say("friday?")
+        try circle.settle()
+        try circle.compose("bob", ["react", id, "👍"])
+        try circle.settle()
+        let answer = try wait(id, "--status", "answered")
+        #expect(answer.status == 0, "\(answer.stderr)")
+        #expect(try answer.records.map { $0.body["emoji"] } == [.string("👍")])
+        let shown = try wait(id, "--status", "answered", "--text")
+        #expect(shown.text.contains("👍"), "\(shown.text)")
+    }
+
+    /// A message to a group is delivered when all its readers say so, or as many as are asked for.
+    @Test func theReadersOfAGroupAreCounted() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        for name in ["bob", "carol"] {
+            try circle.must(name, "contact", ["set", "alice", "receipts=on"])
+        }
+        try circle.say("alice", "friday?")
+        let last = try circle["alice"].history("team").last
+        let id = try #require(last?["id"]?.string)
+        func wait(_ arguments: String...) throws -> Run {
+            try circle["alice"].run("history", ["wait", id, "--timeout", "1s"] + arguments)
+        }
+        let lines = circle.take("bob")
+        let receipts = circle.home.files("receipts")
+        try circle.read("bob", lines, ["--receipts", receipts])
+        try circle.post("bob", circle.home.files.read("receipts"))
+        try circle.settle()
+        #expect(try wait("--status", "delivered").status != 0)
+        #expect(try wait("--status", "delivered", "--members", "2").status != 0)
+        #expect(try wait("--status", "delivered", "--members", "1").status == 0)
+        #expect(try wait("--status", "delivered", "--members", "3").status == 64)
+        #expect(try wait("--members", "1").status == 64)
+        try circle.compose("carol", ["react", id, "👍", "--with", "team"])
+        try circle.settle()
+        let answer = try wait("--status", "answered")
+        #expect(answer.status == 0, "\(answer.stderr)")
+    }
+
+    /// A reception that runs stores only once in a while that it has received all mail.
+    @Test func aRunningReceptionReceivesMail() throws {
+        let alice = circle["alice"]
+        let directory = try StateDirectory(path: circle.home.files(alice.stateDirectory))
+        let store = try IdentityStore(
+            directory: directory, identity: alice.identity, lockTimeout: 20)
+        let now = Timestamp.now()
+        let lock = try FileLock(path: directory.receptionLock(of: alice.identity.device))
+        #expect(lock.tryLock())
+        #expect(try !store.hasReceived(since: now))
+        try store.transaction { try $0.noteReceived(at: Timestamp(seconds: now.seconds - 300)) }
+        #expect(try store.hasReceived(since: now))
+        lock.unlock()
+        #expect(try !store.hasReceived(since: now))
+        #expect(try store.hasReceived(since: Timestamp(seconds: now.seconds - 300)))
+    }
+
+    /// The result of each copy for a member of a group names the message.
+    @Test func theResultsNameTheMessageToAGroup() throws {
+        let front = try FrontWorld()
+        let sent = try front.must("echo soon | sotto encrypt -q --group team | sotto send -q")
+        let ids = Set(try sent.records.compactMap { $0["message"]?.string })
+        let id = try #require(ids.first)
+        #expect(try ids.count == 1 && sent.records.last?["message"]?.string == id)
+        let run = try front.must("sotto history wait \(id) --timeout 1m")
+        #expect(try run.records.map { $0["status"] } == [.string("stored")])
+        #expect(try run.records[0].body["text"] == .string("soon"))
     }
 
     @Test func theTimeoutSaysThatReceiptsAreAChoice() throws {

@@ -303,8 +303,16 @@ import Testing
         #expect(text == "[sent a profile: name \"Bobby\", description]\n")
         let lines = try circle.must("alice", "history", ["--text", "bob"]).text
         #expect(
-            lines.contains("[this contact changed the profile: name \"Bobby\", description]")
-                && lines.contains("[this contact changed the profile: description]"), "\(lines)")
+            lines.contains("[changed the profile: name \"Bobby\", description]")
+                && lines.contains("[changed the profile: description]"), "\(lines)")
+        // Bob did it. A reader and a wait for an answer take messages only.
+        let event = try #require(try alice.history("bob").first { $0.body["event"] != nil })
+        #expect(event["from"] == .string(circle["bob"].identity.id.description))
+        #expect(event["direction"] == .string("received") && event["name"] == .string("bob"))
+        #expect(event["status"] == nil && event["unread"] == nil)
+        #expect(
+            try alice.run("history", ["--as", "bot", "--from-start", "--json"]).records
+                .allSatisfy { $0.body["type"] != .string("system") })
         // It is not unread.
         #expect(try alice.run("history", ["unread"]).status == 1)
         // The same parts with a later time are no change.
