@@ -128,12 +128,13 @@ extension StateTransaction {
         return false
     }
 
-    /// Stores earlier messages that their author shows the owner. Returns the event, or `nil` if none is new here.
+    /// Stores earlier messages that their author shows the owner. Returns the event, or `nil` if none is new here, or if another
+    /// device of the owner shows them.
     private func show(
         _ messages: [JSONObject], of author: KeyID, _ device: KeyID, in group: StoredGroup,
         at time: Timestamp
     ) throws(StateError) -> JSONObject? {
-        guard !messages.isEmpty, author != owner.id,
+        guard !messages.isEmpty, device != owner.device,
             try takesMessages(shownBy: author, in: group)
         else { return nil }
         let wanted = Set(try messageRequests(of: device, in: group))
@@ -141,7 +142,7 @@ extension StateTransaction {
         for message in messages {
             if try add(message, of: author, device, to: group, wanted, at: time) { count += 1 }
         }
-        guard count > 0 else { return nil }
+        guard count > 0, author != owner.id else { return nil }
         return [
             "event": .string("history"), "who": .string(author.description),
             "count": .integer(count),
@@ -171,11 +172,17 @@ extension StateTransaction {
         if device != author { earlier.device = device }
         // The author sent no copy of another one to the owner, so it gets no receipt.
         if !wanted.contains(id) { earlier.forgetMemberCount() }
+        let isOwn = author == owner.id
         let imported = ImportedMessage(
-            record: earlier.record, direction: .received, state: .new,
+            record: earlier.record, direction: isOwn ? .sent : .received,
+            state: isOwn ? .sentElsewhere : .new,
             received: Timestamp(seconds: min(written.seconds, time.seconds)), expires: nil,
-            isUnread: true, number: 0, digest: [])
+            isUnread: !isOwn, number: 0, digest: [])
         guard case .added = try add(imported, isOwn: true, at: time) else { return false }
+        guard !isOwn else {
+            try applyEarlyReceipts(of: id, in: row(of: .group(group.id)))
+            return true
+        }
         // It was lost, so nobody has read it.
         if wanted.contains(id) { try markUnread(late: id, in: group.id) }
         return true

@@ -64,7 +64,8 @@ extension StateTransaction {
         var absent: [String] = []
         for id in ids {
             let known = try store.entries(
-                "WHERE mark = ?", store.mark(groupMessage: id), connection: connection
+                "WHERE mark IN (?, ?)", store.mark(groupMessage: id), store.mark(sent: id),
+                connection: connection
             ).first
             if known?.isImported ?? true { absent.append(id) }
         }

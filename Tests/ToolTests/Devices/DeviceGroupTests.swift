@@ -69,6 +69,22 @@ import Testing
         }
     }
 
+    @Test func aMessageThatAnotherOwnDeviceLacksIsSentAgain() throws {
+        var random = Generator(seed: 12)
+        let world = try team(&random)
+        try world.say("alice-0", "one")
+        try world.settleGroup(&random)
+        try world.say("alice-0", "two")
+        for name in ["alice", "alice-1"] { try world.device(name).mail = [] }
+        try world.say("alice-0", "three")
+        try world.settleGroup(&random)
+        for name in ["alice", "alice-0", "alice-1"] {
+            #expect(try world.texts(name) == ["sent one", "sent three", "sent two"], "\(name)")
+        }
+        let group = try world.must("alice", "group", ["show", "--json", "team"]).records.first
+        #expect(group?["missing"] == nil)
+    }
+
     @Test func aRemovalNamesTheCommandThatTellsGroups() throws {
         var random = Generator(seed: 11)
         let world = try team(&random)
