@@ -169,6 +169,14 @@ import Testing
         ) { try PostgresStore(url: url, retention: Retention()) }
     }
 
+    /// The server compiles costly plans, and takes longer for that than for the commit.
+    @Test func noPlanIsCompiled() throws {
+        let cluster = try #require(PostgresCluster.shared)
+        let url = cluster.url(cluster.database())
+        let connection = try PostgresConnection(try PostgresLocation(url: url))
+        #expect(try connection.rows(PostgresQuery("SHOW jit")).text(0, 0) == "off")
+    }
+
     @Test func passwordsAreNeverPrinted() throws {
         let cluster = try #require(PostgresCluster.shared)
         let urls = [
