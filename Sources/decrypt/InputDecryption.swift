@@ -68,12 +68,11 @@ struct InputDecryption {
     }
 
     /// Returns an error that ended the reading. A pipe brings the mail only once, so that the same command would not read it. If the
-    /// state could not be used, the hint has the command that reads it again, unless the inbox has no printed mail.
+    /// state could not be used, the hint has the command that reads it again, unless the inbox is known to have no printed mail.
     private func failure(ofPipe error: any Error, _ book: AddressBook) -> any Error {
         guard let error = error as? StateError, !error.isOfOneRecord,
             [.ioError, .tryAgain].contains(error.failure.status),
-            let store = try? book.storeWithoutPrompt(messages.identity),
-            (try? store.count(.unfinished)) != 0
+            (try? book.storeWithoutPrompt(messages.identity)?.count(.unfinished)) != 0
         else { return error }
         let option = messages.identity.identityOption
         let first = error.isOfFullDisk ? "free some space; " : ""

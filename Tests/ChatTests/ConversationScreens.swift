@@ -92,7 +92,7 @@ struct ConversationScreens {
 
     /// The contacts are read after the start.
     @Test func presenceIsToldWhenTheContactsAreKnown() {
-        var stage = ChatStage(who: "bob")
+        var stage = ChatStage()
         stage.answers["contact list"] = nil
         stage.start()
         stage.wait()

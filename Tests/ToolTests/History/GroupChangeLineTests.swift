@@ -88,9 +88,9 @@ struct GroupChangeLineTests {
 
     /// The pages after one another have all changes, those between two pages too.
     @Test func pagesForwardHaveAllChanges() throws {
-        try circle.say("alice", "alone")
+        try circle.say("alice", "alone", to: "crew")
         try circle.must("alice", "group", ["rename", "crew", "climbers"])
-        try circle.say("alice", "at last")
+        try circle.say("alice", "at last", to: "climbers")
         let all = try circle.must("alice", "history", ["climbers", "--json"]).records
         var (paged, last) = ([JSONObject](), "0")
         while true {
