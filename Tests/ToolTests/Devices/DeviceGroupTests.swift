@@ -89,7 +89,18 @@ import Testing
         var random = Generator(seed: 11)
         let world = try team(&random)
         let removed = try world.device("alice-1").identity.device
-        let run = try world.home.run("device", ["remove", removed.description, "-i", "alice.key"])
+        // A list is signed with a file that has a passphrase.
+        let files = world.home.files
+        files.write("list.key", try files.read("alice.key"))
+        files.write("pass", Array("a long passphrase".utf8))
+        _ = try world.home.output(
+            "keygen", ["passwd", "--passphrase", "@FILE:pass", "-q", "list.key"])
+        let run = try world.home.run(
+            "device",
+            [
+                "remove", removed.description, "-i", "list.key", "--identity-passphrase",
+                "@FILE:pass",
+            ])
         #expect(run.status == 0, "\(run.stderr)")
         #expect(run.stderr.contains("to tell them now: sotto group sync --send"), "\(run.stderr)")
         // The records for contacts are lost.
