@@ -356,6 +356,8 @@ struct HintTests {
         "the whole picture is not here any more, so new contacts get only the small one; to give it again: sotto contact profile set --avatar FILE":
             "has a name to fill in",
         "sotto history repeat … --send": "printed in the chat; LostStateTests run it",
+        "sotto contact accept-key ……, or sotto contact keep-key …":
+            "printed in the chat; KeyChangeTests show it, and TrustHints run both",
         "encrypt a file or pipe, or messages": "a line of the list of tools",
         "send a message to a contact or a group": "a line of the list of tools",
         "decrypt a file or messages; print only authentic data": "a line of the list of tools",
