@@ -26,7 +26,7 @@ extension MessageOpening {
     }
 
     /// Returns the failure of an envelope of a lost session with the name of the contact from whom it claims to be. Notes the claim.
-    /// To tell a person who is no contact would not help.
+    /// A stranger can write such envelopes without end, so that they can be deleted too.
     func lost(
         _ error: SessionError, _ transaction: StateTransaction?
     ) throws -> (failure: Failure, claimed: KeyID)? {
@@ -36,7 +36,8 @@ extension MessageOpening {
             !contact.name.isEmpty
         else {
             let failure = error.failure
-            let hint = "to delete what nothing here opens: sotto recv --forget all"
+            let hint =
+                "tell your contacts if this state is new or was restored, or delete what nothing here opens: sotto contact repair --send, or sotto recv --forget all"
             return (Failure(failure.status, failure.message, hint: hint), claimed)
         }
         if !isPreview { try transaction.noteUnopened(from: claimed) }

@@ -136,7 +136,7 @@ struct HintTests {
             "needs members who did not know each other; NewcomerMessageTests show them",
         "…to decrypt what recv printed: sotto recv --again… | sotto decrypt…":
             "needs a full disk; whatAPipeBroughtIsReadAgain runs it",
-        "to delete what nothing here opens: sotto recv --forget all":
+        "tell your contacts if this state is new or was restored, or delete what nothing here opens: sotto contact repair --send, or sotto recv --forget all":
             "needs a lost session; UnopenedEnvelopeTests run it",
         "recv: note: … in the inbox cannot be opened here; to delete: sotto recv --forget all…":
             "needs a lost session; UnopenedEnvelopeTests run it",
