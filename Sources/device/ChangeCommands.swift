@@ -77,10 +77,10 @@ struct RemoveCommand: Program {
 
     func execute() throws {
         var decisions: DecisionList?
-        let groups = try options.device.options.book().store()?.groups().groups ?? []
-        let isInGroup = groups.contains(where: \.isInTouch)
+        var isInGroup = false
         let removed = try options.change { device, list, transaction in
             decisions = try DecisionList(list, device.id, transaction)
+            isInGroup = try transaction.isInGroups()
             return nil
         }
         let note = options.device.options.note

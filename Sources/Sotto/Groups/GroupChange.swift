@@ -309,11 +309,6 @@ extension GroupChange.Act {
         if case .invite(let who, _) = self { who.contains(id) } else { false }
     }
 
-    /// Whether the change gives a rank to a person by name.
-    func ranks(_ id: KeyID) -> Bool {
-        if case .role(id, let rank) = self { rank > .nobody } else { false }
-    }
-
     /// Returns the limits of a change that removes or bans a person; `nil` for another change.
     package func removal(of id: KeyID) -> [GroupChange.Limit]? {
         switch self {

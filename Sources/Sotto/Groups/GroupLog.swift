@@ -328,18 +328,6 @@ package struct GroupLog: Sendable {
     /// Returns when a person says to have entered the group, or `nil` for one who never entered it.
     package func joined(_ id: KeyID) -> Timestamp? { entries[id].map { changes[$0].time } }
 
-    /// Returns when a person became a member with the last entry: the later time of the entry, which the person states, and of the
-    /// change of another member that permits it. `nil` for one who never entered by such a change.
-    package func admitted(_ id: KeyID) -> Timestamp? {
-        guard let entry = entries[id] else { return nil }
-        let join = changes[entry]
-        let permission =
-            join.act.isDoorJoin
-            ? changes[entry...].first { $0.by != id && $0.parents.contains(join.id) }
-            : changes[..<entry].last { $0.act.invites(id) || $0.act.ranks(id) }
-        return permission.map { max($0.time, join.time) }
-    }
-
     /// Whether a person has ever entered the group.
     package func hasEntered(_ id: KeyID) -> Bool { entries[id] != nil }
 

@@ -31,17 +31,17 @@ extension StateTransaction {
         return owed
     }
 
-    /// Notes the messages that the owner wrote after a person had entered the group and before the owner learned of it: no copy was
-    /// made for this person, who was a member. `before` is the state before the changes that arrived.
+    /// Notes the messages that the owner wrote after an invited person had entered the group and before the owner learned of it: no
+    /// copy was made for this person, who was a member. `before` is the state before the changes that arrived.
     ///
-    /// The entry and the message have times of different clocks. In one second the message counts as later if the owner knew of the
-    /// invitation. Grants decide about newcomers in a group with another visibility.
+    /// Persons state the times of their entries and can state false ones, so the owner must have known the invitation when the
+    /// message was written. Grants decide about newcomers in a group with another visibility.
     func oweMessages(of group: StoredGroup, since before: GroupState) throws(StateError) {
         guard before.ranks[owner.id] != nil, group.rank > .nobody, !group.isDoubtful,
             group.state.policy.visibility == .joined
         else { return }
         for member in group.state.ranks.keys where before.ranks[member] == nil {
-            guard member != owner.id, let entered = group.log.admitted(member) else { continue }
+            guard member != owner.id, let entered = group.log.joined(member) else { continue }
             let messages = try messages(to: group, sentFor: member, after: entered)
             guard let first = messages.first else { continue }
             for seat in group.seats(of: member) {
@@ -65,7 +65,7 @@ extension StateTransaction {
             guard entry.groupPlace != nil, !entry.isGone, !entry.isImported, !entry.isRepeat,
                 !entry.hasReader(mark), let written = entry.time
             else { return false }
-            return written > time || written == time && entry.invitedMarks.contains(mark)
+            return written >= time && entry.invitedMarks.contains(mark)
         }
     }
 

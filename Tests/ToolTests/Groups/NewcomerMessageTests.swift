@@ -60,14 +60,14 @@ import Testing
         }
     }
 
-    /// A message gets to a member who joined before it, also if its author did not know the invitation, and not to one who joined after
-    /// it.
-    @Test func theTimeOfTheJoinDecides() throws {
+    /// A message gets to a member who joined before it, and not to one who joined after it, or whose invitation its author did not know:
+    /// the time of a join is a claim.
+    @Test(arguments: [true, false]) func theTimeOfTheJoinDecides(_ isKnown: Bool) throws {
         let clock = try MovedClock()
         let circle = try Circle("alice", "bob", "carol", clock: clock)
         try circle.team("alice", "bob")
         try circle.group("alice", "invite", "team", "carol")
-        _ = circle.take("bob")
+        if isKnown { try circle.texts("bob") } else { _ = circle.take("bob") }
         clock.set(10)
         try circle.say("bob", "before")
         clock.set(20)
@@ -83,7 +83,7 @@ import Testing
                 try circle.settle()
             }
         }
-        #expect(try circle.history("carol") == ["after"])
+        #expect(try circle.history("carol") == (isKnown ? ["after"] : []))
         #expect(try circle.history("alice") == ["before", "after"])
     }
 
