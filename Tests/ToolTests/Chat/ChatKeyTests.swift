@@ -38,6 +38,7 @@ import Testing
         try terminal.press("Enter")
         try terminal.waitFor("bob's key changed")
         try stage.must(they.alice, "contact accept-key -q bob")
+        try terminal.waitFor("the new key of bob is accepted")
         try terminal.waitFor("bob, with the new key")
         try terminal.waitFor("> hello")
         // The text claims a bundle for the session that it begins.
