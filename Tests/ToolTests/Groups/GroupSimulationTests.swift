@@ -17,12 +17,13 @@ import Testing
         try circle.settle()
         let id = try #require(
             circle.must("alice", "group", ["list", "--json"]).records[0]["id"]?.string)
-        /// For each text its author and the members for the author when it was written.
-        var sent: [String: (step: Int, author: String, readers: Set<String>)] = [:]
+        /// For each text its author, the latest time of the message, and the members for the author when it was written.
+        var sent: [String: (step: Int, author: String, time: Timestamp, readers: Set<String>)] =
+            [:]
         /// For each person the steps at which they were removed or demoted.
         var cuts: [String: [Int]] = [:]
-        /// For each person the steps at which they entered.
-        var entries: [String: [Int]] = [:]
+        /// For each person the earliest times of their entries.
+        var entries: [String: [Timestamp]] = [:]
         for step in 0..<80 {
             let who = Self.names.randomElement(using: &generator)!
             switch Int.random(in: 0..<10, using: &generator) {
@@ -31,7 +32,9 @@ import Testing
                 let run = try circle[who].run(
                     "encrypt", ["--group", id, "--elsewhere"], stdin: Array(text.utf8))
                 guard run.status == 0 else { break }
-                sent[text] = (step, who, try members(circle, who, id).subtracting([who]))
+                sent[text] = (
+                    step, who, .now(), try members(circle, who, id).subtracting([who])
+                )
                 try circle.deliver(run, shuffledBy: &generator)
             case 5: try change(circle, who, ["rename", id, "name \(step)"], &generator)
             case 6:
@@ -51,8 +54,9 @@ import Testing
                 let other = Self.names.dropFirst().randomElement(using: &generator)!
                 try change(circle, "alice", ["invite", id, other], &generator)
             default:
+                let time = Timestamp.now()
                 if try change(circle, who, ["accept", id], &generator) {
-                    entries[who, default: []].append(step)
+                    entries[who, default: []].append(time)
                 }
             }
             if step % 3 == 0 {
@@ -82,8 +86,8 @@ import Testing
             for name in Self.names where name != message.author {
                 let has = try circle.history(name, id).contains(text)
                 if !message.readers.contains(name) {
-                    // The next steps can be in the second of the message.
-                    let isLate = !(entries[name] ?? []).contains { $0 <= message.step + 5 }
+                    // An entry in the second of the message counts as before it.
+                    let isLate = !(entries[name] ?? []).contains { $0 <= message.time }
                     #expect(!has || !isLate, "\(name) reads \(text)")
                 } else if !isCut, present.contains(name), present.contains(message.author) {
                     arrived += 1
