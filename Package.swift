@@ -235,7 +235,7 @@ let package = Package(
         .target(
             name: "SottoScan",
             dependencies: [
-                "SottoBytes", "SottoMedia", "SottoQR", "CQREncode", "CZBar", "CPNG", "CSottoJPEG",
+                "SottoBytes", "SottoMedia", "SottoQR", "CZBar", "CPNG", "CSottoJPEG",
                 "CMagic", "CSndFile",
             ],
             swiftSettings: core + [.unsafeFlags(["-O"], .when(configuration: .debug))]),

@@ -21,9 +21,6 @@ public enum ScanRequest: Sendable, Hashable {
     /// A search of an earlier picture, by its number from 0, in all variants, until its codes and `parts` complete a
     /// content in parts.
     case again(Int, parts: [[UInt8]])
-    /// A PNG file that `qr` made, whose `length` bytes follow the line. It must show a code of `content`, drawn with
-    /// `size` pixels for each module and a margin of `margin` modules.
-    case drawing(length: Int, size: Int, margin: Int, content: [UInt8])
 
     /// The line of the request, with its line feed.
     public var line: [UInt8] {
@@ -38,12 +35,6 @@ public enum ScanRequest: Sendable, Hashable {
                 [
                     "type": .string("again"), "picture": .integer(Int64(place)),
                     "parts": .array(parts.map { .base64($0) }),
-                ]
-            case .drawing(let length, let size, let margin, let content):
-                [
-                    "type": .string("drawing"), "length": .integer(Int64(length)),
-                    "size": .integer(Int64(size)), "margin": .integer(Int64(margin)),
-                    "data": .base64(content),
                 ]
             }
         return record.serialized() + [0x0A]
@@ -65,10 +56,6 @@ public enum ScanRequest: Sendable, Hashable {
                     parts: try fields["parts"].list { (part) throws(FieldError) in
                         try part.bytes()
                     })
-            case "drawing":
-                self = .drawing(
-                    length: try fields["length"].integer(), size: try fields["size"].integer(),
-                    margin: try fields["margin"].integer(), content: try fields["data"].bytes())
             default: return nil
             }
         } catch {
@@ -158,7 +145,6 @@ public enum ScanReply: Sendable, Hashable {
 public enum ScanFault: Error, Sendable, Hashable {
     case picture(PictureError)
     case search(ScanError)
-    case verification(VerificationError)
     case camera(CameraError)
     /// The system does not support the restriction of the process; the value is its error number. No picture is read
     /// without it.
@@ -174,10 +160,6 @@ public enum ScanFault: Error, Sendable, Hashable {
         case .picture(.tooManyBytes): "picture-too-many-bytes"
         case .picture(.outOfMemory): "picture-out-of-memory"
         case .search(.outOfMemory): "search-out-of-memory"
-        case .verification(.pixels): "verification-pixels"
-        case .verification(.unreadable): "verification-unreadable"
-        case .verification(.differs): "verification-differs"
-        case .verification(.outOfMemory): "verification-out-of-memory"
         case .camera(.cannotOpen): "camera-cannot-open"
         case .camera(.noCamera): "camera-not-a-camera"
         case .camera(.busy): "camera-busy"
@@ -192,7 +174,7 @@ public enum ScanFault: Error, Sendable, Hashable {
     var code: Int32 {
         switch self {
         case .camera(.cannotOpen(let code)), .unrestricted(let code): code
-        case .picture, .search, .verification, .camera: 0
+        case .picture, .search, .camera: 0
         }
     }
 
@@ -202,10 +184,8 @@ public enum ScanFault: Error, Sendable, Hashable {
             .picture(.empty), .picture(.unknownFormat), .picture(.broken(.png)),
             .picture(.broken(.jpeg)), .picture(.broken(.pnm)), .picture(.tooManyPixels),
             .picture(.tooManyBytes), .picture(.outOfMemory), .search(.outOfMemory),
-            .verification(.pixels), .verification(.unreadable), .verification(.differs),
-            .verification(.outOfMemory), .camera(.cannotOpen(code)), .camera(.noCamera),
-            .camera(.busy), .camera(.unusable), .camera(.ended), .camera(.outOfMemory),
-            .unrestricted(code),
+            .camera(.cannotOpen(code)), .camera(.noCamera), .camera(.busy), .camera(.unusable),
+            .camera(.ended), .camera(.outOfMemory), .unrestricted(code),
         ]
     }
 }

@@ -13,7 +13,7 @@ public struct Picture: Sendable, Hashable {
     public init(decoding bytes: [UInt8]) throws(PictureError) {
         guard !bytes.isEmpty else { throw .empty }
         guard bytes.count <= Raster.maximumBytes else { throw .tooManyBytes }
-        if bytes.starts(with: Self.pngSignature.prefix(bytes.count)) {
+        if bytes.starts(with: PNGChunks.signature.prefix(bytes.count)) {
             try self.init(png: bytes)
         } else if bytes.starts(with: [0xFF, 0xD8, 0xFF].prefix(bytes.count)) {
             try self.init(jpeg: bytes)
@@ -21,6 +21,17 @@ public struct Picture: Sendable, Hashable {
             try self.init(pnm: bytes)
         } else {
             throw .unknownFormat
+        }
+    }
+
+    /// Decodes a PNG picture.
+    init(png bytes: [UInt8]) throws(PictureError) {
+        let pixels = try PNGPixels(decoding: bytes)
+        if pixels.hasAlpha {
+            self.init(width: pixels.width, height: pixels.height, grayAlpha: pixels.bytes)
+        } else {
+            self.init(
+                raster: Raster(width: pixels.width, height: pixels.height, pixels: pixels.bytes))
         }
     }
 

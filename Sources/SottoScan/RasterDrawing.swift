@@ -1,4 +1,3 @@
-import Glibc
 import SottoQR
 
 extension Raster {
@@ -11,27 +10,5 @@ extension Raster {
             count = width * height
         }
         self.init(width: width, height: height, pixels: pixels)
-    }
-}
-
-extension QRCode {
-    /// Creates the code from exactly the picture that ``raster(size:margin:)`` makes. `nil` if a single pixel differs.
-    init?(exactly raster: Raster, size: Int, margin: Int) {
-        let side = raster.width / size - 2 * margin
-        guard side > 0, raster.width == raster.height else { return nil }
-        var modules: [Bool] = []
-        for row in 0..<side {
-            for column in 0..<side {
-                let x = (column + margin) * size
-                let y = (row + margin) * size
-                modules.append(raster.pixels[y * raster.width + x] == 0)
-            }
-        }
-        self.init(side: side, modules: modules)
-        let drawn = self.raster(size: size, margin: margin)
-        // Array comparison is slow: it compares one byte at a time.
-        guard drawn.width == raster.width, drawn.height == raster.height,
-            memcmp(drawn.pixels, raster.pixels, raster.pixels.count) == 0
-        else { return nil }
     }
 }

@@ -18,11 +18,7 @@ extension Picture {
         func zbar(_ raster: Raster) throws(ScanError) -> [Symbol] {
             if Bitmap(of: raster, radius: 13).isCrowded { return [] }
             let locator = Locator(raster)
-            var symbols: [Symbol] = []
-            for symbol in try scanner.symbols(in: raster) {
-                symbols.append(try locator.reading(symbol) ?? symbol)
-            }
-            return symbols
+            return try scanner.symbols(in: raster).map { locator.reading($0) ?? $0 }
         }
         func add(_ symbols: [Symbol], _ place: (Point) -> Point) {
             for symbol in symbols where !found.contains(where: { $0.bytes == symbol.bytes }) {
@@ -41,7 +37,7 @@ extension Picture {
                     switch attempt.reader {
                     case .zbar: try zbar(form)
                     case .locator(let radius):
-                        try Locator(form).symbols(radius: radius, isUnread: &isUnread)
+                        Locator(form).symbols(radius: radius, isUnread: &isUnread)
                     }
                 add(symbols) { point in
                     let place = attempt.form.source(of: point, in: form)

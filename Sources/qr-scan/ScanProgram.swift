@@ -10,7 +10,6 @@ import SottoScan
 /// ``MediaRequest`` and ``MediaFacts``.
 ///
 ///     qr-scan pictures SECONDS MEBIBYTES      with limits of processor time and address space
-///     qr-scan drawings                        pictures that qr made, without limits
 ///     qr-scan media SECONDS MEBIBYTES         attached files, with the same limits
 ///     qr-scan camera DEVICE                   frames of a camera until standard output is closed
 @main
@@ -31,9 +30,6 @@ enum ScanProgram {
             Restriction.limit(seconds: seconds, mebibytes: mebibytes)
             Restriction.enter()
             answerer.run()
-        case "drawings" where words.count == 1:
-            Restriction.enter()
-            answerRequests()
         case "camera" where words.count == 2: watch(words[1])
         default: refuse()
         }

@@ -59,8 +59,6 @@ struct EncodeCommand: Program {
 
     func execute() throws {
         let plan = try EncodePlan(self)
-        // The process starts while the code is made.
-        let process = try ScanProcess(.drawings)
         let input = try openInput()
         let bytes = try content(of: input)
         if SecretText(beginning: bytes) != nil {
@@ -85,8 +83,7 @@ struct EncodeCommand: Program {
             let destination = destinations[min(place, destinations.count - 1)]
             try plan.check(code, fitsInto: destination.terminalSize)
             let picture = try plan.picture(
-                of: code, holding: contents[place], onTerminal: destination.isTerminal,
-                checkedBy: process)
+                of: code, holding: contents[place], onTerminal: destination.isTerminal)
             if destinations.count < codes.count {
                 try destination.writeText("\(place + 1) of \(codes.count)\n")
             }

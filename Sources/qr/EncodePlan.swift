@@ -107,10 +107,10 @@ struct EncodePlan {
         }
     }
 
-    /// Returns the file or drawing, after `process` has read it back and compared it with `bytes`. A drawing in another
-    /// format than PNG is read as the smallest PNG picture of the same code.
+    /// Returns the file or drawing, after it was read back and compared with `bytes`. A drawing in another format than PNG
+    /// is read as the smallest PNG picture of the same code.
     func picture(
-        of code: QRCode, holding bytes: [UInt8], onTerminal: Bool, checkedBy process: ScanProcess
+        of code: QRCode, holding bytes: [UInt8], onTerminal: Bool
     ) throws(Failure) -> [UInt8] {
         let side = (code.side + 2 * margin) * size
         guard type != .png || side * side <= Raster.maximumPixels else {
@@ -122,7 +122,9 @@ struct EncodePlan {
         guard let png = code.png(size: pixels, margin: border) else {
             throw Failure(VerificationError.outOfMemory)
         }
-        try process.verify(png: png, size: pixels, margin: border, content: bytes)
+        do throws(VerificationError) {
+            try QRCode.verify(png: png, size: pixels, margin: border, holds: bytes)
+        } catch { throw Failure(error) }
         return switch type {
         case .png: png
         case .svg: Array(code.svg(size: size, margin: margin).utf8)

@@ -25,7 +25,6 @@ extension Failure {
         switch fault {
         case .picture(let error): self.init(error)
         case .search(let error): self.init(error)
-        case .verification(let error): self.init(error)
         case .camera(let error): self.init(error, device: device)
         case .unrestricted(let code):
             self.init(

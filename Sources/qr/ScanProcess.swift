@@ -11,8 +11,6 @@ final class ScanProcess {
     enum Task {
         /// Searching pictures, with limits for all of them together.
         case pictures(Limits)
-        /// Reading pictures that this program made.
-        case drawings
         /// Searching the frames of a camera.
         case camera(device: String)
     }
@@ -49,15 +47,6 @@ final class ScanProcess {
     func symbolsAgain(_ picture: Int, parts: [CodePart]) throws(Failure) -> [Symbol] {
         send(ScanRequest.again(picture, parts: parts.map(\.code)).line)
         return try symbols()
-    }
-
-    /// Verifies that a PNG file shows exactly a code of `content` with this size and margin.
-    func verify(png: [UInt8], size: Int, margin: Int, content: [UInt8]) throws(Failure) {
-        send(
-            ScanRequest.drawing(length: png.count, size: size, margin: margin, content: content)
-                .line)
-        send(png)
-        _ = try symbols()
     }
 
     /// Reads an answer: returns its codes, or throws its error. With a camera, the first answer has no codes and follows
@@ -103,7 +92,6 @@ extension ScanProcess.Task {
         switch self {
         case .pictures(let limits):
             ["pictures", String(limits.seconds), String(limits.mebibytes)]
-        case .drawings: ["drawings"]
         case .camera(let device): ["camera", device]
         }
     }
@@ -122,10 +110,6 @@ extension ScanProcess.Task {
                 hint:
                     "crop the picture to the code, or raise the limit: --memory-limit \(limits.mebibytes * 4)"
             )
-        case .drawings:
-            Failure(
-                .bug, "the program that reads the code back crashed, so nothing was written",
-                hint: "try another --level")
         case .camera(let device):
             Failure(
                 .malformed, "the decoder of the pictures of \(device) crashed",

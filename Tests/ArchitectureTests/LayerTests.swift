@@ -32,7 +32,7 @@ struct LayerTests {
         ("CKeyutils", ["SottoTool"]), ("CBotan", ["decrypt"]),
         ("Crypto", ["Sotto", "SottoMessengers", "SottoServer"]),
         ("CryptoExtras", ["Sotto", "SottoMessengers"]),
-        ("CQREncode", ["SottoQR", "SottoScan"]), ("CPNG", ["SottoQR", "SottoScan"]),
+        ("CQREncode", ["SottoQR"]), ("CPNG", ["SottoQR", "SottoScan"]),
         ("CZBar", ["SottoScan"]), ("CMagic", ["SottoScan"]), ("CSndFile", ["SottoScan"]),
         ("CLinux", ["SottoProgram", "SottoServer", "SottoState"]),
         ("CJPEG", []), ("CSottoJPEG", ["SottoScan"]),

@@ -1,4 +1,4 @@
-import SottoQR
+@testable import SottoQR
 import SottoScan
 import Testing
 
@@ -27,6 +27,20 @@ import Testing
             try QRCode.verify(png: png, size: size, margin: margin, holds: bytes)
             #expect(
                 try Picture(decoding: png).codes() == [bytes], "size \(size), margin \(margin)")
+        }
+    }
+
+    /// A module of a finder, timing or alignment pattern in the wrong color makes a code that some readers do not find.
+    @Test func verificationComparesThePatterns() throws {
+        let bytes = Array("a text for version 2".utf8)
+        let code = try QRCode(encoding: bytes)
+        #expect(code.side == 25)
+        for (column, row) in [(0, 0), (24, 3), (3, 24), (12, 6), (18, 18), (8, 17)] {
+            var modules = code.modules
+            modules[row * code.side + column].toggle()
+            #expect(throws: VerificationError.unreadable, "\(column), \(row)") {
+                try QRCode(side: code.side, modules: modules).verify(holds: bytes)
+            }
         }
     }
 

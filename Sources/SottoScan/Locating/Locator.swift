@@ -9,7 +9,7 @@ struct Locator {
 
     /// Returns the codes found with means over `radius` pixels. Sets `isUnread` if a further code is visible but cannot
     /// be read.
-    func symbols(radius: Int, isUnread: inout Bool) throws(ScanError) -> [Symbol] {
+    func symbols(radius: Int, isUnread: inout Bool) -> [Symbol] {
         let patterns = Bitmap(of: raster, radius: radius).finderPatterns(limit: Self.mostPatterns)
         var found: [Symbol] = []
         // The centers of the patterns of codes that were read: each belongs to one code.
@@ -18,7 +18,7 @@ struct Locator {
         for triple in Self.triples(of: patterns)
         where triple.centres.allSatisfy({ !taken.contains($0) }) {
             guard let (grid, samples) = look({ Grid(triple, in: $0) }) else { continue }
-            if let bytes = try bytes(in: grid, samples) {
+            if let bytes = bytes(in: grid, samples) {
                 found.append(Symbol(bytes: bytes, polygon: grid.corners))
                 taken.formUnion(triple.centres)
             } else {
@@ -50,11 +50,11 @@ struct Locator {
 
     /// Reads a code that zbar found again, from its corners and with each possible size. zbar converts some encodings of
     /// text and not others. Returns `nil` if the code cannot be read in this way.
-    func reading(_ symbol: Symbol) throws(ScanError) -> Symbol? {
+    func reading(_ symbol: Symbol) -> Symbol? {
         guard symbol.polygon.count == 4 else { return nil }
         for side in stride(from: 21, through: 177, by: 4) {
             guard let (grid, samples) = look({ Grid(symbol.polygon, side: side, in: $0) }),
-                let bytes = try bytes(in: grid, samples)
+                let bytes = bytes(in: grid, samples)
             else { continue }
             return Symbol(bytes: bytes, polygon: symbol.polygon)
         }
@@ -69,8 +69,8 @@ struct Locator {
         }
     }
 
-    private func bytes(in grid: Grid, _ samples: [Float]) throws(ScanError) -> [UInt8]? {
-        guard let patterns = FunctionPatterns(side: grid.side) else { throw .outOfMemory }
+    private func bytes(in grid: Grid, _ samples: [Float]) -> [UInt8]? {
+        let patterns = FunctionPatterns(side: grid.side)
         for reading in Reading.allCases {
             let modules = reading.modules(samples, side: grid.side)
             let code = QRCode(

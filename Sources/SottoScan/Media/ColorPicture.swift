@@ -18,7 +18,7 @@ struct ColorPicture {
 
     /// Decodes a JPEG or PNG picture; a JPEG picture is reduced as in ``jpeg(_:side:)``. Returns it with its orientation, 1 to 8.
     static func decode(_ bytes: [UInt8], side: Int) -> (Decoded, orientation: Int)? {
-        let isPNG = bytes.starts(with: Picture.pngSignature)
+        let isPNG = bytes.starts(with: PNGChunks.signature)
         guard let decoded = isPNG ? png(bytes) : jpeg(bytes, side: side) else { return nil }
         return (decoded, isPNG ? Orientation.png(bytes) : Orientation.jpeg(bytes))
     }

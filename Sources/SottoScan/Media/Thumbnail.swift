@@ -1,4 +1,5 @@
 public import SottoMedia
+import SottoQR
 
 extension MediaFacts {
     /// The longest sides of a thumbnail in pixels, and the qualities of its file, in the order in which they are tried.
@@ -30,7 +31,7 @@ extension MediaFacts {
 enum Orientation {
     /// Returns that of a PNG file; 1 without one.
     static func png(_ file: [UInt8]) -> Int {
-        var place = Picture.pngSignature.count
+        var place = PNGChunks.signature.count
         while place + 8 <= file.count {
             let length = file[place..<place + 4].reduce(0) { $0 << 8 | Int($1) }
             guard place + 12 + length <= file.count else { return 1 }

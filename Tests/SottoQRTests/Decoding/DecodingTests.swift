@@ -48,7 +48,7 @@ struct DecodingTests {
     }
 
     func content(_ code: QRCode) throws -> [UInt8]? {
-        code.content(try #require(FunctionPatterns(side: code.side)))
+        code.content(FunctionPatterns(side: code.side))
     }
 
     /// Returns the contents that are found in a picture of a code.
@@ -57,6 +57,22 @@ struct DecodingTests {
     }
 
     // MARK: Forms of codes
+
+    /// libqrencode marks the modules of function patterns in its codes (bit 7), and the format information among them (bit 2).
+    @Test func functionPatterns() throws {
+        for version: Int32 in 1...40 {
+            let input = try #require(QRinput_new2(version, QR_ECLEVEL_L))
+            defer { QRinput_free(input) }
+            try #require(QRinput_append(input, QR_MODE_8, 1, [0]) == 0)
+            let code = try #require(QRcode_encodeInput(input))
+            defer { QRcode_free(code) }
+            let side = Int(code.pointee.width)
+            let modules = UnsafeBufferPointer(start: code.pointee.data, count: side * side)
+            #expect(
+                FunctionPatterns(side: side).modules
+                    == modules.map { $0 & 0x84 == 0x80 ? $0 & 1 : nil }, "\(version)")
+        }
+    }
 
     @Test(arguments: [QR_ECLEVEL_L, QR_ECLEVEL_M, QR_ECLEVEL_Q, QR_ECLEVEL_H])
     func everyVersionAndLevelIsRead(_ level: QRecLevel) throws {
@@ -195,7 +211,7 @@ struct DecodingTests {
             let code = try Self.code([.eci(eci), .bytes(bytes)], version: 4)
             let raster = code.raster(size: 5, margin: 4)
             let found = try #require(try Scanner().symbols(in: raster).first)
-            let symbol = try Locator(raster).reading(found)
+            let symbol = Locator(raster).reading(found)
             #expect(symbol?.bytes == Array(text.utf8), "ECI \(eci)")
         }
     }

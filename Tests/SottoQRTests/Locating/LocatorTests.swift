@@ -90,7 +90,7 @@ import Testing
         #expect(FunctionPatterns.alignmentPlaces(side: 177) == [6, 30, 58, 86, 114, 142, 170])
         for version in 2...40 {
             let side = 17 + 4 * version
-            let patterns = try #require(FunctionPatterns(side: side))
+            let patterns = FunctionPatterns(side: side)
             let places = FunctionPatterns.alignmentPlaces(side: side)
             #expect(places.count == version / 7 + 2 && places.last == side - 7)
             for row in places.dropFirst() {
@@ -117,7 +117,7 @@ import Testing
             }
             var isUnread = false
             for radius in [1, 6, 100] {
-                let symbols = try Locator(raster)
+                let symbols = Locator(raster)
                     .symbols(radius: radius, isUnread: &isUnread)
                 #expect(symbols.isEmpty)
             }
@@ -144,7 +144,7 @@ import Testing
                 return 255
             }
             var isUnread = false
-            let symbols = try Locator(raster)
+            let symbols = Locator(raster)
                 .symbols(radius: 13, isUnread: &isUnread)
             #expect(symbols.isEmpty)
         }

@@ -1,13 +1,14 @@
-import SottoQR
-
 /// The chunks of a PNG file (ISO/IEC 15948, §5.3). libpng stops reading after the last row of pixels, so this check
 /// detects a file that was truncated or modified after it.
-enum PNGChunks {
+package enum PNGChunks {
+    /// The first bytes of a file.
+    package static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
     /// Returns whether `bytes` are a signature and intact chunks up to one of type IEND. Data after it is ignored.
     static func areWhole(in bytes: [UInt8]) -> Bool {
-        guard bytes.starts(with: Picture.pngSignature) else { return false }
+        guard bytes.starts(with: signature) else { return false }
         return bytes.withUnsafeBufferPointer { bytes in
-            var rest = UnsafeBufferPointer(rebasing: bytes[Picture.pngSignature.count...])
+            var rest = UnsafeBufferPointer(rebasing: bytes[signature.count...])
             while rest.count >= 12 {
                 let length = Int(word(rest, 0))
                 guard length <= rest.count - 12 else { return false }

@@ -1,9 +1,7 @@
-import SottoQR
-
 extension QRCode {
     /// Returns the content of a code whose modules were found in a picture (ISO/IEC 18004, §12), or `nil` if they have too
     /// many errors. A mirrored code is read too. `patterns` are those of its size.
-    func content(_ patterns: FunctionPatterns) -> [UInt8]? {
+    package func content(_ patterns: FunctionPatterns) -> [UInt8]? {
         read(patterns) { isDark($0, $1) } ?? read(patterns) { isDark($1, $0) }
     }
 
