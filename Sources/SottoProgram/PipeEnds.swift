@@ -14,6 +14,7 @@ public final class PipeEnds {
         guard pipe(&ends) == 0 else { throw Failure(errno: errno, "make", "a pipe") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         (reading, writing) = (ends[0], ends[1])
+        Pipe.widen(writing)
     }
 
     deinit {

@@ -119,7 +119,7 @@ final class ChunkReader: BorrowingSource {
                 return UnsafeRawBufferPointer(start: nil, count: 0)
             }
             let batch = inFlight.removeFirst()
-            pool.wait(for: batch)
+            pool.finish(batch)
             (current, chunk, start) = (batch, 0, 0)
         }
     }

@@ -148,7 +148,7 @@ final class ChunkWriter: LendingSink {
     /// Passes on the first batch in flight.
     private func drain() throws {
         let batch = inFlight.removeFirst()
-        pool.wait(for: batch)
+        pool.finish(batch)
         try sink.write(batch.result)
         if batch.capacity == Chunks.batchSize { spare.append(batch) }
     }

@@ -69,16 +69,17 @@ package final class ThreadPool {
         }
     }
 
-    /// The number of threads: one for each processor, at most 8.
+    /// The number of threads that work, with the calling thread: one for each processor, at most 8.
     package static let size = min(8, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
     private let state: State
     private let count: Int
     private var threads: [pthread_t] = []
 
-    /// Creates a pool of `count` threads. A thread without a task calls `beforeWaiting` before it waits for the next one.
+    /// Creates a pool of `count` threads. The thread that waits for a task runs tasks too. A thread without a task calls
+    /// `beforeWaiting` before it waits for the next one.
     package init(
-        threads count: Int = size, beforeWaiting: @escaping @Sendable () -> Void = {}
+        threads count: Int = size - 1, beforeWaiting: @escaping @Sendable () -> Void = {}
     ) {
         self.count = count
         state = State(beforeWaiting: beforeWaiting)
@@ -107,22 +108,15 @@ package final class ThreadPool {
     /// Whether a submitted task is done.
     func isDone(_ task: ThreadPoolTask) -> Bool { state.locked { !task.isPending } }
 
-    /// Waits until a submitted task is done.
-    func wait(for task: ThreadPoolTask) {
-        state.locked {
-            while task.isPending { pthread_cond_wait(state.changed, state.mutex) }
-        }
-    }
-
-    /// Calls `body` with 0 to `count` − 1 on the threads, and returns when all calls have returned.
+    /// Calls `body` with 0 to `count` − 1 on the threads and here, and returns when all calls have returned.
     package func forEach(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
         let tasks = (0..<count).map { IndexTask($0, body) }
         for task in tasks { submit(task) }
-        for task in tasks { wait(for: task) }
+        for task in tasks { finish(task) }
     }
 
     /// Runs submitted tasks on the calling thread until `task` is done.
-    fileprivate func finish(_ task: ThreadPoolTask) {
+    func finish(_ task: ThreadPoolTask) {
         while true {
             var other: ThreadPoolTask?
             let isDone = state.locked {

@@ -83,8 +83,7 @@ package struct MessageReading<Lines: MessageInput> {
     private let announcer: String?
     private let source: any ByteSource
     /// The threads besides the calling one.
-    private let pool = ThreadPool(
-        threads: ThreadPool.size - 1, beforeWaiting: FreedMemory.wipeCache)
+    private let pool = ThreadPool(beforeWaiting: FreedMemory.wipeCache)
 
     /// The maximum length of a line in bytes: more than the largest envelope that a relay accepts.
     private static var lineLimit: Int { 1 << 20 }
