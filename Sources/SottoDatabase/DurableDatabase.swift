@@ -185,6 +185,17 @@ package final class DurableDatabase: @unchecked Sendable {
         return try connection.transaction({ try body(connection) }, { $0 })
     }
 
+    /// Runs `body`, which only reads, on one snapshot of the file. Its statements take no locks of their own.
+    package func snapshot<T, Failure>(
+        _ body: (Connection<Failure>) throws(Failure) -> T
+    ) throws(Failure) -> T {
+        try use { connection throws(Failure) in
+            try connection.run("BEGIN")
+            defer { connection.rollBack() }
+            return try body(connection)
+        }
+    }
+
     /// Runs `body` on a read snapshot of the file, and rolls back everything it wrote.
     package func view<T, Failure: DatabaseFailure>(
         _ body: (Connection<Failure>) throws -> T

@@ -4,7 +4,7 @@ extension Unicode.Scalar {
     /// need them.
     public var isInvisible: Bool {
         switch value {
-        case 0x200C, 0x200D: false
+        case 0x20..<0x7F, 0x200C, 0x200D: false
         default:
             switch properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:

@@ -163,6 +163,18 @@ public final class Output {
         if let failure { throw failure }
     }
 
+    /// Writes a text unchanged.
+    package func write(utf8 text: String) throws(Failure) {
+        var text = text
+        var failure: Failure?
+        text.withUTF8 { bytes in
+            do throws(Failure) { try write(UnsafeRawBufferPointer(bytes)) } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+    }
+
     /// Writes a record as one line. Control characters that a terminal would interpret are written as JSON escapes.
     public func writeRecord(_ record: JSONObject) throws(Failure) {
         try writeRecord(serialized: record.serialized())

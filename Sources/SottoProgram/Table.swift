@@ -59,12 +59,17 @@ package struct Table {
     /// Returns the width of `text` on a terminal: zero columns for combining marks, two for East Asian wide characters
     /// and emoji.
     package static func width(_ text: String) -> Int {
-        text.reduce(0) { sum, character in
+        // A character below the first combining mark is a single scalar.
+        guard !text.unicodeScalars.allSatisfy({ $0.value < 0x300 }) else {
+            return text.unicodeScalars.reduce(0) { $0 + width($1) }
+        }
+        return text.reduce(0) { sum, character in
             sum + (character.unicodeScalars.map(width).max() ?? 0)
         }
     }
 
     private static func width(_ scalar: Unicode.Scalar) -> Int {
+        if 0x20..<0x7F ~= scalar.value { return 1 }
         switch scalar.properties.generalCategory {
         case .nonspacingMark, .enclosingMark, .format, .control: return 0
         default: break

@@ -59,22 +59,26 @@ public enum TerminalParagraph {
 
     /// Splits a text at all Unicode line ends (UAX #14: CR LF, CR, LF, VT, FF, NEL, LS, PS).
     private static func lines(of text: String) -> [String] {
+        let scalars = text.unicodeScalars
         var lines: [String] = []
-        var line = String.UnicodeScalarView()
-        var isAfterReturn = false
-        for scalar in text.unicodeScalars {
-            switch scalar.value {
-            case 0x0A where isAfterReturn: break
-            case 0x0A...0x0D, 0x85, 0x2028, 0x2029:
-                lines.append(String(line))
-                line = String.UnicodeScalarView()
-            default: line.append(scalar)
+        var start = scalars.startIndex
+        while let end = scalars[start...].firstIndex(where: isLineEnd) {
+            lines.append(String(scalars[start..<end]))
+            start = scalars.index(after: end)
+            if scalars[end] == "\r", start < scalars.endIndex, scalars[start] == "\n" {
+                start = scalars.index(after: start)
             }
-            isAfterReturn = scalar.value == 0x0D
         }
         // A final line end does not begin another line.
-        if !line.isEmpty || lines.isEmpty { lines.append(String(line)) }
+        if start < scalars.endIndex || lines.isEmpty { lines.append(String(scalars[start...])) }
         return lines
+    }
+
+    private static func isLineEnd(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x0A...0x0D, 0x85, 0x2028, 0x2029: true
+        default: false
+        }
     }
 
     /// Breaks a line into parts of at most `width` columns.

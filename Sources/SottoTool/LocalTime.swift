@@ -7,14 +7,12 @@ extension Timestamp {
         var seconds = time_t(self.seconds)
         var parts = tm()
         localtime_r(&seconds, &parts)
-        func padded(_ value: Int32, _ count: Int) -> String {
-            let digits = String(value)
-            return String(repeating: "0", count: max(0, count - digits.utf8.count)) + digits
-        }
-        let (month, day) = (padded(parts.tm_mon + 1, 2), padded(parts.tm_mday, 2))
+        func two(_ value: Int32) -> String { value < 10 ? "0" + String(value) : String(value) }
+        let year = String(parts.tm_year + 1900)
+        let zeros = String(repeating: "0", count: max(0, 4 - year.utf8.count))
         return (
-            "\(padded(parts.tm_year + 1900, 4))-\(month)-\(day)",
-            "\(padded(parts.tm_hour, 2)):\(padded(parts.tm_min, 2))",
+            zeros + year + "-" + two(parts.tm_mon + 1) + "-" + two(parts.tm_mday),
+            two(parts.tm_hour) + ":" + two(parts.tm_min),
             parts.tm_zone.map { String(cString: $0) } ?? ""
         )
     }

@@ -142,7 +142,7 @@ extension MessageView {
 
     /// Whether the author forwarded the message, as the author says.
     var isForwarded: Bool {
-        body.flatMap { try? MessageBody($0, isLocal: true) }?.content.forwarded != nil
+        parsedBody?.content.forwarded != nil
     }
 
     /// Returns the number of readers who have an own message to a group, of those who can tell it.

@@ -43,7 +43,8 @@ final class MessageShowing {
                 try text?.print(
                     view, name: shown, reactions: people.reactions(to: view),
                     forwarded: people.origin(of: view), answering: people.answering(view),
-                    quotation: Quotation(view, history.store), about: target(of: view),
+                    quotation: Quotation(view, history.store),
+                    about: TargetWords.of(view, history.store),
                     group: group(of: view.entry),
                     departure: mark(of: view.entry))
             } else {
@@ -79,12 +80,6 @@ final class MessageShowing {
             }
         }
         if !changes.isEmpty, !output.isFile { try output.flush() }
-    }
-
-    /// Returns the words for the message that a message is about.
-    private func target(of view: MessageView) throws -> String {
-        guard let body = view.body else { return TargetWords.unknown }
-        return try TargetWords.of(body, in: view.entry.conversation, history.store)
     }
 
     /// Returns the record of a message as it stands now.

@@ -14,7 +14,7 @@ struct TextLayout {
     private let isColoured: Bool
     private var nameWidth = 0
     private var numberWidth = 1
-    private var last: (author: String, time: Int64)?
+    private var last: (conversation: Conversation, name: String, time: Int64)?
     private var day = ""
 
     /// The maximum width of the column of names.
@@ -43,11 +43,13 @@ struct TextLayout {
         let entry = view.entry
         let time = entry.shownTime
         let clock = try clock(time)
-        let author = "\(entry.conversation) \(name)"
         let seconds = time?.seconds ?? 0
         let isSame =
-            last.map { $0.author == author && abs(seconds - $0.time) < Self.together } ?? false
-        last = (author, seconds)
+            last.map {
+                $0.name == name && $0.conversation == entry.conversation
+                    && abs(seconds - $0.time) < Self.together
+            } ?? false
+        last = (entry.conversation, name, seconds)
         let shown = isSame ? "" : Table.cut(Self.oneLine(name), to: Self.maximalNameWidth)
         let gap = String(repeating: " ", count: max(0, nameWidth - Table.width(shown)))
         let head = head("\(entry.number)", clock)
@@ -62,13 +64,13 @@ struct TextLayout {
         let marks =
             place + Self.marks(view, reactions, forwarded, answering)
             + (departure.map { ["[\(Self.oneLine($0))]"] } ?? [])
-        let line =
-            width + Table.width(lines.last ?? "") + marks.reduce(0) { $0 + 2 + Table.width($1) }
-        let isWide = output.isTerminal && output.terminalWidth.map { line > $0 } == true
+        func columns() -> Int {
+            marks.reduce(width + Table.width(lines.last ?? "")) { $0 + 2 + Table.width($1) }
+        }
+        let isWide = output.isTerminal && output.terminalWidth.map { columns() > $0 } == true
         let shownMarks = marks.map { coloured($0, .faint) }.joined(separator: "  ")
         let end = marks.isEmpty ? "" : (isWide ? space : "  ") + shownMarks
-        try output.write(
-            Array((beginning + lines.joined(separator: space) + end + "\n").utf8))
+        try output.write(utf8: beginning + lines.joined(separator: space) + end + "\n")
     }
 
     /// Prints earlier versions of the message that was printed last, the oldest first.
@@ -129,16 +131,17 @@ struct TextLayout {
     private func lines(
         of view: MessageView, about target: String, indent: Int
     ) -> [String] {
-        guard let body = view.body else {
+        guard view.body != nil else {
             return [coloured("[\(view.placeholder)]", .faint)]
         }
-        return lines(of: body, about: target, indent: indent)
+        return lines(of: Quotation.text(of: view, about: target), indent: indent)
     }
 
-    private func lines(
-        of body: JSONObject, about target: String = TargetWords.unknown, indent: Int
-    ) -> [String] {
-        let text = Quotation.text(of: body, about: target)
+    private func lines(of body: JSONObject, indent: Int) -> [String] {
+        lines(of: Quotation.text(of: body), indent: indent)
+    }
+
+    private func lines(of text: String, indent: Int) -> [String] {
         guard output.isTerminal else { return TerminalParagraph.escapedLines(of: text) }
         let width = output.terminalWidth.map { max(24, $0 - indent) }
         let lines = TerminalParagraph.show(text, width: width)
@@ -162,6 +165,7 @@ struct TextLayout {
 
     /// Returns a name on one line, without characters that a terminal interprets.
     private static func oneLine(_ name: String) -> String {
+        guard name.unicodeScalars.contains(where: \.isInvisible) else { return name }
         let plain = name.unicodeScalars.map { scalar -> Unicode.Scalar in
             scalar.isInvisible ? "\u{FFFD}" : scalar
         }

@@ -61,6 +61,13 @@ package enum Quotation {
         return try Quotation(message.body, in: conversation, store)?.name
     }
 
+    /// Returns the text of the present content of a message, like ``text(of:about:)``.
+    package static func text(
+        of view: MessageView, about target: String = TargetWords.unknown
+    ) -> String {
+        view.parsedBody?.description(about: target) ?? text(of: view.body ?? [:], about: target)
+    }
+
     /// The member `quotation` of a message record.
     package var name: String {
         switch self {

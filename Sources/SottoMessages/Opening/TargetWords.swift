@@ -19,9 +19,19 @@ package enum TargetWords {
     package static func of(
         _ body: JSONObject, in conversation: Conversation, _ store: IdentityStore
     ) throws -> String {
-        guard let target = (try? MessageBody(body, isLocal: true))?.onlyTarget else {
-            return unknown
-        }
+        try of(body, try? MessageBody(body, isLocal: true), in: conversation, store)
+    }
+
+    /// Returns the words for the message that a message of the history is about, like ``of(_:in:_:)``.
+    package static func of(_ view: MessageView, _ store: IdentityStore) throws -> String {
+        try of(view.body ?? [:], view.parsedBody, in: view.entry.conversation, store)
+    }
+
+    private static func of(
+        _ body: JSONObject, _ parsed: MessageBody?, in conversation: Conversation,
+        _ store: IdentityStore
+    ) throws -> String {
+        guard let target = parsed?.onlyTarget else { return unknown }
         let found = try store.historyEntries(id: target.id, in: conversation).first { entry in
             target.from.map { entry.author(store.owner.id) == $0 } ?? true
         }

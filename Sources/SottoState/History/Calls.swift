@@ -136,7 +136,10 @@ public struct Call: Sendable, Hashable {
 
 extension HistoryEntry {
     /// The signal of a call in the message, or `nil`.
-    var call: CallSignal? { if case .call(let signal)? = body?.kind { signal } else { nil } }
+    var call: CallSignal? {
+        guard record["body"]?.object?["type"]?.string == CallSignal.type else { return nil }
+        return body?.call
+    }
 }
 
 extension MessageBody {

@@ -7,6 +7,19 @@ struct HistoryRange: Sendable {
     let end: HistoryPlace
 }
 
+extension IdentityStore {
+    /// Opens further connections of the file, for threads that read.
+    func connections(_ count: Int) throws(StateError) -> [DurableDatabase] {
+        do throws(DatabaseError) {
+            return try (0..<count).map { _ throws(DatabaseError) in
+                try DurableDatabase(
+                    path: database.path, kind: Self.fileKind, migrations: Self.migrations,
+                    lockTimeout: 10, migrates: false)
+            }
+        } catch { throw .database(error) }
+    }
+}
+
 /// Blocks of the history, read on several threads, each with its own connection.
 final class HistoryBlocks: @unchecked Sendable {
     // Sendable: during ``forEach(_:_:)`` each call uses one connection and writes one result. The keys of the store are
@@ -22,16 +35,7 @@ final class HistoryBlocks: @unchecked Sendable {
     let last: Int64
 
     init(_ store: IdentityStore) throws(StateError) {
-        var connections: [DurableDatabase] = []
-        do throws(DatabaseError) {
-            for _ in 0..<ThreadPool.size {
-                connections.append(
-                    try DurableDatabase(
-                        path: store.database.path, kind: IdentityStore.fileKind,
-                        migrations: IdentityStore.migrations, lockTimeout: 10, migrates: false))
-            }
-        } catch { throw .database(error) }
-        self.connections = connections
+        connections = try store.connections(ThreadPool.size)
         (isInOrder, last) = try store.database.use {
             (connection: StateConnection) throws(StateError) in
             (

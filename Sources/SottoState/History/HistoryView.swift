@@ -77,6 +77,8 @@ public struct MessageView: Sendable {
 
     /// The present content, or `nil` if the message was deleted.
     public var body: JSONObject? { versions.last?.body }
+    /// ``body``, or `nil` if it is malformed.
+    public private(set) var parsedBody: MessageBody?
     /// Whether the content was changed by its author.
     public var isEdited: Bool { versions.count > 1 }
 
@@ -97,6 +99,7 @@ public struct MessageView: Sendable {
             apply(event, body, from: event.author(owner), author: author)
         }
         if let until = pin?.until, until <= now { pin = nil }
+        parsedBody = body.flatMap { MessageBody(local: $0) }
         if body?["type"]?.string == "file", entry.file?.place != nil, let sent = entry.shownTime {
             fileEnd = endOfFile(sent)
         }
@@ -107,6 +110,7 @@ public struct MessageView: Sendable {
         guard let call, !entry.isGone else { return }
         self.call = call
         versions = [Version(body: call.body, time: entry.time)]
+        parsedBody = MessageBody(local: call.body)
     }
 
     /// Returns when the relay deletes a file that was first sent at a time. A repeat brings it to the relay again only if the relay
@@ -183,32 +187,43 @@ extension HistoryEntry.State {
 extension HistoryEntry {
     /// Returns the author in the history of `owner`, or `nil` if they are not authenticated.
     public func author(_ owner: KeyID) -> KeyID? {
-        direction == .sent ? owner : record["from"]?.string.flatMap { KeyID($0) }
+        guard direction == .received else { return owner }
+        let from = record["from"]?.string
+        // The usual author needs no parsing.
+        return peer.flatMap { $0.description == from ? $0 : nil } ?? from.flatMap { KeyID($0) }
     }
 }
 
 extension IdentityStore {
     /// Returns messages as they stand now.
     public func views(of entries: [HistoryEntry]) throws(StateError) -> [MessageView] {
-        try use { connection throws(StateError) in
-            var rows: [Conversation: ConversationRow] = [:]
-            var conversations: [Int64: Conversation] = [:]
-            return try entries.map { entry throws(StateError) in
-                if rows[entry.conversation] == nil {
-                    rows[entry.conversation] = try conversationRow(entry.conversation, connection)
-                }
-                guard let id = entry.id, let row = rows[entry.conversation] else {
-                    return MessageView(entry, events: [], owner: owner.id)
-                }
-                let events = try self.events(on: id, in: row, connection, &conversations)
-                var view = MessageView(entry, events: events, owner: owner.id)
-                if let signal = entry.call { view.show(try call(signal.call, in: row, connection)) }
-                view.dropped = try dropped(on: id, in: row, events, connection)
-                if view.fileEnd != nil {
-                    view.isFileFetched = try isFileFetched(entry.number, connection)
-                }
-                return view
+        defer { damage.flush() }
+        return try database.snapshot { (connection: StateConnection) throws(StateError) in
+            try views(of: entries, connection)
+        }
+    }
+
+    func views(
+        of entries: [HistoryEntry], _ connection: StateConnection
+    ) throws(StateError) -> [MessageView] {
+        var rows: [Conversation: ConversationRow] = [:]
+        var conversations: [Int64: Conversation] = [:]
+        let now = Timestamp.now()
+        return try entries.map { entry throws(StateError) in
+            if rows[entry.conversation] == nil {
+                rows[entry.conversation] = try conversationRow(entry.conversation, connection)
             }
+            guard let id = entry.id, let row = rows[entry.conversation] else {
+                return MessageView(entry, events: [], owner: owner.id, now: now)
+            }
+            let events = try self.events(on: id, in: row, connection, &conversations)
+            var view = MessageView(entry, events: events, owner: owner.id, now: now)
+            if let signal = entry.call { view.show(try call(signal.call, in: row, connection)) }
+            view.dropped = try dropped(on: id, in: row, events, connection)
+            if view.fileEnd != nil {
+                view.isFileFetched = try isFileFetched(entry.number, connection)
+            }
+            return view
         }
     }
 

@@ -81,15 +81,18 @@ extension IdentityStore {
         let open = entries.filter { $0.direction == .sent && $0.state.hasNoOutcome }
         let toGroups = entries.filter {
             $0.direction == .sent && $0.conversation.group != nil && !$0.isGone && !$0.isRepeat
-                && now.seconds - ($0.received?.seconds ?? .min / 2) < Departure.lifetime
+                && $0.isRecentDeparture(at: now)
         }
         guard !open.isEmpty || !toGroups.isEmpty else { return [:] }
         // The outbox is read before the state: a collected outcome is in the state before it is deleted from the outbox.
         let reached = try outbox?.reachedIDs() ?? [:]
+        let hasWaiting = reached.values.contains(.waiting)
         return try preview { transaction in
             var departures: [Int64: Departure] = [:]
             var people: [GroupID: [KeyID]] = [:]
-            for entry in open {
+            // An old message has a way only while an envelope waits.
+            for entry in open
+            where hasWaiting || entry.state == .waiting || entry.isRecentDeparture(at: now) {
                 departures[entry.number] = try transaction.departure(
                     of: entry, reached, &people, at: now)
             }
@@ -219,5 +222,12 @@ extension StateTransaction {
         ) { $0.integer(0) }
         return Set(collected).union(settled.map { FoundCopies.mark(of: Envelope.idBytes($0)) })
             .count
+    }
+}
+
+extension HistoryEntry {
+    /// Whether it can still be told that the message was not sent.
+    fileprivate func isRecentDeparture(at now: Timestamp) -> Bool {
+        now.seconds - (received?.seconds ?? .min / 2) < Departure.lifetime
     }
 }

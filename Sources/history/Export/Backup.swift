@@ -57,7 +57,7 @@ struct Backup {
         unreadable = try store.backUpGroups { try $0.forEachRecord(lines.write) }
         var last: Int64 = 0
         while true {
-            let rows = try store.backupRows(after: last, limit: MessageBlocks.size)
+            let rows = try store.backupRows(after: last, limit: ViewBlocks.size)
             guard let end = rows.last else { break }
             last = end.number
             for (_, row) in rows {

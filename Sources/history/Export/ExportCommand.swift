@@ -182,11 +182,11 @@ private struct TextExport {
 
     func write(_ conversation: Conversation?) throws -> Int {
         var count = 0
-        try MessageBlocks.forEach(history, conversation) { conversation, blocks in
+        try history.forEachConversation(conversation) { conversation, nextBlock in
             let showing = MessageShowing(history, output, text: true, isMixed: false)
             var changes = try ShownChanges(history, conversation.conversation)
             var isFirst = true
-            while let views = try blocks.next() {
+            while let views = try nextBlock() {
                 if isFirst {
                     let name = try history.name(of: conversation)
                     try output.writeText((count > 0 ? "\n" : "") + "== \(name) ==\n")
@@ -201,36 +201,19 @@ private struct TextExport {
     }
 }
 
-/// The messages of a conversation as they stand now, in blocks.
-struct MessageBlocks {
-    static let size = 1_000
-
-    private let store: IdentityStore
-    private let conversation: Conversation
-    private var last = HistoryPlace.start
-
-    init(_ history: OpenHistory, _ conversation: Conversation) {
-        store = history.store
-        self.conversation = conversation
-    }
-
-    /// Returns the next messages, or `nil` at the end.
-    mutating func next() throws -> [MessageView]? {
-        let entries = try store.contents(of: conversation, after: last, limit: Self.size)
-        guard let end = entries.last else { return nil }
-        last = end.place
-        return try store.views(of: entries)
-    }
-
-    /// Calls `body` for a conversation, or for all in the order of `history list`.
-    static func forEach(
-        _ history: OpenHistory, _ conversation: Conversation?,
-        _ body: (ConversationSummary, inout MessageBlocks) throws -> Void
+extension OpenHistory {
+    /// Calls `body` for a conversation, or for all in the order of `history list`, with its blocks of messages. `body` takes all
+    /// blocks.
+    func forEachConversation(
+        _ conversation: Conversation?,
+        _ body: (ConversationSummary, _ next: () throws -> [MessageView]?) throws -> Void
     ) throws {
-        for summary in try history.store.conversations()
-        where conversation == nil || summary.conversation == conversation {
-            var blocks = MessageBlocks(history, summary.conversation)
-            try body(summary, &blocks)
+        let summaries = try store.conversations().filter {
+            conversation == nil || $0.conversation == conversation
+        }
+        let blocks = try ViewBlocks(store, summaries.map(\.conversation))
+        for summary in summaries {
+            try body(summary) { try blocks.next(of: summary.conversation) }
         }
     }
 }

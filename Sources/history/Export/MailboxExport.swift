@@ -25,9 +25,9 @@ struct MailboxExport {
 
     func write(_ conversation: Conversation?) throws -> Int {
         var count = 0
-        try MessageBlocks.forEach(history, conversation) { summary, blocks in
+        try history.forEachConversation(conversation) { summary, nextBlock in
             let name = try history.name(of: summary)
-            while let views = try blocks.next() {
+            while let views = try nextBlock() {
                 for view in views {
                     guard let body = view.body else { continue }
                     try write(view, body, conversation: name)
@@ -48,7 +48,7 @@ struct MailboxExport {
             } else {
                 Person(name: conversation, address: "chat")
             }
-        let text = Quotation.text(of: body)
+        let text = Quotation.text(of: view)
         let id = entry.id ?? "\(entry.number)"
         let reply = body["reply"]?.object?["id"]?.string
         let time = entry.time ?? entry.received ?? Timestamp(seconds: 0)
@@ -96,17 +96,22 @@ struct MailboxExport {
     private func write(_ head: Head, text: String) throws {
         var head = head
         head.add("Content-Type", "text/plain; charset=utf-8")
-        let bytes = Array(text.utf8)
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        // A line that begins with From would begin another message, and programs differ in how they escape it.
-        let isPlain = lines.allSatisfy { line in
-            line.count <= Self.lineLimit && !line.contains { $0 == 0 || $0 == 13 }
-                && !line.drop { $0 == UInt8(ascii: ">") }.starts(with: Array("From ".utf8))
+        guard Self.isPlain(text) else {
+            return try write(head, base64: Array(JSON.base64(Array(text.utf8)).text.utf8))
         }
-        guard isPlain else { return try write(head, base64: Array(JSON.base64(bytes).text.utf8)) }
         head.add(
-            "Content-Transfer-Encoding", bytes.contains { $0 >= 0x80 } ? "8bit" : "7bit")
-        try output.write(Array((head.text + "\n").utf8) + bytes + Array("\n\n".utf8))
+            "Content-Transfer-Encoding", text.utf8.allSatisfy { $0 < 0x80 } ? "7bit" : "8bit")
+        try output.write(utf8: head.text + "\n" + text + "\n\n")
+    }
+
+    /// Whether a text needs no transfer encoding.
+    private static func isPlain(_ text: String) -> Bool {
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"))
+        return lines.allSatisfy { line in
+            // A line that begins with From would begin another message, and programs differ in how they escape it.
+            line.count <= lineLimit && line.allSatisfy { $0 != 0 && $0 != 13 }
+                && !line.drop { $0 == UInt8(ascii: ">") }.starts(with: "From ".utf8)
+        }
     }
 
     private func write(_ head: Head, base64 characters: [UInt8]) throws {
@@ -186,8 +191,15 @@ struct MailboxExport {
 
     /// Returns the beginning of the first line of a text.
     private static func subject(_ text: String) -> String {
-        let line = text.split(whereSeparator: \.isNewline).first ?? ""
-        let short = String(line.prefix(60))
+        let beginning = text.utf8.prefix(61)
+        let short: String
+        if beginning.allSatisfy({ (0x20...0x7E).contains($0) }) {
+            // Each byte is a character, also the last one. This is the usual case.
+            short = String(Substring(beginning.prefix(60)))
+        } else {
+            let line = text.drop(while: \.isNewline).prefix { !$0.isNewline }
+            short = String(line.prefix(60))
+        }
         let isPlain = short.utf8.allSatisfy { (0x20...0x7E).contains($0) } && !short.contains("=?")
         return isPlain ? short : encoded(short)
     }

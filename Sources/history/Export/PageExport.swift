@@ -21,12 +21,12 @@ struct PageExport {
         var count = 0
         let title = try title(conversation)
         try write(head(title))
-        try MessageBlocks.forEach(history, conversation) { summary, blocks in
+        try history.forEachConversation(conversation) { summary, nextBlock in
             let name = try history.name(of: summary)
             var changes = try ShownChanges(history, summary.conversation)
             var day = ""
             var isFirst = true
-            while let views = try blocks.next() {
+            while let views = try nextBlock() {
                 if isFirst {
                     try write(
                         "<section>\n<h1 dir=\"auto\">\(Self.escaped(name))</h1>\n"
@@ -51,7 +51,7 @@ struct PageExport {
         return count
     }
 
-    private func write(_ text: String) throws { try output.write(Array(text.utf8)) }
+    private func write(_ text: String) throws { try output.write(utf8: text) }
 
     /// Returns the heading before a message of another day than the one before, or an empty text.
     private func heading(for time: Timestamp?, _ day: inout String) -> String {
@@ -156,10 +156,10 @@ struct PageExport {
         lines.append(
             "<header><b><bdi>\(Self.escaped(try author(of: entry)))</bdi></b>\(time ?? "")</header>"
         )
-        if let body = view.body {
-            let parsed = try? MessageBody(body, isLocal: true)
+        if view.body != nil {
+            let parsed = view.parsedBody
             if let quotation = try quotation(view) { lines.append(quotation) }
-            let text = Quotation.text(of: body)
+            let text = Quotation.text(of: view)
             let isText: Bool
             if case .text? = parsed?.kind { isText = true } else { isText = false }
             if case .file(let file)? = parsed?.kind, let picture = file.thumbnail {
@@ -227,6 +227,7 @@ struct PageExport {
     /// Returns text for an element or a quoted attribute. Control characters and characters that change the direction of
     /// text become U+FFFD.
     static func escaped(_ text: String) -> String {
+        guard !text.unicodeScalars.allSatisfy(isPlain) else { return text }
         var result = ""
         for scalar in text.unicodeScalars {
             switch scalar.value {
@@ -243,5 +244,14 @@ struct PageExport {
             }
         }
         return result
+    }
+
+    /// Whether a character is never escaped: a fast path for most texts.
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x26, 0x3C, 0x3E, 0x22, 0x27: false
+        case 0x20..<0x7F, 0xA0..<0x2028: true
+        default: false
+        }
     }
 }

@@ -53,6 +53,27 @@ import Testing
         }
     }
 
+    /// Messages are read in blocks on several threads; a block ends in the middle of a conversation.
+    @Test func blocksKeepTheOrder() throws {
+        let texts = (0..<2 * ViewBlocks.size + 50).map { "text \($0)" }
+        try store(texts)
+        try they.two.bob.run("encrypt", ["--to", "me"], stdin: Array("note".utf8))
+        let text = try export("--format", "text").text.split(separator: "\n")
+        let shown = text.filter { !$0.hasPrefix("--") && !$0.contains("> text") }
+        #expect(shown.filter { $0.hasPrefix("==") } == ["== me ==", "== alice =="])
+        #expect(shown[1].hasSuffix("note"))
+        #expect(shown.count == texts.count + 3)
+        for (line, text) in zip(shown.dropFirst(3), texts) { #expect(line.hasSuffix("  " + text)) }
+        let page = try export("--format", "html", "alice").text
+        let numbers = page.split(separator: "<article id=\"m").dropFirst().compactMap {
+            Int($0.prefix { $0.isNumber })
+        }
+        #expect(numbers.count == texts.count && numbers == numbers.sorted())
+        let mail = try export("--format", "mbox").text
+        #expect(mail.split(separator: "\n").count { $0.hasPrefix("From: ") } == texts.count + 1)
+        #expect(try export("--format", "mbox", "me").text.contains("\nnote\n"))
+    }
+
     // MARK: mbox
 
     private static let reader = """
