@@ -68,8 +68,9 @@ class Member:
 class Message:
     """A message that a member encrypted, and who may read it."""
 
-    def __init__(self, label, author, kind, readers, stored):
+    def __init__(self, label, author, kind, readers, invited, stored):
         self.label, self.author, self.kind, self.readers, self.stored = label, author, kind, readers, stored
+        self.invited = invited  # names of the people who were invited then, as far as the author knew
         self.number = int(label.split()[0])
         self.target = None  # the label of the message that an edit, a deletion or a reaction changes
         self.needs_pin = False  # whether it deletes the message of another member
@@ -378,14 +379,15 @@ class Simulation:
     def participants(self, member):
         """Returns the records of the members, without invited people, as a member sees them; `None` if the member knows no such group."""
         output = self.must(member, "group", "participants", "--json", self.group)
-        people = [person for person in map(json.loads, output.splitlines()) if "standing" not in person]
+        everybody = list(map(json.loads, output.splitlines()))
+        people = [person for person in everybody if "standing" not in person]
         if any(person.get("me") for person in people):
             self.ranks = {self.by_id[person["id"]].name: person["role"] for person in people}
-        return people
+        return people, {self.by_id[person["id"]].name for person in everybody if person.get("standing") == "invited"}
 
     def write(self, member, kind, body, target=None):
         """Encrypts a message, and writes down who may read it."""
-        people, stored = self.participants(member), self.count_changes(member)
+        (people, invited), stored = self.participants(member), self.count_changes(member)
         readers = {self.by_id[person["id"]].name for person in people if not person.get("me") and person["seesMe"]}
         path = self.home / f"{member.name}.out"
         path.unlink(missing_ok=True)
@@ -395,7 +397,7 @@ class Simulation:
             if "text" in body:
                 body["text"] = label
             record = {"v": 1, "type": "message", "group": self.group, "body": body, "sim": label}
-            message = Message(label, member, kind, readers, stored)
+            message = Message(label, member, kind, readers, invited, stored)
             message.target = target
             message.needs_pin = kind == "delete" and self.messages[target].author is not member
             self.messages[label] = message
@@ -681,7 +683,7 @@ class Judge:
     def find_members(self):
         """The members are those whom the owner sees, without the people who left and whose records a kill took."""
         owner = self.simulation.owner
-        people = self.simulation.participants(owner)
+        people, _ = self.simulation.participants(owner)
         self.members = [self.simulation.by_id[person["id"]] for person in people]
         self.members = [member for member in self.members if member.was_told and not member.is_modified]
 
@@ -701,7 +703,7 @@ class Judge:
             shown = json.loads(simulation.must(member, "group", "show", simulation.group))
             people = frozenset(
                 (person["id"], person["role"], person.get("nickname"))
-                for person in simulation.participants(member))
+                for person in simulation.participants(member)[0])
             heads = frozenset(Fold(self.logs[member.name]).heads())
             states[shown["state"], heads, people].append(member.name)
             if shown["standing"] != "member":
@@ -772,8 +774,10 @@ class Judge:
             if record["from"] != message.author.id or message.kind == "text" and text != message.label:
                 self.error(f"{member.name} has {message.label} with another author or text")
         if member.name not in message.readers:
-            # An author who learns of an earlier entry sends the message then. The last messages before it can be in its second.
-            if has and not any(number <= message.number + 3 for number in member.entries):
+            # An author who knew of an invitation sends the message when the entry arrives, if that is earlier. The last messages
+            # before the entry can be in its second.
+            may_be_late = member.name in message.invited and any(number <= message.number + 3 for number in member.entries)
+            if has and not may_be_late:
                 self.counts["opened by others"] += 1
                 self.error(f"{member.name} opened {message.label}, and may not read it")
             return

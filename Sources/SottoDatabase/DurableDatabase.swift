@@ -200,12 +200,7 @@ package final class DurableDatabase: @unchecked Sendable {
     package func view<T, Failure: DatabaseFailure>(
         _ body: (Connection<Failure>) throws -> T
     ) throws -> T {
-        pthread_mutex_lock(lock)
-        defer { pthread_mutex_unlock(lock) }
-        let connection = Connection<Failure>(database: self)
-        try connection.run("BEGIN")
-        defer { connection.rollBack() }
-        return try body(connection)
+        try snapshot { connection in Result { try body(connection) } }.get()
     }
 
     /// Closes the file; the last process to close it checkpoints the log. The database cannot be used afterwards.

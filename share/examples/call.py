@@ -1,35 +1,25 @@
 #!/usr/bin/env python3
-# call.py offer|answer WHO [TURN] [--timeout SECONDS]: a call with a data channel and a tone. Reads records of decrypt,
-# writes records for encrypt. WHO is a contact, TURN a file of recv --turn. The caller hangs up when it has heard the tone
-# and its greeting came back. A call that does not begin within 60 s, for which an offer rings, or SECONDS, ends. Needs
-# aiortc (PyPI). Exit status: 0 the call took place; 1 the other side did not take it, or an error.
-import aiortc, argparse, array, asyncio, json, subprocess, sys, time
-
-parser = argparse.ArgumentParser()
-for name, form in (("role", {"choices": ["offer", "answer"]}), ("who", {}), ("turn", {"nargs": "*"})):
-    parser.add_argument(name, **form)
-parser.add_argument("--timeout", type=float, default=60)
-options = parser.parse_args()
-role, who, files = options.role, options.who, options.turn
+# call.py offer|answer WHO [TURN]: a call with a data channel and a tone. Reads records of decrypt, writes records for
+# encrypt. WHO is a contact, TURN a file of recv --turn. The caller hangs up after the tone and the echo of its greeting.
+# A call that does not begin within 60 s ends. Needs aiortc (PyPI). Exit status: 0 the call took place; 1 it did not.
+import aiortc, array, asyncio, json, subprocess, sys, time
+role, who, *files = sys.argv[1:]
 servers = [aiortc.RTCIceServer(t["uris"], t["username"], t["password"]) for t in map(json.load, map(open, files))]
 class Tone(aiortc.mediastreams.AudioStreamTrack):
     async def recv(self):
         frame = await super().recv()
         frame.planes[0].update(array.array("h", [8000, 8000, -8000, -8000] * (frame.samples // 4)).tobytes())
         return frame
-
 def compose(*words, sdp=""):
     record = subprocess.check_output(["sotto", "compose", "call", *words, "--to", who], input=sdp, text=True)
     print(record, end="", flush=True)
     return json.loads(record)["body"]["call"]
-
 async def signals(connection, call):  # until the call ends; returns the reason
     lines = asyncio.StreamReader(limit=1 << 20)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     while line := await lines.readline():
         signal = (record := json.loads(line)).get("body", {})
-        names = [str(record.get(member)).casefold() for member in ("name", "from")]
-        if signal.get("type") != "call" or who.casefold() not in names: continue
+        if signal.get("type") != "call" or who.lower() not in [str(record.get(m)).lower() for m in ("name", "from")]: continue
         if role == "answer" and record.get("ringing") and not call:
             call = signal["call"]
             await connection.setRemoteDescription(aiortc.RTCSessionDescription(signal["sdp"], "offer"))
@@ -37,10 +27,9 @@ async def signals(connection, call):  # until the call ends; returns the reason
             compose("answer", "--id", call, sdp=connection.localDescription.sdp)
         elif signal["call"] == call and signal["kind"] == "answer":
             await connection.setRemoteDescription(aiortc.RTCSessionDescription(signal["sdp"], "answer"))
-        elif signal["call"] == call and signal["kind"] in ("hangup", "busy"):
-            return f"{who} is busy" if signal["kind"] == "busy" else f"{who} ended the call"
+        elif signal["call"] == call and signal["kind"] == "busy": return f"{who} is busy"
+        elif signal["call"] == call and signal["kind"] == "hangup": return f"{who} ended the call"
     return "the input ended before the call"
-
 async def main():
     connection = aiortc.RTCPeerConnection(aiortc.RTCConfiguration(iceServers=servers))
     heard, greeted, began = asyncio.Event(), asyncio.Event(), time.monotonic()
@@ -53,22 +42,18 @@ async def main():
     def use(channel): channel.on("message", lambda text: greet(channel, text))
     connection.addTrack(Tone())
     for event, handler in (("track", listen), ("datachannel", use)): connection.on(event, handler)
-    async def hear():
-        await heard.wait() and await greeted.wait()
-    call, talk = None, asyncio.create_task(hear() if role == "offer" else greeted.wait())
+    call, talk = None, asyncio.gather(greeted.wait(), *([heard.wait()] if role == "offer" else []))
     if role == "offer":
         use(channel := connection.createDataChannel("chat"))
         channel.on("open", lambda: channel.send("hello"))
         await connection.setLocalDescription(await connection.createOffer())
         call = compose("offer", sdp=connection.localDescription.sdp)
     end = asyncio.create_task(signals(connection, call))
-    await asyncio.wait([end, talk], timeout=options.timeout, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait([end, talk], timeout=60, return_when=asyncio.FIRST_COMPLETED)
     if not call and greeted.is_set(): await end
-    if call and talk.done():
-        print(json.dumps({"connected": round(time.monotonic() - began, 3)}), file=sys.stderr)
+    if call and talk.done(): print(json.dumps({"connected": round(time.monotonic() - began, 3)}), file=sys.stderr)
     if call and not end.done(): compose("hangup", "--id", call)
     reason = end.result() if end.done() else f"{who} did not answer" if call else f"no call of {who} came"
-    for task in (end, talk): task.cancel()
     await connection.close()
     return None if greeted.is_set() else f"call.py: {reason}"
 try: sys.exit(asyncio.run(main()))

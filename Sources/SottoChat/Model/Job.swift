@@ -61,13 +61,8 @@ enum Job: Sendable, Hashable {
         }
     }
 
-    /// Whether it moves a file, which can take long.
-    var isTransfer: Bool {
-        switch self {
-        case .fetch: true
-        default: false
-        }
-    }
+    /// Whether it fetches a file, which can take long.
+    var isFetch: Bool { if case .fetch = self { true } else { false } }
 
     /// Whether it runs until the chat ends.
     var isEndless: Bool { self == .news || self == .mail }

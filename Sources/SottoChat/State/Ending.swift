@@ -25,7 +25,7 @@ extension ChatState {
     mutating func endIfFinished() {
         guard let finishing else { return }
         let isSending = sender.id != nil && isSenderClosing
-        if isSending || running.values.contains(where: \.job.isTransfer) {
+        if isSending || running.values.contains(where: \.job.isFetch) {
             finishLimit = uptime + Self.finishMilliseconds
         }
         guard uptime < finishLimit else {

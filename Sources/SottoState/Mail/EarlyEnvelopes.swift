@@ -69,7 +69,7 @@ extension StateTransaction {
         else { return 0 }
         try connection.run(
             """
-            UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3
+            \(IdentityStore.ending)
             WHERE chain IS NOT NULL AND (arrived < ?1 OR number <= (
                 SELECT number FROM inbox WHERE chain IS NOT NULL
                 ORDER BY number DESC LIMIT 1 OFFSET ?2))

@@ -8,6 +8,10 @@ import SottoDatabase
 /// an envelope that a relay repeats is acknowledged and not delivered again.
 extension IdentityStore {
     /// The state of an envelope in the inbox; the number is stored in the file.
+    /// The beginning of the statement that deletes envelopes and keeps their ids, so that later copies are known.
+    static let ending =
+        "UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3"
+
     enum InboxState: Int64 {
         /// It waits for the command that handles it. Only the exit of the command changes the state, not what the
         /// command does with it.
@@ -173,10 +177,7 @@ extension IdentityStore {
 
     /// Records that envelopes were handled, and deletes them.
     public func markHandled(_ ids: [String]) throws(StateError) {
-        try mark(
-            ids,
-            "UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3 WHERE id = ?"
-        )
+        try mark(ids, "\(Self.ending) WHERE id = ?")
     }
 
     private func mark(_ ids: [String], _ sql: String) throws(StateError) {
@@ -192,10 +193,7 @@ extension IdentityStore {
     /// short; nothing is written if it is empty.
     public func finish(_ ids: [String]) throws(StateError) {
         guard !ids.isEmpty, try count(.unfinished) > 0 else { return }
-        try mark(
-            ids,
-            "UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3 WHERE id = ? AND state = 2"
-        )
+        try mark(ids, "\(Self.ending) WHERE id = ? AND state = 2")
     }
 
     /// Deletes envelopes that were printed and not opened, and dead letters, so that a later copy is not printed. Returns their number.
@@ -205,7 +203,7 @@ extension IdentityStore {
             for id in ids {
                 try connection.run(
                     """
-                    UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3
+                    \(Self.ending)
                     WHERE id = ? AND state IN (1, 2, 4) AND envelope IS NOT NULL
                     """, id)
                 count += connection.changes
@@ -255,7 +253,7 @@ extension IdentityStore {
     ) throws(StateError) {
         try connection.run(
             """
-            UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3 WHERE number IN (
+            \(Self.ending) WHERE number IN (
                 SELECT number FROM (
                     SELECT number, row_number() OVER newest AS place,
                         sum(length(envelope)) OVER newest AS bytes
@@ -267,7 +265,8 @@ extension IdentityStore {
     }
 }
 
-/// The envelopes that an inbox keeps, apart from early ones and those that could not be opened. Dead letters have the same limit for themselves.
+/// The envelopes that an inbox keeps, apart from early ones and those that could not be opened. Dead letters have the same limit for
+/// themselves.
 public struct InboxLimit: Sendable, Equatable {
     /// The number of envelopes.
     var count: Int64

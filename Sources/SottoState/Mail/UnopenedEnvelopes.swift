@@ -98,7 +98,7 @@ extension StateTransaction {
     ) throws(StateError) -> Int {
         try connection.run(
             """
-            UPDATE inbox SET envelope = NULL, chain = NULL, claimed = NULL, state = 3
+            \(IdentityStore.ending)
             WHERE claimed IS NOT NULL AND envelope IS NOT NULL AND state <> 0 AND \(condition)
             """, repeat each values)
         return connection.changes

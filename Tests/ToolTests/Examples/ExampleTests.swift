@@ -29,7 +29,7 @@ import Testing
         for name in names {
             let text = try Examples.text(name)
             #expect(
-                text.split(separator: "\n", omittingEmptySubsequences: false).count <= 76, "\(name)"
+                text.split(separator: "\n", omittingEmptySubsequences: false).count <= 61, "\(name)"
             )
             #expect(access(Examples.path(name), X_OK) == 0, "\(name)")
             // The first comment is the program's name with its arguments.
