@@ -200,7 +200,10 @@ package final class DurableDatabase: @unchecked Sendable {
     package func view<T, Failure: DatabaseFailure>(
         _ body: (Connection<Failure>) throws -> T
     ) throws -> T {
-        try snapshot { connection in Result { try body(connection) } }.get()
+        let result = try snapshot { (connection: Connection<Failure>) throws(Failure) in
+            Result { try body(connection) }
+        }
+        return try result.get()
     }
 
     /// Closes the file; the last process to close it checkpoints the log. The database cannot be used afterwards.
