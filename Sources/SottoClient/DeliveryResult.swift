@@ -29,8 +29,6 @@ public struct DeliveryResult: Sendable, Equatable {
 
     /// The envelope's id; for a publication, its owner's id; for a blob, its id in hex.
     public let id: String
-    /// The id of the message in the history, if the envelope has a copy of it under another id, else `nil`.
-    public let message: String?
     /// The envelope's recipient; `nil` for a publication.
     public let to: String?
     /// Whether it is an envelope with a time to live of 0.
@@ -48,7 +46,6 @@ public struct DeliveryResult: Sendable, Equatable {
         _ item: Outbox.Item, _ status: Status, _ refusal: Refusal? = nil, relay: String? = nil
     ) {
         id = item.id
-        message = item.message
         isSignal = item.kind == .signal
         isBlob = item.kind == .blob
         switch item.kind {
@@ -63,7 +60,7 @@ public struct DeliveryResult: Sendable, Equatable {
     /// Creates the result of an item that was deleted with ``Outbox/drop(id:outcome:)``.
     public init(droppedID id: String) {
         self.id = id
-        (message, to) = (nil, nil)
+        to = nil
         (isSignal, isBlob) = (false, false)
         status = .dropped
         refusal = nil
@@ -74,7 +71,6 @@ public struct DeliveryResult: Sendable, Equatable {
     public var record: JSONObject {
         JSONObject([
             ("v", .integer(1)), ("type", .string("result")), ("id", .string(id)),
-            ("message", message.map { .string($0) }),
             ("to", to.map { .string($0) }), ("status", .string(status.rawValue)),
             ("code", refusal.map { .integer($0.code) }),
             ("reason", refusal.map { .string($0.reason) }),

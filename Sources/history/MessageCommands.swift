@@ -11,6 +11,7 @@ extension OpenHistory {
         switch try store.historyEntry(named: text) {
         case .found(let entry): return entry
         case .none:
+            if let entry = try store.sentMessage(ofCopy: text) { return entry }
             throw Failure(
                 .noInput, "the history has no message \(text)",
                 hint: "list the messages with their ids: sotto history --limit 20")

@@ -259,8 +259,8 @@ final class EnvelopeLines: Sendable {
         }
     }
 
-    /// Parses a record and the relay that it names. In an envelope the relay, the blob and the message are only for
-    /// `send`, which removes them; in a publication the relay is signed by the owner.
+    /// Parses a record and the relay that it names. In an envelope the relay and the blob are only for `send`, which
+    /// removes them; in a publication the relay is signed by the owner.
     private static func read(
         _ record: JSONObject
     ) throws(Reason) -> (item: Outbox.Item, noted: String?) {
@@ -298,18 +298,15 @@ final class EnvelopeLines: Sendable {
         guard record["blob"] == nil || blob.flatMap({ bytes(hex: $0)?.count }) == 32 else {
             throw .badFields
         }
-        let message = record["message"]?.string
-        guard record["message"] == nil || message.map({ Envelope.isID($0) }) == true else {
-            throw .badFields
-        }
-        for note in ["relay", "blob", "message"] { record[note] = nil }
+        record["relay"] = nil
+        record["blob"] = nil
         let envelope = try AddressedEnvelope(record)
         return (
             Outbox.Item(
                 id: envelope.id, to: envelope.to.description, envelope: envelope.bytes,
                 kind: envelope.ttl == 0 ? .signal : .envelope,
                 expires: envelope.ttl.map { Timestamp(seconds: Timestamp.now().seconds + $0) },
-                needs: blob, message: message),
+                needs: blob),
             noted
         )
     }

@@ -35,8 +35,7 @@ struct SendReport {
         }
         guard form.namesIDs, !form.isQuiet else { return }
         let reason = result.refusal.map { " (\($0.reason))" } ?? ""
-        let message = result.message.map { " of message \($0)" } ?? ""
-        try output.writeText("\(result.status.rawValue) \(result.id)\(message)\(reason)\n")
+        try output.writeText("\(result.status.rawValue) \(result.id)\(reason)\n")
     }
 
     /// Counts a message of a meeting, which has no other result.

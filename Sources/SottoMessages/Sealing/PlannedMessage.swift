@@ -101,7 +101,6 @@ struct PlannedMessage: Sendable {
                     guard var line = device.destination?.line(copy) else { continue }
                     // The file is uploaded once, for the first device.
                     line["blob"] = recipient.last?["blob"]
-                    if !isHandedOn { line["message"] = .string(envelope.id) }
                     lines.append(line)
                     ids.append(copy.id)
                 case .failure(let failure): failures.append((device.name, failure))

@@ -292,7 +292,6 @@ extension Recipients {
         for (member, envelope) in zip(readers, sealed.envelopes) {
             guard var line = route.line(envelope, to: member) else { continue }
             if let blob { line["blob"] = .string(blob.name) }
-            if !isHandedOn { line["message"] = .string(sealed.message.id) }
             lines.append(line)
         }
         try transaction.recordSent(

@@ -34,10 +34,7 @@ extension StateTransaction {
     ) throws(StateError) -> (state: HistoryEntry.State, message: Int64)? {
         let state: HistoryEntry.State = isStored ? .stored : .failed
         if try takeOutcome(ofSync: envelope, isStored: isStored) { return nil }
-        let message = try connection.first(
-            "SELECT message FROM device_copy WHERE envelope = ?", envelope
-        ) { $0.integer(0) }
-        guard let message else { return (state, envelope) }
+        guard let message = try message(ofDeviceCopy: envelope) else { return (state, envelope) }
         try connection.run(
             "UPDATE device_copy SET stored = ? WHERE envelope = ?", isStored, envelope)
         let counts = try connection.first(
@@ -48,6 +45,13 @@ extension StateTransaction {
         ) { (open: $0.integer(0), stored: $0.integer(1)) }
         guard let counts, counts.stored > 0 || counts.open == 0 else { return nil }
         return (counts.stored > 0 ? .stored : .failed, message)
+    }
+
+    /// Returns the keyed hash of the id of the own message of which an envelope with a keyed hash had a copy, or `nil`.
+    func message(ofDeviceCopy envelope: Int64) throws(StateError) -> Int64? {
+        try connection.first("SELECT message FROM device_copy WHERE envelope = ?", envelope) {
+            $0.integer(0)
+        }
     }
 
     /// Whether a copy of an own message for a device is among envelopes that wait, and the number of those with an outcome.

@@ -9,6 +9,13 @@ extension IdentityStore {
         UUIDText.text(copyBytes(of: Envelope.idBytes(message), for: reader)[...])
     }
 
+    /// Returns the own message of which an envelope had a copy, for another device or for a member of a group; or `nil` if it is not here
+    /// or is older than ``Outbox/outcomeDays``.
+    package func sentMessage(ofCopy id: String) throws -> HistoryEntry? {
+        guard Envelope.isID(id) else { return nil }
+        return try preview { try $0.sentMessage(ofCopy: id) }
+    }
+
     /// Returns the 16 bytes of ``copyID(of:for:)``: the keyed hash of `copy ` ‖ message id (16) ‖ public key of the reader, with
     /// the version and the variant of a random UUID.
     fileprivate func copyBytes(of message: [UInt8], for reader: KeyID) -> [UInt8] {
@@ -65,6 +72,27 @@ extension StateTransaction {
     /// Whether the state has a group.
     var hasGroups: Bool {
         get throws(StateError) { try connection.exists("SELECT 1 FROM group_log LIMIT 1") }
+    }
+
+    fileprivate func sentMessage(ofCopy id: String) throws(StateError) -> HistoryEntry? {
+        if let mark = try message(ofDeviceCopy: store.mark(sent: id)) {
+            return try store.entries("WHERE mark = ?", mark, connection: connection).first
+        }
+        let copy = Envelope.idBytes(id)
+        var people: [GroupID: [KeyID]] = [:]
+        var made = 0
+        for (row, conversation) in try sentToGroups() where made < Self.mostIDs {
+            let entry = try store.entry(row, conversation, now: .min)
+            guard let id = entry.id, Envelope.isID(id), let group = conversation.group else {
+                continue
+            }
+            if people[group] == nil { people[group] = try self.people(of: group) }
+            let message = Envelope.idBytes(id)
+            let isFound = people[group]?.contains { store.copyBytes(of: message, for: $0) == copy }
+            if isFound == true { return entry }
+            made += people[group]?.count ?? 0
+        }
+        return nil
     }
 
     /// Finds the own messages to groups whose copies have these outcomes: first those that are not stored, and the newest

@@ -35,13 +35,11 @@ public final class Outbox: Sendable {
 
         /// The id of the blob that the relay must have before the envelope, or `nil`.
         public let needs: String?
-        /// The id of the message in the history, if the envelope has a copy of it under another id, else `nil`.
-        public let message: String?
 
         /// Creates an item.
         public init(
             id: String, to: String, envelope: [UInt8], kind: Kind = .envelope,
-            expires: Timestamp? = nil, needs: String? = nil, message: String? = nil
+            expires: Timestamp? = nil, needs: String? = nil
         ) {
             self.kind = kind
             self.id = id
@@ -49,7 +47,6 @@ public final class Outbox: Sendable {
             self.envelope = envelope
             self.expires = expires
             self.needs = needs
-            self.message = message
         }
     }
 
@@ -85,8 +82,7 @@ public final class Outbox: Sendable {
         CREATE TABLE outbox (
             number INTEGER PRIMARY KEY AUTOINCREMENT, relay TEXT NOT NULL, owner TEXT,
             day INTEGER NOT NULL, kind INTEGER NOT NULL, id TEXT NOT NULL,
-            recipient TEXT NOT NULL, envelope BLOB, expires INTEGER, needs TEXT, message TEXT,
-            outcome TEXT,
+            recipient TEXT NOT NULL, envelope BLOB, expires INTEGER, needs TEXT, outcome TEXT,
             holder INTEGER, held INTEGER
         );
         CREATE INDEX outbox_blob ON outbox (id) WHERE kind = 4;
@@ -134,10 +130,10 @@ public final class Outbox: Sendable {
                 try connection.run(
                     """
                     INSERT INTO outbox
-                        (relay, owner, day, id, recipient, envelope, kind, expires, needs, message)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        (relay, owner, day, id, recipient, envelope, kind, expires, needs)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """, relay, owner, day, item.id, item.to, item.envelope, item.kind.rawValue,
-                    item.expires?.seconds, item.needs, item.message)
+                    item.expires?.seconds, item.needs)
                 numbers.append(connection.lastRow)
             }
             return numbers
@@ -153,12 +149,11 @@ public final class Outbox: Sendable {
             for item in items {
                 try connection.run(
                     """
-                    INSERT INTO outbox
-                        (relay, day, id, recipient, envelope, kind, expires, needs, message)
-                    SELECT '', ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS
+                    INSERT INTO outbox (relay, day, id, recipient, envelope, kind, expires, needs)
+                    SELECT '', ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS
                         (SELECT 1 FROM outbox WHERE relay = '' AND id = ?2 AND kind = ?5)
                     """, day, item.id, item.to, item.envelope, item.kind.rawValue,
-                    item.expires?.seconds, item.needs, item.message)
+                    item.expires?.seconds, item.needs)
             }
         }
     }
@@ -207,7 +202,7 @@ public final class Outbox: Sendable {
         try database.use { connection throws(StateError) in
             try connection.rows(
                 """
-                SELECT number, id, recipient, envelope, kind, expires, message FROM outbox
+                SELECT number, id, recipient, envelope, kind, expires FROM outbox
                 WHERE relay = ? AND number > ? AND outcome IS NULL AND held IS NULL AND kind != 4
                     AND (needs IS NULL OR NOT EXISTS (SELECT 1 FROM outbox AS blob
                         WHERE blob.kind = 4 AND blob.id = outbox.needs AND blob.outcome IS NULL))
@@ -228,7 +223,7 @@ public final class Outbox: Sendable {
     ) throws(StateError) -> [(number: Int64, item: Item)] {
         try read(
             """
-            SELECT number, id, recipient, envelope, kind, expires, message FROM outbox
+            SELECT number, id, recipient, envelope, kind, expires FROM outbox
             WHERE relay = ? AND outcome IS NULL AND kind = 4 ORDER BY number LIMIT ?
             """, relay, limit
         ) { row throws(StateError) in (row.integer(0), try item(row)) }
@@ -240,7 +235,7 @@ public final class Outbox: Sendable {
     ) throws(StateError) -> [(number: Int64, item: Item)] {
         try read(
             """
-            SELECT number, id, recipient, envelope, kind, expires, message FROM outbox
+            SELECT number, id, recipient, envelope, kind, expires FROM outbox
             WHERE needs = ?1 AND needs IS NOT NULL AND outcome IS NULL
                 AND (?2 IS NULL OR relay = ?2 AND held IS NULL)
             ORDER BY number
@@ -272,8 +267,7 @@ public final class Outbox: Sendable {
         }
         return Item(
             id: row.text(1), to: row.text(2), envelope: row.bytes(3), kind: kind,
-            expires: row.isNull(5) ? nil : Timestamp(seconds: row.integer(5)),
-            message: row.isNull(6) ? nil : row.text(6))
+            expires: row.isNull(5) ? nil : Timestamp(seconds: row.integer(5)))
     }
 
     /// Removes items whose outcome is known. For an item of another process, the outcome is stored for it. The outcome of
