@@ -213,6 +213,7 @@ import Testing
     @Test func aTerminalIsAskedEachTime() throws {
         try beginSession()
         _ = try write("one")
+        try loseState(of: bob)
         #expect(try alice.read(repair()).status == 0)
         clock.set(61)
         let records = circle.home.files("records")
