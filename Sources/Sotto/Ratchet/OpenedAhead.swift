@@ -83,34 +83,46 @@ public struct AheadPlace: Sendable {
         do throws(RatchetError) {
             let frame = try arrival.message.open(with: key, associatedData)
             let message = try Message(frame: frame, of: arrival.envelope, from: arrival.peer)
-            return OpenedAhead(
-                message: message, peer: arrival.peer, tag: tag, before: before, after: after)
+            let step = OpenedAhead.Step(
+                peer: arrival.peer, tag: tag, before: before, after: after)
+            return OpenedAhead(message: message, step: step)
         } catch {
             return nil
         }
     }
 }
 
-/// An authentic message that was decrypted before its turn. ``PeerSession/take(_:)`` makes its step.
+/// An authentic message that was decrypted before its turn.
 public struct OpenedAhead: Sendable {
+    /// A step of a session, which ``PeerSession/take(_:)`` makes.
+    public struct Step: Sendable {
+        /// The sender.
+        public let peer: KeyID
+        /// The tag of the session.
+        public let tag: [UInt8]
+        fileprivate let before: Session.ReceivingChain
+        fileprivate let after: Session.ReceivingChain
+    }
+
     /// The message. Its trust is ``Message/Trust/unverified``.
     public let message: Message
-    /// The sender.
-    public let peer: KeyID
-    /// The tag of the session.
-    public let tag: [UInt8]
-    fileprivate let before: Session.ReceivingChain
-    fileprivate let after: Session.ReceivingChain
+    /// The step of its session, or `nil` for a message of a suite without sessions.
+    public let step: Step?
+
+    /// Creates the value for a message, by default of a suite without sessions.
+    public init(message: Message, step: Step? = nil) {
+        (self.message, self.step) = (message, step)
+    }
 }
 
 extension Session {
     /// Advances the receiving chain over a message that was decrypted before. Returns `false` if the chain is at another
     /// place.
-    mutating func take(_ opened: OpenedAhead) -> Bool {
-        guard let chain = receiving, chain.number == opened.before.number,
-            chain.publicKey == opened.before.publicKey, chain.key == opened.before.key
+    mutating func take(_ step: OpenedAhead.Step) -> Bool {
+        guard let chain = receiving, chain.number == step.before.number,
+            chain.publicKey == step.before.publicKey, chain.key == step.before.key
         else { return false }
-        receiving = opened.after
+        receiving = step.after
         displaced = []
         return true
     }

@@ -150,8 +150,8 @@ public struct PeerSession: Sendable {
 
     /// Makes the step of a message that was decrypted before. Returns `false`, and changes nothing, unless the message is
     /// the next one of the session's receiving chain. ``open(_:)`` then decides.
-    public mutating func take(_ opened: OpenedAhead) -> Bool {
-        guard opened.tag == tag, opened.peer == peer, session.take(opened) else { return false }
+    public mutating func take(_ step: OpenedAhead.Step) -> Bool {
+        guard step.tag == tag, step.peer == peer, session.take(step) else { return false }
         preKeyHeader = nil
         return true
     }

@@ -6,7 +6,7 @@ import SottoTool
 /// Opens one line.
 final class MessageOpening<Input: MessageInput> {
     let input: Input
-    private let keys: SuiteKeys
+    let keys: SuiteKeys
     private let identity: Identity?
     let senderPolicy: SenderPolicy
     let isPreview: Bool
@@ -39,8 +39,8 @@ final class MessageOpening<Input: MessageInput> {
         keys = SuiteKeys(identity: identity, chats: chats)
     }
 
-    /// Opens a line without a state.
-    func open(_ line: ReadLine<Input.Content>) throws -> OpenedLine {
+    /// Opens a line without a state. `opened` is its message if it was decrypted before.
+    func open(_ line: ReadLine<Input.Content>, _ opened: Message?) throws -> OpenedLine {
         try caught(line, nil) { content in
             var message: Message
             switch content {
@@ -57,7 +57,7 @@ final class MessageOpening<Input: MessageInput> {
                         .usage, "a message of a session requires the state directory",
                         hint: "omit --stateless")
                 }
-                message = try suite.open(envelope, with: keys)
+                message = try opened ?? suite.open(envelope, with: keys)
                 guard try GroupBody(in: message) == nil else {
                     throw Failure(
                         .usage, "a message about a group requires the state directory",

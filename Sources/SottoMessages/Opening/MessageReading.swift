@@ -254,7 +254,7 @@ package struct MessageReading<Lines: MessageInput> {
             results = try plan.preview ? store.preview(work) : store.transaction(work)
             printed += done
         } else {
-            results = try batch.map { try opening.open($0) }
+            results = try opening.open(batch, pool)
         }
         let records = try serialized(results)
         for (place, (line, result)) in zip(batch, results).enumerated() {

@@ -58,6 +58,11 @@ extension IdentityStore {
 }
 
 extension StateTransaction {
+    /// Returns whether a message with an envelope id is in the history.
+    public func hasOpened(_ id: String) throws(StateError) -> Bool {
+        try connection.exists("SELECT 1 FROM message WHERE mark = ?", store.mark(envelope: id))
+    }
+
     /// Returns the state of an envelope id. `digest` is ``Envelope/digest``.
     ///
     /// An imported message with a claimed author does not block an envelope with its id: the envelope's message replaces

@@ -150,12 +150,16 @@ extension StateTransaction {
     public func open(
         _ envelope: Envelope, with keys: SuiteKeys, ahead: OpenedAhead? = nil
     ) throws -> Step {
-        if let ahead,
-            var slot = try slots(ahead.peer).first(where: { $0.session.tag == ahead.tag }),
-            slot.session.take(ahead)
-        {
-            slot.isChanged = true
-            return Step(message: ahead.message, isOpenedAhead: true, slot: slot)
+        if let ahead {
+            guard let step = ahead.step else {
+                return Step(message: ahead.message, isOpenedAhead: true)
+            }
+            if var slot = try slots(step.peer).first(where: { $0.session.tag == step.tag }),
+                slot.session.take(step)
+            {
+                slot.isChanged = true
+                return Step(message: ahead.message, isOpenedAhead: true, slot: slot)
+            }
         }
         if let suite = envelope.suite.messageSuite {
             return Step(message: try suite.open(envelope, with: keys))

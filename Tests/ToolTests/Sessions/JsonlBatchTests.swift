@@ -139,4 +139,36 @@ struct JsonlBatchTests {
         #expect(records.allSatisfy { $0["name"] == .string("alice") })
         #expect(records.allSatisfy { $0["trust"] == .string("trusted") })
     }
+
+    /// The messages of a suite without sessions are opened on all threads too, in the order of the input. A damaged, a foreign and
+    /// a repeated line change no other one.
+    @Test(arguments: [[], ["--stateless"]])
+    func sealedMessagesStandInTheirPlaces(_ flags: [String]) throws {
+        let texts = (0..<700).map { "text \($0)" }
+        let sent = try alice.run(
+            "encrypt", ["--to", bob.card, "--jsonl", "--suite", "sealed"], stdin: lines(texts))
+        var arrived = sent.lines
+        #expect(sent.status == 0 && arrived.count == texts.count)
+        let foreign = try alice.run(
+            "encrypt", ["--to", alice.card, "--suite", "sealed"], stdin: lines(["x"]))
+        arrived.insert(arrived[10], at: 300)
+        arrived.insert(try changing(payload: arrived[600]) { $0["age"] = .string("AAAA") }, at: 400)
+        arrived.insert(foreign.lines[0], at: 500)
+        for round in 0..<2 {
+            let read = try bob.run("decrypt", flags, stdin: lines(arrived))
+            #expect(read.status == 15 && read.lines.count == arrived.count)
+            var records = try read.lines.map { try JSON.object(parsing: Array($0.utf8)) }
+            for place in [500, 400] {
+                let failure = records.remove(at: place)
+                #expect(failure["line"]?.integer == Int64(place + 1))
+            }
+            let repeated = records.remove(at: 300)
+            #expect(repeated["body"]?.object?["text"]?.string == "text 10")
+            #expect((repeated["seen"] == .bool(true)) == flags.isEmpty)
+            #expect(self.texts(records) == texts)
+            let isSeen = records.allSatisfy { $0["seen"] == .bool(true) }
+            #expect(isSeen == (flags.isEmpty && round == 1))
+        }
+        if flags.isEmpty { #expect(try bob.textsInHistory().suffix(texts.count) == texts[...]) }
+    }
 }
