@@ -67,8 +67,13 @@ public final class AgeX25519Identity: Sendable {
 public struct AgeHybridRecipient: Sendable, Hashable {
     /// The public key: 1184 bytes of ML-KEM-768, 32 of X25519.
     public let publicKey: [UInt8]
+    /// The text, 1959 characters.
+    public let text: String
 
-    init(uncheckedPublicKey publicKey: [UInt8]) { self.publicKey = publicKey }
+    init(uncheckedPublicKey publicKey: [UInt8]) {
+        self.publicKey = publicKey
+        text = Bech32.encode(prefix: "age1pq", publicKey)
+    }
 
     /// Reads `age1pq1…`. Returns `nil` for another form, for an ML-KEM key whose coefficients are not reduced, and for an
     /// X25519 key of low order. libcrypto reads such keys, and fails when it encrypts to them.
@@ -79,10 +84,8 @@ public struct AgeHybridRecipient: Sendable, Hashable {
             (try? XWingMLKEM768X25519.PublicKey(rawRepresentation: data)) != nil
         else { return nil }
         publicKey = data
+        self.text = text.lowercased()
     }
-
-    /// The text, 1959 characters.
-    public var text: String { Bech32.encode(prefix: "age1pq", publicKey) }
 }
 
 /// A post-quantum age identity, `AGE-SECRET-KEY-PQ-1…`: the 32-byte seed of an X-Wing key.

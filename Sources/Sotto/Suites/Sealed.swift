@@ -85,9 +85,16 @@ public enum Sealed {
             guard let recipient = age.openedBy,
                 constantTimeEqual(signed.audience, SignedStream.audience([recipient.text]))
             else { throw SealedError.authentication }
-            var frame = [UInt8](repeating: 0, count: Padding.buckets.last! + 1)
-            let count = try frame.withUnsafeMutableBytes { try signed.fill($0) }
-            return (signed.signer, try Padding.unframe(Array(frame[..<count])))
+            var frame: [UInt8] = []
+            while true {
+                let part = try signed.borrow()
+                if part.isEmpty { break }
+                guard frame.count + part.count <= Padding.buckets.last! else {
+                    throw SealedError.authentication
+                }
+                frame += part
+            }
+            return (signed.signer, try Padding.unframe(frame))
         } catch AgeError.noMatch {
             throw .noMatch
         } catch {
