@@ -182,13 +182,18 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
                 signals = []
             }
         }
-        if !submissions.isEmpty {
-            services.writer.submit(submissions)
-            submissions = []
-        }
+        submit()
         guard let context else { return }
         if let http { http.flush(context) } else { lines.flush(context) }
+        // A response over HTTP can let the next request be taken.
+        submit()
         if mustClose { finish(context) }
+    }
+
+    private func submit() {
+        guard !submissions.isEmpty else { return }
+        services.writer.submit(submissions)
+        submissions = []
     }
 
     /// Closes the sending half; a close with unread input would reset the connection, and the client might never read

@@ -26,6 +26,8 @@ struct IncomingFrame: Sendable {
     let bytes: [UInt8]
     /// The number of values in the bytes; for a frame also its type and request id.
     let outline: FrameOutline
+    /// The number of the HTTP request on its connection, which ``HTTPCodec`` finds before the request id of an answer.
+    var number: Int?
     private let body: Body
 
     /// Scans bytes without parsing them.
@@ -58,6 +60,9 @@ struct IncomingFrame: Sendable {
     /// Creates a frame without bytes from a frame.
     init(_ frame: Frame) { self.init([], .parsed(Self.content(of: frame))) }
 
+    /// Whether the frame is an envelope to be stored, or a signal, whose answer depends on no login.
+    var isSend: Bool { type == "send" }
+
     /// The type of the frame, as far as it is known before parsing.
     private var type: String? {
         switch body {
@@ -71,10 +76,14 @@ struct IncomingFrame: Sendable {
     /// The id of the request, as far as it is known before parsing.
     var requestID: String? {
         switch body {
-        case .frame: outline.requestID
-        case .flowMessage, .flowAcknowledgement: nil
-        case .envelope, .acknowledgement, .parsed: HTTPRoute.requestID
+        case .frame: numbered(outline.requestID)
+        case .flowMessage, .flowAcknowledgement: numbered(nil)
+        case .envelope, .acknowledgement, .parsed: numbered(HTTPRoute.requestID)
         }
+    }
+
+    private func numbered(_ requestID: String?) -> String? {
+        number.map { "\($0) \(requestID ?? "")" } ?? requestID
     }
 
     /// Returns the reason for refusing the frame unparsed, or `nil` if it may be parsed.
@@ -144,6 +153,13 @@ struct IncomingFrame: Sendable {
 
     /// Parses the frame, and verifies its signature if it has one.
     func content() -> Content {
+        switch parsed() {
+        case .frame(let requestID, let asked): .frame(requestID: numbered(requestID), asked)
+        case .unreadable(let reason): .unreadable(reason)
+        }
+    }
+
+    private func parsed() -> Content {
         do throws(Reason) {
             switch body {
             case .frame: return Self.content(of: try Frame(parsing: bytes))

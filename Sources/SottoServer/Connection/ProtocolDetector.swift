@@ -110,8 +110,8 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, @u
             }
         )
         try pipeline.configureHTTPServerPipeline(
-            position: .after(self), withPipeliningAssistance: true, withServerUpgrade: upgrade,
-            withErrorHandling: true)
+            position: .after(self), withPipeliningAssistance: false, withServerUpgrade: upgrade,
+            withErrorHandling: false)
         let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
         let decoded = HTTPPartCount()
         try pipeline.addHandler(decoded, position: .after(decoder))

@@ -8,7 +8,13 @@ import SottoWire
 /// requests.
 ///
 /// A request with a foreign `Origin` is refused before its body is read. A header `Authorization: Bearer TOKEN` first
-/// resumes a session. Used only on its event loop, which makes `@unchecked Sendable` safe.
+/// resumes a session.
+///
+/// A client may send requests before it has the answers to earlier ones (RFC 9112 §9.3.2). The answers have the order
+/// of the requests. Sends are served at once, so that one commit has several of them. Any other request waits until the
+/// earlier ones are answered.
+///
+/// Used only on its event loop, which makes `@unchecked Sendable` safe.
 final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCodec,
     @unchecked Sendable
 {
@@ -17,26 +23,60 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = HTTPServerResponsePart
 
+    /// A part of a request, or the place of a syntax error.
+    private enum Input {
+        case part(HTTPServerRequestPart)
+        case error
+    }
+
     private enum State {
         case idle
         case body(HTTPRequestHead, ByteBuffer)
-        /// Waits for `answers` answers of the connection; the last one is the response.
-        case waiting(keepsAlive: Bool, answers: Int)
+        /// A request, or the reason for refusing it, that waits for the answers to the earlier ones.
+        case held(HTTPRequestHead, Result<IncomingFrame, HTTPRefusal>)
         case upload(HTTPUpload)
         case download(HTTPDownload)
-        /// A refused request whose response waits until the client has read the earlier responses.
-        case stalled(HTTPRequestHead, HTTPRefusal)
+        /// No more requests are served.
         case over
+    }
+
+    /// A request that the connection has and whose response is not written yet.
+    private struct Pending {
+        let number: Int
+        let form: RelayProtocol
+        let isSend: Bool
+        /// Whether the connection stays open after the response.
+        var keepsAlive: Bool
+        /// The number of frames without an answer; the answer to the last one is the response.
+        var answers: Int
+        var response: (Response, requestID: String?)?
+
+        /// Takes an answer. A refused token ends the request.
+        mutating func take(_ answer: Response, _ requestID: String?) {
+            guard response == nil else { return }
+            let isRefused = HTTPCodec.status(of: answer) != .ok
+            guard answers == 1 || isRefused else { return answers -= 1 }
+            keepsAlive = keepsAlive && answers == 1
+            response = (answer, requestID)
+        }
     }
 
     private let connection: ClientConnection
     private var context: ChannelHandlerContext?
     private var state = State.idle
     private var isConnected = false
-    /// The protocol of the request.
+    /// Input that waits until it can be taken.
+    private var input = CircularBuffer<Input>()
+    private var isTaking = false
+    /// Whether ``HTTPGuard`` holds more input that was read.
+    var hasMore = false
+    /// The protocol of the request that is read.
     private var form = RelayProtocol.own
-    /// The frames of the request that the connection has not taken yet.
+    /// The frames that the connection has not taken yet.
     private var frames: [IncomingFrame] = []
+    /// The requests without a response, in their order.
+    private var pending = CircularBuffer<Pending>()
+    private var lastNumber = 0
     private var answers: [(response: Response, requestID: String?)] = []
 
     /// Creates the codec of a connection that is not in the pipeline yet.
@@ -59,74 +99,172 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch (unwrapInboundIn(data), state) {
-        case (.head(let head), .idle):
-            form = HTTPRoute.form(of: head)
-            guard connection.admitsOrigin(head.headers) else {
-                return refuse(.foreignOrigin, context, hasBody: head.method != .HEAD)
+        guard !connection.isClosing else { return }
+        input.append(.part(unwrapInboundIn(data)))
+        takeInput(context)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if mayRead(context) {
+            context.read()
+            // The changes of several slices are submitted together.
+            if hasMore { return }
+        }
+        context.flush()
+        if isConnected { context.fireChannelReadComplete() }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        takeInput(context)
+        context.flush()
+        read(context: context)
+        context.fireChannelWritabilityChanged()
+    }
+
+    func read(context: ChannelHandlerContext) { if mayRead(context) { context.read() } }
+
+    /// Whether requests wait for their answers. Meanwhile nothing is read from the socket.
+    var isAnswering: Bool { !pending.isEmpty && !connection.isClosing }
+
+    /// Whether more may be read: no input waits, no answer for which the next request must wait, and the client reads its
+    /// responses.
+    private func mayRead(_ context: ChannelHandlerContext) -> Bool {
+        if connection.isClosing { return true }
+        switch state {
+        case .held, .download: return false
+        case .upload(let upload) where upload.isFull: return false
+        case .idle where !(input.isEmpty && servesOnlySends): return false
+        case .idle, .body, .upload, .over: return context.channel.isWritable
+        }
+    }
+
+    /// Whether all requests without a response are sends. Nothing follows another request.
+    private var servesOnlySends: Bool { pending.last?.isSend != false }
+
+    private func takeInput(_ context: ChannelHandlerContext) {
+        guard !isTaking else { return }
+        isTaking = true
+        defer { isTaking = false }
+        while true {
+            if case .held(let head, let frame) = state, pending.isEmpty {
+                take(head, frame, context)
+            } else if let next = input.first, canTake(next, context) {
+                input.removeFirst()
+                take(next, context)
+            } else {
+                return
             }
-            let blob: BlobHTTP?
-            do throws(HTTPRefusal) { blob = try BlobHTTP(head) } catch {
-                return respond(
-                    error.status, .error(Refusal(error.reason)), nil, keepsAlive: false,
-                    hasBody: head.method != .HEAD, context)
-            }
-            if blob == nil, Self.announcedBytes(head) > WireLimits.requestBytes {
-                return refuse(.tooLarge, context)
-            }
-            if Self.awaitsContinue(head) {
-                let head = HTTPResponseHead(version: .http1_1, status: .continue)
-                context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
-            }
-            if let blob { begin(blob, head, context) } else { state = .body(head, ByteBuffer()) }
-        case (.body(var part), .upload(var upload)):
+        }
+    }
+
+    private func canTake(_ next: Input, _ context: ChannelHandlerContext) -> Bool {
+        switch (next, state) {
+        case (.part(.head(let head)), .idle):
+            context.channel.isWritable && connection.canWork
+                && (pending.isEmpty || servesOnlySends && Self.maySend(head))
+        case (.error, .idle), (.error, .body): pending.isEmpty
+        case (_, .held), (_, .download): false
+        default: true
+        }
+    }
+
+    /// Whether a request may be a send, and nothing in its head can make the relay refuse it.
+    private static func maySend(_ head: HTTPRequestHead) -> Bool {
+        head.method == .POST && HTTPRoute.sends.contains(head.uri)
+            && (1...WireLimits.requestBytes).contains(announcedBytes(head))
+            && !["authorization", "origin", "expect"].contains { head.headers.contains(name: $0) }
+    }
+
+    private func take(_ next: Input, _ context: ChannelHandlerContext) {
+        switch (next, state) {
+        case (.part(.head(let head)), .idle): begin(head, context)
+        case (.part(.body(var part)), .upload(var upload)):
             state = .over  // releases the buffer, so that it is not copied
             upload.receive(&part)
             continueUpload(upload, context)
-        case (.body(var part), .body(let head, var body)):
+        case (.part(.body(var part)), .body(let head, var body)):
             guard body.readableBytes + part.readableBytes <= WireLimits.requestBytes else {
                 return refuse(.tooLarge, context)
             }
             state = .over  // releases the buffer, so that it is not copied
             body.writeBuffer(&part)
             state = .body(head, body)
-        case (.end, .body(let head, let body)): take(head, Array(body.readableBytesView), context)
+        case (.part(.end), .body(let head, let body)):
+            do throws(HTTPRefusal) {
+                let frame = try HTTPRoute.frame(head, Array(body.readableBytesView))
+                state = .held(head, .success(frame))
+                if frame.isSend, head.token == nil { take(head, .success(frame), context) }
+            } catch {
+                state = .held(head, .failure(error))
+            }
+        case (.error, .over), (.error, .download): break
+        case (.error, _):
+            respond(
+                .badRequest, .error(Refusal(.badFrame)), nil, form, keepsAlive: false, context)
         default: break
         }
     }
 
-    func channelReadComplete(context: ChannelHandlerContext) {
-        readMore(context)
-        if isConnected { context.fireChannelReadComplete() }
+    /// Takes the head of a request.
+    private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        form = HTTPRoute.form(of: head)
+        guard connection.admitsOrigin(head.headers) else {
+            return refuse(.foreignOrigin, context, hasBody: head.method != .HEAD)
+        }
+        let blob: BlobHTTP?
+        do throws(HTTPRefusal) { blob = try BlobHTTP(head) } catch {
+            return respond(
+                error.status, .error(Refusal(error.reason)), nil, form, keepsAlive: false,
+                hasBody: head.method != .HEAD, context)
+        }
+        if blob == nil, Self.announcedBytes(head) > WireLimits.requestBytes {
+            return refuse(.tooLarge, context)
+        }
+        if Self.awaitsContinue(head) {
+            let head = HTTPResponseHead(version: .http1_1, status: .continue)
+            context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+        }
+        if let blob { begin(blob, head, context) } else { state = .body(head, ByteBuffer()) }
     }
 
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
-        answerRefused(context)
-        readMore(context)
-        context.fireChannelWritabilityChanged()
+    /// Passes a complete request on, or refuses it.
+    private func take(
+        _ head: HTTPRequestHead, _ frame: Result<IncomingFrame, HTTPRefusal>,
+        _ context: ChannelHandlerContext
+    ) {
+        switch frame {
+        case .success(let frame):
+            let login = head.token.map {
+                IncomingFrame(.resume(token: $0), to: "authorization")
+            }
+            ask(
+                [login, frame].compactMap(\.self), isSend: frame.isSend && login == nil,
+                keepsAlive: head.isKeepAlive, context)
+        case .failure(let refusal):
+            state = .idle
+            respond(
+                refusal.status, .error(Refusal(refusal.reason)), nil, form,
+                keepsAlive: head.isKeepAlive, hasBody: head.method != .HEAD, context)
+            // Resets the line timeout that HTTPGuard started.
+            if isConnected { context.fireChannelRead(wrapInboundOut(ByteBuffer())) }
+        }
     }
 
-    /// Reads more, unless an answer is pending or the client does not read its responses.
-    private func readMore(_ context: ChannelHandlerContext) {
-        switch state {
-        case .waiting, .stalled, .download: return
-        case .upload(let upload) where upload.isFull: return
-        case .idle, .body, .upload, .over: break
+    /// Gives the frames of a request to the connection.
+    private func ask(
+        _ frames: [IncomingFrame], isSend: Bool = false, keepsAlive: Bool,
+        _ context: ChannelHandlerContext
+    ) {
+        lastNumber += 1
+        state = keepsAlive ? .idle : .over
+        pending.append(
+            Pending(
+                number: lastNumber, form: form, isSend: isSend, keepsAlive: keepsAlive,
+                answers: frames.count))
+        for var frame in frames {
+            frame.number = lastNumber
+            self.frames.append(frame)
         }
-        if context.channel.isWritable { context.read() }
-    }
-
-    private func take(_ head: HTTPRequestHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
-        do throws(HTTPRefusal) {
-            frames = [try HTTPRoute.frame(head, body)]
-        } catch {
-            state = .stalled(head, error)
-            return answerRefused(context)
-        }
-        if let token = head.token {
-            frames.insert(IncomingFrame(.resume(token: token), to: "authorization"), at: 0)
-        }
-        state = .waiting(keepsAlive: head.isKeepAlive, answers: frames.count)
         deliver(context)
     }
 
@@ -141,7 +279,6 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
             }
         }
         connection.receiveRequest(as: form)
-        context.fireChannelReadComplete()
     }
 
     // MARK: Blobs
@@ -163,8 +300,8 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
             state = .download(download)
             ask(download.request, context)
         case .delete(let id, let key):
-            state = .waiting(keepsAlive: head.isKeepAlive, answers: 1)
-            ask(.deleteBlob(id: id, key: key), context)
+            let frame = IncomingFrame(.deleteBlob(id: id, key: key), to: HTTPRoute.requestID)
+            ask([frame], keepsAlive: head.isKeepAlive, context)
         }
     }
 
@@ -178,7 +315,7 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
         var upload = upload
         let piece = upload.nextPiece()
         state = .upload(upload)
-        if let piece { ask(.putBlob(piece), context) } else { readMore(context) }
+        if let piece { ask(.putBlob(piece), context) } else { read(context: context) }
     }
 
     private func answer(
@@ -187,9 +324,10 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
         var upload = upload
         state = .over
         if upload.take(response) { return continueUpload(upload, context) }
+        state = .idle
         // The rest of a refused body is not read.
         respond(
-            upload.isStored(response) ? Self.status(of: response) : .conflict, response, nil,
+            upload.isStored(response) ? Self.status(of: response) : .conflict, response, nil, form,
             keepsAlive: upload.keepsAlive && upload.isDone, context)
     }
 
@@ -197,12 +335,13 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
         _ download: HTTPDownload, _ response: Response, _ context: ChannelHandlerContext
     ) {
         var download = download
+        state = .idle
         switch response {
         case .blob(let blob):
             guard blob.isComplete, let range = BlobHTTP.range(download.range, of: blob.size) else {
                 return respond(
                     blob.isComplete ? .rangeNotSatisfiable : .notFound,
-                    .error(Refusal(blob.isComplete ? .badFields : .noBlob)), nil,
+                    .error(Refusal(blob.isComplete ? .badFields : .noBlob)), nil, form,
                     keepsAlive: download.keepsAlive, hasBody: !download.isHead,
                     headers: blob.isComplete
                         ? ["content-range": "bytes */\(blob.size)"]
@@ -222,7 +361,7 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
                 return context.close(promise: nil)
             }
             return respond(
-                Self.status(of: response), response, nil, keepsAlive: download.keepsAlive,
+                Self.status(of: response), response, nil, form, keepsAlive: download.keepsAlive,
                 hasBody: !download.isHead, context)
         }
         guard download.left?.isEmpty == true else {
@@ -253,18 +392,6 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
 
     // MARK: Refusals
 
-    /// Answers a request that could not become a frame.
-    private func answerRefused(_ context: ChannelHandlerContext) {
-        guard case .stalled(let head, let refusal) = state, context.channel.isWritable else {
-            return
-        }
-        respond(
-            refusal.status, .error(Refusal(refusal.reason)), nil, keepsAlive: head.isKeepAlive,
-            hasBody: head.method != .HEAD, context)
-        // Resets the line timeout that HTTPGuard started.
-        if isConnected { context.fireChannelRead(wrapInboundOut(ByteBuffer())) }
-    }
-
     /// Returns the length of the body, in bytes, that the request announces, or 0.
     private static func announcedBytes(_ head: HTTPRequestHead) -> Int {
         head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
@@ -276,11 +403,11 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
             && head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
     }
 
-    /// Ends the connection after input that is not HTTP; NIO has already answered it with 400.
+    /// Refuses input that is not HTTP, after the responses to the earlier requests.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard error is HTTPParserError else { return context.fireErrorCaught(error) }
-        state = .over
-        end(context)
+        input.append(.error)
+        takeInput(context)
     }
 
     // MARK: Responses
@@ -288,10 +415,15 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
     func add(_ response: Response, to requestID: String?) { answers.append((response, requestID)) }
 
     func flush(_: ChannelHandlerContext) {
-        while let context, !answers.isEmpty {
-            let (response, requestID) = answers.removeFirst()
-            answer(response, requestID, context)
-        }
+        guard let context else { return }
+        repeat {
+            let taken = answers
+            answers = []
+            for (response, requestID) in taken { answer(response, requestID, context) }
+            takeInput(context)
+        } while !answers.isEmpty
+        context.flush()
+        read(context: context)
     }
 
     private func answer(
@@ -303,14 +435,17 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
         case .download(let download): return answer(download, response, context)
         default: break
         }
-        guard case .waiting(let keepsAlive, let answers) = state else { return }
-        let status = Self.status(of: response)
-        // A refused token ends the request.
-        guard answers == 1 || status != .ok else {
-            state = .waiting(keepsAlive: keepsAlive, answers: answers - 1)
-            return
+        // Only the last request can be unreadable; its answer has no id.
+        let words = requestID?.split(separator: " ") ?? ["\(lastNumber)"]
+        let number = Int(words[0])
+        guard let place = pending.firstIndex(where: { $0.number == number }) else { return }
+        pending[place].take(response, words.count > 1 ? String(words[1]) : nil)
+        while let first = pending.first, let (response, requestID) = first.response {
+            pending.removeFirst()
+            respond(
+                Self.status(of: response), response, requestID, first.form,
+                keepsAlive: first.keepsAlive, context)
         }
-        respond(status, response, requestID, keepsAlive: keepsAlive && answers == 1, context)
     }
 
     private static func status(of response: Response) -> HTTPResponseStatus {
@@ -325,13 +460,13 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
         _ reason: Reason, _ context: ChannelHandlerContext, hasBody: Bool = true
     ) {
         respond(
-            HTTPResponseStatus(statusCode: Int(reason.code)), .error(Refusal(reason)), nil,
+            HTTPResponseStatus(statusCode: Int(reason.code)), .error(Refusal(reason)), nil, form,
             keepsAlive: false, hasBody: hasBody, context)
     }
 
     private func respond(
         _ status: HTTPResponseStatus, _ response: Response, _ requestID: String?,
-        keepsAlive: Bool, hasBody: Bool = true, headers: HTTPHeaders = [:],
+        _ form: RelayProtocol, keepsAlive: Bool, hasBody: Bool = true, headers: HTTPHeaders = [:],
         _ context: ChannelHandlerContext
     ) {
         let body =
@@ -345,12 +480,10 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
 
     /// Ends a response.
     private func finish(keepsAlive: Bool, _ context: ChannelHandlerContext) {
-        state = keepsAlive ? .idle : .over
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        if keepsAlive { readMore(context) } else { end(context) }
-    }
-
-    private func end(_ context: ChannelHandlerContext) {
+        context.write(wrapOutboundOut(.end(nil)), promise: nil)
+        guard !keepsAlive else { return }
+        state = .over
+        context.flush()
         if isConnected { connection.close() } else { context.close(mode: .output, promise: nil) }
     }
 }

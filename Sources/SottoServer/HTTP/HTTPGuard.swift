@@ -63,11 +63,12 @@ final class HTTPGuard: ChannelDuplexHandler, @unchecked Sendable {
             repeat {
                 isAsked = false
                 passSlices(context)
+                connection.http?.hasMore = held.readableBytes > 0
                 context.fireChannelReadComplete()
             } while isAsked && held.readableBytes > 0
         }
         isPassing = false
-        guard isAsked else { return }
+        guard isAsked, connection.http?.isAnswering != true else { return }
         isAsked = false
         context.read()
     }

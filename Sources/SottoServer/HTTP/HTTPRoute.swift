@@ -56,6 +56,9 @@ enum HTTPRoute {
         }
     }
 
+    /// The paths of requests that may be a `send`.
+    static let sends = ["/api/messages", "/api/frames", FlowWire.path + FlowWire.messages]
+
     /// Returns the protocol of a request.
     static func form(of head: HTTPRequestHead) -> RelayProtocol {
         head.uri.hasPrefix(FlowWire.path + "/") || FlowHandshake.isPath(of: head) ? .flow : .own
