@@ -110,6 +110,9 @@ private final class BlobTarget {
     private let path: String
     private let descriptor: Int32
     private(set) var count: Int64 = 0
+    /// SHA-256 of the first ``hashed`` bytes.
+    private let hash = HashingSink(NullSink())
+    private var hashed: Int64 = 0
 
     /// Opens or creates the file with mode 0600.
     init(_ path: String) throws(ClientError) {
@@ -134,26 +137,31 @@ private final class BlobTarget {
                 .database(
                     code == ENOSPC ? .full(path: path) : .inputOutput(path: path, code: code)))
         }
+        let isNext = hashed == count
         count += Int64(bytes.count)
+        // Meanwhile the next bytes arrive.
+        if isNext { try update(bytes, bytes.count) }
     }
 
-    /// Returns SHA-256 of the file.
+    private func update(_ block: [UInt8], _ some: Int) throws(ClientError) {
+        do {
+            try block.withUnsafeBytes { try hash.write(.init(rebasing: $0[..<some])) }
+        } catch {
+            throw .state(.database(.inputOutput(path: path, code: EIO)))
+        }
+        hashed += Int64(some)
+    }
+
+    /// Returns SHA-256 of the file. Reads the bytes that an earlier process received.
     func digest() throws(ClientError) -> [UInt8] {
-        let hash = HashingSink(NullSink())
         var block = [UInt8](repeating: 0, count: 256 << 10)
-        var place: Int64 = 0
-        while place < count {
-            let some = pread(descriptor, &block, block.count, Int(place))
+        while hashed < count {
+            let some = pread(descriptor, &block, block.count, Int(hashed))
             if some < 0, errno == EINTR { continue }
             guard some > 0 else {
                 throw .state(.database(.inputOutput(path: path, code: errno)))
             }
-            do {
-                try block.withUnsafeBytes { try hash.write(.init(rebasing: $0[..<some])) }
-            } catch {
-                throw .state(.database(.inputOutput(path: path, code: EIO)))
-            }
-            place += Int64(some)
+            try update(block, some)
         }
         return hash.digest()
     }

@@ -105,15 +105,14 @@ final class BlobLinkHandler: ChannelInboundHandler, @unchecked Sendable {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head(let head): (self.head, body) = (head, [])
+        case .head(let head):
+            (self.head, body) = (head, [])
+            body.reserveCapacity(min(number("content-length").map { Int($0) } ?? 0, Self.bodyLimit))
         case .body(let part):
             body += part.readableBytesView
             if body.count > Self.bodyLimit { close(.notARelay(relay: relay), context) }
         case .end:
             guard let head, !isClosed else { return }
-            func number(_ name: String) -> Int64? {
-                head.headers.first(name: name).flatMap { Int64($0) }
-            }
             onEvent(
                 .response(
                     BlobLink.Response(
@@ -121,6 +120,10 @@ final class BlobLinkHandler: ChannelInboundHandler, @unchecked Sendable {
                         length: number("content-length"), body: body)))
             body = []
         }
+    }
+
+    private func number(_ name: String) -> Int64? {
+        head?.headers.first(name: name).flatMap { Int64($0) }
     }
 
     func channelInactive(context: ChannelHandlerContext) { close(.lost(relay: relay), context) }
