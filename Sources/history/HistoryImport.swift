@@ -25,11 +25,18 @@ struct HistoryImport {
     private var gone = 0
     private var hasHeader = false
 
+    /// The lines that are not parsed yet, and the number of their bytes.
+    private var lines: [SourceLine] = []
+    private var length = 0
+    /// The lines before them, which are parsed on threads while the ones before these are stored.
+    private var started: ThreadPool.StartedMap<SourceLine, ParsedLine>?
+    private let pool = ThreadPool()
+
     /// The maximum number of lines, and of their bytes, in a transaction. Parsed lines take many times their length in memory.
-    private static let batchSize = 10_000
-    private static let batchBytes = 4 << 20
-    /// The bytes of the lines of the batch.
-    private var batchLength = 0
+    private static let batchSize = 5_000
+    private static let batchBytes = 2 << 20
+    /// The number of lines that a thread parses at a time.
+    private static let sliceSize = 250
 
     init(_ store: IdentityStore, isOwn: Bool) throws {
         self.store = store
@@ -40,6 +47,27 @@ struct HistoryImport {
 
     /// Whether nothing was read.
     var isEmpty: Bool { outcome.isEmpty && !hasHeader }
+
+    private struct SourceLine: Sendable {
+        let number: Int
+        /// The line, or `nil` if it was too long.
+        let bytes: [UInt8]?
+    }
+
+    private struct ParsedLine: Sendable {
+        let number: Int
+        var id: String?
+        var record: Result<ParsedRecord, any Error>
+    }
+
+    /// A record. Those of which a history has many are read on the threads.
+    private enum ParsedRecord: Sendable {
+        case message(ImportedMessage)
+        case tombstone(Tombstone)
+        /// A message without content in an export.
+        case gone
+        case other(JSONObject)
+    }
 
     /// A line that was read.
     private enum Item {
@@ -56,29 +84,70 @@ struct HistoryImport {
         case header
     }
 
+    /// Takes a line. It may be stored later, at the latest by ``finish()``.
     mutating func collect(_ line: LineReader.Line, number: Int) throws {
         guard case .line(let bytes) = line else {
-            batch.append((number, nil, .failure(Failure(.malformed, "the line is too long"))))
-            return
+            return lines.append(SourceLine(number: number, bytes: nil))
         }
         if bytes.allSatisfy({ $0 <= 0x20 }) { return }
-        batchLength += bytes.count
-        var id: String?
-        do {
-            let record = try JSON.object(parsing: bytes)
-            id = record["id"]?.string
-            if isOwn, try collectGroup(record, number: number) { return }
-            guard let item = try item(record) else { return }
-            batch.append((number, id, .success(item)))
-        } catch FieldError.member(let name) {
-            let failure = Failure(
-                .malformed, "the record's member \"\(name)\" is missing or malformed")
-            batch.append((number, id, .failure(failure)))
-        } catch {
-            guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
-            batch.append((number, id, .failure(failure)))
+        length += bytes.count
+        lines.append(SourceLine(number: number, bytes: Array(bytes)))
+        if lines.count == Self.batchSize || length >= Self.batchBytes { try advance() }
+    }
+
+    /// Begins to parse the collected lines, and stores those before them.
+    private mutating func advance() throws {
+        let (isOwn, owner) = (isOwn, store.owner.id)
+        let before = started
+        started = pool.started(lines, slice: Self.sliceSize) { lines in
+            lines.map { Self.parse($0, isOwn: isOwn, owner: owner) }
         }
-        if batch.count == Self.batchSize || batchLength >= Self.batchBytes { try process() }
+        lines.removeAll()
+        length = 0
+        if let before { try take(before.results()) }
+    }
+
+    private static func parse(_ line: SourceLine, isOwn: Bool, owner: KeyID) -> ParsedLine {
+        guard let bytes = line.bytes else {
+            let failure = Failure(.malformed, "the line is too long")
+            return ParsedLine(number: line.number, record: .failure(failure))
+        }
+        var parsed = ParsedLine(number: line.number, record: .success(.gone))
+        parsed.record = Result {
+            let record = try JSON.object(parsing: bytes)
+            parsed.id = record["id"]?.string
+            switch record["type"]?.string {
+            case "message":
+                if !isOwn, record["deleted"] == .bool(true) || record["damaged"] == .bool(true) {
+                    return .gone
+                }
+                let reading = ImportedRecord(record, owner: owner)
+                return .message(try isOwn ? reading.own() : reading.claimed())
+            case "tombstone" where isOwn: return .tombstone(try Tombstone(record))
+            default: return .other(record)
+            }
+        }
+        return parsed
+    }
+
+    /// Stores parsed lines.
+    private mutating func take(_ lines: [ParsedLine]) throws {
+        for line in lines {
+            let item: Result<Item, Failure>
+            do {
+                guard let read = try item(line.record.get(), number: line.number) else { continue }
+                item = .success(read)
+            } catch FieldError.member(let name) {
+                item = .failure(
+                    Failure(
+                        .malformed, "the record's member \"\(name)\" is missing or malformed"))
+            } catch {
+                guard let failure = (error as? Failure) ?? Failure(core: error) else { throw error }
+                item = .failure(failure)
+            }
+            batch.append((line.number, line.id, item))
+        }
+        try storeBatch()
     }
 
     /// Takes a record of a group. Returns whether it is one. Another record ends the group before it.
@@ -101,28 +170,36 @@ struct HistoryImport {
         batch.append((line, nil, .success(.group(backup))))
     }
 
-    /// Reads a record. Returns `nil` for a message without content in an export.
+    /// Returns what a record imports, or `nil`.
+    private mutating func item(_ read: ParsedRecord, number: Int) throws -> Item? {
+        switch read {
+        case .message(let message):
+            endGroup()
+            return .message(message)
+        case .tombstone(let tombstone):
+            endGroup()
+            return .tombstone(tombstone)
+        case .gone:
+            gone += 1
+            return nil
+        case .other(let record):
+            if isOwn, try collectGroup(record, number: number) { return nil }
+            return try item(record)
+        }
+    }
+
+    /// Reads a record that is no message and no tombstone.
     private mutating func item(_ record: JSONObject) throws -> Item? {
         if let failure = Failure(errorRecord: record) { throw failure }
-        let type = record["type"]?.string
-        if type == "message" {
-            if !isOwn, record["deleted"] == .bool(true) || record["damaged"] == .bool(true) {
-                gone += 1
-                return nil
-            }
-            let reading = ImportedRecord(record, owner: store.owner.id)
-            return .message(try isOwn ? reading.own() : reading.claimed())
-        }
         guard isOwn else {
             throw Failure(
                 .malformed, "not a message record",
                 hint: "import contacts with sotto contact import")
         }
-        switch type {
+        switch record["type"]?.string {
         case "history-backup":
             hasHeader = true
             return .header
-        case "tombstone": return .tombstone(try Tombstone(record))
         case "chat":
             _ = try Chat(record: record)
             return .chat(record)
@@ -149,9 +226,15 @@ struct HistoryImport {
         }
     }
 
-    /// Imports the collected lines, and prints a record for each that failed.
+    /// Stores the collected lines.
     mutating func process() throws {
-        batchLength = 0
+        if !lines.isEmpty { try advance() }
+        guard let last = started.take() else { return }
+        try take(last.results())
+    }
+
+    /// Imports the records that were read, and prints a record for each that failed.
+    private mutating func storeBatch() throws {
         guard !batch.isEmpty else { return }
         let lines = batch
         batch.removeAll()
@@ -236,8 +319,9 @@ struct HistoryImport {
 
     /// Imports the rest, and restores the readers.
     mutating func finish() throws {
-        endGroup()
         try process()
+        endGroup()
+        try storeBatch()
         let readers = readers
         try store.transaction { try $0.restore(readers) }
         try output.finish()

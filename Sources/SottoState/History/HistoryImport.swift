@@ -168,7 +168,7 @@ extension StateTransaction {
         let isOver = expires.map { $0 <= now.seconds } ?? false
         // A tombstone from elsewhere would refuse an envelope that is still to come.
         guard isOwn || !isOver else { return .expired }
-        let place = HistoryPlace.rank((message.place ?? message.received)?.seconds ?? 0)
+        let place = (message.place ?? message.received)?.seconds ?? 0
         let new = NewMessage(
             mark: mark, id: id, conversation: conversation,
             packed: PackedRecord.pack(record, conversation, owner: owner.id),
@@ -178,7 +178,7 @@ extension StateTransaction {
             // A claim stays one in the owner's backup.
             digest: message.digest, author: author, isClaimed: !isOwn || isClaim(record),
             origin: .init(
-                place: isOwn ? place : min(place, HistoryPlace.rank(now.seconds)),
+                place: isOwn ? place : min(place, now.seconds),
                 isUnread: message.isUnread))
         readers.note(message.number, is: try insert(new, at: now))
         try expectRetention(of: message.received)
@@ -217,7 +217,7 @@ extension StateTransaction {
             return .known
         }
         var row = try row(of: tombstone.conversation)
-        let rank = HistoryPlace.rank((tombstone.place ?? tombstone.received)?.seconds ?? 0)
+        let rank = try placeOfImport(at: (tombstone.place ?? tombstone.received)?.seconds ?? 0)
         try connection.run(
             """
             INSERT INTO message (mark, conversation, sent, kind, state, place, time, arrived)

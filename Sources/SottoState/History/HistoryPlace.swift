@@ -7,8 +7,11 @@ import SottoDatabase
 /// A message that arrives gets the last place. A message of an import, and an earlier message that its author shows, gets
 /// the place of the time at which it was first stored, before the messages that arrived here in the same second.
 public struct HistoryPlace: Sendable, Hashable, Comparable {
-    /// The column `place`: twice the time in seconds since 1970, plus 1 for a message that arrived. The time is later than
-    /// the message's own if the clock was ahead before.
+    /// The column `place`: the time in seconds since 1970 times 2²⁴, plus the order within the second, in which a message
+    /// that arrived has 2²³ or more. The time is later than the message's own if the clock was ahead before.
+    ///
+    /// The order within the second makes places differ. Otherwise SQLite reads all messages of one place for each of them,
+    /// because an index on a row value does not use the number of the row.
     let rank: Int64
     /// The number of the message.
     public let number: Int64
@@ -18,12 +21,15 @@ public struct HistoryPlace: Sendable, Hashable, Comparable {
     /// The place after all messages.
     public static let end = HistoryPlace(rank: .max, number: .max)
 
-    /// Returns the column `place` of an imported message, or of the first message of a second. It is one less than that of a
-    /// message that arrives.
-    static func rank(_ seconds: Int64) -> Int64 { 2 &* seconds }
+    private static let secondBits = 24
+    /// The order within a second of the first message that arrives.
+    static let arrival: Int64 = 1 << 23
+
+    /// Returns the first column `place` of a second.
+    static func rank(_ seconds: Int64) -> Int64 { seconds &<< secondBits }
 
     /// Returns the seconds of a column `place`.
-    static func seconds(_ rank: Int64) -> Int64 { rank >> 1 }
+    static func seconds(_ rank: Int64) -> Int64 { rank >> secondBits }
 
     /// Compares the times, then the numbers.
     public static func < (a: HistoryPlace, b: HistoryPlace) -> Bool {
@@ -74,6 +80,26 @@ extension IdentityStore {
 }
 
 extension StateTransaction {
+    /// Returns the column `place` of a message that arrives.
+    func placeOfArrival(at seconds: Int64) throws(StateError) -> Int64 {
+        try max(HistoryPlace.rank(seconds) + HistoryPlace.arrival, lastPlace() + 1)
+    }
+
+    /// Returns the column `place` of an imported message that was first stored at this time: after the imported messages
+    /// of the same second.
+    func placeOfImport(at seconds: Int64) throws(StateError) -> Int64 {
+        let first = HistoryPlace.rank(seconds)
+        let end = first + HistoryPlace.arrival
+        var last = try lastPlace()
+        if last >= end {
+            last =
+                try connection.first(
+                    "SELECT max(place) FROM message WHERE place >= ? AND place < ?", first, end
+                ) { $0.isNull(0) ? Int64.min : $0.integer(0) } ?? .min
+        }
+        return min(max(first, last + 1), end - 1)
+    }
+
     /// Returns the column `place` of the last message, or `Int64.min` without a message.
     func lastPlace() throws(StateError) -> Int64 {
         if let known = newestPlace { return known }

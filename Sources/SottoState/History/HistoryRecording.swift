@@ -85,8 +85,12 @@ extension StateTransaction {
         var content = sealed ?? store.sealed(message, in: row.number)
         if content.conversation != row.number { content = store.sealed(message, in: row.number) }
         let time = message.time ?? Timestamp(seconds: 0)
-        let last = try lastPlace()
-        let placed = message.origin?.place ?? max(HistoryPlace.rank(time.seconds) + 1, last)
+        let placed =
+            if let origin = message.origin {
+                try placeOfImport(at: origin.place)
+            } else {
+                try placeOfArrival(at: time.seconds)
+            }
         try connection.run(
             """
             INSERT INTO message
@@ -97,7 +101,7 @@ extension StateTransaction {
             message.origin == nil ? nil : now.seconds, content.bytes, message.expires)
         let number = connection.lastRow
         let place = HistoryPlace(rank: placed, number: number)
-        newestPlace = max(placed, last)
+        newestPlace = try max(placed, lastPlace())
         let isOver = message.expires.map { $0 <= now.seconds } ?? false
         switch message.kind {
         case .content:
@@ -231,7 +235,7 @@ struct NewMessage {
 
     /// The facts of an imported message from the state where it was first stored.
     struct Origin {
-        /// The column `place`.
+        /// The time of its place, in seconds since 1970.
         let place: Int64
         /// Whether it was not read there.
         let isUnread: Bool
