@@ -114,6 +114,23 @@ import Testing
         #expect(summary.last == 8 && summary.time == at(70))
     }
 
+    /// SQLite finds a message of a burst by its place, so places differ. Their order is that of arrival, and what was imported is
+    /// before what arrived here in the same second.
+    @Test func placesDifferWithinASecond() throws {
+        let store = try store()
+        for number in 0..<4 { try receive("here \(number)", store, at: 10) }
+        try add((0..<4).map { message(text("first \($0)"), at: 10) }, store)
+        try receive("later", store, at: 20)
+        try add((0..<4).map { message(text("second \($0)"), from: me, at: 10) }, store)
+        let expected =
+            (0..<4).map { "first \($0)" } + (0..<4).map { "second \($0)" }
+            + (0..<4).map { "here \($0)" } + ["later"]
+        #expect(try texts(store) == expected)
+        #expect(try texts(store, with) == expected)
+        let places = try store.history(conversation: nil, limit: 100).map(\.place.rank)
+        #expect(Set(places).count == expected.count && places == places.sorted())
+    }
+
     /// What arrives later is after what the user saw, also if its place is before.
     @Test func messagesThatArriveAreSelectedByTheirArrival() throws {
         let store = try store()
