@@ -159,9 +159,12 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
 
     private func canTake(_ next: Input, _ context: ChannelHandlerContext) -> Bool {
         switch (next, state) {
+        case (_, .over): true
         case (.part(.head(let head)), .idle):
             context.channel.isWritable && connection.canWork
                 && (pending.isEmpty || servesOnlySends && Self.maySend(head))
+        // A read can have the end of an upload and the request after it.
+        case (.part(.head), _): false
         case (.error, .idle), (.error, .body): pending.isEmpty
         case (_, .held), (_, .download): false
         default: true
