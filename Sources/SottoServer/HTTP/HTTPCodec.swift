@@ -132,7 +132,7 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
         if connection.isClosing { return true }
         switch state {
         case .held, .download: return false
-        case .upload(let upload) where upload.isFull: return false
+        case .upload(let upload) where upload.isFull || !input.isEmpty: return false
         case .idle where !(input.isEmpty && servesOnlySends): return false
         case .idle, .body, .upload, .over: return context.channel.isWritable
         }
