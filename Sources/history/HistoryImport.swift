@@ -135,7 +135,8 @@ struct HistoryImport {
         for line in lines {
             let item: Result<Item, Failure>
             do {
-                guard let read = try item(line.record.get(), number: line.number) else { continue }
+                let record = try line.record.get()
+                guard let read = try self.item(record, number: line.number) else { continue }
                 item = .success(read)
             } catch FieldError.member(let name) {
                 item = .failure(
