@@ -144,4 +144,35 @@ import Testing
         #expect(last.receive() == pong)
         #expect(last.receive() == .end)
     }
+
+    /// The relay stores the sends of a read together. Each answer stands in the place of its request all the same, a refused
+    /// send refuses no other, and another request or a syntax error waits for the answers before it.
+    @Test(arguments: schemes) func requestsAreAnsweredInTheirOrder(_ scheme: Scheme) throws {
+        let running = try BadFrameTests.relay()
+        func send(_ body: String) -> String {
+            TransportClient.post("/api/messages", body.utf8.count) + body
+        }
+        func envelope(_ text: String, to id: KeyID = Sample.identity().id) -> String {
+            String(decoding: Sample.record(to: id, text: text).serialized(), as: UTF8.self)
+        }
+        let owner = Sample.identity().id
+        for last in ["GARBAGE\r\n\r\n", "GET /api HTTP/1.1\r\nConnection: close\r\n\r\n"] {
+            let client = TransportClient(scheme, running.relay.address)
+            let repeated = envelope("a", to: owner)
+            let requests: [(String, Int)] = [
+                (send(envelope("b")), 200), (send("{}"), 400), (send(repeated), 200),
+                (send(repeated), 200), ("GET /api HTTP/1.1\r\n\r\n", 404),
+                (send(envelope("c")), 200), (send(envelope("d")), 200), (Self.good, 200),
+                (send(envelope("e")), 200), (send("no JSON"), 400), (send(envelope("f")), 200),
+                (last, last.hasPrefix("GET") ? 404 : 400),
+            ]
+            client.send(requests.map(\.0).joined())
+            for (request, status) in requests {
+                let received = client.receive()
+                #expect(Self.status(received) == status, "\(request): \(received)")
+                if request == Self.good { #expect(received == BadFrameTests.pong(scheme)) }
+            }
+            #expect(client.receive() == .end)
+        }
+    }
 }
