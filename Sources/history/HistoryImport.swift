@@ -62,7 +62,7 @@ struct HistoryImport {
 
     /// A record. Those of which a history has many are read on the threads.
     private enum ParsedRecord: Sendable {
-        case message(ImportedMessage)
+        case message(PreparedImport)
         case tombstone(Tombstone)
         /// A message without content in an export.
         case gone
@@ -71,7 +71,7 @@ struct HistoryImport {
 
     /// A line that was read.
     private enum Item {
-        case message(ImportedMessage)
+        case message(PreparedImport)
         case tombstone(Tombstone)
         case contact(Contact)
         case profile(ProfileRecord)
@@ -97,17 +97,19 @@ struct HistoryImport {
 
     /// Begins to parse the collected lines, and stores those before them.
     private mutating func advance() throws {
-        let (isOwn, owner) = (isOwn, store.owner.id)
+        let (isOwn, store) = (isOwn, store)
         let before = started
         started = pool.started(lines, slice: Self.sliceSize) { lines in
-            lines.map { Self.parse($0, isOwn: isOwn, owner: owner) }
+            lines.map { Self.parse($0, isOwn: isOwn, store) }
         }
         lines.removeAll()
         length = 0
         if let before { try take(before.results()) }
     }
 
-    private static func parse(_ line: SourceLine, isOwn: Bool, owner: KeyID) -> ParsedLine {
+    private static func parse(
+        _ line: SourceLine, isOwn: Bool, _ store: IdentityStore
+    ) -> ParsedLine {
         guard let bytes = line.bytes else {
             let failure = Failure(.malformed, "the line is too long")
             return ParsedLine(number: line.number, record: .failure(failure))
@@ -121,8 +123,9 @@ struct HistoryImport {
                 if !isOwn, record["deleted"] == .bool(true) || record["damaged"] == .bool(true) {
                     return .gone
                 }
-                let reading = ImportedRecord(record, owner: owner)
-                return .message(try isOwn ? reading.own() : reading.claimed())
+                let reading = ImportedRecord(record, owner: store.owner.id)
+                let message = try isOwn ? reading.own() : reading.claimed()
+                return .message(store.prepared(message, isOwn: isOwn))
             case "tombstone" where isOwn: return .tombstone(try Tombstone(record))
             default: return .other(record)
             }
@@ -262,7 +265,7 @@ struct HistoryImport {
     private mutating func take(_ item: Item, _ transaction: StateTransaction) throws -> Failure? {
         switch item {
         case .message(let message):
-            switch try transaction.add(message, isOwn: isOwn, readers: &readers) {
+            switch try transaction.add(message, readers: &readers) {
             case .added: added += 1
             case .known: known += 1
             case .gone, .expired: gone += 1

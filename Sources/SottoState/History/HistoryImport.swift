@@ -26,6 +26,9 @@ public struct ImportedMessage: Sendable {
     /// When the sender wrote it, as the sender claims.
     var written: Timestamp? { record["time"]?.string.flatMap { Timestamp($0) } }
 
+    /// Whether its author is only claimed.
+    var isClaim: Bool { record["imported"] == .bool(true) }
+
     /// Creates a message. The record has a valid id.
     public init(
         record: JSONObject, direction: HistoryEntry.Direction, state: HistoryEntry.State,
@@ -41,6 +44,46 @@ public struct ImportedMessage: Sendable {
         self.isUnread = isUnread
         self.number = number
         self.digest = digest
+    }
+}
+
+/// A message of an import in the form in which it is inserted.
+public struct PreparedImport: Sendable {
+    fileprivate let message: ImportedMessage
+    fileprivate let isOwn: Bool
+    fileprivate let new: NewMessage
+}
+
+extension IdentityStore {
+    /// Prepares a message for ``StateTransaction/add(_:readers:at:)``. The function only reads the keys, so several threads
+    /// may call it.
+    public func prepared(_ message: ImportedMessage, isOwn: Bool) -> PreparedImport {
+        let (record, direction) = (message.record, message.direction)
+        let id = record["id"]?.string ?? ""
+        let conversation = Conversation(of: record, owner: owner.id)
+        let body = MessageBody(of: record)
+        let kind = HistoryEntry.Kind(body)
+        let mark =
+            direction == .sent
+            ? mark(sent: id)
+            : mark(
+                received: id, in: conversation,
+                bodyType: record["body"]?.object?["type"]?.string)
+        let new = NewMessage(
+            mark: mark, id: id, conversation: conversation,
+            packed: PackedRecord.pack(record, conversation, owner: owner.id),
+            written: message.written, body: body, direction: direction, kind: kind,
+            state: message.isClaim ? .claimed : message.state, time: message.received,
+            expires: StateTransaction.expiry(of: message, body, kind),
+            // A claim stays one in the owner's backup.
+            digest: message.digest,
+            author: direction == .sent
+                ? owner.id : record["from"]?.string.flatMap { KeyID($0) },
+            isClaimed: !isOwn || message.isClaim,
+            origin: .init(
+                place: (message.place ?? message.received)?.seconds ?? 0,
+                isUnread: message.isUnread))
+        return PreparedImport(message: message, isOwn: isOwn, new: new)
     }
 }
 
@@ -141,45 +184,30 @@ extension StateTransaction {
         _ message: ImportedMessage, isOwn: Bool, readers: inout ImportedReaders,
         at now: Timestamp = .now()
     ) throws(StateError) -> Imported {
-        let (record, direction) = (message.record, message.direction)
-        let id = record["id"]?.string ?? ""
-        let conversation = Conversation(of: record, owner: owner.id)
-        let mark =
-            direction == .sent
-            ? store.mark(sent: id)
-            : store.mark(
-                received: id, in: conversation,
-                bodyType: record["body"]?.object?["type"]?.string)
-        if let (known, number) = try compare(message, mark: mark, isOwn: isOwn) {
+        try add(store.prepared(message, isOwn: isOwn), readers: &readers, at: now)
+    }
+
+    /// Stores a message that ``IdentityStore/prepared(_:isOwn:)`` made.
+    public func add(
+        _ prepared: PreparedImport, readers: inout ImportedReaders, at now: Timestamp = .now()
+    ) throws(StateError) -> Imported {
+        let (message, isOwn) = (prepared.message, prepared.isOwn)
+        var new = prepared.new
+        if let (known, number) = try compare(message, mark: new.mark, isOwn: isOwn) {
             readers.note(message.number, is: number)
             return known
         }
-
-        let body = MessageBody(of: record)
-        var kind = HistoryEntry.Kind(body)
-        let author =
-            direction == .sent ? owner.id : record["from"]?.string.flatMap { KeyID($0) }
-        if direction == .received, isOwn, let body = record["body"]?.object,
-            try isCopy(id, of: author, body, in: conversation)
+        let record = message.record
+        if message.direction == .received, isOwn, let body = record["body"]?.object,
+            try isCopy(new.id ?? "", of: new.author, body, in: new.conversation)
         {
-            kind = .copy
+            new.kind = .copy
+            new.expires = Self.expiry(of: message, new.body, .copy)
         }
-        let expires = Self.expiry(of: message, body, kind)
-        let isOver = expires.map { $0 <= now.seconds } ?? false
+        let isOver = new.expires.map { $0 <= now.seconds } ?? false
         // A tombstone from elsewhere would refuse an envelope that is still to come.
         guard isOwn || !isOver else { return .expired }
-        let place = (message.place ?? message.received)?.seconds ?? 0
-        let new = NewMessage(
-            mark: mark, id: id, conversation: conversation,
-            packed: PackedRecord.pack(record, conversation, owner: owner.id),
-            written: message.written, body: body, direction: direction, kind: kind,
-            state: isClaim(record) ? .claimed : message.state, time: message.received,
-            expires: expires,
-            // A claim stays one in the owner's backup.
-            digest: message.digest, author: author, isClaimed: !isOwn || isClaim(record),
-            origin: .init(
-                place: isOwn ? place : min(place, now.seconds),
-                isUnread: message.isUnread))
+        if !isOwn { new.origin = new.origin?.notAfter(now) }
         readers.note(message.number, is: try insert(new, at: now))
         try expectRetention(of: message.received)
         return isOver ? .expired : .added
@@ -193,7 +221,7 @@ extension StateTransaction {
 
     /// Returns the end of a message's lifetime: the known one or that of the body, the earlier of the two. A message that
     /// was read without a known end was read when it was received.
-    private static func expiry(
+    fileprivate static func expiry(
         of message: ImportedMessage, _ body: MessageBody?, _ kind: HistoryEntry.Kind
     ) -> Int64? {
         let time = message.received ?? Timestamp(seconds: 0)
@@ -245,7 +273,7 @@ extension StateTransaction {
     private func compare(
         _ message: ImportedMessage, mark: Int64, isOwn: Bool
     ) throws(StateError) -> (Imported, number: Int64)? {
-        let isClaim = isClaim(message.record)
+        let isClaim = message.isClaim
         let found = try store.entries(
             "WHERE mark IN (?, ?)", mark, isClaim ? Self.erasedClaim(mark) : mark,
             connection: connection
@@ -261,9 +289,6 @@ extension StateTransaction {
         }
         return (isSame ? .known : .different, found.number)
     }
-
-    /// Whether a record has an author who is only claimed.
-    private func isClaim(_ record: JSONObject) -> Bool { record["imported"] == .bool(true) }
 
     /// Restores the settings of a conversation. Settings that were made here stay.
     public func restore(

@@ -210,7 +210,7 @@ extension StateTransaction {
 }
 
 /// A message to insert.
-struct NewMessage {
+struct NewMessage: Sendable {
     let mark: Int64
     let id: String?
     let conversation: Conversation
@@ -220,12 +220,12 @@ struct NewMessage {
     let written: Timestamp?
     let body: MessageBody?
     let direction: HistoryEntry.Direction
-    let kind: HistoryEntry.Kind
+    var kind: HistoryEntry.Kind
     var state = HistoryEntry.State.new
     /// When it was first stored, if this is known.
     let time: Timestamp?
     /// The end of its lifetime in seconds since 1970, or `nil`.
-    let expires: Int64?
+    var expires: Int64?
     let digest: [UInt8]
     let author: KeyID?
     /// Whether the author is only claimed.
@@ -234,11 +234,16 @@ struct NewMessage {
     var origin: Origin?
 
     /// The facts of an imported message from the state where it was first stored.
-    struct Origin {
+    struct Origin: Sendable {
         /// The time of its place, in seconds since 1970.
         let place: Int64
         /// Whether it was not read there.
         let isUnread: Bool
+
+        /// Returns the origin with a place at this time or before.
+        func notAfter(_ time: Timestamp) -> Origin {
+            Origin(place: min(place, time.seconds), isUnread: isUnread)
+        }
     }
 }
 
