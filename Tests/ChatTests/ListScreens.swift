@@ -94,7 +94,19 @@ struct ListScreens {
         let names = stage.effects.compactMap { effect -> String? in
             if case .notify(let name, let count) = effect { "\(name) \(count)" } else { nil }
         }
-        #expect(names == ["climbing 2"])
+        #expect(names == ["climbing 1"])
+        // The number is that of the list after the last message of several.
+        for number in Int64(3)...5 {
+            stage.store(ChatStage.message(number, from: ChatStage.bob, "at 7", in: ChatStage.group))
+        }
+        stage.answers["history list"] = (
+            [ChatStage.conversation(ChatStage.group, "climbing", unread: 4, "at 7")], 0
+        )
+        stage.wait()
+        let counts = stage.effects.compactMap { effect -> Int? in
+            if case .notify(_, let count) = effect { count } else { nil }
+        }
+        #expect(counts == [1, 4])
         stage.compare("list-news")
     }
 

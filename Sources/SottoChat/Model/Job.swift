@@ -215,7 +215,7 @@ struct Running: Sendable {
     /// The cause of a failure, and the hint of the tool.
     var advice: String {
         guard !isOfLock, let hint = Words.hint(ownErrors) else { return cause }
-        return "\(cause); \(hint)"
+        return "\(cause); \(hint.contains("--attach ") ? "send it as a file with /file" : hint)"
     }
 
     mutating func add(_ line: [UInt8]) {

@@ -80,6 +80,8 @@ struct ChatMessage: Sendable, Hashable {
     var fate: Fate?
     /// Whether it is an event of this machine, which is not sent.
     var isLocal = false
+    /// Whether it can be answered, changed or deleted.
+    var hasContent = true
     var isUnread = false
     /// Whether it is a received message, which the history has as unread or as read.
     var isCounted = false
@@ -193,14 +195,17 @@ struct ChatMessage: Sendable, Hashable {
         case "file": readFile(body)
         case "system":
             content = .note(Self.systemWords(body))
-            isLocal = true
+            (isLocal, hasContent) = (true, false)
             // A contact did the other ones. A call is of both sides.
             if isOwn || body["event"]?.string == "call" { name = "*" }
         case "timer":
+            hasContent = false
             let time = body["seconds"]?.integer.flatMap { $0 > 0 ? $0 : nil }
             content = .note(
                 time.map { "messages end after \(Words.time($0))" } ?? "messages are kept")
-        case "repair": content = .note(Self.repairWords(body))
+        case "repair":
+            hasContent = false
+            content = .note(Self.repairWords(body))
         default:
             content = .note(
                 "a message of the type \(Cells.line(type, limit: 30)); this version cannot show it")

@@ -80,7 +80,9 @@ struct FactLines {
         switch record["status"]?.string {
         case "unsent", "queued": "waits"
         case "handedOn": "was handed on"
-        case "stored": "the relay has it; no receipt has come"
+        case "stored":
+            (record["receipts"]?.array ?? []).isEmpty
+                ? "the relay has it; no receipt has come" : "the relay has it"
         case "delivered": "was delivered"
         case "read": "was read"
         case "failed": "was not sent"

@@ -114,6 +114,8 @@ package struct ChatState: Sendable {
     var lastPending = 0
     /// The open conversation if the history has a new own message in it that was not read yet.
     var unreadOwn: ConversationKey?
+    /// The names of the conversations with new messages for which the command of --notify was not run yet.
+    var unnotified: [ConversationKey: String] = [:]
     /// The newest number of a message that was announced by a bell.
     var announced: Int64 = 0
 

@@ -4,6 +4,7 @@ extension ChatState {
         let before = editor.beforeCursor
         let name = before.dropFirst().prefix { !$0.isWhitespace }
         guard before.hasPrefix("/"), !before.hasPrefix("//") else {
+            if case .forward? = subject { return complete(before, from: names, end: "") }
             let word = before.reversed().prefix { !$0.isWhitespace }
             return complete(
                 String(word.reversed()), from: names, end: word.count == before.count ? ": " : " ")

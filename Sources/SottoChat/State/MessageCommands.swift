@@ -78,14 +78,16 @@ extension ChatState {
     private func message(_ word: Substring?, for command: SlashCommand) -> ChatMessage? {
         guard let conversation else { return nil }
         if let word { return conversation.message(named: word) }
-        let isOwn = command == .edit || command == .delete
+        if command == .edit { return conversation.lastOwn }
         return conversation.messages.last { message in
             guard !message.isDeleted else { return false }
+            // Only a message with content can be meant, unless the user asks what it is.
+            guard message.hasContent || command == .info else { return false }
             if command == .save {
                 if case .file = message.content { return true } else { return false }
             }
             if command == .unpin { return message.isPinned }
-            return !isOwn || message.isOwn
+            return command != .delete || message.isOwn
         }
     }
 

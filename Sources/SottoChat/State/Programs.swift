@@ -87,6 +87,7 @@ extension ChatState {
         case .news: takeNews(record)
         case .mail:
             mail.attempts = 0
+            if let mailTrouble, status?.text == Self.noMail(mailTrouble) { status = nil }
             (mailTrouble, receptionTrouble, isReceivedElsewhere) = (nil, nil, false)
             takeMail(record)
         case .again: takeMail(record)
@@ -206,6 +207,8 @@ extension ChatState {
         self[keyPath: service].restart = Timestamp(seconds: now.seconds + min(delay, 60))
     }
 
+    private static func noMail(_ cause: String) -> String { "no mail is received: \(cause)" }
+
     private mutating func endMail(_ run: Running) {
         (mail.id, receptionTrouble) = (nil, nil)
         guard !isLocked else { return }
@@ -218,11 +221,13 @@ extension ChatState {
             }
             isReceivedElsewhere = true
             mailTrouble = nil
-            return restart(\.mail, least: 30)
+            // The other one can end at any time.
+            mail.attempts = 0
+            return restart(\.mail, least: 10)
         }
         isReceivedElsewhere = false
         if mailTrouble == nil, !isFinishing, ending == nil {
-            complain("no mail is received: \(run.cause)")
+            complain(Self.noMail(run.cause))
         }
         mailTrouble = run.cause
         restart(\.mail)

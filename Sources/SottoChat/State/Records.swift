@@ -23,6 +23,7 @@ extension ChatState {
             nameConversation()
             seekUnread()
             markSeen()
+            notify()
         case .contacts:
             let old = list
             list.areContactsLoaded = true
@@ -278,9 +279,9 @@ extension ChatState {
                 if message.isOwn { settle(message) }
                 if options.form == .lines { printLine(message) }
             }
-            signals[Signal(id: message.author, kind: .typing, key: message.key)] = nil
             refreshes.insert(.newest)
         }
+        signals[Signal(id: message.author, kind: .typing, key: message.key)] = nil
         announce(message)
     }
 
@@ -312,10 +313,20 @@ extension ChatState {
             known?.name ?? (conversation?.key == message.key ? conversation?.name : nil)
             ?? message.name
         effects.append(.ring)
-        if options.notifies { effects.append(.notify(name: name, count: (known?.unread ?? 0) + 1)) }
+        if options.notifies { unnotified[message.key] = name }
         if options.form == .lines, message.key != conversation?.key {
             say("\(name) wrote")
         }
+    }
+
+    /// Runs the command of --notify for the conversations with new messages, when the list has their numbers.
+    private mutating func notify() {
+        guard !refreshes.contains(.conversations) else { return }
+        for (key, name) in unnotified.sorted(by: { $0.value < $1.value }) {
+            let count = list.conversation(key)?.unread ?? 0
+            effects.append(.notify(name: name, count: max(1, count)))
+        }
+        unnotified = [:]
     }
 
     private mutating func takeGroupNews(_ record: JSONObject) {

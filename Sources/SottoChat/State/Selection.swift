@@ -56,9 +56,7 @@ extension ChatState {
         case .text("c"), .text("y"): copy(message)
         case .text("i"): showInfo(number)
         default:
-            say(
-                "r reply  + react  e edit  d delete  p pin  f forward  s save  c copy  i info  Esc back"
-            )
+            say(Self.selectionKeys + "  Esc back")
         }
         return true
     }
@@ -87,6 +85,9 @@ extension ChatState {
 
     /// The reason why a text is not put into the line.
     static let fullLine = "the line is not empty: Ctrl-U clears it"
+    /// The keys for a message.
+    static let selectionKeys =
+        "r reply  + react  e edit  d delete  p pin  f forward  s save  c copy  i info"
     /// The keys for a text that was not sent.
     static let pendingKeys = "not sent:  e edit and send again  d remove  c copy  Esc back"
 

@@ -69,7 +69,8 @@ extension ChatState {
             add(
                 request.contactName ?? claimed, request.count, "", "?",
                 request.contactName == nil
-                    ? "message request; the name is only claimed"
+                    ? request.claimedName == nil
+                        ? "message request" : "message request; the name is only claimed"
                     : "messages from before the new key was accepted", .dim)
         case .invitation(let group):
             add(
@@ -80,14 +81,16 @@ extension ChatState {
         case .conversation(let conversation):
             let author = conversation.lastIsOwn ? "me: " : ""
             let draft = drafts[conversation.key].map { "[draft] \(Cells.line($0, limit: 60))" }
+            let last =
+                conversation.last.isEmpty
+                ? conversation.time == nil ? "no messages yet" : "" : author + conversation.last
             let isBlocked = list.contact(conversation.key.who)?.isBlocked == true
             let muted = isBlocked ? "[blocked] " : conversation.isMuted ? "[muted] " : ""
             add(
                 conversation.name, isBlocked ? 0 : conversation.unread,
                 shortTime(conversation.time),
                 mark(of: conversation.key),
-                muted + (draft ?? (conversation.last.isEmpty ? "" : author + conversation.last)),
-                .plain)
+                muted + (draft ?? last), conversation.time == nil ? .dim : .plain)
         }
         return row
     }

@@ -22,27 +22,29 @@ extension ChatState {
         return (rows, !wrapped.isCut)
     }
 
-    /// The row of the status; an error is wrapped to at most a third of the screen.
+    /// The rows of the status. An error is wrapped to at most a third of the screen, and leaves the words that tell what the keys
+    /// do now.
     var statusRows: [[Screen.Span]] {
         guard options.rows > 3 else { return [] }
-        guard let status, status.isAlert else { return [statusRow] }
-        return Cells.wrap(status.text, width: options.columns, limit: max(1, options.rows / 3)).rows
-            .map { [Screen.Span($0, .alert)] }
+        func wrapped(_ text: String, _ style: Screen.Style) -> [[Screen.Span]] {
+            Cells.wrap(text, width: options.columns, limit: max(1, options.rows / 3)).rows
+                .map { [Screen.Span($0, style)] }
+        }
+        let mode = modeWords.map { wrapped($0, .bold) } ?? []
+        guard let status else { return mode.isEmpty ? [statusRow] : mode }
+        guard status.isAlert else { return [[Screen.Span(status.text)]] }
+        let alert = wrapped(status.text, .alert)
+        return options.rows < 6 && !mode.isEmpty ? mode : alert + mode
+    }
+
+    /// What the keys do while a message is selected, or what Enter does with the text.
+    private var modeWords: String? {
+        if case .pending? = conversation?.selection { return Self.pendingKeys }
+        if conversation?.selection != nil { return Self.selectionKeys }
+        return subject.map { words(for: $0) }
     }
 
     private var statusRow: [Screen.Span] {
-        if let status { return [Screen.Span(status.text, status.isAlert ? .alert : .plain)] }
-        if case .pending? = conversation?.selection {
-            return [Screen.Span(Self.pendingKeys, .bold)]
-        }
-        if conversation?.selection != nil {
-            return [
-                Screen.Span(
-                    "r reply  + react  e edit  d delete  p pin  f forward  s save  c copy  i info",
-                    .bold)
-            ]
-        }
-        if let subject { return [Screen.Span(words(for: subject), .bold)] }
         if let signals = signalWords { return [Screen.Span(signals, .good)] }
         if let open = conversation {
             if open.origin != nil {
