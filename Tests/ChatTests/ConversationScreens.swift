@@ -216,6 +216,20 @@ struct ConversationScreens {
         stage.compare("up")
     }
 
+    /// An error does not hide what Enter does with the text.
+    @Test func anErrorLeavesTheWordsOfTheMode() {
+        var stage = ChatStage.withBob(rows: 10, Array(page.prefix(5)))
+        stage.enter("/nosuch")
+        stage.press(.control("u"), .up)
+        stage.show("a change")
+        stage.press(.control("u"), .escape, .tab)
+        stage.show("Esc hides the error")
+        stage.enter("/nosuch")
+        stage.press(.control("u"), .tab, .text("r"))
+        stage.show("a reply")
+        stage.compare("error-and-mode")
+    }
+
     /// Alt with a character that no key has is not Esc, nor the character.
     @Test func altWithACharacterDoesNothing() {
         var stage = ChatStage.withBob(rows: 8, [ChatStage.message(1, "hi")])

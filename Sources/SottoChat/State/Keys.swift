@@ -2,7 +2,7 @@
 extension ChatState {
     mutating func take(_ key: Key) {
         if key != .control("c") { isInterrupted = false }
-        if status?.isAlert == false || key == .escape { status = nil }
+        if status?.isAlert == false || key == .escape && lock == nil { status = nil }
         switch key {
         case .control("l"):
             effects.append(.repaint)
