@@ -69,7 +69,8 @@ struct WaitCommand: Program {
 
     @Argument(
         "id",
-        help: "The own message: an id, the beginning of one, or a number; or the ids of its copies.")
+        help: "The own message: an id, the beginning of one, or a number; or the ids of its copies."
+    )
     var ids: [String]
 
     func validate() throws {
