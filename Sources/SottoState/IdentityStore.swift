@@ -114,6 +114,9 @@ public final class IdentityStore: Sendable {
             envelope INTEGER PRIMARY KEY, device BLOB NOT NULL, first INTEGER NOT NULL,
             made INTEGER NOT NULL
         );
+        CREATE TABLE sync_copy (
+            envelope INTEGER PRIMARY KEY, message INTEGER NOT NULL, day INTEGER NOT NULL
+        );
         CREATE TABLE sync_ahead (
             mark INTEGER PRIMARY KEY, action INTEGER NOT NULL, time INTEGER NOT NULL
         );

@@ -30,7 +30,7 @@ struct BridgeTool: CoreProgram {
             and the messages of encrypt and decrypt. How a record reaches the messenger's server is up to you.
 
             EXAMPLES
-              sotto bridge set --whisper-id WSP-ABCD-EFGH-IJKL alice.key
+              sotto bridge set --whisper-id WSP-YS3T-HJGR-KQBZ alice.key
               sotto bridge account whisper2 alice.key | sotto qr -o alice.png
               sotto contact add --name bob 'whisper2://add?...'
               echo 'hello, bob' | sotto bridge seal whisper2 --to bob > record.json

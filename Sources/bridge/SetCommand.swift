@@ -14,7 +14,7 @@ struct SetCommand: Program {
             bridge export rsa -o FILE. An existing RSA key is not replaced, because old messages need it.
 
             EXAMPLES
-              sotto bridge set --whisper-id WSP-ABCD-EFGH-IJKL alice.key
+              sotto bridge set --whisper-id WSP-YS3T-HJGR-KQBZ alice.key
               sotto bridge set --rsa 3072 alice.key
             """)
 

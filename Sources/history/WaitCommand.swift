@@ -33,23 +33,24 @@ struct WaitCommand: Program {
         name: "wait",
         abstract: "Wait until an own message is stored, delivered, read or answered.",
         usage: """
-            sotto history wait ID [--status stored] [--timeout DURATION]
-            sotto history wait ID --status delivered|read [--members N] [--timeout DURATION]
-            sotto history wait ID --status answered [--any] [--timeout DURATION]
+            sotto history wait ID ... [--status stored] [--timeout DURATION]
+            sotto history wait ID ... --status delivered|read [--members N] [--timeout DURATION]
+            sotto history wait ID ... --status answered [--any] [--timeout DURATION]
             """,
         discussion: """
             Prints the message, or the answer. The mail is received by another program, such as recv --follow | decrypt. \
             The statuses delivered and read need receipts, which are the other side's choice. An answer is a reply or a \
-            reaction to the message, or with --any the next message of the conversation. A message to a group is delivered \
-            or read when all its readers say so, or with --members so many; the answer of one member is enough. The exit \
-            status is 1 at the timeout, and 75 if nothing received mail meanwhile.
+            reaction to the message, or with --any a message of the conversation that was written after it, by the clock \
+            of its author. A message to a group is delivered or read when all its readers say so, or with --members so \
+            many; the answer of one member is enough. Several ids are those of the results of send for one message. The \
+            exit status is 1 at the timeout, and 75 if nothing received mail meanwhile.
             """)
 
     @Option(
         "--status", value: "status", help: "What to wait for: stored, delivered, read or answered.")
     var status: Wanted = .stored
 
-    @Flag("--any", help: "The next message of the conversation counts as an answer.")
+    @Flag("--any", help: "A later message of the conversation counts as an answer.")
     var any = false
 
     @Option(
@@ -66,8 +67,11 @@ struct WaitCommand: Program {
 
     @OptionGroup var options: HistoryOptions
 
-    @Argument("id", help: "The own message: an id, the beginning of one, or a number.")
-    var id: String
+    @Argument(
+        "id",
+        help: "The own message: an id, the beginning of one, or a number; or the ids of its copies."
+    )
+    var ids: [String]
 
     func validate() throws {
         guard !any || status == .answered else {
@@ -81,9 +85,9 @@ struct WaitCommand: Program {
 
     func execute() throws {
         let history = try options.open()
-        let message = try history.message(id)
+        let message = try message(history)
         guard message.direction == .sent, !message.isGone else {
-            throw Failure(.usage, "\(id) is not a message of yours that is here")
+            throw Failure(.usage, "\(ids[0]) is not a message of yours that is here")
         }
         if let members {
             guard let readers = message.readerCount else {
@@ -100,6 +104,17 @@ struct WaitCommand: Program {
         try MessageShowing(history, output, text: form.isText, isMixed: true)
             .print(history.store.views(of: [found]))
         try output.finish()
+    }
+
+    /// Returns the newest of the messages that the ids mean. The results of send also name envelopes without a message, such as
+    /// one with a group's keys.
+    private func message(_ history: OpenHistory) throws -> HistoryEntry {
+        let found = try ids.map { id in try result { try history.message(id) } }
+        let messages = found.compactMap { try? $0.get() }
+        guard let newest = messages.max(by: { $0.number < $1.number }) else {
+            return try found[0].get()
+        }
+        return newest
     }
 
     /// Waits. Returns the message as it is then, or the answer.
@@ -125,14 +140,14 @@ struct WaitCommand: Program {
     private func look(
         for message: HistoryEntry, after last: inout Int64, _ history: OpenHistory
     ) throws -> HistoryEntry? {
-        guard let wanted = status.state else {
-            return try answer(to: message, after: &last, history)
-        }
         guard let present = try history.store.historyEntry(number: message.number) else {
             return nil
         }
         guard present.state != .failed else {
             throw Failure(.unavailable, "the relay did not accept the message")
+        }
+        guard let wanted = status.state else {
+            return try answer(to: message, after: &last, history)
         }
         let known = HistoryEntry.State.stored.rawValue...HistoryEntry.State.read.rawValue
         func isReached(_ state: HistoryEntry.State) -> Bool {
@@ -160,11 +175,14 @@ struct WaitCommand: Program {
         guard entry.conversation == message.conversation, entry.direction == .received,
             !entry.isImported, !entry.isSystem, let id = message.id
         else { return false }
+        // Mail that waited at the relay arrives later than it was written.
+        let isEarlier =
+            if let time = entry.time, let sent = message.time { time < sent } else { false }
         if entry.kind == .event, case .reaction(let target, let emoji)? = entry.body?.kind {
             return target.id == id && !emoji.isEmpty
         }
         let reply = entry.record["body"]?.object?["reply"]?.object?["id"]?.string
-        return entry.kind == .content && (any || reply == id)
+        return entry.kind == .content && (any && !isEarlier || reply == id)
     }
 
     /// Returns the failure at the timeout: with status 75 if the mail was not received meanwhile, else 1.

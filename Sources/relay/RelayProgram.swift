@@ -10,7 +10,7 @@ struct RelayProgram: CoreProgram {
         usage: """
             sotto relay --store FILE [--listen HOST:PORT] [--name HOST:PORT ...]
             sotto relay check --store FILE [--listen HOST:PORT] [--name HOST:PORT ...] [--json]
-            sotto relay invite --store FILE [--label NAME] [--count N] [--days N]
+            sotto relay invite --store FILE [--label NAME | --count N] [--days N]
             sotto relay members --store FILE
             sotto relay invitations --store FILE
             sotto relay revoke --store FILE TAG ...

@@ -54,6 +54,15 @@ extension StateTransaction {
         }
     }
 
+    /// Returns the newest own message that an envelope told an own device, or `nil`.
+    func message(toldIn envelope: Int64) throws(StateError) -> HistoryEntry? {
+        let number = try connection.first(
+            "SELECT message FROM sync_copy WHERE envelope = ?", envelope
+        ) { $0.integer(0) }
+        guard let number else { return nil }
+        return try historyEntry(number: number)
+    }
+
     /// Whether a copy of an own message for a device is among envelopes that wait, and the number of those with an outcome.
     func deviceCopies(
         of message: String, among waiting: () -> [String]
@@ -68,9 +77,9 @@ extension StateTransaction {
 
     /// Forgets the copies whose outcomes come no more.
     func forgetOldCopies() throws(StateError) {
-        try connection.run(
-            "DELETE FROM device_copy WHERE day < ?",
-            Timestamp.now().seconds / Self.day - Outbox.outcomeDays)
+        let last = Timestamp.now().seconds / Self.day - Outbox.outcomeDays
+        try connection.run("DELETE FROM device_copy WHERE day < ?", last)
+        try connection.run("DELETE FROM sync_copy WHERE day < ?", last)
     }
 
     // MARK: Arrival

@@ -166,6 +166,8 @@ extension StateTransaction {
     package struct DueItems {
         /// The records of the items.
         package let items: [JSONObject]
+        /// The number of the newest own message among them, or `nil`.
+        fileprivate let message: Int64?
         fileprivate let told: Int64
         fileprivate let first: Int64
         fileprivate let isFull: Bool
@@ -193,6 +195,7 @@ extension StateTransaction {
             """, place.told, isFull, place.full, SyncItem.mostItems
         ) { (number: $0.integer(0), mark: $0.bytes(1), sealed: $0.bytes(2)) }
         var items: [JSONObject] = []
+        var message: Int64?
         var (bytes, told) = (0, Int64(0))
         for row in rows {
             let item =
@@ -200,16 +203,18 @@ extension StateTransaction {
                     try self.item(sealed: row.sealed, row.mark)
                 } ?? nil
             if let item {
-                let count = item.serialized().count
+                let count = item.record.serialized().count
                 guard items.isEmpty || bytes + count <= Self.bodyBytes else { break }
-                items.append(item)
+                items.append(item.record)
+                message = item.sent ?? message
                 bytes += count
             }
             told = row.number
         }
         guard told > 0 else { return nil }
         return DueItems(
-            items: items, told: told, first: isFull ? min(place.told, place.full) : place.told,
+            items: items, message: message, told: told,
+            first: isFull ? min(place.told, place.full) : place.told,
             isFull: isFull)
     }
 
@@ -230,6 +235,11 @@ extension StateTransaction {
                 INSERT OR REPLACE INTO sync_sent (envelope, device, first, made)
                 VALUES (?, ?, ?, ?)
                 """, store.mark(sent: envelope), mark, due.first, time.seconds)
+            if let message = due.message {
+                try connection.run(
+                    "INSERT OR REPLACE INTO sync_copy (envelope, message, day) VALUES (?, ?, ?)",
+                    store.mark(sent: envelope), message, time.seconds / Self.day)
+            }
         }
         try forgetTold()
     }
@@ -294,13 +304,16 @@ extension StateTransaction {
             """)
     }
 
-    /// Returns the record of a queued item; `nil` for a message that is gone or too deep for a body.
-    private func item(sealed: [UInt8], _ mark: [UInt8]) throws(StateError) -> JSONObject? {
+    /// Returns the record of a queued item, with the number of an own message; `nil` for a message that is gone or too deep for a
+    /// body.
+    private func item(
+        sealed: [UInt8], _ mark: [UInt8]
+    ) throws(StateError) -> (record: JSONObject, sent: Int64?)? {
         guard
             let record = try? JSON.object(
                 parsing: try store.unseal(sealed, .syncItem(mark: mark)))
         else { throw .unsealable(path: store.database.path) }
-        guard let number = record["number"]?.integer else { return record }
+        guard let number = record["number"]?.integer else { return (record, nil) }
         let entry = try store.entries(
             "WHERE number = ?", number, connection: connection
         ).first
@@ -313,6 +326,7 @@ extension StateTransaction {
             : .message(entry.record, isSent: entry.direction == .sent, received: received)
         let item = SyncItem(counter: counter, device: owner.device, change).record
         // The body and its array are around the item. A message that nests deeper stays here.
-        return JSON.object(item).nests(atMost: RecordForm.body.depth - 2) ? item : nil
+        guard JSON.object(item).nests(atMost: RecordForm.body.depth - 2) else { return nil }
+        return (item, entry.direction == .sent ? number : nil)
     }
 }

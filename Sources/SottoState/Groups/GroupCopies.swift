@@ -9,8 +9,8 @@ extension IdentityStore {
         UUIDText.text(copyBytes(of: Envelope.idBytes(message), for: reader)[...])
     }
 
-    /// Returns the own message of which an envelope had a copy, for another device or for a member of a group; or `nil` if it is not here
-    /// or is older than ``Outbox/outcomeDays``.
+    /// Returns the own message of which an envelope had a copy, for a device of the recipient, a device of the owner or a member of a
+    /// group; or `nil` if it is not here or is older than ``Outbox/outcomeDays``.
     package func sentMessage(ofCopy id: String) throws -> HistoryEntry? {
         guard Envelope.isID(id) else { return nil }
         return try preview { try $0.sentMessage(ofCopy: id) }
@@ -75,9 +75,11 @@ extension StateTransaction {
     }
 
     fileprivate func sentMessage(ofCopy id: String) throws(StateError) -> HistoryEntry? {
-        if let mark = try message(ofDeviceCopy: store.mark(sent: id)) {
+        let envelope = store.mark(sent: id)
+        if let mark = try message(ofDeviceCopy: envelope) {
             return try store.entries("WHERE mark = ?", mark, connection: connection).first
         }
+        if let entry = try message(toldIn: envelope) { return entry }
         let copy = Envelope.idBytes(id)
         var people: [GroupID: [KeyID]] = [:]
         var made = 0

@@ -55,6 +55,23 @@ import Testing
         #expect(ids.count == 1)
     }
 
+    /// The ids in the results of send mean the message, also those of the copies for own devices.
+    @Test func theIDOfEachCopyMeansTheMessage() throws {
+        let world = try World()
+        for sender in ["alice", "alice-0"] {
+            try world.send(sender, "from \(sender)", ["--to", "bob"])
+            let lines = world.devices.flatMap(\.mail)
+            for device in world.devices { device.mail = [] }
+            #expect(lines.count == 4)
+            for line in lines {
+                let envelope = try JSON.object(parsing: Array(line.utf8))
+                let id = try #require(envelope["id"]?.string)
+                let shown = try world.must(sender, "history", ["show", "--json", id]).records
+                #expect(shown.map { $0.body["text"]?.string } == ["from \(sender)"])
+            }
+        }
+    }
+
     @Test func aMessageThatComesTwiceIsSeen() throws {
         let world = try World()
         var random = Generator(seed: 2)

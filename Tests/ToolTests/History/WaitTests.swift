@@ -1,3 +1,4 @@
+import Glibc
 import Sotto
 import SottoDatabase
 import SottoState
@@ -35,6 +36,20 @@ struct WaitTests {
         try circle.settle()
         let answer = try wait(id, "--status", "answered")
         #expect(try answer.records.map { $0.body["text"]?.string } == ["at 7"])
+    }
+
+    @Test func aMessageThatWasWrittenBeforeIsNoAnswer() throws {
+        let waiting = try circle.must("bob", "encrypt", ["--to", "alice"], "see you tomorrow")
+        sleep(2)
+        let id = try say("friday?")
+        try circle.deliver(waiting)
+        try circle.settle()
+        let none = try wait(id, "--status", "answered", "--any", "--timeout", "1s")
+        #expect(none.status != 0 && none.stdout.isEmpty, "\(none)")
+        try circle.deliver(circle.must("bob", "encrypt", ["--to", "alice"], "at 7"))
+        try circle.settle()
+        let next = try wait(id, "--status", "answered", "--any")
+        #expect(try next.records.map { $0.body["text"]?.string } == ["at 7"])
     }
 
     @Test func aReactionIsAnAnswer() throws {
@@ -106,6 +121,9 @@ struct WaitTests {
         #expect(try run.records.map { $0["status"] } == [.string("stored")])
         #expect(try run.records[0].body["text"] == .string("soon"))
         #expect(try run.records[0]["id"] != .string(id))
+        let all = try sent.records.compactMap { $0["id"]?.string }
+        let again = try front.must("sotto history wait \(all.joined(separator: " "))")
+        #expect(try again.records == run.records)
     }
 
     @Test func theTimeoutSaysThatReceiptsAreAChoice() throws {
