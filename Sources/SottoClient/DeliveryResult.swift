@@ -27,6 +27,9 @@ public struct DeliveryResult: Sendable, Equatable {
         case unknown
     }
 
+    /// The reason for a blob whose file is not in this home.
+    package static let noFile = "no_file"
+
     /// The envelope's id; for a publication, its owner's id; for a blob, its id in hex.
     public let id: String
     /// The envelope's recipient; `nil` for a publication.

@@ -80,7 +80,7 @@ extension Reception {
                 plan.relay, owner: plan.owner, addresses: addresses,
                 invitation: plan.invitation, instance: instance, group: group,
                 requests: &requests)
-            noteOtherInstance(session.otherInstance)
+            noteLogin(otherInstance: session.otherInstance)
             renewWakes(&session)
             return session
         }
@@ -234,11 +234,12 @@ extension Reception {
             }
         }
 
-        /// Passes on that the relay saw another instance, if it is news.
-        private func noteOtherInstance(_ day: Int64?) {
-            guard let day, let store = plan.store else { return }
-            let isNews = try? store.transaction { try $0.isNews(otherInstance: day) }
-            if isNews == true { plan.notice?(.otherInstance(day: day)) }
+        /// Notes the login, and passes on that the relay saw another instance, if it is news.
+        private func noteLogin(otherInstance day: Int64?) {
+            guard let store = plan.store else { return }
+            let relay = plan.relay.name
+            let isNews = try? store.transaction { try $0.isNews(otherInstance: day, at: relay) }
+            if let day, isNews == true { plan.notice?(.otherInstance(day: day)) }
         }
 
         /// Claims an own bundle if the relay reports a signed prekey that is later than those of the state: only the signature

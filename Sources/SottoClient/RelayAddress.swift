@@ -20,7 +20,12 @@ extension RelayAddressError: FailureError {
     /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
-        case .missing: Self.failure("no relay is given")
+        case .missing:
+            Failure(
+                .configuration, "no relay is given",
+                hint:
+                    "for the identity: sotto keygen set --relay URL --send; for one command: SOTTO_RELAY=tcp://host:port"
+            )
         case .invalid(let invalid): Self.failure("the relay address \(invalid.reason)")
         case .authorities: .notUTF8(variable: "SOTTO_CA")
         case .noCertificates(let file): ClientError.noCertificates(file).failure

@@ -253,3 +253,11 @@ public final class Output {
         }
     }
 }
+
+extension Failure {
+    /// A failure to print the result of work that is done: `hint` replaces the advice to run the command again.
+    public func afterWork(_ hint: String) -> Failure {
+        status == .ioError
+            ? Failure(status, message, hint: "do not run the command again: " + hint) : self
+    }
+}

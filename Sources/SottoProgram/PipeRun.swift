@@ -23,9 +23,15 @@ public struct PipeRun {
         public let statuses: [Int32]
         /// The output of the last stage, if it was not shown.
         public let output: [UInt8]
+        /// Whether the last of several stages got no input.
+        public let isEmpty: Bool
 
-        /// The status of the last stage that failed, else 0.
-        public var status: Int32 { statuses.last { $0 != 0 } ?? 0 }
+        /// The status of the last stage that failed, else 0. A last stage without input does not count if an earlier one
+        /// failed: `send` then reports about older mail.
+        public var status: Int32 {
+            let earlier = statuses.dropLast().last { $0 != 0 }
+            return isEmpty ? earlier ?? statuses.last ?? 0 : statuses.last { $0 != 0 } ?? 0
+        }
     }
 
     private let stages: [Stage]
@@ -48,6 +54,7 @@ public struct PipeRun {
         var channels: [PipeTransfer.Channel] = []
         var children: [pid_t] = []
         var source: PipeEnds?
+        var isEmpty = stages.count > 1
         if let input {
             let stdin = try PipeEnds()
             channels.append(.init(input, to: stdin))
@@ -71,9 +78,16 @@ public struct PipeRun {
                         })
                 }
                 source = output
-                guard let output, !isLast, place == 0, let observe else { continue }
+                let (isObserved, isForLast) = (
+                    place == 0 && observe != nil, place == stages.count - 2
+                )
+                guard let output, isObserved || isForLast else { continue }
                 let next = try PipeEnds()
-                channels.append(.init(from: output, to: next, observe: observe))
+                channels.append(
+                    .init(from: output, to: next) { [observe] bytes in
+                        if isObserved { observe?(bytes) }
+                        if isForLast { isEmpty = false }
+                    })
                 source = next
             }
         } catch {
@@ -87,7 +101,7 @@ public struct PipeRun {
         transfer.run()
         return Result(
             statuses: children.map { ProgramEnd(of: $0).status },
-            output: showsOutput ? [] : transfer.channels.last?.received ?? [])
+            output: showsOutput ? [] : transfer.channels.last?.received ?? [], isEmpty: isEmpty)
     }
 
     private func start(

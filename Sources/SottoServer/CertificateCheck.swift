@@ -37,20 +37,29 @@ extension TLSFiles {
     public func validity() throws(RelayError) -> CertificateValidity {
         _ = try TLSCertificate(self)
         let now = Date()
-        let leaf: Certificate
+        let leaf = try leaf()
+        guard leaf.notValidBefore <= now else { return .notYet }
+        let seconds = leaf.notValidAfter.timeIntervalSince(now)
+        return seconds < 0 ? .expired : .valid(days: Int(seconds / 86_400))
+    }
+
+    /// Whether the certificate names itself as its issuer: then no authority signed it, and clients must pin it.
+    public func isSelfSigned() throws(RelayError) -> Bool {
+        let leaf = try leaf()
+        return leaf.issuer == leaf.subject
+    }
+
+    private func leaf() throws(RelayError) -> Certificate {
         do {
             let text = try String(contentsOfFile: certificate, encoding: .utf8)
             guard let first = try PEMDocument.parseMultiple(pemString: text).first else {
                 throw RelayError.tls(.noCertificate(certificate))
             }
-            leaf = try Certificate(pemDocument: first)
+            return try Certificate(pemDocument: first)
         } catch let error as RelayError {
             throw error
         } catch {
             throw .tls(.unreadable(certificate))
         }
-        guard leaf.notValidBefore <= now else { return .notYet }
-        let seconds = leaf.notValidAfter.timeIntervalSince(now)
-        return seconds < 0 ? .expired : .valid(days: Int(seconds / 86_400))
     }
 }

@@ -242,8 +242,13 @@ public enum IdentityFile {
 
     private static func passphrase(_ source: SecretSource?, of path: String) throws -> Passphrase {
         if let source { return try source.passphrase() }
+        return Passphrase(try askPassphrase(of: path))
+    }
+
+    /// Asks for the passphrase of the identity at `path`. Without a terminal, the failure tells how to unlock it.
+    static func askPassphrase(of path: String) throws -> SecretBytes {
         do throws(Failure) {
-            return Passphrase(try Terminal.ask("Passphrase for \(path): ", secret: true))
+            return try Terminal.ask("Passphrase for \(path): ", secret: true)
         } catch {
             guard error.status == .configuration else { throw error }
             let file = path == (try? defaultPath()) ? "" : " " + shellWord(path)

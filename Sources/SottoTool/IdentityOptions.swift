@@ -105,7 +105,7 @@ extension IdentitySource {
     public func passphraseForTools(_ path: String) throws -> SecretBytes? {
         if let passphrase { return try passphrase.read() }
         guard IdentityFile.needsPassphrase(path) else { return nil }
-        return try Terminal.ask("Passphrase for \(path): ", secret: true)
+        return try IdentityFile.askPassphrase(of: path)
     }
 
     private func read(

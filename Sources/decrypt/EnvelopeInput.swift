@@ -84,6 +84,10 @@ final class EnvelopeInput: MessageInput {
                 hint:
                     "add it with sotto contact add FILE, or show its key with sotto fingerprint FILE"
             )
+        case "message":
+            throw Failure(
+                .malformed, "the record is a message, which is not encrypted yet",
+                hint: "encrypt it with sotto encrypt, or send it with sotto compose … --send")
         default:
             if let news = try IdentityNews(record: record) { return .news(news) }
             throw Failure(

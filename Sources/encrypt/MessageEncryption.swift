@@ -74,12 +74,30 @@ struct MessageEncryption {
         return source
     }
 
+    /// The beginning of the line about a file that `send` uploads.
+    private static let blobLine = Array(#"{"v":1,"type":"blob","#.utf8)
+
     private func write(
         _ input: Input, _ source: (any ByteSource)? = nil, to recipients: Recipients,
         _ output: Output
     ) throws {
-        try write(input, source, output: output, seal: recipients.seal) { lines, output in
-            for line in lines { try output.writeRecord(serialized: line) }
+        var (isRecorded, hasFile) = (false, false)
+        do {
+            try write(input, source, output: output, seal: recipients.seal) { lines, output in
+                isRecorded = recipients.recordsMessages
+                for line in lines {
+                    hasFile = hasFile || line.starts(with: Self.blobLine)
+                    try output.writeRecord(serialized: line)
+                }
+            }
+        } catch let failure as Failure where isRecorded {
+            throw failure.afterWork(
+                "a message that was not sent is in the history: sotto history unsent")
+        }
+        if isElsewhere, hasFile {
+            Terminal.note(
+                "the file stays in this home, and only sotto send in it can upload the file: without --elsewhere the message is sent here"
+            )
         }
         if let unreached = recipients.unreached { throw unreached }
     }

@@ -66,6 +66,11 @@ struct OpenHistory {
         try store.unsent(in: conversation, handedOn: handedOn, outbox: outbox)
     }
 
+    /// Whether envelopes wait in the outbox.
+    func hasQueuedMail() throws -> Bool {
+        try outbox?.list().contains { $0.kind == .envelope } ?? false
+    }
+
     /// The failure for a result without a message.
     func nothing(_ text: String) -> Failure { Failure(.no, quiet ? "" : text) }
 

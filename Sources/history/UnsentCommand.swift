@@ -34,7 +34,12 @@ struct UnsentCommand: Program {
         let history = try options.open()
         let conversation = try who.map { try history.conversation($0, for: .reading) }
         let entries = try history.unsent(in: conversation, handedOn: all)
-        guard !entries.isEmpty else { throw history.nothing("all messages were sent") }
+        guard !entries.isEmpty else {
+            throw history.nothing(
+                try history.hasQueuedMail()
+                    ? "all messages were sent, or wait in the outbox: sotto send --list"
+                    : "all messages were sent")
+        }
         let output = try Output(path: "-", content: .text)
         let showing = MessageShowing(
             history, output, text: form.isText, isMixed: conversation == nil)
@@ -67,7 +72,10 @@ extension OpenHistory {
         switch conversation {
         case .peer(let peer):
             let name = try store.readableContact(id: peer)?.argument
-            return "to send it: sotto history repeat \(name ?? peer.description) --send"
+            let ways = try departures(of: entries)
+            let isRecent = entries.allSatisfy { ways[$0.number] == .unsent(isRecent: true) }
+            return (isRecent ? "if it is not sent in a minute: sotto" : "to send it: sotto")
+                + " history repeat \(name ?? peer.description) --send"
         case .group(let id):
             let word = shellWord(try store.preview { try $0.groupNames() }[id] ?? id.short)
             let group = try store.preview { transaction in

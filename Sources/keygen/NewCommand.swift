@@ -1,4 +1,5 @@
 import Arguments
+import Glibc
 import Sotto
 import SottoTool
 import SottoWire
@@ -62,6 +63,12 @@ struct NewWords {
         together = hasPassphrase ? " with their passphrase" : ""
     }
 
+    /// Whether an output is no file that can be read again.
+    private static func isStream(_ output: String) -> Bool {
+        var status = stat()
+        return output == "-" || stat(output, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+    }
+
     /// Shows the words on a terminal, and else names the command that shows them: they must not end in a log, and the file
     /// contains them too.
     func show() throws {
@@ -77,7 +84,8 @@ struct NewWords {
         if isShown { return Terminal.say("") }
         // Of an identity on standard output the file is not known.
         let file =
-            saving.output == "-" ? " FILE" : saving.namedFile.map { " " + shellWord($0) } ?? ""
+            saving.output.map(Self.isStream) == true
+            ? " FILE" : saving.namedFile.map { " " + shellWord($0) } ?? ""
         Terminal.note(
             "words\(together) restore your keys, and are shown only on a terminal; to see them: sotto keygen words\(file)"
         )

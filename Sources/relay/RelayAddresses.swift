@@ -19,7 +19,9 @@ struct RelayAddresses {
     /// Empty if the relay listens on all addresses and has no name.
     func texts() throws(RelayError) -> [String] {
         var pin = ""
-        if tls.tlsSelfSigned, let files = tls.files { pin = "#sha256=" + hex(try files.pin()) }
+        if let files = tls.files, try files.isSelfSigned() {
+            pin = "#sha256=" + hex(try files.pin())
+        }
         let scheme = tls.files == nil ? "tcp" : "tls"
         return hosts.filter { !Self.isWildcard($0.host) }.map { "\(scheme)://\($0.name)\(pin)" }
     }

@@ -39,11 +39,13 @@ struct LostEnvelopes {
         }
         guard !parts.isEmpty else { return nil }
         let hint =
-            counts[.unknown] == nil
-            ? closedRelay.flatMap {
-                ClientError.notAdmitted(relay: $0, hadCode: false).failure.hint
-            }
-            : "another version of send handled them; ask the recipient whether they arrived"
+            reason == DeliveryResult.noFile
+            ? "the file is in the home in which it was encrypted; send the message there, without --elsewhere: sotto history repeat NUMBER --send"
+            : counts[.unknown] == nil
+                ? closedRelay.flatMap {
+                    ClientError.notAdmitted(relay: $0, hadCode: false).failure.hint
+                }
+                : "another version of send handled them; ask the recipient whether they arrived"
         return Failure(.partial, parts.joined(separator: "; "), hint: hint)
     }
 }

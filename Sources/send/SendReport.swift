@@ -19,7 +19,7 @@ struct SendReport {
 
     /// Prints a record, if records are printed.
     func print(_ record: JSONObject) throws {
-        if !form.isText { try output.writeRecord(record) }
+        if !form.isText { try write { () throws(Failure) in try output.writeRecord(record) } }
     }
 
     /// Prints or counts a result.
@@ -35,7 +35,9 @@ struct SendReport {
         }
         guard form.namesIDs, !form.isQuiet else { return }
         let reason = result.refusal.map { " (\($0.reason))" } ?? ""
-        try output.writeText("\(result.status.rawValue) \(result.id)\(reason)\n")
+        try write { () throws(Failure) in
+            try output.writeText("\(result.status.rawValue) \(result.id)\(reason)\n")
+        }
     }
 
     /// Counts a message of a meeting, which has no other result.
@@ -45,14 +47,23 @@ struct SendReport {
     }
 
     /// Writes what was printed so far.
-    func flush() throws { try output.flush() }
+    func flush() throws { try write { () throws(Failure) in try output.flush() } }
+
+    /// Writes, and tells after a failure that the command is not to be repeated.
+    private func write(_ work: () throws(Failure) -> Void) throws(Failure) {
+        do throws(Failure) { try work() } catch {
+            throw error.afterWork("what was read was sent, or waits: sotto send --list")
+        }
+    }
 
     /// Ends the output. `isComplete` tells that nothing waits, so that no error follows which counts what was sent.
     func finish(isComplete: Bool) throws {
-        if form.isText, isComplete, !form.isQuiet, !sent.isEmpty {
-            try output.writeText(sent.count == 1 ? "sent\n" : "\(sent.count) sent\n")
+        try write { () throws(Failure) in
+            if form.isText, isComplete, !form.isQuiet, !sent.isEmpty {
+                try output.writeText(sent.count == 1 ? "sent\n" : "\(sent.count) sent\n")
+            }
+            try output.finish()
         }
-        try output.finish()
     }
 
     /// Returns the words about `left` items that a relay did not take, for an error: after what was sent, if people read it.

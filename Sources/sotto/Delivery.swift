@@ -30,8 +30,9 @@ struct Delivery {
     private static let interrupted =
         "sotto: note: what was encrypted waits in the outbox, and the next send delivers it; to see it: sotto send --list"
 
-    /// Runs the pipe. Ends with the status of its last stage that failed, and if `needsRecipient`, with 1 if the message was for
-    /// no one. `printsResults` tells whether the records of `send` are printed if nothing failed.
+    /// Runs the pipe. Ends with the status of its last stage that failed. If `needsRecipient`, it ends with 1 if the message was
+    /// for no one. Then, and if an earlier stage failed, what `send` reports about older mail does not count.
+    /// 75 means that the message waits in the outbox, so a stage that cannot work now gives 1. `printsResults` tells whether the records of `send` are printed if nothing failed.
     func run(needsRecipient: Bool = false, printsResults: Bool = true) throws {
         var pipe = pipe
         let isShown = Terminal.isTerminal(1)
@@ -50,25 +51,38 @@ struct Delivery {
         Terminal.sayIfInterrupted(nil)
         let summary = DeliverySummary(result.output)
         if !isShown, needsRecipient, printsResults || result.status != 0 {
-            let output = try Output(path: "-", content: .text)
-            try output.write(result.output)
-            try output.finish()
+            try Self.print { output throws(Failure) in try output.write(result.output) }
         }
         // A recipient whose message was not encrypted has no result of `send`.
         let isWhole = result.statuses.dropLast().allSatisfy { $0 == 0 }
-        if isShown, !quiet,
+        if isShown, !quiet, !result.isEmpty || isWhole,
             let line = summary.line(names.text, names.group, isWhole: isWhole)
         {
-            let output = try Output(path: "-", content: .text)
-            try output.writeText(line + "\n")
-            try output.finish()
+            try Self.print { output throws(Failure) in try output.writeText(line + "\n") }
         }
         // encrypt ends with 15 if no member of a group can get the message.
         let isFailed = ![ExitStatus.done, .partial].contains { $0.rawValue == result.status }
-        if !isFailed, needsRecipient, !summary.hasRecipients {
+        let isForNoOne =
+            result.isEmpty ? isWhole || !isFailed : !isFailed && !summary.hasRecipients
+        if needsRecipient, isForNoOne {
             throw Failure(.no, quiet ? "" : "the message was sent to no one")
         }
+        let isStored = !result.isEmpty || isWhole
+        guard isStored || result.status != ExitStatus.tryAgain.rawValue else {
+            throw Failure(.no, "")
+        }
         try Self.end(result.status)
+    }
+
+    /// Prints after the sending.
+    private static func print(_ write: (Output) throws(Failure) -> Void) throws(Failure) {
+        do throws(Failure) {
+            let output = try Output(path: "-", content: .text)
+            try write(output)
+            try output.finish()
+        } catch {
+            throw error.afterWork("the message was sent, or waits: sotto send --list")
+        }
     }
 
     /// Ends with the status of a pipe, whose tools have printed their messages; returns for 0.

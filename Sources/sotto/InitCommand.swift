@@ -114,7 +114,8 @@ struct InitCommand: Program {
         }
         let secret = try choosePassphrase()
         try makeIdentity(at: path, relay, secret, words)
-        let isImported = try recover && restoreBackup(path, secret)
+        let (isImported, failed) =
+            try recover ? restoreBackup(path, secret) : (isImported: false, failure: nil)
         let devices = try recover ? offerDevices(relay, path, secret) : []
         var outcome = Publication.sent(0)
         if let relay {
@@ -145,6 +146,7 @@ struct InitCommand: Program {
                     + devices
                     + [("sotto read", "receive messages, and see what could not be opened")])
             if status != 0 { throw Failure.ended(status, "send") }
+            if let failed { throw failed }
         case .sent(let status):
             let room =
                 try status == 0 ? relay.flatMap { try announcements(of: $0, path, secret) } : nil
@@ -383,11 +385,11 @@ struct InitCommand: Program {
         pipe.input = []
         pipe.secret = secret
         pipe.showsOutput = false
-        let status = try pipe.run().status
+        let result = try pipe.run()
         // The next send delivers the outbox.
-        guard [ExitStatus.done, .tryAgain].contains(where: { $0.rawValue == status }) else {
-            return later
-        }
+        guard !result.isEmpty,
+            [ExitStatus.done, .tryAgain].contains(where: { $0.rawValue == result.status })
+        else { return later }
         Terminal.say(
             "sotto: note: entered the room for announcements of \(relay); its members see your id and your name"
         )

@@ -62,23 +62,25 @@ extension InitCommand {
         throw Failure.ended(status, "keygen")
     }
 
-    /// Imports the backup. Returns whether there is one and it was imported.
-    func restoreBackup(_ path: String, _ secret: PassedSecret?) throws -> Bool {
+    /// Imports the backup. Returns whether there is one and it was imported, and the failure of the import.
+    func restoreBackup(
+        _ path: String, _ secret: PassedSecret?
+    ) throws -> (isImported: Bool, failure: Failure?) {
         guard let backup else {
             Terminal.say("Not restored: contacts, groups and messages. If you have a backup:")
             Terminal.say("  sotto history import state.age")
-            return false
+            return (false, nil)
         }
         let identity = SharedIdentity(path: path, secret: secret)
         let status = try identity.run(.history, last: ["import", "--", backup]).run().status
         guard status == 0 else {
             Terminal.say("Not restored: contacts, groups and messages. To try again:")
             Terminal.say("  sotto history import \(shellWord(backup))")
-            return false
+            return (false, .ended(status, "history"))
         }
         Terminal.say(
             "Restored: the contacts, groups and messages of the backup, and none that are later.")
-        return true
+        return (true, nil)
     }
 
     /// Takes the list of the other machines from the directory, as it can be later than that of the backup, and asks on a

@@ -125,6 +125,7 @@ struct ReadCommand: Program {
         /// The word that names it to the tools.
         let argument: String
         let name: String?
+        var isGroup = false
     }
 
     private func unread(_ identity: SharedIdentity) throws -> [Unread] {
@@ -137,7 +138,7 @@ struct ReadCommand: Program {
             let name = record["name"]?.string
             let argument = (record["with"] ?? record["group"])?.string ?? name
             guard record["type"]?.string == "conversation", let argument else { return nil }
-            return Unread(argument: argument, name: name)
+            return Unread(argument: argument, name: name, isGroup: record["group"] != nil)
         }
     }
 
@@ -152,7 +153,9 @@ struct ReadCommand: Program {
         let messages = records(in: unread.output)
         guard let last = messages.compactMap({ $0["number"]?.integer }).max() else { return false }
         if form.isText {
-            if !isAlone, let name = conversation.name { try say(name + ":") }
+            if !isAlone || conversation.isGroup, let name = conversation.name {
+                try say(name + ":")
+            }
             var shown = identity.run(.history, last: ["--text"] + page)
             shown.showsOutput = true
             try Delivery.end(shown.run().status)

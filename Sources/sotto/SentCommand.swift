@@ -43,7 +43,7 @@ struct SentCommand {
         words.prefix { $0 != "--" }.firstIndex(of: "--send")
     }
 
-    /// Runs the pipe. Ends with the status of its last stage that failed.
+    /// Runs the pipe. Ends with the status of ``PipeRun/Result/status``.
     func run() throws {
         // The help is not sent.
         let options = arguments.prefix { $0 != "--" }

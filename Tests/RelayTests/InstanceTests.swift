@@ -167,7 +167,8 @@ private func today() -> Int64 { Timestamp.now().seconds / 86_400 }
         var reception = Reception(identity: bob, relay: try relay.url(), store: store)
         var days: [Int64] = []
         reception.notice = { if case .otherInstance(let day) = $0 { days.append(day) } }
-        #expect(try reception.run(.print { _ in }).error == nil)
+        // Each relay has another address, and only the second login has the same name as the last one.
+        for _ in 1...2 { #expect(try reception.run(.print { _ in }).error == nil) }
         return days
     }
 
@@ -195,7 +196,53 @@ private func today() -> Int64 { Timestamp.now().seconds / 86_400 }
         #expect(try store.preview { try $0.newState()?.cause } == .made)
         let later = Timestamp(seconds: Timestamp.now().seconds + 31 * 86_400)
         #expect(
-            try store.transaction { try $0.isNews(otherInstance: now + 20, at: later) })
+            try store.transaction { transaction in
+                _ = try transaction.isNews(otherInstance: nil, at: "a:1", later)
+                return try transaction.isNews(otherInstance: now + 20, at: "a:1", later)
+            })
+    }
+
+    /// A relay that moved, with its store, keeps the mark of the login under its former name.
+    @Test func aRelayUnderAnotherNameMeansTheStateItself() throws {
+        let scratch = TemporaryDirectory()
+        let store = try store(at: scratch.path)
+        let now = Timestamp.now()
+        func isNews(_ day: Int64?, at relay: String, after days: Int64 = 0) throws -> Bool {
+            let time = Timestamp(seconds: now.seconds + days * 86_400)
+            return try store.transaction { try $0.isNews(otherInstance: day, at: relay, time) }
+        }
+        #expect(try !isNews(nil, at: "a:1"))
+        #expect(try !isNews(today(), at: "b:1"))
+        // At the same name it is another instance, and so is one after the last login.
+        #expect(try isNews(today(), at: "b:1"))
+        #expect(try isNews(today() + 40, at: "c:1", after: 40))
+        #expect(try !isNews(nil, at: "c:1", after: 80))
+        #expect(try !isNews(today() + 80, at: "d:1", after: 80))
+        // The first login of a state explains nothing.
+        let other = try self.store(at: scratch("other"))
+        let day = today()
+        #expect(try other.transaction { try $0.isNews(otherInstance: day, at: "a:1") })
+    }
+
+    @Test func aStateKnowsItsMarksUnderFormerNames() throws {
+        let scratch = TemporaryDirectory()
+        let location = scratch("relay.db")
+        let store = try store(at: scratch("state"))
+        var notices: [Int64] = []
+        for start in 1...3 {
+            // Each start has another port.
+            let running = try RunningRelay { $0.store = location }
+            if start == 1 {
+                let client = running.client()
+                _ = client.logIn(bob, nil)
+                _ = client.publish(Sample.preKeys(of: bob, oneTime: 1..<4))
+            }
+            var reception = Reception(
+                identity: bob, relay: try RelayURL("tcp://\(running.relay.address)"), store: store)
+            reception.notice = { if case .otherInstance(let day) = $0 { notices.append(day) } }
+            for _ in 1...2 { #expect(try reception.run(.print { _ in }).error == nil) }
+        }
+        #expect(notices.isEmpty)
     }
 
     // MARK: The state

@@ -16,6 +16,20 @@ extension ChatState {
         isPreparing || isCatchingUp && line.hasPrefix("/") && !line.hasPrefix("//")
     }
 
+    /// Returns the mark of an own message from before the start that did not leave this home as usual, or `nil`.
+    private func mark(of message: ChatMessage) -> String? {
+        guard message.isOwn, !message.isDeleted, !message.isLocal, message.place < started else {
+            return nil
+        }
+        return switch message.fate {
+        case .unsent where started.seconds - message.place.seconds < 60: "not sent yet"
+        case .unsent, .failed: "not sent"
+        case .queued: "queued"
+        case .handedOn: "handed on"
+        case .stored, .delivered, .read, nil: nil
+        }
+    }
+
     /// Prints a message once.
     mutating func printLine(_ message: ChatMessage) {
         // Earlier messages, which are loaded later, are not printed after later ones.
@@ -26,6 +40,7 @@ extension ChatState {
         let clock = options.localTime(message.time)
         let head = "\(Words.padded(clock.hour)):\(Words.padded(clock.minute)) \(message.name)  "
         let quote = message.quote?.text.map { "> \($0)\n" } ?? ""
+        let mark = mark(of: message).map { " [\($0)]" } ?? ""
         let body: String =
             switch message.content {
             case .text(let text): text
@@ -33,7 +48,7 @@ extension ChatState {
                 "[\(name), \(about)] /save \(message.number)" + (text.isEmpty ? "" : "\n" + text)
             case .note(let note): "[\(note)]"
             }
-        let lines = (quote + body).split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = (quote + body + mark).split(separator: "\n", omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
             effects.append(.print((index == 0 ? head : MessageRows.spaces(6)) + line))
         }

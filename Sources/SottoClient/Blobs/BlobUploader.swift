@@ -103,7 +103,7 @@ final class BlobUploader {
                 ? .rejected(Refusal(.unknownType)) : ending(of: state)
         }
         guard let file = BlobSource(path), file.count == record.size else {
-            return .rejected(Refusal(code: 404, reason: "no_file"))
+            return .rejected(Refusal(code: 404, reason: DeliveryResult.noFile))
         }
         let ending = try send(record, file, from: have, over: link, progress: progress)
         if let ending { return ending }
@@ -129,7 +129,7 @@ final class BlobUploader {
                 let count = min(window.request, pieceBytes, record.size - next)
                 guard sent.isEmpty || inFlight + count <= window.bytes else { break }
                 guard let piece = file.read(Int(count), at: next)
-                else { return .rejected(Refusal(code: 404, reason: "no_file")) }
+                else { return .rejected(Refusal(code: 404, reason: DeliveryResult.noFile)) }
                 let end = next + count
                 link.send(
                     .PUT, record.id, query: query,

@@ -76,7 +76,11 @@ extension MessageOpening {
             guard !step.isRefused else {
                 // It is judged once. Its author is not asked for it again.
                 if !isPreview { try transaction.keep(step) }
-                throw GroupError.refused
+                let author = try transaction.contact(of: step.message)?.name
+                    ?? place.author.description.prefix(16) + "…"
+                let name = try transaction.shownName(of: place.group.id)
+                throw Failure(
+                    .untrusted, "the rules of \(name) do not permit a message of \(author)")
             }
             var message = step.message
             if step.isStateDifferent {

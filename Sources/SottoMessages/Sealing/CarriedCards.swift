@@ -8,7 +8,7 @@ extension RecipientDirectory {
     private static let otherMembers = 1_024
 
     /// Returns the owner's card if a message to one person has to carry it, and counts the message: the person has not answered
-    /// yet, and the message has content, with space for the card.
+    /// yet, and the message has content or invites to a group, with space for the card.
     func card(
         for destination: Destination, with body: JSONObject,
         _ extra: [(name: String, value: JSON)], _ transaction: StateTransaction
@@ -17,7 +17,7 @@ extension RecipientDirectory {
         guard let person = destination.recipient, destination.takesCard,
             try isAnnouncement
                 || person.id != own && transaction.lacksCard(person.id)
-                    && (try? MessageBody(body))?.isContent == true,
+                    && ((try? MessageBody(body))?.isContent == true || Self.isInvitation(body)),
             let card = try ownCard(for: person.id, transaction)
         else { return nil }
         let length = card.serialized().count
@@ -28,6 +28,12 @@ extension RecipientDirectory {
         else { return nil }
         try transaction.countCard(for: person.id)
         return card
+    }
+
+    /// Whether a body tells a person about a group from its beginning on.
+    private static func isInvitation(_ body: JSONObject) -> Bool {
+        let changes = body["type"]?.string == GroupBody.type ? body["changes"]?.array : nil
+        return changes?.contains { $0.object?["act"]?.string == "create" } ?? false
     }
 
     /// Returns the card that a person is meant to have: with the address that the contact was given, and without accounts in

@@ -84,6 +84,8 @@ package struct Recipients {
     /// The owner's own relay, or `nil`.
     let relay: String?
     let store: IdentityStore?
+    /// Whether messages are in the history before their envelopes are returned.
+    package var recordsMessages: Bool { store != nil }
     private let named: Named
     let directory: RecipientDirectory?
     /// The blobs of composed messages; `nil` without a state.

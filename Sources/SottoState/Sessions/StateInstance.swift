@@ -106,15 +106,29 @@ extension NewState {
 
 extension StateTransaction {
     private static let otherName = "other instance"
+    private static let loginName = "login day"
+    private static let loginRelayName = "login relay"
 
-    /// Takes the day since 1970 on which a relay last saw another instance. Returns whether it is news for the owner: once in 30
-    /// days. A relay can lie about it, and nothing else follows from it.
-    package func isNews(otherInstance day: Int64, at time: Timestamp = .now()) throws(StateError)
-        -> Bool
-    {
+    /// Notes a login at the relay with this name, and takes the day since 1970 on which it last saw another instance, if it
+    /// did. Returns whether this is news for the owner: once in 30 days. A relay can lie about it, and nothing else follows from
+    /// it.
+    ///
+    /// The state has another mark at each name of a relay. If the last login was under another name, the relay can mean that
+    /// one.
+    package func isNews(
+        otherInstance day: Int64?, at relay: String, _ time: Timestamp = .now()
+    ) throws(StateError) -> Bool {
         let today = time.seconds / Self.day
+        let name = Int64(
+            bitPattern: UInt64(bigEndianBytes: sha256(Array(relay.utf8)).prefix(8)) ?? 0)
+        let (lastName, lastDay) = (
+            try remembered(Self.loginRelayName), try remembered(Self.loginName)
+        )
+        if lastName != name { try remember(Self.loginRelayName, name) }
+        if lastDay != today { try remember(Self.loginName, today) }
         // The clocks can differ by a day.
-        guard (today - Self.hintDays...today + 1).contains(day) else { return false }
+        guard let day, (today - Self.hintDays...today + 1).contains(day) else { return false }
+        if let lastName, let lastDay, lastName != name, day <= lastDay + 1 { return false }
         let said = try remembered(Self.otherName)
         if let said, (0..<Self.hintDays).contains(today - said) { return false }
         try remember(Self.otherName, today)
