@@ -22,6 +22,9 @@ extension StoredGroup {
         return state.ranks[member] ?? .nobody
     }
 
+    /// Whether the log names the device that has the state. Members refuse what another one writes.
+    package var isListed: Bool { seats(of: owner).contains { $0.device == device } }
+
     /// Returns the devices of a member, the first one first.
     func seats(of member: KeyID) -> [GroupSeat] {
         [GroupSeat(member: member, device: member, card: nil)]
