@@ -162,12 +162,24 @@ extension StateTransaction {
     /// Queues an own message for the other devices, except one that a device makes itself or that is for one device.
     func tellDevices(sent number: Int64, _ message: NewMessage) throws(StateError) {
         guard message.direction == .sent, message.origin == nil, !message.isClaimed,
-            message.conversation.group == nil, message.conversation != .unknown
+            message.conversation != .unknown
         else { return }
+        if let group = message.conversation.group, try !lacksDevices(group) { return }
         switch message.body?.kind {
         case .system, .other, .history, .typing, .presence, nil: return
-        default: try tellDevices(message: number)
+        default:
+            try tellDevices(message: number, isForNew: message.conversation.group == nil)
         }
+    }
+
+    /// Whether a device on the owner's list gets no copies of what the first device writes to a group, because it is new or the group
+    /// does not list it.
+    private func lacksDevices(_ id: GroupID) throws(StateError) -> Bool {
+        guard owner.owner == nil, let shown = try shownDevices(), !shown.devices.isEmpty,
+            let group = try group(id), group.rank > .nobody
+        else { return false }
+        let readers = Set(group.seats.map(\.device))
+        return !shown.devices.allSatisfy { readers.contains($0.id) }
     }
 
     // MARK: Read marks and deletions

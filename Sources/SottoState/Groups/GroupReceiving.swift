@@ -157,8 +157,8 @@ extension StateTransaction {
             heads: content.heads)
     }
 
-    /// Passes a message of a group on to the owner's other devices, if its author did not know all of them as devices of a member.
-    /// Only the first device does so. `number` is that of the message.
+    /// Passes a message of a group on to the owner's other devices, if its author did not know all of them as full devices of a
+    /// member. Only the first device does so. `number` is that of the message.
     package func passOn(_ step: GroupStep, number: Int64) throws(StateError) {
         guard owner.owner == nil, try hasOtherDevices(),
             let shown = try shownDevices(), let group = try group(step.chain.group)

@@ -296,13 +296,6 @@ extension StateTransaction {
         }
     }
 
-    /// Whether the owner asks and answers the members of any group.
-    package func isInGroups() throws(StateError) -> Bool {
-        try readGroups().contains {
-            if case .group(let group) = $0 { group.isInTouch } else { false }
-        }
-    }
-
     fileprivate func readGroups() throws(StateError) -> [ReadGroup] {
         try readHeaders().map { header throws(StateError) in
             guard let header else { return .unreadable(UnreadableGroup(id: nil, name: "")) }
