@@ -95,7 +95,8 @@ extension StateTransaction {
     ) throws(StateError) -> TakenItem {
         // The first device passes on what another device wrote to a group.
         guard let message = Message(record: record), message.from == owner.id,
-            message.group == nil || sender == owner.id && !isWaiting, Envelope.isID(message.id), message.body.isTold,
+            message.group == nil || sender == owner.id && !isWaiting, Envelope.isID(message.id),
+            message.body.isTold,
             message.to.map({ $0 != owner.device || owner.owner == nil }) ?? true
         else { return .refused }
         guard !isWaiting || message.to.map({ $0 != owner.id }) == true && message.body.isHandedOver
@@ -145,7 +146,8 @@ extension StateTransaction {
         received record: JSONObject, at now: Timestamp
     ) throws(StateError) -> TakenItem {
         guard let message = Message(record: record), let from = message.from,
-            from != owner.id, Envelope.isID(message.id), message.body.isTold, try person(ofDevice: from) == nil
+            from != owner.id, Envelope.isID(message.id), message.body.isTold,
+            try person(ofDevice: from) == nil
         else { return .refused }
         // The first device had not blocked the sender when it took the message; all devices have the same messages.
         switch try known(message) {

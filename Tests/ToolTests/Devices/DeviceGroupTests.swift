@@ -1,4 +1,5 @@
 import Sotto
+import SottoDatabase
 import TestSupport
 import Testing
 
