@@ -168,7 +168,8 @@ final class DeviceWorld {
             return try transaction.sign(devices: change(known?.devices ?? []))
         }
         guard isTold else { return }
-        try send("alice", must("alice", "device", ["announce", "--json"]).text)
+        try send(
+            "alice", must("alice", "device", ["announce", "--json"]).text, ["--elsewhere"])
     }
 
     /// Makes another device of Alice with a list that names it, as `device add` and `device request` do it.
