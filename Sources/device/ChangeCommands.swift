@@ -69,22 +69,15 @@ struct RemoveCommand: Program {
             a program: sotto device changes ID --json
             """)
 
-    /// Members who are no contacts get the list with the changes of their group.
-    private static let groupsLearn =
-        "members of your groups learn it with your next message to each; to tell them now: sotto group sync --send"
-
     @OptionGroup var options: ChangeOptions
 
     func execute() throws {
         var decisions: DecisionList?
-        var isInGroup = false
         let removed = try options.change { device, list, transaction in
             decisions = try DecisionList(list, device.id, transaction)
-            isInGroup = try transaction.isInGroups()
             return nil
         }
         let note = options.device.options.note
-        defer { if isInGroup { note(Self.groupsLearn) } }
         guard let decisions, !decisions.isEmpty else {
             return note("removed \(removed.name), which decided nothing about contacts lately")
         }
@@ -178,8 +171,8 @@ struct AnnounceCommand: Program {
             sotto device announce DEVICE [--json]
             """,
         discussion: """
-            Without DEVICE it prints messages for encrypt: each contact gets your card with the list. A contact with an \
-            address of its own gets none. With DEVICE it prints the envelopes that bring your contacts to the device; encrypt \
+            Without DEVICE it prints messages for encrypt: each contact gets your card with the list, and machine one tells the \
+            members of your groups. A contact with an address of its own gets none. With DEVICE it prints the envelopes that bring your contacts to the device; encrypt \
             passes envelopes on.
             """)
 

@@ -91,7 +91,23 @@ struct Announcement {
                 && contact.changed == nil && contact.address == nil && contact.id.isKey
         }
         return contacts.map { ComposedMessage(to: $0.id, DeviceBody.announcement).record }
-            + (try ownLines(DeviceBody.announcement, withCard: true))
+            + (try ownLines(DeviceBody.announcement, withCard: true)) + (try groupLines())
+    }
+
+    /// Returns the messages that tell the members of groups the list, and the groups to the devices on it. Only machine one signs
+    /// the list. A group that cannot be read is left out.
+    private func groupLines() throws -> [JSONObject] {
+        guard store.owner.owner == nil else { return [] }
+        let groups = try store.groups().groups.filter(\.isInTouch)
+        guard !groups.isEmpty else { return [] }
+        return try store.transaction { transaction in
+            try groups.flatMap { found in
+                guard let group = try transaction.readableGroup(found.id) else {
+                    return [JSONObject]()
+                }
+                return try transaction.news(of: group).map { $0.body.record(to: $0.to) }
+            }
+        }
     }
 
     /// Returns an envelope for each other machine of the owner.

@@ -189,16 +189,8 @@ struct OpenGroups {
         _ transaction: StateTransaction
     ) throws -> [JSONObject] {
         try transaction.news(of: group, also: also, asksForKeys: asksForKeys).map {
-            record($0.body, to: $0.to)
+            $0.body.record(to: $0.to)
         }
-    }
-
-    /// Returns the record of a body for a person, for `encrypt`.
-    func record(_ body: GroupBody, to person: KeyID) -> JSONObject {
-        [
-            "v": .integer(1), "type": .string("message"), "to": .string(person.description),
-            "time": .string(Timestamp.now().description), "body": .object(body.record),
-        ]
     }
 
     /// Returns records for `encrypt`. Throws a failure with status 64 if there are any and they would be lost on a terminal: the

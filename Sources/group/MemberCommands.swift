@@ -61,7 +61,7 @@ extension OpenGroups {
             member.id == owner.id ? owner.card() : notes[member.id]?.card
         }
         let bodies = try transaction.invitation(to: group, cards: cards)
-        let invited = people.flatMap { person in bodies.map { record($0, to: person.id) } }
+        let invited = people.flatMap { person in bodies.map { $0.record(to: person.id) } }
         return try invited + news(of: group, transaction)
     }
 }

@@ -21,7 +21,14 @@ struct AcceptCommand: Program {
     func validate() throws { try checkCharacters(of: nickname) }
 
     func execute() throws {
-        var (groups, found) = try group.open()
+        var groups = try group.options.open()
+        guard groups.owner.owner == nil else {
+            throw Failure(
+                .untrusted,
+                "only machine one, which has the identity itself, enters a group; its invitations arrive there",
+                hint: "run the command there; the group comes here by itself")
+        }
+        let found = try groups.group(group.name, for: .acting)
         groups.takesDoubtful = use.anyway
         do {
             let (joined, records) = try join(found, groups)
@@ -63,8 +70,12 @@ struct AcceptCommand: Program {
             let bodies = StateTransaction.bodies(
                 of: found.id, Array(joined.log.changes.suffix(1)), cards: [card])
             let others = joined.members.map(\.id).filter { $0 != groups.owner.id }
-            let records = others.flatMap { person in
-                bodies.map { groups.record($0, to: person) }
+            var records = others.flatMap { person in
+                bodies.map { $0.record(to: person) }
+            }
+            if try transaction.hasOtherDevices() {
+                // The members learn the devices, and the devices the group.
+                records += try groups.news(of: joined, transaction)
             }
             return (joined, try groups.told(records))
         }

@@ -74,7 +74,7 @@ struct JoinCommand: Program {
                 content, by: door, nickname: nickname ?? "", card: card)
             let bodies = StateTransaction.bodies(of: group.id, changes, cards: [card])
             let records = keepers.flatMap { person in
-                bodies.map { groups.record($0, to: person) }
+                bodies.map { $0.record(to: person) }
             }
             return (group, records)
         }

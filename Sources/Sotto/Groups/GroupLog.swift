@@ -267,6 +267,17 @@ package struct GroupLog: Sendable {
         return places.count == ids.count ? places : nil
     }
 
+    /// Whether the lists before some heads name a device of a member as full. `state` is that of the log.
+    package func names(
+        _ device: KeyID, of member: KeyID, at heads: [GroupID], in state: GroupState
+    ) -> Bool {
+        guard let owner = memberNumbers[member], let number = deviceNumbers[device],
+            let parents = places(heads)
+        else { return false }
+        let past = rules.graph.past(of: parents)
+        return state.fold.devices.state(of: number, of: owner, after: past) == .full
+    }
+
     /// Returns the rank with which a member wrote a message, or ``GroupRank/nobody`` if it is refused, and whether it is of a
     /// membership that ended. sotto-formats(5), GROUPS.
     ///

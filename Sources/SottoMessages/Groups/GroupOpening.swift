@@ -1,6 +1,6 @@
 import SottoContacts
-import Sotto
-import SottoState
+package import Sotto
+package import SottoState
 import SottoTool
 
 /// Opens the messages of groups, and the messages about groups.
@@ -108,10 +108,12 @@ extension MessageOpening {
                 try noteHeard(message, transaction)
                 guard try !transaction.hasSent(message.id) else { return .dropped }
                 let number = try transaction.recordSent(message, state: .sentElsewhere)
+                try transaction.passOn(step, number: number)
                 return .message(message, number: number, seen: false)
             }
             let number = try transaction.recordOpened(
                 id: place.id, digest: place.digest, message)
+            try transaction.passOn(step, number: number)
             return transaction.deletedOnArrival.contains(number)
                 ? .dropped : .message(message, number: number, seen: false)
         } catch GroupChainError.noKey where !isPreview {
@@ -232,6 +234,14 @@ extension Failure {
 }
 
 extension GroupBody {
+    /// Returns the record of the body for a person, for `encrypt`.
+    package func record(to person: KeyID) -> JSONObject {
+        [
+            "v": .integer(1), "type": .string("message"), "to": .string(person.description),
+            "time": .string(Timestamp.now().description), "body": .object(record),
+        ]
+    }
+
     /// Returns the body about a group of a message; `nil` if the message has another body.
     ///
     /// Throws a failure with status 65 if the message has no authenticated sender, and ``GroupChangeError``.

@@ -120,7 +120,9 @@ extension RecipientDirectory {
         for seat in sending.group.seats {
             let contact = contacts[seat.member]
             let card = seat.card?.record?.serialized() ?? sending.notes[seat.member]?.cardBytes
-            if contact == nil, !told.contains(seat.device), admitsMembers, let card {
+            if contact == nil, seat.member != own, !told.contains(seat.device), admitsMembers,
+                let card
+            {
                 let mailbox = MemberMailbox(card: card, relays: relays)
                 if mailbox.isUnlisted {
                     unlisted.append(seat.member)

@@ -78,13 +78,14 @@ extension StateTransaction {
             isForNew: item.isForNewDevices)
     }
 
-    /// Queues a message that was stored here, by its number. Its content is read when a device is told.
-    func tellDevices(message number: Int64) throws(StateError) {
+    /// Queues a message that was stored here, by its number. Its content is read when a device is told. A new device gets no message
+    /// of a group.
+    func tellDevices(message number: Int64, isForNew: Bool = true) throws(StateError) {
         guard !isTakingSync, try hasOtherDevices() else { return }
         let reference = JSONObject([
             ("counter", .integer(try nextCounter())), ("number", .integer(number)),
         ])
-        try queue("message \(number)", reference, isForNew: true)
+        try queue("message \(number)", reference, isForNew: isForNew)
     }
 
     /// Passes a received message on to the other devices, if its sender did not know their present list. Only the first device does

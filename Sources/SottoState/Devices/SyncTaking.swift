@@ -34,10 +34,11 @@ extension StateTransaction {
         try see(counter: item.counter)
         switch item.change {
         case .message(let record, true, let received):
-            return try take(sent: record, received: received, at: time)
+            return try take(sent: record, by: sender, received: received, at: time)
         case .unsent(let record, let received):
             guard sender != owner.id else { return .refused }
-            return try take(sent: record, isWaiting: true, received: received, at: time)
+            return try take(
+                sent: record, by: sender, isWaiting: true, received: received, at: time)
         case .message(let record, false, _):
             guard sender == owner.id else { return .refused }
             return try take(received: record, at: time)
@@ -89,10 +90,13 @@ extension StateTransaction {
 
     /// Stores a message that was sent on another device, or with `isWaiting` one that the first device has to send.
     private func take(
-        sent record: JSONObject, isWaiting: Bool = false, received: Timestamp, at now: Timestamp
+        sent record: JSONObject, by sender: KeyID, isWaiting: Bool = false, received: Timestamp,
+        at now: Timestamp
     ) throws(StateError) -> TakenItem {
+        // The first device passes on what another device wrote to a group.
         guard let message = Message(record: record), message.from == owner.id,
-            message.group == nil, Envelope.isID(message.id), message.body.isTold,
+            message.group == nil || sender == owner.id && !isWaiting, Envelope.isID(message.id),
+            message.body.isTold,
             message.to.map({ $0 != owner.device || owner.owner == nil }) ?? true
         else { return .refused }
         guard !isWaiting || message.to.map({ $0 != owner.id }) == true && message.body.isHandedOver
@@ -142,8 +146,8 @@ extension StateTransaction {
         received record: JSONObject, at now: Timestamp
     ) throws(StateError) -> TakenItem {
         guard let message = Message(record: record), let from = message.from,
-            from != owner.id, message.group == nil, Envelope.isID(message.id),
-            message.body.isTold, try person(ofDevice: from) == nil
+            from != owner.id, Envelope.isID(message.id), message.body.isTold,
+            try person(ofDevice: from) == nil
         else { return .refused }
         // The first device had not blocked the sender when it took the message; all devices have the same messages.
         switch try known(message) {
@@ -160,12 +164,24 @@ extension StateTransaction {
     /// Queues an own message for the other devices, except one that a device makes itself or that is for one device.
     func tellDevices(sent number: Int64, _ message: NewMessage) throws(StateError) {
         guard message.direction == .sent, message.origin == nil, !message.isClaimed,
-            message.conversation.group == nil, message.conversation != .unknown
+            message.conversation != .unknown
         else { return }
+        if let group = message.conversation.group, try !lacksDevices(group) { return }
         switch message.body?.kind {
         case .system, .other, .history, .typing, .presence, nil: return
-        default: try tellDevices(message: number)
+        default:
+            try tellDevices(message: number, isForNew: message.conversation.group == nil)
         }
+    }
+
+    /// Whether a device on the owner's list gets no copies of what the first device writes to a group, because it is new or the group
+    /// does not list it.
+    private func lacksDevices(_ id: GroupID) throws(StateError) -> Bool {
+        guard owner.owner == nil, let shown = try shownDevices(), !shown.devices.isEmpty,
+            let group = try group(id), group.rank > .nobody
+        else { return false }
+        let readers = Set(group.seats.map(\.device))
+        return !shown.devices.allSatisfy { readers.contains($0.id) }
     }
 
     // MARK: Read marks and deletions

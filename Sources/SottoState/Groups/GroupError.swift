@@ -22,6 +22,8 @@ package enum GroupError: Error, Sendable, Equatable {
     case firstDevice
     /// The group was restored from a backup, and no member has confirmed it.
     case doubtful(id: String)
+    /// The log of the group does not name this device of the owner yet, so that members refuse what it writes.
+    case unlisted(id: String)
 }
 
 extension GroupError: FailureError {
@@ -51,6 +53,10 @@ extension GroupError: FailureError {
             Failure(
                 .untrusted, "only your first device, which has the identity, can do this",
                 hint: "run the command there")
+        case .unlisted(let id):
+            Failure(
+                .tryAgain, "the members of the group \(id) do not know this device",
+                hint: "run on machine one, and then read the mail here: sotto group sync --send")
         case .doubtful(let id):
             Failure(
                 .tryAgain,

@@ -11,7 +11,7 @@ extension StateTransaction {
         var note = try note(of: sender, in: group)
         if let question = body.headsRequest, note.ask(forHeads: question, at: time) {
             let known = group.log.past(of: body.heads.filter { group.log.contains($0) })
-            if group.state.ranks[group.log.member(of: sender)] != nil {
+            if try group.state.ranks[person(withDevice: sender, in: group)] != nil {
                 note.told = group.place(knownTo: sender, known)
                 note.needsLog = note.told < group.lastPlace(withoutThoseOf: sender)
             }

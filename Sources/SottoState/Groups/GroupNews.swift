@@ -63,7 +63,8 @@ extension StateTransaction {
         if let file = body.file {
             try note(file, from: sender, in: group, beginsGroup: before == nil, at: time)
         }
-        let isSenderNamed = group.log.names(sender)
+        // A device can ask before the log has the list that names it. It is answered when the log has it.
+        let isSenderNamed = try group.log.names(person(withDevice: device, in: group))
         if isSenderNamed, !received.missing.isEmpty || !body.request.isEmpty {
             try note(
                 wanted: group.log.answers(to: body.request, known: body.heads),
@@ -97,6 +98,13 @@ extension StateTransaction {
             isSenderNamed: isSenderNamed,
             isRecorded: !events.isEmpty || !received.stored.isEmpty
                 || group.state.ranks[sender] != nil)
+    }
+
+    /// Returns the member of whom a device is: by the log, or by the list of devices that is known here.
+    func person(withDevice device: KeyID, in group: StoredGroup) throws(StateError) -> KeyID {
+        let member = group.log.member(of: device)
+        guard !group.log.names(member) else { return member }
+        return try person(ofDevice: device) ?? member
     }
 
     private static func event(_ fork: GroupFork) -> JSONObject {

@@ -73,6 +73,9 @@ extension GroupDues {
             let asked = others.count { !mayAsk(note(of: $0)) }
             headsRequests = Set(
                 askable(Array(others)).prefix(max(0, Self.mostAskedForHeads - asked)))
+            if let voucher = group.voucher, mayAsk(note(of: voucher)) {
+                headsRequests.insert(voucher)
+            }
         } else if group.isNewcomer {
             let drawn = group.drawn.filter { group.state.ranks[$0] != nil }
             headsRequests = isMember ? Set(askable(drawn)) : []

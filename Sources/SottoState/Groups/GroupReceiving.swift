@@ -51,6 +51,8 @@ extension StateTransaction {
         fileprivate let hasSkipped: Bool
         /// The changes that the message names and that are missing, or `nil`.
         package let wait: GroupWait?
+        /// The changes that the message names.
+        fileprivate let heads: [GroupID]
     }
 
     /// A reason to keep a message of a group until more arrives.
@@ -151,7 +153,25 @@ extension StateTransaction {
             message: message, chain: chain, number: place.tag,
             isStateDifferent: isSame && content.state != group.state.digest,
             isRefused: !isPermitted,
-            hasSkipped: chain.skipped.count > place.chain.skipped.count, wait: wait)
+            hasSkipped: chain.skipped.count > place.chain.skipped.count, wait: wait,
+            heads: content.heads)
+    }
+
+    /// Passes a message of a group on to the owner's other devices, if its author did not know all of them as full devices of a
+    /// member. Only the first device does so. `number` is that of the message.
+    package func passOn(_ step: GroupStep, number: Int64) throws(StateError) {
+        guard owner.owner == nil, try hasOtherDevices(),
+            let shown = try shownDevices(), let group = try group(step.chain.group)
+        else { return }
+        let isKnown = shown.devices.allSatisfy { device in
+            device.id == step.chain.device
+                || group.log.names(device.id, of: owner.id, at: step.heads, in: group.state)
+        }
+        guard !isKnown else { return }
+        switch MessageBody(local: step.message.body)?.kind {
+        case .system, .other, .history, .typing, .presence, .call, nil: return
+        default: try tellDevices(message: number, isForNew: false)
+        }
     }
 
     /// Stores the step of a chain. The author is asked for the changes that are missing.

@@ -216,7 +216,7 @@ extension StateTransaction {
         guard group.question != nil else { return false }
         let log = group.log
         let notes = try notes(of: group).values
-        guard group.isConfirmed(by: group.confirmers(notes)) else { return false }
+        guard group.isConfirmed(by: notes) else { return false }
         for var note in notes where !note.answeredHeads.isEmpty {
             let known = log.past(of: note.answeredHeads.filter { log.contains($0) })
             // The member has these, and is not told of them again.

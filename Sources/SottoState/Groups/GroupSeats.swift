@@ -11,9 +11,17 @@ package struct GroupSeat: Sendable {
 }
 
 extension StoredGroup {
-    /// The devices of all members without this one, those of a member next to each other. A list in the log names the devices.
+    /// The devices of all members that get changes and messages, without this one, those of a member next to each other. A list in the
+    /// log names the devices. A device that is new gets nothing of the group.
     package var seats: [GroupSeat] {
-        members.flatMap { member in seats(of: member.id) }.filter { $0.device != device }
+        members.flatMap { member in seats(of: member.id) }.filter {
+            $0.device != device && isFull($0)
+        }
+    }
+
+    private func isFull(_ seat: GroupSeat) -> Bool {
+        seat.device == seat.member
+            || log.devices(of: seat.member)?.device(seat.device)?.state == .full
     }
 
     /// The present rank of a member for what a device signs: none for a device that the last list leaves out.
@@ -22,7 +30,10 @@ extension StoredGroup {
         return state.ranks[member] ?? .nobody
     }
 
-    /// Returns the devices of a member, the first one first.
+    /// Whether the log names the device that has the state. Members refuse what another one writes.
+    package var isListed: Bool { seats(of: owner).contains { $0.device == device } }
+
+    /// Returns the devices of a member, the first one first, also those that are new.
     func seats(of member: KeyID) -> [GroupSeat] {
         [GroupSeat(member: member, device: member, card: nil)]
             + (log.devices(of: member)?.devices ?? []).map {

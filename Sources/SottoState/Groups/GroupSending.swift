@@ -158,6 +158,7 @@ extension StateTransaction {
         to group: StoredGroup, _ notes: [KeyID: GroupMemberNote]
     ) throws(GroupError) {
         guard group.rank > .nobody else { throw .notMember }
+        guard group.isListed else { throw .unlisted(id: group.id.short) }
         guard !group.isDoubtful || !group.confirmers(notes.values).isEmpty else {
             throw .doubtful(id: group.id.short)
         }

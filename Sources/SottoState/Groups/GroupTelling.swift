@@ -65,7 +65,7 @@ extension StateTransaction {
             news += bodies.map { (to: member, body: $0) }
         }
         let others = Set(also).union(dues.notes.keys).filter {
-            group.state.ranks[$0] == nil && group.log.member(of: $0) == $0
+            group.state.ranks[$0] == nil && group.log.member(of: $0) == $0 && group.log.names($0)
         }
         for person in others.sorted(by: { $0.description < $1.description }) {
             news += farewell(to: person, in: dues).map { (to: person, body: $0) }

@@ -28,6 +28,7 @@ extension StateTransaction {
         guard try owner.owner == nil || !act.needsIdentity && !handsOver() else {
             throw GroupError.firstDevice
         }
+        guard group.isListed else { throw GroupError.unlisted(id: group.id.short) }
         // A restored group without other members needs no confirmation.
         var group = group.isNewcomer ? group : try confirm(group)
         if let heads = group.headsForRemoval(of: act.removed) {

@@ -44,7 +44,7 @@ extension StateTransaction {
             guard member != owner.id, let entered = group.log.joined(member) else { continue }
             let messages = try messages(to: group, sentFor: member, after: entered)
             guard let first = messages.first else { continue }
-            for seat in group.seats(of: member) {
+            for seat in group.seats where seat.member == member {
                 try owe(messages.compactMap(\.id), since: first, to: seat.device, in: group)
             }
         }

@@ -111,7 +111,7 @@ extension StateTransaction {
                     change, of: intake.group.number, aside: false, time)
                 stored.append(change)
                 // The member writes from these devices, and gets mail there.
-                if case .devices(let list) = change.act { try keep(list) }
+                if case .devices(let list) = change.act { try take(devices: list) }
             case .waits: aside.append(change)
             case .known: break
             case .refused:

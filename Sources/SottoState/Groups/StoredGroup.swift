@@ -116,20 +116,29 @@ package struct StoredGroup: Sendable {
         return Set(state.ranks.keys.filter { $0 != owner })
     }
 
+    /// Machine one, whose answer alone confirms the group that another device of the owner restored; `nil` on machine one, and for
+    /// a group without doubt.
+    var voucher: KeyID? { isDoubtful && device != owner ? owner : nil }
+
     /// Returns the members who answered ``question``, and all of whose heads are here.
     func confirmers(_ notes: some Sequence<GroupMemberNote>) -> Set<KeyID> {
         let witnesses = witnesses
         return Set(
-            notes.filter { note in
-                !note.answeredHeads.isEmpty && witnesses.contains(log.member(of: note.id))
-                    && note.answeredHeads.allSatisfy { log.contains($0) }
-            }.map { log.member(of: $0.id) })
+            notes.filter { isAnswered($0) && witnesses.contains(log.member(of: $0.id)) }
+                .map { log.member(of: $0.id) })
     }
 
-    /// Whether answers of some members end the doubt about the group. A restored state needs a second one, because an answer
-    /// does not confirm the member who gave it.
-    func isConfirmed(by confirmers: Set<KeyID>) -> Bool {
-        !confirmers.isEmpty && (isNewcomer || confirmers.count >= min(2, witnesses.count))
+    /// Whether a member answered ``question``, and all heads of the answer are here.
+    private func isAnswered(_ note: GroupMemberNote) -> Bool {
+        !note.answeredHeads.isEmpty && note.answeredHeads.allSatisfy { log.contains($0) }
+    }
+
+    /// Whether the answers in some notes end the doubt about the group. A restored state needs that of a second member, because an
+    /// answer does not confirm the member who gave it.
+    func isConfirmed(by notes: some Sequence<GroupMemberNote>) -> Bool {
+        if notes.contains(where: { $0.id == voucher && isAnswered($0) }) { return true }
+        let confirmers = confirmers(notes)
+        return !confirmers.isEmpty && (isNewcomer || confirmers.count >= min(2, witnesses.count))
     }
 
     /// Whether an invitation followed the owner's last change.
@@ -284,13 +293,6 @@ extension StateTransaction {
             return try store.readable(.group, mark) { () throws(StateError) in
                 try store.header(sealed, mark: mark)
             }
-        }
-    }
-
-    /// Whether the owner asks and answers the members of any group.
-    package func isInGroups() throws(StateError) -> Bool {
-        try readGroups().contains {
-            if case .group(let group) = $0 { group.isInTouch } else { false }
         }
     }
 

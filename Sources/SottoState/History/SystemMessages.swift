@@ -27,6 +27,14 @@ extension StateTransaction {
         /// The contact's key signed two lists of devices with one number.
         case deviceFork = "device-fork"
 
+        /// Whether it is about the contact's devices, which also write to the groups of the contact.
+        fileprivate var isOfDevices: Bool {
+            switch self {
+            case .deviceAdded, .deviceRemoved, .deviceFork: true
+            default: false
+            }
+        }
+
         /// Whether the contact did it. The others are of the owner or of a program of this machine.
         fileprivate var isOfContact: Bool {
             switch self {
@@ -36,17 +44,30 @@ extension StateTransaction {
         }
     }
 
+    /// Whether a person is a contact with a name and shares a group with the owner.
+    private func isNamedMember(_ id: KeyID) throws(StateError) -> Bool {
+        guard try readableContact(id: id)?.name.isEmpty == false else { return false }
+        for header in try groupHeaders() {
+            guard let group = try readableGroup(header.id), group.rank > .nobody else { continue }
+            if group.state.ranks[id] != nil { return true }
+        }
+        return false
+    }
+
     /// Adds a message about the contact `peer` to the conversation with it. It is from the contact if the contact did it, and it is
     /// never unread.
     ///
     /// `former` is the contact's id before a new key was accepted. Nothing is added if no message was exchanged under
-    /// this id. `members` are further members of the body.
+    /// this id, except about the devices of a contact with whom the owner shares a group. `members` are further members of the body.
     public func recordSystem(
         _ event: SystemEvent, about peer: KeyID, former: KeyID? = nil,
         members: [(String, JSON?)] = [], at time: Timestamp = .now()
     ) throws(StateError) {
+        guard peer != owner.id else { return }
         let isUsed = try store.conversationRow(.peer(former ?? peer), connection) != nil
-        guard isUsed, peer != owner.id else { return }
+        if !isUsed {
+            guard event.isOfDevices, try isNamedMember(peer) else { return }
+        }
         let id = Envelope.newID()
         let body = JSONObject(
             [

@@ -159,11 +159,13 @@ extension StateTransaction {
         return true
     }
 
-    /// Takes the proof of the owner's changes among some that were verified, which the log of a known group lacks.
+    /// Takes the proof of the changes of this device among some that were verified, which the log of a known group lacks. Those of the
+    /// owner's other devices prove nothing.
     func takeProof(
         in changes: [GroupChange], of group: StoredGroup, at time: Timestamp
     ) throws(StateError) {
-        for change in changes where change.by == owner.id && !group.log.contains(change.id) {
+        for change in changes
+        where change.device == owner.device && !group.log.contains(change.id) {
             if try takeProof(of: change.time, at: time) { return }
         }
     }

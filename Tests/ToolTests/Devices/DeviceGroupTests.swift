@@ -1,4 +1,5 @@
 import Sotto
+import SottoDatabase
 import TestSupport
 import Testing
 
@@ -85,7 +86,7 @@ import Testing
         #expect(group?["missing"] == nil)
     }
 
-    @Test func aRemovalNamesTheCommandThatTellsGroups() throws {
+    @Test func aRemovalTellsGroups() throws {
         var random = Generator(seed: 11)
         let world = try team(&random)
         let removed = try world.device("alice-1").identity.device
@@ -102,8 +103,12 @@ import Testing
                 "@FILE:pass",
             ])
         #expect(run.status == 0, "\(run.stderr)")
-        #expect(run.stderr.contains("to tell them now: sotto group sync --send"), "\(run.stderr)")
-        // The records for contacts are lost.
+        let told = try run.records.filter {
+            $0["body"]?.object?["type"]?.string == "group"
+        }.compactMap { $0["to"]?.string }
+        #expect(try told.contains(world.device("bob").identity.id.description))
+        #expect(!told.contains(removed.description))
+        // The records are lost.
         #expect(try world.say("bob", "before").contains("alice-1"))
         try world.group("alice", "sync")
         try world.settleGroup(&random, without: "alice-1")
@@ -179,5 +184,170 @@ import Testing
         for name in ["bob", "bob-0"] {
             #expect(try world.texts(name).contains("received from the new"), "\(name)")
         }
+    }
+
+    @Test func machineOneConfirmsTheGroupThatADeviceImported() throws {
+        var random = Generator(seed: 13)
+        let world = try team(&random, alice: 0, bob: 0)
+        try world.addDevice("alice-1")
+        let device = try world.device("alice-1")
+        // The backup is restored before the mail is read.
+        let mail = device.mail
+        device.mail = []
+        try importGroup(to: "alice-1", of: world)
+        #expect(try isUnconfirmed("alice-1", world))
+        device.mail = mail
+        try world.read("alice-1", &random)
+        try world.group("alice-1", "sync")
+        try world.read("alice", &random)
+        try world.group("alice", "sync")
+        try world.read("alice-1", &random)
+        #expect(try !isUnconfirmed("alice-1", world))
+        // Bob answers nothing and has the list of the group.
+        try world.read("bob", &random)
+        #expect(try world.say("alice-1", "from the new") == ["alice", "bob"])
+        try world.read("bob", &random)
+        #expect(try world.texts("bob").contains("received from the new"))
+    }
+
+    @Test func theMembersAnswerADeviceThatAskedBeforeTheyKnewIt() throws {
+        var random = Generator(seed: 14)
+        let world = try team(&random, alice: 0, bob: 0)
+        try world.addDevice("alice-1")
+        let device = try world.device("alice-1")
+        device.mail = []
+        try importGroup(to: "alice-1", of: world)
+        try world.group("alice-1", "sync")
+        try world.device("alice").mail = []
+        // Bob reads the announcement, the question, and then the list of the group.
+        let bob = try world.device("bob")
+        let mail = bob.mail
+        for part in [mail.prefix(1), mail.suffix(1), mail.dropFirst().dropLast()] {
+            bob.mail = Array(part)
+            try world.read("bob", &random)
+        }
+        try world.group("bob", "sync")
+        try world.group("alice", "sync")
+        try world.read("alice-1", &random)
+        #expect(try !isUnconfirmed("alice-1", world))
+    }
+
+    @Test func aDeviceThatTheGroupDoesNotListWritesNothing() throws {
+        var random = Generator(seed: 15)
+        let world = try team(&random, alice: 0, bob: 0)
+        // The group does not hear of the device.
+        try world.addDevice("alice-1", isTold: false)
+        try importGroup(to: "alice-1", of: world)
+        try world.group("alice-1", "sync", "--anyway", "team")
+        let run = try world.home.run(
+            "encrypt", ["-q", "-i", "alice-1.key", "--group", "team", "--elsewhere"], text: "lost")
+        #expect(run.status == 75 && run.stderr.contains("do not know this device"), "\(run.stderr)")
+        #expect(try world.texts("alice-1") == [])
+        try world.settleGroup(&random)
+        try world.say("alice-1", "from the new")
+        try world.settleGroup(&random)
+        for name in ["alice", "bob"] {
+            #expect(try world.texts(name).contains { $0.contains("from the new") }, "\(name)")
+        }
+    }
+
+    @Test func whatAnotherOwnDeviceSignsProvesNothing() throws {
+        var random = Generator(seed: 16)
+        let world = try team(&random, alice: 1)
+        let device = try world.device("alice-0")
+        try world.store(device).transaction { transaction in
+            try transaction.connection.run("UPDATE number SET value = 1 WHERE name = 'made'")
+        }
+        try world.group("alice", "rename", "team", "crew")
+        let run = try world.home.run(
+            "decrypt", ["-i", "alice-0.key"],
+            text: device.mail.joined(separator: "\n") + "\n")
+        #expect(run.status == 0 && !run.stderr.contains("earlier"), "\(run.stderr)")
+        #expect(try world.store(device).preview { try $0.newState()?.cause } != .behind)
+    }
+
+    @Test func machineOnePassesOnWhatOthersWroteBeforeTheyKnewTheDevice() throws {
+        var random = Generator(seed: 17)
+        let world = try team(&random, alice: 1, bob: 1)
+        try world.addDevice("alice-1")
+        // Bob has not read the list.
+        #expect(try !world.say("bob", "before he knows").contains("alice-1"))
+        #expect(try !world.say("alice-0", "from the other").contains("alice-1"))
+        try world.settle(&random)
+        try world.settleGroup(&random)
+        #expect(
+            try world.texts("alice-1") == ["received before he knows", "sent from the other"])
+        #expect(try world.say("bob", "later").contains("alice-1"))
+        try world.settle(&random)
+        for name in ["alice", "alice-0", "alice-1"] {
+            #expect(try world.texts(name).filter { $0 == "received later" }.count == 1, "\(name)")
+        }
+    }
+
+    @Test func aNewDeviceGetsThePassedMessagesWhenItIsFull() throws {
+        var random = Generator(seed: 18)
+        let world = try team(&random, alice: 1, bob: 0)
+        try world.addDevice("alice-1", .new)
+        #expect(try !world.say("bob", "before he knows").contains("alice-1"))
+        try world.settle(&random)
+        #expect(try !world.say("bob", "he knows").contains("alice-1"))
+        #expect(try !world.say("alice", "mine").contains("alice-1"))
+        try world.settle(&random)
+        #expect(try world.texts("alice-1") == [])
+        let groups = try world.home.run("group", ["list", "--json", "-i", "alice-1.key"])
+        #expect(groups.text.isEmpty)
+        try world.changeList { devices in
+            devices.map { device in
+                var full = device
+                full.state = .full
+                return full
+            }
+        }
+        try world.settle(&random)
+        #expect(
+            try world.texts("alice-1") == [
+                "received before he knows", "received he knows", "sent mine",
+            ])
+    }
+
+    @Test func theCopyForMachineOneHasItsRelay() throws {
+        var random = Generator(seed: 19)
+        let world = try team(&random, alice: 2, bob: 0)
+        for text in ["one", "two"] {
+            let run = try world.home.run(
+                "encrypt", ["-q", "-i", "alice-0.key", "--group", "team", "--elsewhere"],
+                text: text)
+            let copies = try run.records.filter { $0["suite"]?.string == "group" }
+            #expect(copies.count == 3)
+            for copy in copies { #expect(copy["relay"]?.string == DeviceWorld.relay, "\(copy)") }
+        }
+    }
+
+    @Test func aMemberWhoIsAContactIsNamedWithItsNewDevice() throws {
+        var random = Generator(seed: 20)
+        let world = try team(&random, alice: 0, bob: 0)
+        try world.addDevice("alice-1")
+        try world.read("bob", &random)
+        let lines = try world.must("bob", "history", ["--text", "alice"]).text
+        #expect(lines.contains("uses a new device, alice-1"), "\(lines)")
+    }
+
+    @Test func onlyMachineOneAcceptsAnInvitation() throws {
+        let world = try DeviceWorld(alice: 0, bob: 1)
+        try world.group("alice", "create", "team", "bob")
+        let run = try world.home.run("group", ["accept", "-i", "bob-0.key", "team"])
+        #expect(run.status == 12 && run.stderr.contains("only machine one"), "\(run.stderr)")
+    }
+
+    /// Restores machine one's backup on a device.
+    private func importGroup(to name: String, of world: DeviceWorld) throws {
+        try world.must(
+            "alice", "history", ["export", "--backup", "--device", name, "-o", "all.age"])
+        try world.must(name, "history", ["import", "all.age"])
+    }
+
+    private func isUnconfirmed(_ name: String, _ world: DeviceWorld) throws -> Bool {
+        let group = try world.must(name, "group", ["show", "--json", "team"]).records.first
+        return group?["unconfirmed"]?.bool == true
     }
 }

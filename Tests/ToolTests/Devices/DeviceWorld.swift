@@ -22,6 +22,9 @@ final class DeviceWorld {
         var person: String { String(name.prefix { $0 != "-" }) }
     }
 
+    /// The relay on all cards.
+    static let relay = "tcp://127.0.0.1:9"
+
     let home = Home()
     private(set) var devices: [Device]
     var lists: [String: DeviceList] = [:]
@@ -29,7 +32,8 @@ final class DeviceWorld {
     init(alice: Int = 2, bob: Int = 1) throws {
         let people = [("alice", alice), ("bob", bob)].map { name, count in
             let first = Identity(
-                seed: SecretBytes(copying: sha256(Array("person \(name)".utf8))), name: name)
+                seed: SecretBytes(copying: sha256(Array("person \(name)".utf8))), name: name,
+                relay: Self.relay)
             return (name, first, count)
         }
         devices = people.flatMap { name, first, count in
@@ -38,7 +42,7 @@ final class DeviceWorld {
                     let identity = Identity(
                         seed: SecretBytes(
                             copying: sha256(Array("device \(name) \(number)".utf8))),
-                        name: name, owner: first.id)
+                        name: name, relay: Self.relay, owner: first.id)
                     return Device("\(name)-\(number)", identity)
                 }
         }
@@ -154,28 +158,32 @@ final class DeviceWorld {
 
     // MARK: Lists
 
-    /// Signs a list of Alice's devices, and tells her contact and her devices. `change` changes the list.
+    /// Signs a list of Alice's devices, and tells her contact and her devices unless `isTold` is false. `change` changes the list.
     func changeList(
-        _ change: ([DeviceList.Device]) -> [DeviceList.Device]
+        isTold: Bool = true, _ change: ([DeviceList.Device]) -> [DeviceList.Device]
     ) throws {
         let alice = try device("alice")
         lists["alice"] = try store(alice).transaction { transaction in
             let known = try transaction.devices(of: transaction.owner.id)
             return try transaction.sign(devices: change(known?.devices ?? []))
         }
-        try send("alice", must("alice", "device", ["announce", "--json"]).text)
+        guard isTold else { return }
+        try send(
+            "alice", must("alice", "device", ["announce", "--json"]).text, ["--elsewhere"])
     }
 
     /// Makes another device of Alice with a list that names it, as `device add` and `device request` do it.
-    func addDevice(_ name: String, _ state: DeviceList.State = .full) throws {
+    func addDevice(
+        _ name: String, _ state: DeviceList.State = .full, isTold: Bool = true
+    ) throws {
         let alice = try device("alice").identity
         let identity = Identity(
             seed: SecretBytes(copying: sha256(Array("device \(name)".utf8))), name: "alice",
-            owner: alice.id)
+            relay: Self.relay, owner: alice.id)
         let added = Device(name, identity)
         home.files.write("\(name).key", identity.record.serialized())
         devices.append(added)
-        try changeList { known in
+        try changeList(isTold: isTold) { known in
             known + [
                 DeviceList.Device(card: identity.card(), name: name, added: .now(), state: state)
             ]

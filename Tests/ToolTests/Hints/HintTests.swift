@@ -91,8 +91,8 @@ struct HintTests {
             "needs a second machine; PairingTests run it",
         "Type this on machine one: sotto device add CODE --send":
             "has a code to fill in; PairingTests run it",
-        "members of your groups learn it with your next message to each; to tell them now: sotto group sync --send":
-            "needs a second machine; DeviceGroupTests run it",
+        "run on machine one, and then read the mail here: sotto group sync --send":
+            "needs a second machine; DeviceGroupTests expect the failure",
         "to list this again: sotto device changes …":
             "needs a second machine; DeviceTrustTests run it",
         "sotto contact remove …": "undoes what a device decided; DeviceTrustTests run it",
