@@ -58,6 +58,14 @@ struct SetCommand: Program {
         var former: String?
         var card: Card?
         let path = try identity.replaceRecord(argument: file) { record in
+            guard try Identity(record: record).owner == nil else {
+                throw Failure(
+                    .usage,
+                    "this is a device: the list of machine one has its relay, and your name is on the card of machine one",
+                    hint:
+                        "run this command there; for another name of the device: sotto device rename; for another relay, remove the device and add it again"
+                )
+            }
             former = record["relay"]?.string
             if address != nil || noRelay {
                 record["relay"] = address.map { .string($0.text) }
