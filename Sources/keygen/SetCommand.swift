@@ -61,9 +61,8 @@ struct SetCommand: Program {
             guard try Identity(record: record).owner == nil else {
                 throw Failure(
                     .usage,
-                    "this is a device: the list of machine one has its relay, and your name is on the card of machine one",
-                    hint:
-                        "run this command there; for another name of the device: sotto device rename; for another relay, remove the device and add it again"
+                    "this is a device: the card of machine one has your name, and its list the relay of the device",
+                    hint: "run this command there, or remove the device and add it again"
                 )
             }
             former = record["relay"]?.string

@@ -49,8 +49,10 @@ struct DirectoryList {
         }
         // Without a card in the directory the owner did not want one.
         if hasCard, published?.seq ?? 0 < number {
+            // The next `recv` looks whether it counts: of two cards of one second a relay keeps either.
             guard try publish() else { return }
-            note("your card at \(relay) had an earlier list of your devices; it has the present one now")
+            return note(
+                "your card at \(relay) had an earlier list of your devices; the present one was sent")
         }
         try settleKnown()
     }
