@@ -111,7 +111,8 @@ extension StateTransaction {
         guard list.seq < before.seq else { return nil }
         return Failure(
             .untrusted, "the card has an earlier list of devices than the known card",
-            hint: "ask its owner to publish the present one, on machine one: sotto keygen public --send"
+            hint:
+                "ask its owner to publish the present one, on machine one: sotto keygen public --send"
         )
     }
 

@@ -52,7 +52,8 @@ struct DirectoryList {
             // The next `recv` looks whether it counts: of two cards of one second a relay keeps either.
             guard try publish() else { return }
             return note(
-                "your card at \(relay) had an earlier list of your devices; the present one was sent")
+                "your card at \(relay) had an earlier list of your devices; the present one was sent"
+            )
         }
         try settleKnown()
     }

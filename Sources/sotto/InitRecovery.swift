@@ -98,7 +98,8 @@ extension InitCommand {
                 "Your machine \(name) stays a device of yours; added \(day("added") ?? "-")"
                     + (day("heard").map { ", last heard of \($0)" } ?? ""))
             // Machine one signs no list without a passphrase.
-            let isRemoved = try secret != nil && Terminal.isTerminal(0) && remove(id, name, identity)
+            let isRemoved =
+                try secret != nil && Terminal.isTerminal(0) && remove(id, name, identity)
             if isRemoved { continue }
             commands.append(
                 ("sotto device remove \(shellWord(name)) --send", "only if \(name) is lost too"))
@@ -117,7 +118,9 @@ extension InitCommand {
         let hasCard = records(in: found.output).contains { $0["type"]?.string == "contact" }
         guard found.status == 0, hasCard else {
             if ![ExitStatus.done, .no].contains(where: { $0.rawValue == found.status }) {
-                Terminal.say("Not restored: the list of your other machines on your card at the relay. To try again:")
+                Terminal.say(
+                    "Not restored: the list of your other machines on your card at the relay. To try again:"
+                )
                 Terminal.say("  sotto recv --card \(id) | sotto device restore")
             }
             return
