@@ -27,6 +27,8 @@ extension MessageOpening {
         guard !isPreview else { return .message(message, number: nil, seen: false) }
         let number = try transaction.recordOpened(
             id: envelope.id, digest: envelope.digest, message)
+        // The lost machine can have had another list of devices.
+        try transaction.take(cardIn: message)
         try transaction.passOn(message, number: number)
         return .message(message, number: number, seen: false)
     }
